@@ -1,0 +1,30 @@
+"""IR to IR on one level. `relex.passes.FuseOpsPass` and the like are imported when first asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from relex.passes.base import RelexPass, class_name, lazy_passes, run_pass
+
+if TYPE_CHECKING:
+    from relex.passes.graph.bind_params import BindParamsPass as BindParamsPass
+    from relex.passes.graph.set_target import SetTargetPass as SetTargetPass
+
+PASSES = lazy_passes(
+    "relex.passes",
+    {
+        "bind-params": "graph",
+        "set-target": "graph",
+    },
+)
+"""The passes of this package by name."""
+
+_CLASSES = {class_name(name): factory for name, factory in PASSES.items()}
+
+__all__ = ["PASSES", "RelexPass", "run_pass", *_CLASSES]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _CLASSES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _CLASSES[name]()

@@ -1,0 +1,44 @@
+"""What all passes of relex share."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable
+from importlib import import_module
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from relex.dialects.context import make_context
+
+
+class RelexPass(ModulePass, ABC):
+    """A pass that can be called: `FuseOpsPass()(module)` returns the rewritten module and leaves its input as it was."""
+
+    def __call__(self, module: ModuleOp) -> ModuleOp:
+        return run_pass(self, module)
+
+
+def run_pass(p: ModulePass, module: ModuleOp) -> ModuleOp:
+    """Run any xDSL pass on a copy of `module` and return the copy."""
+    _, result = p.apply_to_clone(make_context(), module)
+    return result
+
+
+def lazy_passes(package: str, modules: dict[str, str]) -> dict[str, Callable[[], type[ModulePass]]]:
+    """Factories for the passes of `package`, from pass name to class, each imported when first asked for.
+
+    `modules` maps a pass name to the sub-package it lives in ("" for none). File and class carry the name of the pass:
+    `fuse-ops` is the class `FuseOpsPass` in `fuse_ops.py`.
+    """
+
+    def factory(name: str, folder: str) -> Callable[[], type[ModulePass]]:
+        module = ".".join(part for part in (package, folder, name.replace("-", "_")) if part)
+        return lambda: getattr(import_module(module), class_name(name))
+
+    return {name: factory(name, folder) for name, folder in modules.items()}
+
+
+def class_name(pass_name: str) -> str:
+    """`fuse-ops` to `FuseOpsPass`."""
+    return "".join(word.capitalize() for word in pass_name.split("-")) + "Pass"

@@ -1,0 +1,46 @@
+"""Write the compilation target into the module."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects.target import Target, get_target, set_target
+from relex.passes.base import RelexPass
+
+
+@dataclass(frozen=True)
+class SetTargetPass(RelexPass):
+    """
+    Records what the module is compiled for, so that later passes and printed text agree on it. A module that names a
+    target keeps it; options override it field by field; without either, the target is the machine it runs on.
+
+    ```mlir
+    builtin.module {}
+    // set-target{triple=x86_64-unknown-linux-gnu cpu=haswell}
+    builtin.module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", cpu = "haswell", features = ""}} {}
+    ```
+    """
+
+    name = "set-target"
+
+    triple: str | None = None
+    cpu: str | None = None
+    features: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = get_target(op)
+        if target is None:
+            # Features of this machine are no features of another cpu or triple.
+            host = Target.host()
+            target = host if self.triple is None and self.cpu is None else Target(host.triple)
+        set_target(
+            op,
+            Target(
+                self.triple if self.triple is not None else target.triple,
+                self.cpu if self.cpu is not None else target.cpu,
+                self.features if self.features is not None else target.features,
+            ),
+        )

@@ -1,0 +1,102 @@
+"""Errors that name a place in the program.
+
+Everything that relex raises on purpose is a `RelexError`. A wrong program is a `CompileError`: it holds one
+`Diagnostic` per mistake, and its text is what the tools print, `file:line:col: error: message`. Wrong calls of the
+Python API raise subclasses of `RelexError` that are also the built-in error people expect (`TypeError`, `ValueError`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import PassFailedException
+
+
+class RelexError(Exception):
+    """Base class of every error that relex raises on purpose."""
+
+
+class ArityError(RelexError, TypeError):
+    """A wrong number of arguments, or an argument name that does not exist."""
+
+
+class DTypeError(RelexError, TypeError):
+    """An argument of the wrong kind or element type."""
+
+
+class ShapeError(RelexError, ValueError):
+    """An argument of the wrong rank or shape."""
+
+
+class UnknownNameError(RelexError, KeyError, ValueError):
+    """A function, parameter or target that does not exist."""
+
+    def __str__(self) -> str:
+        # KeyError would print the repr of the message.
+        return str(self.args[0])
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One mistake in a program. `line` and `column` count from 1; 0 means that the place is not known."""
+
+    message: str
+    file: str = "<unknown>"
+    line: int = 0
+    column: int = 0
+    source_line: str | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        text = f"{place}: error: {self.message}"
+        if self.source_line is None:
+            return text
+        # Tabs are kept so that the caret stands under its column in any terminal.
+        indent = "".join("\t" if c == "\t" else " " for c in self.source_line[: self.column - 1])
+        return f"{text}\n{self.source_line}\n{indent}^"
+
+
+class CompileError(RelexError):
+    """A program that cannot be parsed, verified or compiled."""
+
+    def __init__(self, diagnostics: Diagnostic | list[Diagnostic]):
+        self.diagnostics = diagnostics if isinstance(diagnostics, list) else [diagnostics]
+        super().__init__("\n".join(str(d) for d in self.diagnostics))
+
+
+class PassError(CompileError, PassFailedException):
+    """A pass met an op that it cannot handle. xDSL's tools know it as a `PassFailedException`."""
+
+
+def locate(location: Attribute) -> FileLineColLoc | None:
+    """The file position behind a location attribute, if it has one."""
+    match location:
+        case FileLineColLoc():
+            return location
+        case NameLoc():
+            return locate(location.child_loc)
+        case CallSiteLoc():
+            return locate(location.callee)
+        case FusedLoc():
+            return next((found for part in location.locations if (found := locate(part))), None)
+        case _:
+            return None
+
+
+def diagnose(op: Operation, message: str) -> Diagnostic:
+    """A diagnostic at the place of `op`; an op without a place uses the nearest op around it that has one."""
+    message = f"'{op.name}' op {message}"
+    scope: Operation | None = op
+    while scope is not None:
+        if (place := locate(scope.location)) is not None:
+            return Diagnostic(message, place.filename.data, place.line.data, place.column.data)
+        scope = scope.parent_op()
+    return Diagnostic(message)
+
+
+def fail(op: Operation, message: str) -> NoReturn:
+    """Stop a pass at `op`. Unlike `op.emit_error` this does not print the whole module into the error."""
+    raise PassError(diagnose(op, message))

@@ -1,0 +1,3 @@
+from xdsl.universe import Universe
+
+RELEX_UNIVERSE = Universe()
