@@ -1,0 +1,48 @@
+"""From one level to the next: `te`, the legalize table, graph to loops to core to LLVM, object code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from relex.passes.base import class_name, lazy_passes
+
+if TYPE_CHECKING:
+    from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass as ConvertTirToScfPass
+    from relex.lowering.legalize_ops import LegalizeOpsPass as LegalizeOpsPass
+    from relex.lowering.llvm.convert_arith_to_llvm import ConvertArithToLlvmPass as ConvertArithToLlvmPass
+    from relex.lowering.llvm.convert_cf_to_llvm import ConvertCfToLlvmPass as ConvertCfToLlvmPass
+    from relex.lowering.llvm.convert_func_to_llvm import ConvertFuncToLlvmPass as ConvertFuncToLlvmPass
+    from relex.lowering.llvm.convert_math_to_llvm import ConvertMathToLlvmPass as ConvertMathToLlvmPass
+    from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass as ConvertToLlvmPass
+    from relex.lowering.llvm.finalize_memref_to_llvm import FinalizeMemrefToLlvmPass as FinalizeMemrefToLlvmPass
+    from relex.lowering.llvm.llvm_request_c_wrappers import LlvmRequestCWrappersPass as LlvmRequestCWrappersPass
+    from relex.lowering.lower_call_tir import LowerCallTirPass as LowerCallTirPass
+    from relex.lowering.relex_pipeline import RelexPipelinePass as RelexPipelinePass
+
+PASSES = lazy_passes(
+    "relex.lowering",
+    {
+        "legalize-ops": "",
+        "lower-call-tir": "",
+        "convert-tir-to-scf": "",
+        "convert-arith-to-llvm": "llvm",
+        "convert-cf-to-llvm": "llvm",
+        "convert-func-to-llvm": "llvm",
+        "convert-math-to-llvm": "llvm",
+        "finalize-memref-to-llvm": "llvm",
+        "llvm-request-c-wrappers": "llvm",
+        "convert-to-llvm": "llvm",
+        "relex-pipeline": "",
+    },
+)
+"""The passes of this package by name."""
+
+_CLASSES = {class_name(name): factory for name, factory in PASSES.items()}
+
+__all__ = ["PASSES", *_CLASSES]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _CLASSES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _CLASSES[name]()

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
 from xdsl.ir import Attribute, Operation
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 
 class RelexError(Exception):
@@ -37,6 +37,18 @@ class UnknownNameError(RelexError, KeyError, ValueError):
     def __str__(self) -> str:
         # KeyError would print the repr of the message.
         return str(self.args[0])
+
+
+class InferenceError(RelexError, VerifyException):
+    """Operands that an operator cannot take: no result type follows from theirs."""
+
+
+class WrongOp(VerifyException):
+    """A rule of one op that another op, inside of it, breaks: the error belongs to that one."""
+
+    def __init__(self, op: Operation, message: str):
+        super().__init__(message)
+        self.op = op
 
 
 @dataclass(frozen=True)

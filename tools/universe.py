@@ -1,3 +1,64 @@
-from xdsl.universe import Universe
+"""What relex offers to `xdsl-opt` and to every other tool that reads xDSL's entry points.
 
-RELEX_UNIVERSE = Universe()
+xDSL imports this module whenever such a tool starts, so it holds names and factories only: a dialect or a pass is
+imported when it is first used. Two universes that share a name stop every tool, so a name that xDSL itself has come to
+own is left to xDSL.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TypeVar
+
+from xdsl.dialects import get_all_dialects as get_xdsl_dialects
+from xdsl.targets import get_all_targets as get_xdsl_targets
+from xdsl.transforms import get_all_passes as get_xdsl_passes
+from xdsl.universe import Universe
+from xdsl.utils.target import Target
+
+T = TypeVar("T")
+
+
+def get_all_targets() -> dict[str, Callable[[], type[Target]]]:
+    """The outputs of `relex-opt -t`, by name; each is imported when first asked for."""
+
+    def get_llvm():
+        from relex.lowering.llvm.targets import LlvmTarget
+
+        return LlvmTarget
+
+    def get_asm():
+        from relex.lowering.llvm.targets import AsmTarget
+
+        return AsmTarget
+
+    def get_obj():
+        from relex.lowering.llvm.targets import ObjTarget
+
+        return ObjTarget
+
+    return {"llvm": get_llvm, "asm": get_asm, "obj": get_obj}
+
+
+def _without(names: dict[str, T], taken: dict[str, T]) -> dict[str, T]:
+    return {name: factory for name, factory in names.items() if name not in taken}
+
+
+def _make_universe() -> Universe:
+    try:
+        from relex.dialects.context import get_all_dialects
+        from relex.lowering import PASSES as LOWERING_PASSES
+        from relex.passes import PASSES
+    except Exception as e:
+        # An exception here would stop tools that have nothing to do with relex.
+        warnings.warn(f"relex is not available: {type(e).__name__}: {e}", stacklevel=2)
+        return Universe()
+    return Universe(
+        all_dialects=_without(get_all_dialects(), get_xdsl_dialects()),
+        all_passes=_without({**PASSES, **LOWERING_PASSES}, get_xdsl_passes()),
+        all_targets=_without(get_all_targets(), get_xdsl_targets()),
+    )
+
+
+RELEX_UNIVERSE = _make_universe()

@@ -1,0 +1,41 @@
+"""
+The loop dialect.
+
+A `tir.prim_func` computes buffers from buffers by loops over blocks. Inside, scalars are computed by `arith` and `math`,
+and buffers, which are `memref`s of identity layout, are read and written by `memref.load` and `memref.store`.
+"""
+
+from xdsl.ir import Dialect
+
+from relex.dialects.tir.functions import NOALIAS_ATTR, AllocBufferOp, BufferConstr, CallOp, PrimFuncOp
+from relex.dialects.tir.loops import (
+    BlockOp,
+    ForOp,
+    InitOp,
+    IterKind,
+    IterKindAttr,
+    IterVar,
+    LoopKind,
+    LoopKindAttr,
+    loops_around,
+)
+
+Tir = Dialect("tir", [AllocBufferOp, BlockOp, CallOp, ForOp, InitOp, PrimFuncOp], [IterKindAttr, LoopKindAttr])
+
+__all__ = [
+    "NOALIAS_ATTR",
+    "AllocBufferOp",
+    "BlockOp",
+    "BufferConstr",
+    "CallOp",
+    "ForOp",
+    "InitOp",
+    "IterKind",
+    "IterKindAttr",
+    "IterVar",
+    "LoopKind",
+    "LoopKindAttr",
+    "PrimFuncOp",
+    "Tir",
+    "loops_around",
+]

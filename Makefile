@@ -1,0 +1,65 @@
+# Everything runs in .venv, which the targets set up and bring up to date when pyproject.toml has changed.
+# `make help` lists them. PYTHON names the interpreter that .venv is made from, 3.11 or newer.
+
+PYTHON ?= python3
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# Two installations into one environment at the same time would damage it; the tools are parallel inside.
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+.PHONY: help demo test lit unit lint typecheck bench format clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+demo: $(STAMPS)/relex ## compile and run the digits classifier
+	$(BIN)/python examples/digits/demo.py
+
+test: lit unit ## run all tests
+
+lit: $(STAMPS)/relex $(STAMPS)/test ## run the FileCheck tests
+	$(BIN)/lit --succinct --verbose tests/lit
+
+unit: $(STAMPS)/relex $(STAMPS)/test ## run the pytest tests
+	$(BIN)/python -m pytest --quiet
+
+lint: $(STAMPS)/dev ## check style and format
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+typecheck: $(STAMPS)/relex $(STAMPS)/test $(STAMPS)/dev ## check types
+	$(BIN)/python tests/typing/check.py
+
+bench: $(STAMPS)/relex $(STAMPS)/bench ## run the benchmarks
+	$(BIN)/python benchmarks/run.py
+
+format: $(STAMPS)/dev ## format the code and mend what can be mended
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean: ## remove .venv and everything that was built
+	rm -rf $(VENV) build dist *.egg-info .hypothesis .pytest_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(STAMPS)/venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "relex needs Python 3.11 or newer; '$(PYTHON)' is not. Try: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { \
+	  echo "no virtual environment could be made; Debian and Ubuntu have it in the package python3-venv" >&2; exit 1; }
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+$(STAMPS)/relex: pyproject.toml | $(STAMPS)/venv
+	$(PIP) --editable .
+	@touch $@
+
+# The packages of one extra, without building relex itself once more.
+$(STAMPS)/test $(STAMPS)/dev $(STAMPS)/bench: pyproject.toml | $(STAMPS)/venv
+	@$(BIN)/python -c 'import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	  print(*project["optional-dependencies"][sys.argv[1]], sep="\n")' $(@F) > $@.txt
+	$(PIP) --requirement $@.txt
+	@touch $@

@@ -1,0 +1,289 @@
+"""Conversion from one set of ops and types to another in one walk.
+
+A `ConversionTable` says what to make of each kind of op, a `TypeConverter` what to make of each kind of type. Both are
+open: anyone can add rules for ops and types of their own. `convert` walks a module once and calls the rule of every op
+that has one; ops without a rule stay as they are. Where the two meet, a `builtin.unrealized_conversion_cast` stands
+between the old and the new type, so that conversions can run one after the other, in any order.
+
+```mlir
+%0 = arith.addi %i, %j : index
+"test.op"(%0) : (index) -> ()
+// after converting `arith` alone
+%0 = builtin.unrealized_conversion_cast %i : index to i64
+%1 = builtin.unrealized_conversion_cast %j : index to i64
+%2 = llvm.add %0, %1 : i64
+%3 = builtin.unrealized_conversion_cast %2 : i64 to index
+"test.op"(%3) : (index) -> ()
+```
+
+Replaced ops stay in their blocks, unchanged, until the walk is over: a rule can always look at the program as it was.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+
+from relex.dialects.errors import fail
+
+OpT = TypeVar("OpT", bound=Operation)
+AttrT = TypeVar("AttrT", bound=Attribute)
+
+
+class TypeConverter:
+    """What each kind of type becomes. A type without a rule stays as it is."""
+
+    def __init__(self):
+        self._rules: dict[type[Attribute], Callable[[Any], Attribute]] = {}
+
+    def rule(self, kind: type[AttrT]) -> Callable[[Callable[[AttrT], Attribute]], Callable[[AttrT], Attribute]]:
+        """Register the decorated function as the rule for types of class `kind`."""
+
+        def register(function: Callable[[AttrT], Attribute]) -> Callable[[AttrT], Attribute]:
+            self._rules[kind] = function
+            return function
+
+        return register
+
+    def convert(self, old: Attribute) -> Attribute:
+        """The type that stands for `old` after conversion."""
+        rule = self._rules.get(type(old))
+        return old if rule is None else rule(old)
+
+
+class Parts(ABC):
+    """A replacement made of several values that are joined into one only where one value is needed."""
+
+    @abstractmethod
+    def join(self) -> SSAValue:
+        """The one value; builds it when asked for the first time, where all its users can see it."""
+
+
+Replacement = SSAValue | Parts
+Rule = Callable[[OpT, "Conversion"], None]
+
+
+class ConversionTable:
+    """What each kind of op becomes.
+
+    A rule gets the op and the running `Conversion`. It reads operands with `conversion.value(op.lhs)`, adds new ops with
+    `conversion.add(...)`, and ends with `conversion.replace(...)`, or returns without it to leave the op alone.
+    """
+
+    def __init__(self, *parts: ConversionTable):
+        self._parts = parts
+        self._rules: dict[type[Operation], Rule[Any]] = {}
+
+    def rule(self, *kinds: type[OpT]) -> Callable[[Rule[OpT]], Rule[OpT]]:
+        """Register the decorated function as the rule for ops of the classes `kinds`."""
+
+        def register(function: Rule[OpT]) -> Rule[OpT]:
+            self._rules.update(dict.fromkeys(kinds, function))
+            return function
+
+        return register
+
+    def rules(self) -> Mapping[type[Operation], Rule[Any]]:
+        """All rules by class of op, those of the tables that this one is made of included."""
+        merged: dict[type[Operation], Rule[Any]] = {}
+        for part in self._parts:
+            merged.update(part.rules())
+        merged.update(self._rules)
+        return merged
+
+
+def convert(
+    module: ModuleOp,
+    table: ConversionTable,
+    types: TypeConverter,
+    unconverted: Callable[[Operation], None] | None = None,
+) -> None:
+    """Convert every op of `module` that `table` has a rule for, in place.
+
+    `unconverted` is called with every op that is left over, casts included; a conversion that must be complete fails
+    there. The cost is linear in the number of ops.
+    """
+    Conversion(table.rules(), types).run(module, unconverted)
+
+
+class Conversion:
+    """One running conversion: what each old value became, and where new ops go."""
+
+    def __init__(self, rules: Mapping[type[Operation], Rule[Any]], types: TypeConverter):
+        self.types = types
+        self.module: ModuleOp
+        """The module that is being converted."""
+        self._rules = rules
+        self._new: dict[SSAValue, Replacement] = {}
+        self._replaced: list[Operation] = []
+        self._old_arguments: list[BlockArgument] = []
+        self._casts: list[UnrealizedConversionCastOp] = []
+        self._symbols: set[str] | None = None
+        self._op: Operation
+
+    # What rules use
+
+    def value(self, old: SSAValue) -> SSAValue:
+        """The converted form of a value of the old program."""
+        new = self._new.get(old)
+        if new is None:
+            new = self._new[old] = self._cast_to_new(old)
+        return new.join() if isinstance(new, Parts) else new
+
+    def values(self, old: Iterable[SSAValue]) -> list[SSAValue]:
+        """The converted forms of several values."""
+        return [self.value(value) for value in old]
+
+    def parts(self, old: SSAValue) -> Parts | None:
+        """The parts that `old` was replaced by, if it was replaced by parts."""
+        new = self._new.get(old)
+        return new if isinstance(new, Parts) else None
+
+    def add(self, new: OpT) -> OpT:
+        """Insert a new op before the op that is being converted."""
+        block = self._op.parent
+        assert block is not None
+        block.insert_op_before(new, self._op)
+        new.location = self._op.location
+        return new
+
+    def add_after(self, value: SSAValue, new: OpT) -> OpT:
+        """Insert a new op directly after the definition of `value`."""
+        if isinstance(value, OpResult):
+            block = value.op.parent
+            assert block is not None
+            block.insert_op_after(new, value.op)
+            new.location = value.op.location
+            return new
+        block = value.owner
+        assert isinstance(block, Block)
+        if block.first_op is None:
+            block.add_op(new)
+        else:
+            block.insert_op_before(new, block.first_op)
+        parent = block.parent_op()
+        assert parent is not None
+        new.location = parent.location
+        return new
+
+    def declare(self, name: str, make: Callable[[], Operation]) -> None:
+        """See to it that the module has a symbol `name`; `make` builds the op that declares it."""
+        if self._symbols is None:
+            self._symbols = {found.data for op in self.module.ops if (found := get_symbol_name(op)) is not None}
+        if name in self._symbols:
+            return
+        self._symbols.add(name)
+        first = self.module.body.block.first_op
+        assert first is not None
+        self.module.body.block.insert_op_before(make(), first)
+
+    def replace(self, *new: Replacement) -> None:
+        """Replace the op that is being converted: one replacement for each of its results."""
+        for old, replacement in zip(self._op.results, new, strict=True):
+            self.set(old, replacement)
+        self._replaced.append(self._op)
+
+    def set(self, old: SSAValue, new: Replacement) -> None:
+        """Say that `new` stands for `old` from now on."""
+        self._new[old] = new
+        if isinstance(new, SSAValue) and new.name_hint is None:
+            new.name_hint = old.name_hint
+
+    def replace_argument(self, old: BlockArgument, new_types: Sequence[Attribute]) -> list[BlockArgument]:
+        """Put block arguments of the types `new_types` in the place of `old`, which goes when the conversion ends.
+
+        The caller says with `set` what stands for the old argument.
+        """
+        new = [old.block.insert_arg(kind, old.index, old.location) for kind in new_types]
+        self._old_arguments.append(old)
+        return new
+
+    def convert_arguments(self, block: Block) -> None:
+        """Give the arguments of `block` their new types. Does nothing when that has been done already."""
+        for old in block.args:
+            new_type = self.types.convert(old.type)
+            if new_type != old.type and old not in self._new:
+                self.set(old, self.replace_argument(old, [new_type])[0])
+
+    # The walk
+
+    def run(self, module: ModuleOp, unconverted: Callable[[Operation], None] | None) -> None:
+        self.module = module
+        left: list[Operation] = []
+        pending: list[Operation] = list(reversed(tuple(module.ops)))
+        while pending:
+            op = pending.pop()
+            regions = tuple(op.regions)
+            self._op = op
+            rule = self._rules.get(type(op))
+            replaced = len(self._replaced)
+            if rule is not None:
+                rule(op, self)
+            elif isinstance(op, UnrealizedConversionCastOp):
+                self._casts.append(op)
+            if len(self._replaced) == replaced:
+                left.append(op)
+            for region in reversed(regions):
+                for block in reversed(tuple(region.blocks)):
+                    pending.extend(reversed(tuple(block.ops)))
+        self._finish()
+        if unconverted is None:
+            return
+        for op in [*left, *self._casts]:
+            if op.parent is not None:
+                unconverted(op)
+
+    def _finish(self) -> None:
+        for op in self._replaced:
+            op.detach()
+            op.drop_all_references()
+        for op in self._replaced:
+            for result in op.results:
+                self._replace_uses(result)
+        for argument in self._old_arguments:
+            self._replace_uses(argument)
+            argument.block.erase_arg(argument)
+        for cast in reversed(self._casts):
+            self._simplify_cast(cast)
+
+    def _replace_uses(self, old: SSAValue) -> None:
+        if old.first_use is None:
+            return
+        new = self.value(old)
+        old.replace_all_uses_with(new if new.type == old.type else self._cast(new, old.type))
+
+    def _cast_to_new(self, old: SSAValue) -> SSAValue:
+        new_type = self.types.convert(old.type)
+        if new_type == old.type:
+            return old
+        match old.owner:
+            case UnrealizedConversionCastOp(inputs=(source,)) if source.type == new_type:
+                return source
+            case _:
+                return self._cast(old, new_type)
+
+    def _cast(self, value: SSAValue, to: Attribute) -> SSAValue:
+        cast = self.add_after(value, UnrealizedConversionCastOp.get([value], [to]))
+        self._casts.append(cast)
+        return cast.results[0]
+
+    def _simplify_cast(self, cast: UnrealizedConversionCastOp) -> None:
+        if len(cast.inputs) == len(cast.results) == 1 and isinstance(cast.inputs[0].owner, UnrealizedConversionCastOp):
+            inner, result = cast.inputs[0].owner, cast.results[0]
+            if inner.inputs.types == (result.type,):
+                result.replace_all_uses_with(inner.inputs[0])
+        self._drop_unused(cast)
+
+    def _drop_unused(self, cast: UnrealizedConversionCastOp) -> None:
+        if cast.parent is None or any(result.first_use is not None for result in cast.results):
+            return
+        sources = [source.owner for source in cast.inputs]
+        cast.detach()
+        cast.drop_all_references()
+        for source in sources:
+            if isinstance(source, UnrealizedConversionCastOp):
+                self._drop_unused(source)

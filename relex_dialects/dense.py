@@ -1,0 +1,87 @@
+"""Dense constants as text: `dense<...>` that is exact, small where it can be, and fast for megabytes of weights.
+
+xDSL's own printing is no option here: it walks every element in Python, and it writes NaN as a hexadecimal number
+that xDSL then reads back as an integer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, Float32Type, i1
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from relex.dialects.dtypes import array_from_dense
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+MAX_LISTED = 16
+"""Longer constants are printed as hexadecimal bytes."""
+
+
+def print_dense(printer: Printer, dense: DenseIntOrFPElementsAttr) -> None:
+    """Print `dense<...> : type`: one value for a splat, a list up to 16 elements, else the bytes in hexadecimal.
+
+    Floats that have no decimal form (NaN, infinities) and all of bf16 go as bytes; i1 is always a list, since MLIR and
+    xDSL disagree about its bytes.
+    """
+    printer.print_string(f"dense<{_literal(dense)}> : ")
+    printer.print_attribute(dense.type)
+
+
+def _literal(dense: DenseIntOrFPElementsAttr) -> str:
+    import numpy as np
+
+    data = dense.data.data
+    if not data:
+        return ""
+    element_type = dense.get_element_type()
+    size = element_type.compile_time_size
+    splat = data == data[:size] * (len(data) // size)
+    shown = data[:size] if splat else data
+    if element_type != i1 and not splat and len(data) // size > MAX_LISTED:
+        return f'"0x{shown.hex().upper()}"'
+    array = array_from_dense(dense)
+    if isinstance(element_type, AnyFloat) and (array.dtype.kind != "f" or not np.isfinite(array).all()):
+        return f'"0x{shown.hex().upper()}"'
+    if splat:
+        return _element(array.reshape(-1)[0].item(), element_type)
+    return _list(array, element_type)
+
+
+def _list(array: Array, element_type: object) -> str:
+    if array.ndim == 0:
+        return _element(array.item(), element_type)
+    return f"[{', '.join(_list(part, element_type) for part in array)}]"
+
+
+def _element(value: float | bool, element_type: object) -> str:
+    import numpy as np
+
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    # The shortest text that reads back as the same number; MLIR wants a point in it.
+    text = str(np.float32(value)) if isinstance(element_type, Float32Type) else repr(value)
+    mantissa, e, exponent = text.partition("e")
+    return (mantissa if "." in mantissa else f"{mantissa}.0") + e + exponent
+
+
+def parse_dense(parser: Parser) -> DenseIntOrFPElementsAttr:
+    """Parse `dense<...> : type`. Hexadecimal numbers in a list of floats are refused where the parser misreads them."""
+    from relex.dialects.parser import RelexParser
+
+    start = parser.pos
+    parser.parse_keyword("dense")
+    dense = parser.parse_dense_int_or_fp_elements_attr(None)
+    if isinstance(parser, RelexParser) or not isinstance(dense.get_element_type(), AnyFloat):
+        return dense
+    text = parser.lexer.input.content[start : parser.pos]
+    if '"' not in text and "0x" in text.lower():
+        parser.raise_error(
+            'expected decimal floats or the bytes as a string, dense<"0x...">, found a hexadecimal number', start
+        )
+    return dense

@@ -1,0 +1,86 @@
+"""Element types, and the bridge from attributes to NumPy arrays and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import AttrConstraint, AttrSetConstraint
+
+from relex.dialects.errors import DTypeError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+_NUMPY_NAMES: dict[Attribute, str] = {
+    f16: "float16",
+    f32: "float32",
+    f64: "float64",
+    i1: "bool",
+    i8: "int8",
+    i32: "int32",
+    i64: "int64",
+}
+
+ELEMENT_TYPES: tuple[Attribute, ...] = (f16, bf16, f32, f64, i1, i8, i32, i64)
+"""What a tensor or buffer may hold. Integers are signless and read as signed, i1 is NumPy's bool."""
+
+ElementConstr = AttrSetConstraint.get(*ELEMENT_TYPES)
+TensorConstr: AttrConstraint[TensorType] = TensorType.constr(element_type=ElementConstr)
+
+
+def is_float(element_type: Attribute) -> bool:
+    return isinstance(element_type, AnyFloat)
+
+
+def numpy_dtype(element_type: Attribute) -> np.dtype[Any]:
+    """The NumPy dtype of an element type. Raises `DTypeError` for bf16 and types that relex does not have."""
+    import numpy as np
+
+    if (name := _NUMPY_NAMES.get(element_type)) is None:
+        raise DTypeError(f"element type {element_type} has no NumPy equivalent")
+    return np.dtype(name)
+
+
+def element_type_of(dtype: np.dtype[Any]) -> Attribute:
+    """The element type of a NumPy dtype. Raises `DTypeError` where there is none."""
+    for element_type, name in _NUMPY_NAMES.items():
+        if dtype.name == name:
+            return element_type
+    raise DTypeError(f"expected a dtype among {', '.join(_NUMPY_NAMES.values())}, found {dtype.name}")
+
+
+def dense_from_array(array: Array) -> DenseIntOrFPElementsAttr:
+    """A dense attribute holding the bytes of an array, in row-major order."""
+    import numpy as np
+
+    element_type = element_type_of(array.dtype)
+    little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    return DenseIntOrFPElementsAttr(TensorType(element_type, array.shape), BytesAttr(little.tobytes()))
+
+
+def array_from_dense(dense: DenseIntOrFPElementsAttr) -> Array:
+    """The elements of a dense attribute as a read-only array (a view of its bytes). bf16 comes as its bits, uint16."""
+    import numpy as np
+
+    element_type = dense.get_element_type()
+    dtype = np.dtype("uint16") if isinstance(element_type, BFloat16Type) else numpy_dtype(element_type)
+    return np.frombuffer(dense.data.data, dtype=dtype.newbyteorder("<")).reshape(dense.get_shape())

@@ -1,0 +1,32 @@
+"""Module to text for reading: large constants shortened, as MLIR does with `--mlir-elide-elementsattrs-if-larger`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import Attribute
+from xdsl.printer import Printer
+
+
+@dataclass(eq=False, repr=False)
+class ElidingPrinter(Printer):
+    """
+    Prints `dense_resource<__elided__>` in place of a constant of more than `limit` elements. The text is for people: it
+    has lost the numbers and does not parse.
+    """
+
+    limit: int = field(default=16, kw_only=True)
+
+    def elides(self, dense: DenseIntOrFPElementsAttr) -> bool:
+        """Whether a constant is too long to be shown. One that repeats a single value is short anyway."""
+        size = dense.get_element_type().compile_time_size
+        data = dense.data.data
+        return len(data) > self.limit * size and data != data[:size] * (len(data) // size)
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if not isinstance(attribute, DenseIntOrFPElementsAttr) or not self.elides(attribute):
+            super().print_attribute(attribute)
+            return
+        self.print_string("dense_resource<__elided__> : ")
+        self.print_attribute(attribute.get_type())

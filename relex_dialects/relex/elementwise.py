@@ -1,0 +1,199 @@
+"""Elementwise operators. Shapes broadcast as in NumPy; all operands have one element type."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from xdsl.dialects.builtin import TensorType, bf16, f16, f32, f64, i1
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
+
+from relex.dialects.dtypes import ELEMENT_TYPES, TensorConstr
+from relex.dialects.relex.operator import Operator
+from relex.dialects.relex.types import broadcast, expect_element_type, same_element_type
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+class Elementwise(Operator, ABC):
+    """An operator that computes each element of its result from the elements of its operands at the same place."""
+
+    result = result_def(TensorConstr)
+
+    ALLOWED: ClassVar[tuple[Attribute, ...]] = ELEMENT_TYPES
+    """What the operands may hold."""
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        element_type = same_element_type(*operands)
+        expect_element_type(operands[0], cls.ALLOWED, "operands")
+        return TensorType(element_type, broadcast(*(t.get_shape() for t in operands)))
+
+
+class UnaryElementwise(Elementwise, ABC):
+    operand = operand_def(TensorConstr)
+
+    assembly_format = "$operand attr-dict `:` functional-type(operands, results)"
+
+
+class BinaryElementwise(Elementwise, ABC):
+    lhs = operand_def(TensorConstr)
+    rhs = operand_def(TensorConstr)
+
+    assembly_format = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"
+
+
+@irdl_op_definition
+class AddOp(BinaryElementwise):
+    """
+    The sum of two tensors; on i1 the logical or.
+
+    ```mlir
+    %z = relex.add %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
+    ```
+    """
+
+    name = "relex.add"
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        return np.add(*operands)
+
+
+@irdl_op_definition
+class SubtractOp(BinaryElementwise):
+    """
+    The difference of two tensors; not on i1, as in NumPy.
+
+    ```mlir
+    %z = relex.subtract %x, %y : (tensor<3x4xf32>, tensor<3x1xf32>) -> tensor<3x4xf32>
+    ```
+    """
+
+    name = "relex.subtract"
+    ALLOWED: ClassVar = tuple(t for t in ELEMENT_TYPES if t != i1)
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        return np.subtract(*operands)
+
+
+@irdl_op_definition
+class MultiplyOp(BinaryElementwise):
+    """
+    The product of two tensors; on i1 the logical and.
+
+    ```mlir
+    %z = relex.multiply %x, %y : (tensor<3x4xi32>, tensor<3x4xi32>) -> tensor<3x4xi32>
+    ```
+    """
+
+    name = "relex.multiply"
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        return np.multiply(*operands)
+
+
+@irdl_op_definition
+class DivideOp(BinaryElementwise):
+    """
+    The quotient of two float tensors. Integers are refused: NumPy's result is a float, C's is truncated.
+
+    ```mlir
+    %z = relex.divide %x, %y : (tensor<3x4xf64>, tensor<f64>) -> tensor<3x4xf64>
+    ```
+    """
+
+    name = "relex.divide"
+    ALLOWED: ClassVar = (f16, bf16, f32, f64)
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.divide(*operands)
+
+
+@irdl_op_definition
+class MaximumOp(BinaryElementwise):
+    """
+    The larger of two elements; NaN where either is NaN. +0 counts as larger than -0.
+
+    ```mlir
+    %z = relex.maximum %x, %y : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x4xf32>
+    ```
+    """
+
+    name = "relex.maximum"
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        return np.maximum(*operands)
+
+
+@irdl_op_definition
+class MinimumOp(BinaryElementwise):
+    """
+    The smaller of two elements; NaN where either is NaN. -0 counts as smaller than +0.
+
+    ```mlir
+    %z = relex.minimum %x, %y : (tensor<3x4xi64>, tensor<3x4xi64>) -> tensor<3x4xi64>
+    ```
+    """
+
+    name = "relex.minimum"
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        return np.minimum(*operands)
+
+
+@irdl_op_definition
+class ReluOp(UnaryElementwise):
+    """
+    The larger of each element and zero; NaN stays NaN.
+
+    ```mlir
+    %y = relex.relu %x : (tensor<1x128xf32>) -> tensor<1x128xf32>
+    ```
+    """
+
+    name = "relex.relu"
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        (x,) = operands
+        return np.maximum(x, x.dtype.type(0))
+
+
+@irdl_op_definition
+class EwiseFMAOp(Elementwise):
+    """
+    `x * y + z`, rounded after the product and after the sum, so that writing it for the two operators changes nothing.
+
+    ```mlir
+    %r = relex.ewise_fma %x, %y, %z : (tensor<3x4xf32>, tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
+    ```
+    """
+
+    name = "relex.ewise_fma"
+
+    x = operand_def(TensorConstr)
+    y = operand_def(TensorConstr)
+    z = operand_def(TensorConstr)
+
+    assembly_format = "$x `,` $y `,` $z attr-dict `:` functional-type(operands, results)"
+
+    def evaluate(self, *operands: Array) -> Array:
+        x, y, z = operands
+        return x * y + z

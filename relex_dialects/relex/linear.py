@@ -1,0 +1,86 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
+
+from relex.dialects.dtypes import TensorConstr
+from relex.dialects.errors import InferenceError
+from relex.dialects.relex.operator import Operator
+from relex.dialects.relex.types import broadcast, contract, same_element_type, shape_str
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+@irdl_op_definition
+class DenseOp(Operator):
+    """
+    A dense layer without bias: data `[..., K]` times the transpose of a weight `[N, K]` gives `[..., N]`.
+
+    ```mlir
+    %y = relex.dense %x, %w : (tensor<1x784xf32>, tensor<128x784xf32>) -> tensor<1x128xf32>
+    ```
+    """
+
+    name = "relex.dense"
+
+    data = operand_def(TensorConstr)
+    weight = operand_def(TensorConstr)
+    result = result_def(TensorConstr)
+
+    assembly_format = "$data `,` $weight attr-dict `:` functional-type(operands, results)"
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        element_type = same_element_type(*operands)
+        data, weight = (t.get_shape() for t in operands)
+        if not data:
+            raise InferenceError("expected data of rank 1 or more, found a scalar")
+        if len(weight) != 2:
+            raise InferenceError(f"expected a weight of rank 2, NxK, found {shape_str(weight)}")
+        contract(data[-1], weight[1], "last sizes of data and weight")
+        return TensorType(element_type, (*data[:-1], weight[0]))
+
+    def evaluate(self, *operands: Array) -> Array:
+        data, weight = operands
+        return data @ weight.T
+
+
+@irdl_op_definition
+class MatmulOp(Operator):
+    """
+    The matrix product, as NumPy's `@`: the last two dimensions are multiplied, those before broadcast, an operand of
+    rank 1 is a row on the left and a column on the right.
+
+    ```mlir
+    %c = relex.matmul %a, %b : (tensor<8x3x4xf32>, tensor<4x5xf32>) -> tensor<8x3x5xf32>
+    ```
+    """
+
+    name = "relex.matmul"
+
+    lhs = operand_def(TensorConstr)
+    rhs = operand_def(TensorConstr)
+    result = result_def(TensorConstr)
+
+    assembly_format = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        element_type = same_element_type(*operands)
+        lhs, rhs = (t.get_shape() for t in operands)
+        if not lhs or not rhs:
+            raise InferenceError("expected operands of rank 1 or more, found a scalar")
+        contract(lhs[-1], rhs[max(len(rhs) - 2, 0)], "sizes of the summed dimension")
+        rows, columns = lhs[-2:-1], rhs[-1:] if len(rhs) > 1 else ()
+        return TensorType(element_type, (*broadcast(lhs[:-2], rhs[:-2]), *rows, *columns))
+
+    def evaluate(self, *operands: Array) -> Array:
+        lhs, rhs = operands
+        return lhs @ rhs

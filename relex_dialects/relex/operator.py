@@ -1,0 +1,57 @@
+"""What every graph operator has: a type rule and a meaning."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import InferenceError
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+class Operator(IRDLOperation, ABC):
+    """
+    A pure graph operator with one result.
+
+    Its type rule `infer` serves the builder and the verifier alike, `evaluate` says in NumPy what it computes. An
+    operator of another package derives from this class too; nothing else in relex needs to know it before lowering.
+    """
+
+    traits = traits_def(Pure())
+
+    def __init__(self, *operands: SSAValue | Operation, properties: Mapping[str, Attribute] | None = None):
+        values = [SSAValue.get(operand) for operand in operands]
+        properties = properties or {}
+        result = self.infer([tensor_type(value.type) for value in values], properties)
+        super().__init__(operands=values, result_types=[result], properties=properties)
+
+    @classmethod
+    @abstractmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        """The type of the result. Raises `InferenceError` for operands that the operator does not take."""
+
+    @abstractmethod
+    def evaluate(self, *operands: Array) -> Array:
+        """The result for these operands: the reference semantics that every lowering is tested against."""
+
+    def verify_(self) -> None:
+        inferred = self.infer([tensor_type(t) for t in self.operand_types], self.properties)
+        if self.result_types[0] != inferred:
+            raise VerifyException(f"expected result type {inferred}, found {self.result_types[0]}")
+
+
+def tensor_type(t: Attribute) -> TensorType:
+    """`t` itself, if it is a ranked tensor type."""
+    if not isa(t, TensorType):
+        raise InferenceError(f"expected a ranked tensor, found {t}")
+    return t

@@ -1,0 +1,121 @@
+"""Dataflow blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import (
+    HasParent,
+    IsTerminator,
+    MemoryEffectKind,
+    Pure,
+    RecursiveMemoryEffect,
+    RecursivelySpeculatable,
+    get_effects,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from relex.dialects.dtypes import TensorConstr
+
+_EFFECTS = {
+    MemoryEffectKind.READ: "reads memory",
+    MemoryEffectKind.WRITE: "writes memory",
+    MemoryEffectKind.ALLOC: "allocates memory",
+    MemoryEffectKind.FREE: "frees memory",
+}
+
+
+@irdl_op_definition
+class DataflowOp(IRDLOperation):
+    """
+    A region of pure ops: what it computes is a graph, and its order carries no meaning beyond that of its edges. Only
+    the values that `relex.output` lists are seen outside. Side effects live between dataflow blocks.
+
+    ```mlir
+    %r = relex.dataflow -> tensor<4xf32> {
+      %lv = relex.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+      relex.output %lv : tensor<4xf32>
+    }
+    ```
+    """
+
+    name = "relex.dataflow"
+
+    body = region_def("single_block")
+    outputs = var_result_def(TensorConstr)
+
+    traits = traits_def(RecursiveMemoryEffect(), RecursivelySpeculatable())
+
+    assembly_format = "(`->` type($outputs)^)? $body attr-dict"
+
+    def __init__(self, result_types: Sequence[Attribute], body: Region | Block):
+        if isinstance(body, Block):
+            body = Region(body)
+        super().__init__(result_types=[result_types], regions=[body])
+
+    @property
+    def output(self) -> OutputOp:
+        """The op that ends the block."""
+        last = self.body.block.last_op
+        if not isinstance(last, OutputOp):
+            raise VerifyException("expected 'relex.output' at the end of the block")
+        return last
+
+    def verify_(self) -> None:
+        if self.body.block.args:
+            raise VerifyException(f"expected a block without arguments, found {len(self.body.block.args)}")
+        found = self.output.operand_types
+        if tuple(found) != tuple(self.result_types):
+            raise VerifyException(
+                f"expected 'relex.output' of {_types(self.result_types)}, as the block says, found {_types(found)}"
+            )
+        for op in self.body.block.ops:
+            if (reason := impurity(op)) is not None:
+                raise VerifyException(f"expected pure ops only, found '{op.name}', which {reason}")
+
+
+@irdl_op_definition
+class OutputOp(IRDLOperation):
+    """
+    Ends a dataflow block and names what is seen outside of it.
+
+    ```mlir
+    %r:2 = relex.dataflow -> tensor<4xf32>, tensor<4xf32> {
+      relex.output %x, %y : tensor<4xf32>, tensor<4xf32>
+    }
+    ```
+    """
+
+    name = "relex.output"
+
+    values = var_operand_def(TensorConstr)
+
+    traits = traits_def(IsTerminator(), HasParent(DataflowOp), Pure())
+
+    assembly_format = "($values^ `:` type($values))? attr-dict"
+
+    def __init__(self, *values: SSAValue | Operation):
+        super().__init__(operands=[values])
+
+
+def impurity(op: Operation) -> str | None:
+    """Why an op may not stand in a dataflow block; None for a pure op."""
+    effects = get_effects(op)
+    if effects is None:
+        return "may have any side effect"
+    if not effects:
+        return None
+    return " and ".join(sorted(_EFFECTS[kind] for kind in {effect.kind for effect in effects}))
+
+
+def _types(types: Sequence[Attribute]) -> str:
+    return f"({', '.join(map(str, types))})"

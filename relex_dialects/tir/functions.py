@@ -1,0 +1,299 @@
+"""Loop functions, their buffers and calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    FlatSymbolRefAttrConstr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    StringAttr,
+    SymbolNameConstraint,
+    SymbolRefAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    IsolatedFromAbove,
+    MemoryAllocEffect,
+    MemoryReadEffect,
+    MemoryWriteEffect,
+    NoTerminator,
+    SymbolOpInterface,
+    SymbolTable,
+    SymbolUserOpInterface,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from relex.dialects.dtypes import ELEMENT_TYPES, ElementConstr
+
+NOALIAS_ATTR = "tir.noalias"
+"""On a function: no two of its buffers share memory."""
+
+BufferConstr = MemRefType.constr(element_type=ElementConstr)
+
+
+@irdl_op_definition
+class PrimFuncOp(IRDLOperation):
+    """
+    A loop function in destination-passing style: it reads its inputs, which are buffers or scalars, fills the buffers
+    declared by `outs`, and returns nothing. `tir.noalias` says that no two buffers share memory.
+
+    ```mlir
+    tir.prim_func @relu(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+      %zero = arith.constant 0.0 : f32
+      tir.for %i in (8) {
+        tir.block @Y (%vi: spatial<8> = %i) {
+          %x = memref.load %X[%vi] : memref<8xf32>
+          %y = arith.maximumf %x, %zero : f32
+          memref.store %y, %Y[%vi] : memref<8xf32>
+        }
+      }
+    }
+    ```
+    """
+
+    name = "tir.prim_func"
+
+    sym_name = prop_def(SymbolNameConstraint())
+    sym_visibility = opt_prop_def(StringAttr)
+    function_type = prop_def(FunctionType)
+    num_outputs = prop_def(IntegerAttr)
+    arg_attrs = opt_prop_def(ArrayAttr[DictionaryAttr])
+    body = region_def("single_block")
+
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), NoTerminator())
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[Attribute],
+        outputs: Sequence[Attribute],
+        body: Region | None = None,
+        *,
+        visibility: str | None = None,
+        noalias: bool = False,
+        arg_attrs: ArrayAttr[DictionaryAttr] | None = None,
+    ):
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(name),
+                "sym_visibility": StringAttr(visibility) if visibility else None,
+                "function_type": FunctionType.from_lists([*inputs, *outputs], []),
+                "num_outputs": IntegerAttr(len(outputs), i64),
+                "arg_attrs": arg_attrs,
+            },
+            attributes={NOALIAS_ATTR: UnitAttr()} if noalias else {},
+            regions=[body or Region(Block(arg_types=[*inputs, *outputs]))],
+        )
+
+    @property
+    def args(self) -> tuple[BlockArgument, ...]:
+        """Inputs, then outputs."""
+        return tuple(self.body.block.args)
+
+    @property
+    def num_inputs(self) -> int:
+        return len(self.function_type.inputs) - self.num_outputs.value.data
+
+    @property
+    def inputs(self) -> tuple[BlockArgument, ...]:
+        return self.args[: self.num_inputs]
+
+    @property
+    def outputs(self) -> tuple[BlockArgument, ...]:
+        return self.args[self.num_inputs :]
+
+    @property
+    def input_types(self) -> tuple[Attribute, ...]:
+        return self.function_type.inputs.data[: self.num_inputs]
+
+    @property
+    def output_types(self) -> tuple[Attribute, ...]:
+        return self.function_type.inputs.data[self.num_inputs :]
+
+    @property
+    def noalias(self) -> bool:
+        return NOALIAS_ATTR in self.attributes
+
+    def verify_(self) -> None:
+        from relex.dialects.tir.loops import BlockOp, ForOp
+
+        types = self.function_type.inputs.data
+        if self.function_type.outputs.data:
+            raise VerifyException(f"expected no results, found {len(self.function_type.outputs)}; outputs are buffers")
+        if not 0 <= self.num_inputs <= len(types):
+            raise VerifyException(f"expected at most {len(types)} outputs, found {self.num_outputs.value.data}")
+        if tuple(arg.type for arg in self.args) != types:
+            raise VerifyException("expected the block's arguments to have the types of the function's inputs")
+        if self.arg_attrs is not None and len(self.arg_attrs) != len(types):
+            raise VerifyException(f"expected attributes for {len(types)} arguments, found {len(self.arg_attrs)}")
+        for i, t in enumerate(types):
+            _verify_argument(i, t, is_output=i >= self.num_inputs)
+        _verify_unique("block name", [op.block_name for op in self.walk() if isinstance(op, BlockOp)])
+        _verify_unique("loop label", [op.label for op in self.walk() if isinstance(op, ForOp) and op.label])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> PrimFuncOp:
+        visibility = parser.parse_optional_visibility_keyword()
+        name = parser.parse_symbol_name().data
+        parse = parser.parse_comma_separated_list
+        inputs = parse(Parser.Delimiter.PAREN, lambda: _parse_argument(parser))
+        outputs: list[tuple[Parser.Argument, DictionaryAttr]] = []
+        if parser.parse_optional_keyword("outs"):
+            outputs = parse(Parser.Delimiter.PAREN, lambda: _parse_argument(parser))
+        attributes = parser.parse_optional_attr_dict_with_keyword(("sym_name", "function_type", "num_outputs"))
+        arguments = [*inputs, *outputs]
+        op = cls(
+            name,
+            [arg.type for arg, _ in inputs],
+            [arg.type for arg, _ in outputs],
+            parser.parse_region([arg for arg, _ in arguments]),
+            visibility=visibility.data if visibility else None,
+            arg_attrs=ArrayAttr(attrs for _, attrs in arguments) if any(a.data for _, a in arguments) else None,
+        )
+        if attributes is not None:
+            op.attributes |= attributes.data
+        return op
+
+    def print(self, printer: Printer) -> None:
+        if self.sym_visibility:
+            printer.print_string(f" {self.sym_visibility.data}")
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        attrs = self.arg_attrs.data if self.arg_attrs else (DictionaryAttr({}),) * len(self.args)
+        arguments = list(zip(self.args, attrs, strict=True))
+        with printer.in_parens():
+            printer.print_list(arguments[: self.num_inputs], lambda a: _print_argument(printer, *a))
+        if self.outputs:
+            printer.print_string(" outs")
+            with printer.in_parens():
+                printer.print_list(arguments[self.num_inputs :], lambda a: _print_argument(printer, *a))
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+
+
+def _parse_argument(parser: Parser) -> tuple[Parser.Argument, DictionaryAttr]:
+    argument = parser.parse_argument()
+    return argument, DictionaryAttr(parser.parse_optional_dictionary_attr_dict())
+
+
+def _print_argument(printer: Printer, argument: BlockArgument, attrs: DictionaryAttr) -> None:
+    printer.print_block_argument(argument)
+    printer.print_op_attributes(attrs.data)
+
+
+def _verify_argument(index: int, t: Attribute, *, is_output: bool) -> None:
+    if not isinstance(t, MemRefType):
+        if is_output or t not in (*ELEMENT_TYPES, IndexType()):
+            raise VerifyException(f"expected {'output' if is_output else 'argument'} {index} to be a buffer, found {t}")
+        return
+    if t.element_type not in ELEMENT_TYPES:
+        raise VerifyException(f"expected a buffer of {' or '.join(map(str, ELEMENT_TYPES))}, found {t}")
+    if not isinstance(t.layout, NoneAttr):
+        raise VerifyException(f"expected a buffer of identity layout, found {t}")
+
+
+def _verify_unique(what: str, names: Sequence[StringAttr | None]) -> None:
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise VerifyException(f"expected every {what} once in a function, found {name} twice")
+
+
+@irdl_op_definition
+class AllocBufferOp(IRDLOperation):
+    """
+    Scratch memory of unspecified content that lives until the end of the scope it stands in, with one size for each
+    `?` of its type.
+
+    ```mlir
+    %Y = tir.alloc_buffer : memref<1x128xf32>
+    %T = tir.alloc_buffer sizes(%n) : memref<?x128xf32>
+    ```
+    """
+
+    name = "tir.alloc_buffer"
+
+    sizes = var_operand_def(IndexType)
+    buffer = result_def(BufferConstr)
+
+    traits = traits_def(MemoryAllocEffect())
+
+    assembly_format = "(`sizes` `(` $sizes^ `)`)? attr-dict `:` type($buffer)"
+
+    def __init__(self, buffer_type: MemRefType, sizes: Sequence[SSAValue | Operation] = ()):
+        super().__init__(operands=[sizes], result_types=[buffer_type])
+
+    def verify_(self) -> None:
+        buffer_type = self.buffer.type
+        expected = list(buffer_type.get_shape()).count(DYNAMIC_INDEX)
+        if len(self.sizes) != expected:
+            raise VerifyException(f"expected {expected} sizes, one for each '?' of the type, found {len(self.sizes)}")
+        if not isinstance(buffer_type.layout, NoneAttr):
+            raise VerifyException(f"expected a buffer of identity layout, found {buffer_type}")
+
+
+class _VerifyCall(SymbolUserOpInterface):
+    def verify(self, op: Operation) -> None:
+        cast(CallOp, op).verify_callee()
+
+
+@irdl_op_definition
+class CallOp(IRDLOperation):
+    """
+    Calls a loop function on buffers: its inputs, then the outputs that it fills.
+
+    ```mlir
+    tir.call @relu(%x, %y) : memref<8xf32>, memref<8xf32>
+    ```
+    """
+
+    name = "tir.call"
+
+    callee = prop_def(FlatSymbolRefAttrConstr)
+    arguments = var_operand_def()
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect(), _VerifyCall())
+
+    assembly_format = "$callee `(` $arguments `)` attr-dict `:` type($arguments)"
+
+    def __init__(self, callee: str | SymbolRefAttr, arguments: Sequence[SSAValue | Operation]):
+        if isinstance(callee, str):
+            callee = SymbolRefAttr(callee)
+        super().__init__(operands=[arguments], properties={"callee": callee})
+
+    def verify_callee(self) -> None:
+        callee = SymbolTable.lookup_symbol(self, self.callee)
+        if not isinstance(callee, PrimFuncOp):
+            found = "no such symbol" if callee is None else f"a '{callee.name}'"
+            raise VerifyException(f"expected {self.callee} to be a 'tir.prim_func', found {found}")
+        found, expected = tuple(self.arguments.types), callee.function_type.inputs.data
+        if found != expected:
+            raise VerifyException(f"expected arguments {_types(expected)} as @{callee.sym_name.data} has them, found "
+                                  f"{_types(found)}")  # fmt: skip
+
+
+def _types(types: Sequence[Attribute]) -> str:
+    return f"({', '.join(map(str, types))})"

@@ -1,0 +1,403 @@
+"""Loops and blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+    i64,
+)
+from xdsl.ir import Block, BlockArgument, EnumAttribute, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import HasParent, NoTerminator, RecursiveMemoryEffect, RecursivelySpeculatable
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+
+class LoopKind(StrEnum):
+    """How the iterations of a loop may be run."""
+
+    SERIAL = "serial"
+    PARALLEL = "parallel"
+    VECTORIZED = "vectorized"
+    UNROLLED = "unrolled"
+
+
+@irdl_attr_definition
+class LoopKindAttr(EnumAttribute[LoopKind], SpacedOpaqueSyntaxAttribute):
+    name = "tir.loop_kind"
+
+
+class IterKind(StrEnum):
+    """Spatial variables make the place that is written, reduce variables are summed over (or the like)."""
+
+    SPATIAL = "spatial"
+    REDUCE = "reduce"
+
+
+@irdl_attr_definition
+class IterKindAttr(EnumAttribute[IterKind], SpacedOpaqueSyntaxAttribute):
+    name = "tir.iter_kind"
+
+
+@irdl_op_definition
+class ForOp(IRDLOperation):
+    """
+    A loop from 0 to an extent, which is a number or an `index` value. `parallel`, `vectorized` and `unrolled` allow its
+    iterations to be run that way. A label (`@i`) is a name for schedules. Loops that stand directly in each other print
+    as one:
+
+    ```mlir
+    tir.for %i @i, parallel %j @j in (8, %n) {
+      tir.for %k in (4) {
+      }
+      tir.for %l in (2) {
+      }
+    }
+    ```
+    """
+
+    name = "tir.for"
+
+    dynamic_extent = opt_operand_def(IndexType)
+    static_extent = opt_prop_def(IntegerAttr)
+    kind = prop_def(LoopKindAttr, default_value=LoopKindAttr(LoopKind.SERIAL))
+    label = opt_prop_def(StringAttr)
+    body = region_def("single_block")
+
+    traits = traits_def(RecursiveMemoryEffect(), RecursivelySpeculatable(), NoTerminator())
+
+    def __init__(
+        self,
+        extent: int | SSAValue,
+        body: Region | None = None,
+        *,
+        kind: LoopKind = LoopKind.SERIAL,
+        label: str | None = None,
+    ):
+        super().__init__(
+            operands=[extent if isinstance(extent, SSAValue) else None],
+            properties={
+                "static_extent": IntegerAttr(extent, i64) if isinstance(extent, int) else None,
+                "kind": LoopKindAttr(kind),
+                "label": StringAttr(label) if label else None,
+            },
+            regions=[body or Region(Block(arg_types=[IndexType()]))],
+        )
+
+    @property
+    def extent(self) -> int | SSAValue:
+        """How often the loop runs."""
+        if self.static_extent is not None:
+            return self.static_extent.value.data
+        if self.dynamic_extent is None:
+            raise VerifyException("expected an extent, a number or a value, found none")
+        return self.dynamic_extent
+
+    @property
+    def variable(self) -> BlockArgument:
+        return self.body.block.args[0]
+
+    @property
+    def nested(self) -> ForOp | None:
+        """The loop that prints in one head with this one: the only op in it, and independent of its variable."""
+        inner = self.body.block.first_op
+        if not isinstance(inner, ForOp) or inner is not self.body.block.last_op:
+            return None
+        return inner if not inner.attributes and inner.dynamic_extent is not self.variable else None
+
+    def verify_(self) -> None:
+        if [arg.type for arg in self.body.block.args] != [IndexType()]:
+            raise VerifyException("expected one variable of type index")
+        if (self.static_extent is None) == (self.dynamic_extent is None):
+            raise VerifyException("expected one extent, either a number or a value")
+        if isinstance(self.extent, int) and self.extent < 0:
+            raise VerifyException(f"expected an extent of 0 or more, found {self.extent}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ForOp:
+        heads = parser.parse_comma_separated_list(Parser.Delimiter.NONE, lambda: _Head.parse(parser))
+        parser.parse_keyword("in")
+        position = parser.pos
+        extents = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, lambda: parse_size(parser))
+        if len(extents) != len(heads):
+            parser.raise_error(f"expected {len(heads)} extents, one for each variable, found {len(extents)}", position)
+        # One region holds the variables of the whole head while its body is parsed; they are then split up.
+        body = parser.parse_region([head.variable.resolve(IndexType()) for head in heads])
+        attributes = parser.parse_optional_attr_dict()
+        loop = cls._nest(heads, [resolve_size(parser, extent) for extent in extents], body)
+        loop.attributes.update(attributes)
+        return loop
+
+    @classmethod
+    def _nest(cls, heads: Sequence[_Head], extents: Sequence[int | SSAValue], body: Region) -> ForOp:
+        block = body.block
+        while len(heads) > 1:
+            inner = Block(arg_types=[IndexType()])
+            variable = block.args[-1]
+            inner.args[0].name_hint = variable.name_hint
+            variable.replace_all_uses_with(inner.args[0])
+            block.erase_arg(variable)
+            for op in list(block.ops):
+                op.detach()
+                inner.add_op(op)
+            *heads, head = heads
+            *extents, extent = extents
+            block.add_op(cls(extent, Region(inner), kind=head.kind, label=head.label))
+        return cls(extents[0], body, kind=heads[0].kind, label=heads[0].label)
+
+    def print(self, printer: Printer) -> None:
+        loops = [self]
+        while (inner := loops[-1].nested) is not None:
+            loops.append(inner)
+        printer.print_string(" ")
+        printer.print_list(loops, lambda loop: loop._print_head(printer))
+        printer.print_string(" in ")
+        with printer.in_parens():
+            printer.print_list(loops, lambda loop: print_size(printer, loop.extent))
+        printer.print_string(" ")
+        printer.print_region(loops[-1].body, print_entry_block_args=False, print_empty_block=False)
+        printer.print_op_attributes(self.attributes)
+
+    def _print_head(self, printer: Printer) -> None:
+        if self.kind.data != LoopKind.SERIAL:
+            printer.print_string(f"{self.kind.data} ")
+        printer.print_ssa_value(self.variable)
+        if self.label is not None:
+            printer.print_string(" ")
+            printer.print_symbol_name(self.label.data)
+
+
+@dataclass(frozen=True)
+class _Head:
+    """A loop's part before `in`: `parallel %i @i`."""
+
+    variable: Parser.UnresolvedArgument
+    kind: LoopKind
+    label: str | None
+
+    @classmethod
+    def parse(cls, parser: Parser) -> _Head:
+        kind = parser.parse_optional_keyword_in([*LoopKind])
+        variable = parser.parse_argument(expect_type=False)
+        label = parser.parse_optional_symbol_name()
+        return cls(variable, LoopKind(kind) if kind else LoopKind.SERIAL, label.data if label else None)
+
+
+def parse_size(parser: Parser) -> int | UnresolvedOperand:
+    """Parse a number or an `index` value."""
+    operand = parser.parse_optional_unresolved_operand()
+    return operand if operand is not None else parser.parse_integer(allow_boolean=False, allow_negative=False)
+
+
+def resolve_size(parser: Parser, size: int | UnresolvedOperand) -> int | SSAValue:
+    return size if isinstance(size, int) else parser.resolve_operand(size, IndexType())
+
+
+def print_size(printer: Printer, size: int | SSAValue) -> None:
+    printer.print_int(size) if isinstance(size, int) else printer.print_ssa_value(size)
+
+
+@dataclass(frozen=True)
+class IterVar:
+    """A variable of a block: how it is used, how many values it takes, what it is bound to."""
+
+    variable: BlockArgument
+    kind: IterKind
+    extent: int | SSAValue
+    binding: SSAValue
+
+
+@irdl_op_definition
+class BlockOp(IRDLOperation):
+    """
+    One step of a computation, separate from the loops that drive it: its body is written in terms of its own variables,
+    and those are bound to the loops around. A spatial variable takes part in the place that is written, a reduce
+    variable does not. So loops can be split, reordered or fused by changing the bindings alone.
+
+    ```mlir
+    tir.for %i, %k in (8, 16) {
+      tir.block @Y (%vi: spatial<8> = %i, %vk: reduce<16> = %k) {
+        tir.init {
+          memref.store %zero, %Y[%vi] : memref<8xf32>
+        }
+        %x = memref.load %X[%vi, %vk] : memref<8x16xf32>
+        %y = memref.load %Y[%vi] : memref<8xf32>
+        %s = arith.addf %y, %x : f32
+        memref.store %s, %Y[%vi] : memref<8xf32>
+      }
+    }
+    ```
+    """
+
+    name = "tir.block"
+
+    bindings = var_operand_def(IndexType)
+    dynamic_extents = var_operand_def(IndexType)
+    block_name = prop_def(StringAttr)
+    kinds = prop_def(ArrayAttr[IterKindAttr])
+    static_extents = prop_def(DenseArrayBase)
+    body = region_def("single_block")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(RecursiveMemoryEffect(), RecursivelySpeculatable(), NoTerminator())
+
+    def __init__(
+        self,
+        name: str,
+        kinds: Sequence[IterKind],
+        extents: Sequence[int | SSAValue],
+        bindings: Sequence[SSAValue | Operation],
+        body: Region | None = None,
+    ):
+        static = [extent if isinstance(extent, int) else DYNAMIC_INDEX for extent in extents]
+        super().__init__(
+            operands=[bindings, [extent for extent in extents if isinstance(extent, SSAValue)]],
+            properties={
+                "block_name": StringAttr(name),
+                "kinds": ArrayAttr(IterKindAttr(kind) for kind in kinds),
+                "static_extents": DenseArrayBase.from_list(i64, static),
+            },
+            regions=[body or Region(Block(arg_types=[IndexType()] * len(kinds)))],
+        )
+
+    @property
+    def extents(self) -> tuple[int | SSAValue, ...]:
+        dynamic = iter(self.dynamic_extents)
+        sizes = self.static_extents.iter_values()
+        return tuple(next(dynamic) if size == DYNAMIC_INDEX else int(size) for size in sizes)
+
+    @property
+    def iter_vars(self) -> tuple[IterVar, ...]:
+        kinds = (attr.data for attr in self.kinds)
+        columns = zip(self.body.block.args, kinds, self.extents, self.bindings, strict=True)
+        return tuple(IterVar(*column) for column in columns)
+
+    @property
+    def init(self) -> InitOp | None:
+        """What is done before the first step of a reduction."""
+        first = self.body.block.first_op
+        return first if isinstance(first, InitOp) else None
+
+    def verify_(self) -> None:
+        from relex.dialects.tir.verification import verify_block
+
+        count = len(self.kinds)
+        sizes = list(self.static_extents.iter_values())
+        found = (len(self.bindings), len(sizes), len(self.body.block.args))
+        if found != (count,) * 3:
+            raise VerifyException(f"expected {count} bindings, extents and variables, as there are kinds, found {found}")
+        if sizes.count(DYNAMIC_INDEX) != len(self.dynamic_extents):
+            raise VerifyException("expected one value for each dynamic extent")
+        if any(arg.type != IndexType() for arg in self.body.block.args):
+            raise VerifyException("expected variables of type index")
+        verify_block(self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> BlockOp:
+        name = parser.parse_symbol_name().data
+        heads = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, lambda: _parse_iter_var(parser))
+        variables = [variable.resolve(IndexType()) for variable, _, _, _ in heads]
+        op = cls(
+            name,
+            [kind for _, kind, _, _ in heads],
+            [resolve_size(parser, extent) for _, _, extent, _ in heads],
+            [parser.resolve_operand(binding, IndexType()) for _, _, _, binding in heads],
+            parser.parse_region(variables),
+        )
+        op.attributes.update(parser.parse_optional_attr_dict())
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.block_name.data)
+        printer.print_string(" ")
+        with printer.in_parens():
+            printer.print_list(self.iter_vars, lambda v: _print_iter_var(printer, v))
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+        printer.print_op_attributes(self.attributes)
+
+
+def _parse_iter_var(
+    parser: Parser,
+) -> tuple[Parser.UnresolvedArgument, IterKind, int | UnresolvedOperand, UnresolvedOperand]:
+    variable = parser.parse_argument(expect_type=False)
+    parser.parse_punctuation(":")
+    kind = parser.parse_str_enum(IterKind)
+    parser.parse_punctuation("<")
+    extent = parse_size(parser)
+    parser.parse_punctuation(">")
+    parser.parse_punctuation("=")
+    return variable, kind, extent, parser.parse_unresolved_operand()
+
+
+def _print_iter_var(printer: Printer, v: IterVar) -> None:
+    printer.print_ssa_value(v.variable)
+    printer.print_string(f": {v.kind}<")
+    print_size(printer, v.extent)
+    printer.print_string("> = ")
+    printer.print_ssa_value(v.binding)
+
+
+@irdl_op_definition
+class InitOp(IRDLOperation):
+    """
+    What a reduction starts from: it runs once for each value of the block's spatial variables, before the first step,
+    also when there is none. It is the first op of its block.
+
+    ```mlir
+    tir.init {
+      memref.store %zero, %Y[%vi] : memref<8xf32>
+    }
+    ```
+    """
+
+    name = "tir.init"
+
+    body = region_def("single_block")
+
+    traits = traits_def(HasParent(BlockOp), RecursiveMemoryEffect(), NoTerminator())
+
+    assembly_format = "$body attr-dict"
+
+    def __init__(self, body: Region | None = None):
+        super().__init__(regions=[body or Region(Block())])
+
+    def verify_(self) -> None:
+        block = self.parent_op()
+        if self.body.block.args:
+            raise VerifyException("expected no variables; those of the block count")
+        if not isinstance(block, BlockOp) or block.init is not self:
+            raise VerifyException("expected to be the first op of its block")
+        if not any(v.kind is IterKind.REDUCE for v in block.iter_vars):
+            raise VerifyException("expected a block with a reduce variable, found spatial ones only")
+
+
+def loops_around(op: Operation) -> Iterator[ForOp]:
+    """The loops that `op` stands in, from the inside out, up to the next block or function."""
+    scope = op.parent_op()
+    while scope is not None and not isinstance(scope, BlockOp):
+        if isinstance(scope, ForOp):
+            yield scope
+        scope = scope.parent_op()

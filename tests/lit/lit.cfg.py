@@ -1,0 +1,48 @@
+"""How lit runs the files of this folder: every `// RUN:` line is a shell command that must succeed."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import lit.formats
+
+# lit executes this file with `config` and `lit_config` defined.
+config = globals()["config"]
+lit_config = globals()["lit_config"]
+
+root = Path(__file__).resolve().parents[2]
+
+config.name = "relex"
+config.test_format = lit.formats.ShTest()
+config.suffixes = [".mlir"]
+config.test_source_root = str(root / "tests" / "lit")
+config.test_exec_root = str(root / "build" / "lit")
+
+# The tools of the Python that runs lit come before all others of the same name.
+config.environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+
+if all(shutil.which(tool) for tool in ("mlir-opt-22", "mlir-translate-22")):
+    config.available_features.add("mlir-opt")
+
+# Printed text parses back and prints the same; its form is checked by the CHECK lines of the file.
+config.substitutions.append(
+    (
+        "RELEX_ROUNDTRIP",
+        "relex-opt %s --split-input-file -o %t.1.mlir && relex-opt %t.1.mlir --split-input-file -o %t.2.mlir"
+        " && diff %t.1.mlir %t.2.mlir && filecheck %s --input-file %t.2.mlir",
+    )
+)
+# The generic form parses back to the same program.
+config.substitutions.append(
+    (
+        "RELEX_GENERIC_ROUNDTRIP",
+        "relex-opt %s --split-input-file --print-op-generic -o %t.generic.mlir"
+        " && relex-opt %t.generic.mlir --split-input-file | filecheck %s",
+    )
+)
+
+# Two minutes for one file: a pattern that never ends must not hang the run.
+timeout_supported, _ = lit_config.maxIndividualTestTimeIsSupported
+if timeout_supported:
+    lit_config.maxIndividualTestTime = 120

@@ -1,0 +1,148 @@
+"""The files of `examples/digits` are complete and agree with the script that made them, and digits can be drawn."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "examples" / "digits"
+BLANK = np.zeros(784, np.float32)
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.fixture
+def data(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    return import_module("data")
+
+
+class Terminal(io.TextIOWrapper):
+    """A text stream that says it is a terminal."""
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__(io.BytesIO(), encoding)
+
+    def isatty(self) -> bool:
+        return True
+
+
+def on_colour_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", Terminal("utf-8"))
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+def test_weights_have_the_shapes_of_the_network(data: Any) -> None:
+    weights = data.load_weights()
+    shapes = {name: array.shape for name, array in weights.items()}
+    assert shapes == {"w0": (128, 784), "b0": (128,), "w1": (10, 128), "b1": (10,)}
+    assert all(array.dtype == np.float32 and np.isfinite(array).all() for array in weights.values())
+    assert data.WEIGHTS.stat().st_size < 500_000
+
+
+def test_the_weights_file_holds_nothing_else(data: Any) -> None:
+    with np.load(data.WEIGHTS) as file:
+        assert set(file.files) == {"w0", "b0", "w1", "b1"}
+
+
+def test_images_are_stored_as_28x28_bytes(data: Any) -> None:
+    with np.load(data.DIGITS) as file:
+        assert set(file.files) == {"images", "labels"}
+        assert (file["images"].shape, file["images"].dtype) == ((360, 28, 28), np.uint8)
+        assert (file["labels"].shape, file["labels"].dtype) == ((360,), np.uint8)
+    assert data.DIGITS.stat().st_size < 300_000
+
+
+def test_images_load_as_rows_between_0_and_1(data: Any) -> None:
+    images, labels = data.load_digits()
+    assert (images.shape, images.dtype) == ((360, 784), np.float32)
+    assert images.flags.c_contiguous
+    assert (images.min(), images.max()) == (0, 1)
+    assert labels.dtype == np.int64
+    assert np.bincount(labels, minlength=len(data.CLASSES)).min() >= 30
+
+
+def test_the_network_knows_digits_that_it_has_not_seen(data: Any) -> None:
+    images, labels = data.load_digits()
+    scores = data.reference(images, **data.load_weights())
+    assert (scores.shape, scores.dtype) == ((360, 10), np.float32)
+    assert np.mean(scores.argmax(axis=1) == labels) >= 0.96
+
+
+def test_no_prediction_hangs_on_rounding(data: Any) -> None:
+    images, _ = data.load_digits()
+    second, best = np.sort(data.reference(images, **data.load_weights()), axis=1)[:, -2:].T
+    assert np.min(best - second) > 1e-2
+
+
+def test_the_script_makes_the_arrays_of_the_files(data: Any) -> None:
+    pytest.importorskip("sklearn", reason="training needs scikit-learn")
+    train = import_module("train")
+    (images, labels), (test_images, test_labels) = train.split_digits()
+    with np.load(data.DIGITS) as file:
+        np.testing.assert_array_equal(test_images, file["images"])
+        np.testing.assert_array_equal(test_labels, file["labels"])
+    kept = data.load_weights()
+    for name, array in train.train(images, labels).items():
+        np.testing.assert_array_equal(array, kept[name], err_msg=name)
+
+
+def test_a_plain_picture_is_14_lines_of_ascii(data: Any) -> None:
+    images, _ = data.load_digits()
+    picture = data.show(images[0], colour=False)
+    assert picture.isascii()
+    assert [len(line) for line in picture.split("\n")] == [28] * 14
+
+
+def test_a_grey_picture_is_14_lines_that_end_their_colours(data: Any) -> None:
+    images, _ = data.load_digits()
+    lines = data.show(images[0], colour=True).split("\n")
+    assert [ESCAPE.sub("", line) for line in lines] == ["▀" * 28] * 14
+    assert all(line.endswith("\x1b[0m") for line in lines)
+
+
+def test_a_picture_keeps_its_orientation(data: Any) -> None:
+    image = np.zeros((28, 28), np.float32)
+    image[:2, :5] = 1
+    first, *rest = data.show(image, colour=False).split("\n")
+    assert first == "@" * 5 + " " * 23
+    assert not "".join(rest).strip()
+
+
+def test_the_upper_pixel_is_the_foreground(data: Any) -> None:
+    image = np.zeros((28, 28), np.float32)
+    image[0, 0] = 1
+    assert data.show(image, colour=True).startswith("\x1b[38;5;255;48;5;232m▀")
+
+
+def test_values_outside_the_range_are_drawn_as_its_ends(data: Any) -> None:
+    image = np.linspace(-1, 2, 784, dtype=np.float32)
+    assert set(data.show(image, colour=False)) <= set(data.INK + "\n")
+
+
+def test_a_terminal_gets_greys(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_colour_terminal(monkeypatch)
+    assert "▀" in data.show(BLANK)
+
+
+@pytest.mark.parametrize(("variable", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_the_environment_can_ask_for_ascii(
+    data: Any, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    on_colour_terminal(monkeypatch)
+    monkeypatch.setenv(variable, value)
+    assert data.show(BLANK).isascii()
+
+
+@pytest.mark.parametrize("output", [io.StringIO(), Terminal("ascii")], ids=["no terminal", "no block characters"])
+def test_other_outputs_get_ascii(data: Any, monkeypatch: pytest.MonkeyPatch, output: io.TextIOBase) -> None:
+    on_colour_terminal(monkeypatch)
+    monkeypatch.setattr(sys, "stdout", output)
+    assert data.show(BLANK).isascii()
