@@ -25,10 +25,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
-
-from relex.dialects.errors import fail
 
 OpT = TypeVar("OpT", bound=Operation)
 AttrT = TypeVar("AttrT", bound=Attribute)
@@ -122,7 +120,7 @@ class Conversion:
         self._replaced: list[Operation] = []
         self._old_arguments: list[BlockArgument] = []
         self._casts: list[UnrealizedConversionCastOp] = []
-        self._symbols: set[str] | None = None
+        self._symbols: set[Attribute | None] | None = None
         self._op: Operation
 
     # What rules use
@@ -173,10 +171,10 @@ class Conversion:
     def declare(self, name: str, make: Callable[[], Operation]) -> None:
         """See to it that the module has a symbol `name`; `make` builds the op that declares it."""
         if self._symbols is None:
-            self._symbols = {found.data for op in self.module.ops if (found := get_symbol_name(op)) is not None}
-        if name in self._symbols:
+            self._symbols = {op.get_attr_or_prop("sym_name") for op in self.module.ops}
+        if StringAttr(name) in self._symbols:
             return
-        self._symbols.add(name)
+        self._symbols.add(StringAttr(name))
         first = self.module.body.block.first_op
         assert first is not None
         self.module.body.block.insert_op_before(make(), first)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute
 from xdsl.printer import Printer
+from xdsl.utils.hints import isa
 
 
 @dataclass(eq=False, repr=False)
@@ -25,7 +26,7 @@ class ElidingPrinter(Printer):
         return len(data) > self.limit * size and data != data[:size] * (len(data) // size)
 
     def print_attribute(self, attribute: Attribute) -> None:
-        if not isinstance(attribute, DenseIntOrFPElementsAttr) or not self.elides(attribute):
+        if not isa(attribute, DenseIntOrFPElementsAttr) or not self.elides(attribute):
             super().print_attribute(attribute)
             return
         self.print_string("dense_resource<__elided__> : ")

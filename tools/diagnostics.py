@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ShrinkException
@@ -37,7 +37,9 @@ class Source:
     line_offset: int = 0
 
     def show(self, diagnostic: Diagnostic) -> Diagnostic:
-        """The diagnostic with its source line, if it points into this text."""
+        """The diagnostic with its source line, if it points into this text; one without a place gets the file."""
+        if not diagnostic.line:
+            return replace(diagnostic, file=self.name)
         return add_source(diagnostic, self.text, self.line_offset) if diagnostic.file == self.name else diagnostic
 
 
@@ -63,7 +65,7 @@ def write_bytes(path: str, data: bytes) -> None:
 
 
 @contextmanager
-def stage(name: str, source: Source) -> Iterator[None]:
+def stage(name: str, source: Source) -> Generator[None]:
     """Make a `CompileError` of everything that a stage of the compilation raises.
 
     Errors with a place pass through. xDSL's own say only what is wrong, so the name of the stage is added; their notes

@@ -122,7 +122,8 @@ class RelexOptMain(xDSLOptMain):
 
     def _run(self) -> None:
         """Process every program of the input; a wrong one does not keep the next from being looked at."""
-        output = sys.stdout.buffer if self._to_stdout else BytesIO()
+        file_output = BytesIO()
+        output = sys.stdout.buffer if self._to_stdout else file_output
         failed = False
         for i, source in enumerate(self._read_sources()):
             try:
@@ -137,8 +138,8 @@ class RelexOptMain(xDSLOptMain):
             output.flush()
         if failed:
             sys.exit(1)
-        if isinstance(output, BytesIO):
-            write_bytes(self.args.output_file, output.getvalue())
+        if not self._to_stdout:
+            write_bytes(self.args.output_file, file_output.getvalue())
 
     def _read_sources(self) -> list[Source]:
         name, text = read_text(self.args.input_file)
@@ -246,6 +247,7 @@ def _summary(cls: type[ModulePass]) -> str:
     return sentence + end.strip()
 
 
-def main() -> int:
-    args = sys.argv[1:]
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the tool on its arguments (those of the process by default) and return the exit code."""
+    args = sys.argv[1:] if args is None else args
     return run_tool("relex-opt", lambda: RelexOptMain(args).run(), debug="--debug" in args)

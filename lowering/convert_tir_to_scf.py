@@ -1,0 +1,319 @@
+"""Loop functions to `scf` loops in plain functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeVar
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FixedBitwidthType,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from relex.dialects.errors import fail
+from relex.dialects.tir import (
+    AllocBufferOp,
+    BlockOp,
+    CallOp,
+    ForOp,
+    InitOp,
+    IterKind,
+    PrimFuncOp,
+    loops_around,
+)
+from relex.dialects.tir.accesses import variables_in
+from relex.passes.base import RelexPass
+
+OpT = TypeVar("OpT", bound=Operation)
+
+ALIGNMENT = 64
+"""Of local buffers, in bytes."""
+
+MAX_STACK_BYTES = 4096
+"""Larger local buffers come from the heap."""
+
+
+@dataclass(frozen=True)
+class ConvertTirToScfPass(RelexPass):
+    """
+    Turns loop functions into functions of `scf.for` loops. Blocks dissolve: their variables are replaced by what they
+    are bound to. An init runs in loops of its own, in front of the reduction. All loops become serial ones, whatever
+    their kind allows. Small local buffers live on the stack, others on the heap.
+
+    ```mlir
+    tir.prim_func @sum(%X: memref<8x4xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+      tir.for %i, %k in (8, 4) {
+        tir.block @Y (%vi: spatial<8> = %i, %vk: reduce<4> = %k) {
+          tir.init { ... }
+          ...
+        }
+      }
+    }
+    // convert-tir-to-scf
+    func.func @sum(%X: memref<8x4xf32> {llvm.noalias}, %Y: memref<8xf32> {llvm.noalias}) {
+      scf.for %i = %c0 to %c8 step %c1 {
+        ... // init
+        scf.for %k = %c0 to %c4 step %c1 {
+          ...
+        }
+      }
+      func.return
+    }
+    ```
+    """
+
+    name = "convert-tir-to-scf"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for call in [o for o in op.walk() if isinstance(o, CallOp)]:
+            _lower_call(call)
+        for prim_func in [o for o in op.ops if isinstance(o, PrimFuncOp)]:
+            op.body.block.insert_op_before(_Lowering(prim_func).run(), prim_func)
+            prim_func.detach()
+            prim_func.erase()
+
+
+def _lower_call(call: CallOp) -> None:
+    block = call.parent_block()
+    if block is None:
+        return
+    new = func.CallOp(call.callee, list(call.arguments), [])
+    new.location = call.location
+    block.insert_op_before(new, call)
+    call.detach()
+    call.erase()
+
+
+class _Lowering:
+    """Writes the function for one `tir.prim_func`."""
+
+    def __init__(self, prim_func: PrimFuncOp):
+        self._source = prim_func
+        self._values: dict[SSAValue, SSAValue] = {}
+        self._constants: dict[int, SSAValue] = {}
+        self._entry: Block = Block(arg_types=[arg.type for arg in prim_func.args])
+
+    def run(self) -> func.FuncOp:
+        source = self._source
+        for old, new in zip(source.args, self._entry.args, strict=True):
+            new.name_hint = old.name_hint
+            self._values[old] = new
+        builder = Builder(InsertPoint.at_end(self._entry))
+        self._emit_scope(source.body.block, builder)
+        _insert(builder, func.ReturnOp(), source)
+        result = func.FuncOp(
+            source.sym_name.data,
+            FunctionType.from_lists([arg.type for arg in source.args], []),
+            Region(self._entry),
+            source.sym_visibility,
+            arg_attrs=_argument_attributes(source),
+        )
+        result.location = source.location
+        result.attributes.update({k: v for k, v in source.attributes.items() if not k.startswith("tir.")})
+        return result
+
+    def _emit_scope(self, block: Block, builder: Builder) -> None:
+        """Emit the ops of a block; memory from the heap is freed behind them."""
+        for op in block.ops:
+            self._emit(op, builder)
+        for op in block.ops:
+            if isinstance(op, AllocBufferOp) and isinstance(self._values[op.buffer].owner, memref.AllocOp):
+                _insert(builder, memref.DeallocOp.get(self._values[op.buffer]), op)
+
+    def _emit(self, op: Operation, builder: Builder) -> None:
+        match op:
+            case ForOp():
+                self._emit_loop(op, builder)
+            case BlockOp():
+                self._emit_block(op, builder)
+            case AllocBufferOp():
+                self._emit_buffer(op, builder)
+            case _:
+                self._emit_other(op, builder)
+
+    def _emit_loop(self, loop: ForOp, builder: Builder) -> None:
+        for block in loop.walk():
+            if isinstance(block, BlockOp) and (nest := _init_nest(block)) is not None and nest.reduction is loop:
+                self._emit_init_nest(nest, builder)
+        self._emit_scope(loop.body.block, self._open_loop(loop, builder))
+
+    def _open_loop(self, loop: ForOp, builder: Builder) -> Builder:
+        """Add the `scf.for` of a loop; returns a builder for its body."""
+        body = Block([scf.YieldOp()], arg_types=[IndexType()])
+        body.args[0].name_hint = loop.variable.name_hint
+        self._values[loop.variable] = body.args[0]
+        extent = self._constant(loop.extent) if isinstance(loop.extent, int) else self._value(loop.extent)
+        _insert(builder, scf.ForOp(self._constant(0), extent, self._constant(1), [], body), loop)
+        return Builder(InsertPoint.before(body.ops.last)) if body.ops.last else builder
+
+    def _emit_block(self, block: BlockOp, builder: Builder) -> None:
+        self._bind(block, builder)
+        init = block.init
+        if init is not None and _init_nest(block) is None:
+            self._emit_guarded_init(block, init, builder)
+        for op in block.body.block.ops:
+            if op is not init:
+                self._emit(op, builder)
+
+    def _bind(self, block: BlockOp, builder: Builder) -> None:
+        for v in block.iter_vars:
+            self._values[v.variable] = self._value(v.binding)
+
+    def _emit_init_nest(self, nest: _InitNest, builder: Builder) -> None:
+        """The init of a block, in copies of those of its loops that its spatial variables need."""
+        for loop in nest.loops:
+            builder = self._open_loop(loop, builder)
+        for v in nest.block.iter_vars:
+            if v.kind is IterKind.SPATIAL:
+                self._values[v.variable] = self._copy(v.binding, nest.reduction, builder)
+        for op in nest.init.body.block.ops:
+            self._emit(op, builder)
+
+    def _copy(self, value: SSAValue, scope: ForOp, builder: Builder) -> SSAValue:
+        """`value` computed again from the loop variables, if it is computed inside of `scope`."""
+        owner = value.owner
+        if not isinstance(owner, Operation) or not scope.is_ancestor(owner):
+            return self._value(value)
+        for operand in owner.operands:
+            self._values[operand] = self._copy(operand, scope, builder)
+        self._emit_other(owner, builder)
+        return self._value(value)
+
+    def _emit_guarded_init(self, block: BlockOp, init: InitOp, builder: Builder) -> None:
+        """The init of a block that shares loops with its reduction: done in the first step."""
+        condition: SSAValue | None = None
+        for v in block.iter_vars:
+            if v.kind is not IterKind.REDUCE:
+                continue
+            if v.extent == 0:
+                fail(block, "expected a reduction over at least one value, as its loops also run its spatial variables")
+            first = _insert(builder, arith.CmpiOp(self._value(v.variable), self._constant(0), "eq"), init).result
+            both = condition is not None and _insert(builder, arith.AndIOp(condition, first), init).result
+            condition = both or first
+        if condition is None:
+            return
+        body = Block([scf.YieldOp()])
+        _insert(builder, scf.IfOp(condition, [], Region(body)), init)
+        inside = Builder(InsertPoint.before(body.ops.last)) if body.ops.last else builder
+        for op in init.body.block.ops:
+            self._emit(op, inside)
+
+    def _emit_buffer(self, op: AllocBufferOp, builder: Builder) -> None:
+        buffer_type = op.buffer.type
+        sizes = [self._value(size) for size in op.sizes]
+        # A stack allocation inside of a loop would grow the stack with every iteration.
+        at_top = op.parent_op() is self._source
+        small = at_top and not sizes and _size_in_bytes(buffer_type) <= MAX_STACK_BYTES
+        kind = memref.AllocaOp if small else memref.AllocOp
+        new = kind.get(buffer_type.element_type, ALIGNMENT, buffer_type.get_shape(), sizes)
+        self._set(op.results, _insert(builder, new, op).results)
+
+    def _emit_other(self, op: Operation, builder: Builder) -> None:
+        new = op.clone_without_regions(self._values)
+        for region, old in zip(new.regions, op.regions, strict=True):
+            for block in old.blocks:
+                copy = Block(arg_types=block.arg_types)
+                self._set(block.args, copy.args)
+                region.add_block(copy)
+                self._emit_scope(block, Builder(InsertPoint.at_end(copy)))
+        _insert(builder, new, op)
+        self._set(op.results, new.results)
+
+    def _set(self, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> None:
+        for before, after in zip(old, new, strict=True):
+            after.name_hint = before.name_hint
+            self._values[before] = after
+
+    def _value(self, old: SSAValue) -> SSAValue:
+        return self._values.get(old, old)
+
+    def _constant(self, value: int) -> SSAValue:
+        """An index constant, at the top of the function, one for each value."""
+        if value not in self._constants:
+            op = arith.ConstantOp(IntegerAttr(value, IndexType()))
+            op.location = self._source.location
+            op.result.name_hint = f"c{value}"
+            first = self._entry.first_op
+            self._entry.insert_op_before(op, first) if first else self._entry.add_op(op)
+            self._constants[value] = op.result
+        return self._constants[value]
+
+
+@dataclass(frozen=True)
+class _InitNest:
+    """How the init of a block can run before its reduction."""
+
+    block: BlockOp
+    init: InitOp
+    reduction: ForOp
+    """The outermost loop that the reduction runs over."""
+    loops: Sequence[ForOp]
+    """The loops inside of it, from the outside in, that the spatial variables need."""
+
+
+def _init_nest(block: BlockOp) -> _InitNest | None:
+    """The loops for a block's init; None without one, or if a loop drives both spatial and reduce variables."""
+    init = block.init
+    around = list(loops_around(block))
+    outermost = around[-1] if around else None
+    if init is None or outermost is None or _is_conditional(block, outermost):
+        return None
+    used = {kind: _loop_variables(block, kind, outermost) for kind in IterKind}
+    if used[IterKind.SPATIAL] & used[IterKind.REDUCE]:
+        return None
+    reducing = [loop for loop in around if loop.variable in used[IterKind.REDUCE]]
+    if not reducing:
+        return None
+    inside = around[: around.index(reducing[-1])]
+    spatial = [loop for loop in reversed(inside) if loop.variable in used[IterKind.SPATIAL]]
+    if any(isinstance(loop.extent, SSAValue) and reducing[-1].is_ancestor(loop.extent.owner) for loop in spatial):
+        return None
+    return _InitNest(block, init, reducing[-1], spatial)
+
+
+def _loop_variables(block: BlockOp, kind: IterKind, scope: ForOp) -> set[BlockArgument]:
+    return {a for v in block.iter_vars if v.kind is kind for a in variables_in(v.binding, scope)}
+
+
+def _is_conditional(block: BlockOp, outermost: ForOp) -> bool:
+    """Whether something other than loops stands between a block and its outermost loop."""
+    scope = block.parent_op()
+    while isinstance(scope, ForOp) and scope is not outermost:
+        scope = scope.parent_op()
+    return scope is not outermost
+
+
+def _argument_attributes(source: PrimFuncOp) -> ArrayAttr[DictionaryAttr] | None:
+    """The attributes of a function's arguments; `tir.noalias` goes to every buffer as `llvm.noalias`."""
+    old = source.arg_attrs.data if source.arg_attrs else [DictionaryAttr({})] * len(source.args)
+    if not source.noalias:
+        return source.arg_attrs
+    return ArrayAttr(
+        DictionaryAttr({**attrs.data, "llvm.noalias": UnitAttr()}) if isinstance(arg.type, MemRefType) else attrs
+        for arg, attrs in zip(source.args, old, strict=True)
+    )
+
+
+def _size_in_bytes(buffer_type: MemRefType) -> int:
+    element: Attribute = buffer_type.element_type
+    size = element.compile_time_size if isinstance(element, FixedBitwidthType) else 8
+    return prod(buffer_type.get_shape()) * size
+
+
+def _insert(builder: Builder, new: OpT, source: Operation) -> OpT:
+    new.location = source.location
+    return builder.insert(new)

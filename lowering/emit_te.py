@@ -1,0 +1,153 @@
+"""Tensor expressions to loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import memref
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from relex.dialects.names import Names
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
+from relex.lowering.scalars import build_constant, build_scalar
+from relex.lowering.te import Axis, Call, Const, Element, Expr, Reduction, Tensor, walk
+
+_SUM_FLAGS = FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])
+_PRODUCT_FLAGS = FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
+
+
+def emit_prim_func(name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], *, strict: bool = False) -> PrimFuncOp:
+    """A loop function that computes `outputs` from `inputs`, private and without aliasing.
+
+    Each computed tensor becomes a loop nest around one block; those that are no output get a local buffer. Reductions
+    of floats may be summed in any order and contracted to FMA, unless `strict`.
+    """
+    func = PrimFuncOp(
+        name,
+        [buffer_type(t) for t in inputs],
+        [buffer_type(t) for t in outputs],
+        visibility="private",
+        noalias=True,
+    )
+    buffers: dict[Tensor, SSAValue] = {}
+    for tensor, arg in zip([*inputs, *outputs], func.args, strict=True):
+        arg.name_hint = tensor.name
+        buffers[tensor] = arg
+    names = Names()
+    builder = Builder(InsertPoint.at_end(func.body.block))
+    for tensor in _in_order(outputs):
+        if tensor not in buffers:
+            buffers[tensor] = builder.insert(AllocBufferOp(buffer_type(tensor))).buffer
+            buffers[tensor].name_hint = tensor.name
+        _Stage(builder, tensor, buffers, names, strict).emit()
+    return func
+
+
+def buffer_type(tensor: Tensor) -> MemRefType:
+    return MemRefType(tensor.type, tensor.shape)
+
+
+def _in_order(outputs: Sequence[Tensor]) -> list[Tensor]:
+    """The computed tensors that the outputs need, each behind those that it reads."""
+    order: dict[Tensor, None] = {}
+
+    def visit(tensor: Tensor) -> None:
+        if tensor.body is None or tensor in order:
+            return
+        for expr in walk(tensor.body):
+            if isinstance(expr, Element):
+                visit(expr.tensor)
+        order[tensor] = None
+
+    for output in outputs:
+        visit(output)
+    return list(order)
+
+
+class _Stage:
+    """The loop nest and block of one computed tensor."""
+
+    def __init__(
+        self, builder: Builder, tensor: Tensor, buffers: dict[Tensor, SSAValue], names: Names, strict: bool
+    ):
+        self._outer = builder
+        self._tensor = tensor
+        self._buffers = buffers
+        self._names = names
+        self._strict = strict
+        self._variables: dict[Axis, SSAValue] = {}
+
+    def emit(self) -> None:
+        body = self._tensor.body
+        if body is None:
+            return
+        axes = [*self._tensor.axes, *(body.axes if isinstance(body, Reduction) else ())]
+        block = self._open_block(self._open_loops(axes), axes)
+        builder = Builder(InsertPoint.at_end(block.body.block))
+        indices = [self._variables[axis] for axis in self._tensor.axes]
+        if isinstance(body, Reduction):
+            self._reduce(builder, body, indices)
+        else:
+            self._store(builder, self._value(builder, body), indices)
+
+    def _open_loops(self, axes: Sequence[Axis]) -> list[ForOp]:
+        loops: list[ForOp] = []
+        for axis in axes:
+            loop = ForOp(axis.extent, label=self._names.fresh(axis.name))
+            loop.variable.name_hint = axis.name
+            at = Builder(InsertPoint.at_end(loops[-1].body.block)) if loops else self._outer
+            loops.append(at.insert(loop))
+        return loops
+
+    def _open_block(self, loops: Sequence[ForOp], axes: Sequence[Axis]) -> BlockOp:
+        block = BlockOp(
+            self._names.fresh(self._tensor.name),
+            [axis.kind for axis in axes],
+            [axis.extent for axis in axes],
+            [loop.variable for loop in loops],
+        )
+        for axis, variable in zip(axes, block.body.block.args, strict=True):
+            variable.name_hint = f"v{axis.name}"
+            self._variables[axis] = variable
+        at = Builder(InsertPoint.at_end(loops[-1].body.block)) if loops else self._outer
+        return at.insert(block)
+
+    def _reduce(self, builder: Builder, reduction: Reduction, indices: Sequence[SSAValue]) -> None:
+        init = builder.insert(InitOp(Region(Block())))
+        at_init = Builder(InsertPoint.at_end(init.body.block))
+        self._store(at_init, self._constant(at_init, reduction.identity, reduction), indices)
+        loose = not self._strict and reduction.combiner == "add"
+        old = builder.insert(memref.LoadOp.get(self._buffers[self._tensor], indices)).res
+        term = self._value(builder, reduction.body, _PRODUCT_FLAGS if loose else None)
+        new = builder.insert(build_scalar(reduction.combiner, [old, term], _SUM_FLAGS if loose else None))
+        self._store(builder, new.results[0], indices)
+
+    def _store(self, builder: Builder, value: SSAValue, indices: Sequence[SSAValue]) -> None:
+        builder.insert(memref.StoreOp.get(value, self._buffers[self._tensor], indices))
+
+    def _constant(self, builder: Builder, value: float, like: Expr) -> SSAValue:
+        return builder.insert(build_constant(value, like.type)).result
+
+    def _value(self, builder: Builder, expr: Expr, product_flags: FastMathFlagsAttr | None = None) -> SSAValue:
+        """Build an expression. `product_flags` go on a product that is summed, so that it may become an FMA."""
+        match expr:
+            case Const(value=value):
+                return self._constant(builder, value, expr)
+            case Axis():
+                return self._variables[expr]
+            case Element(tensor=tensor, indices=indices):
+                places = [self._value(builder, index) for index in indices]
+                return builder.insert(memref.LoadOp.get(self._buffers[tensor], places)).res
+            case Call(function=function, args=args):
+                flags = product_flags if function == "multiply" else None
+                op: Operation = build_scalar(function, [self._value(builder, arg) for arg in args], flags)
+                return builder.insert(op).results[0]
+            case _:
+                raise ValueError(f"expected an expression of one element, found {type(expr).__name__}")
+
+

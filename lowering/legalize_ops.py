@@ -1,0 +1,110 @@
+"""Graph operators to loop functions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, f32, f64, i1, i8, i32, i64
+from xdsl.ir import Attribute, Operation
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+
+from relex.dialects.errors import Diagnostic, PassError, diagnose
+from relex.dialects.names import Names
+from relex.dialects.relex import CallTirOp, Operator
+from relex.dialects.relex.operator import tensor_type
+from relex.lowering.emit_te import emit_prim_func
+from relex.lowering.legalizations import LEGALIZATIONS
+from relex.lowering.te import Tensor, placeholder
+from relex.passes.base import RelexPass
+
+_NATIVE: tuple[Attribute, ...] = (f32, f64, i1, i8, i32, i64)
+
+
+@dataclass(frozen=True)
+class LegalizeOpsPass(RelexPass):
+    """
+    Turns every graph operator into a call of a loop function that computes it, by the table in
+    `relex.lowering.legalizations`. Equal operators on equal types share one function. Operators that the table does not
+    have are errors, all reported at once. With `strict` sums keep the order and the roundings of the plain loop.
+
+    ```mlir
+    %y = relex.relu %x : (tensor<8xf32>) -> tensor<8xf32>
+    // legalize-ops
+    %y = relex.call_tir @relu(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    // and, at the end of the module:
+    tir.prim_func private @relu(%x: memref<8xf32>) outs(%relu: memref<8xf32>) attributes {tir.noalias} {
+      tir.for %i0 @i0 in (8) {
+        tir.block @relu (%vi0: spatial<8> = %i0) {
+          %0 = memref.load %x[%vi0] : memref<8xf32>
+          %1 = arith.constant 0.0 : f32
+          %2 = arith.maximumf %0, %1 : f32
+          memref.store %2, %relu[%vi0] : memref<8xf32>
+        }
+      }
+    }
+    ```
+    """
+
+    name = "legalize-ops"
+
+    strict: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        problems = [problem for o in op.walk() if isinstance(o, Operator) and (problem := _refuse(o))]
+        if problems:
+            raise PassError(problems)
+        pattern = LegalizeOperator(op, Names.of_symbols(op), self.strict)
+        PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)
+
+
+@dataclass(eq=False)
+class LegalizeOperator(RewritePattern):
+    """Replace an operator by a call of the loop function for its class, types and properties."""
+
+    module: ModuleOp
+    names: Names
+    strict: bool
+    functions: dict[object, str] = field(default_factory=dict[object, str])
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if not isinstance(op, Operator):
+            return
+        key = (type(op), tuple(op.operand_types), tuple(sorted(op.properties.items())))
+        if key not in self.functions:
+            self.functions[key] = self._add_function(op)
+        call = CallTirOp(self.functions[key], list(op.operands), [tensor_type(t) for t in op.result_types])
+        call.location = op.location
+        rewriter.replace(op, call)
+
+    def _add_function(self, op: Operator) -> str:
+        legalize = LEGALIZATIONS[type(op)]
+        names = _parameters(legalize)
+        types = [tensor_type(t) for t in op.operand_types]
+        inputs = [placeholder(name, t.get_shape(), t.element_type) for name, t in zip(names, types, strict=True)]
+        output: Tensor = legalize(op, *inputs)
+        name = self.names.fresh(op.name.rpartition(".")[2])
+        func = emit_prim_func(name, inputs, [output], strict=self.strict)
+        for inner in func.walk():
+            inner.location = op.location
+        self.module.body.block.add_op(func)
+        return name
+
+
+def _parameters(function: Callable[..., Tensor]) -> list[str]:
+    """The names of a legalization's tensors: its parameters behind the first, which is the op."""
+    return list(inspect.signature(function).parameters)[1:]
+
+
+def _refuse(op: Operator) -> Diagnostic | None:
+    """Why an operator cannot be lowered, if so."""
+    if type(op) not in LEGALIZATIONS:
+        return diagnose(op, "has no entry in the legalization table; add one with '@legalizes'")
+    for t in map(tensor_type, (*op.operand_types, *op.result_types)):
+        if DYNAMIC_INDEX in t.get_shape():
+            return diagnose(op, f"expected shapes that are known at compile time, found {t}")
+        if t.element_type not in _NATIVE:
+            return diagnose(op, f"expected elements among {', '.join(map(str, _NATIVE))} to compute on, found {t}")
+    return None

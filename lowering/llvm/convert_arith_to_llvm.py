@@ -1,0 +1,282 @@
+"""`arith` to the LLVM dialect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    VectorType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
+from xdsl.utils.type import get_element_type_or_self
+
+from relex.dialects.errors import fail
+from relex.dialects.llvm import FPToSIOp, FPToUIOp, UIToFPOp
+from relex.lowering.conversion import Conversion, ConversionTable, convert
+from relex.lowering.llvm.intrinsics import add_intrinsic_rules, call_intrinsic, llvm_flags, mangled
+from relex.lowering.llvm.types import LLVM_TYPES, constant, convert_type, require_native_floats
+from relex.passes.base import RelexPass
+
+ARITH_TO_LLVM = ConversionTable()
+"""What each op of `arith` becomes."""
+
+EQ, NE, SLT = (
+    IntegerAttr(flag.to_int(), i64)
+    for flag in (llvm.ICmpPredicateFlag.EQ, llvm.ICmpPredicateFlag.NE, llvm.ICmpPredicateFlag.SLT)
+)
+
+
+@dataclass(frozen=True)
+class ConvertArithToLlvmPass(RelexPass):
+    """
+    Converts `arith` to the LLVM dialect; `index` becomes `i64`. Fast-math and overflow flags are kept.
+
+    ```mlir
+    %0 = arith.addi %i, %j : index
+    %1 = arith.maximumf %a, %b : f32
+    // convert-arith-to-llvm, where the operands are converted too
+    %0 = llvm.add %i, %j : i64
+    %1 = llvm.call_intrinsic "llvm.maximum.f32"(%a, %b) : (f32, f32) -> f32
+    ```
+    """
+
+    name = "convert-arith-to-llvm"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        convert(op, ARITH_TO_LLVM, LLVM_TYPES)
+
+
+INTEGER_OPS: dict[type[Operation], type[llvm.ArithmeticBinOperation | llvm.ArithmeticBinOpExact]] = {
+    arith.AndIOp: llvm.AndOp,
+    arith.DivSIOp: llvm.SDivOp,
+    arith.DivUIOp: llvm.UDivOp,
+    arith.RemSIOp: llvm.SRemOp,
+    arith.RemUIOp: llvm.URemOp,
+    arith.ShRSIOp: llvm.AShrOp,
+    arith.ShRUIOp: llvm.LShrOp,
+    arith.XOrIOp: llvm.XOrOp,
+}
+
+OVERFLOW_OPS: dict[type[Operation], type[llvm.ArithmeticBinOpOverflow]] = {
+    arith.AddiOp: llvm.AddOp,
+    arith.MuliOp: llvm.MulOp,
+    arith.ShLIOp: llvm.ShlOp,
+    arith.SubiOp: llvm.SubOp,
+}
+
+FLOAT_OPS: dict[type[Operation], type[llvm.AbstractFloatArithOp]] = {
+    arith.AddfOp: llvm.FAddOp,
+    arith.DivfOp: llvm.FDivOp,
+    arith.MulfOp: llvm.FMulOp,
+    arith.SubfOp: llvm.FSubOp,
+}
+
+INTRINSICS: dict[type[Operation], str] = {
+    arith.MaximumfOp: "llvm.maximum",
+    arith.MaxnumfOp: "llvm.maxnum",
+    arith.MinimumfOp: "llvm.minimum",
+    arith.MinnumfOp: "llvm.minnum",
+    arith.MaxSIOp: "llvm.smax",
+    arith.MaxUIOp: "llvm.umax",
+    arith.MinSIOp: "llvm.smin",
+    arith.MinUIOp: "llvm.umin",
+}
+"""`maximumf` and `minimumf` propagate NaN, `maxnumf` and `minnumf` prefer the number."""
+
+FLOAT_CASTS: dict[type[Operation], type[llvm.GenericCastOp]] = {
+    arith.BitcastOp: llvm.BitcastOp,
+    arith.ExtFOp: llvm.FPExtOp,
+    arith.FPToSIOp: FPToSIOp,
+    arith.FPToUIOp: FPToUIOp,
+    arith.SIToFPOp: llvm.SIToFPOp,
+    arith.TruncFOp: llvm.FPTruncOp,
+    arith.UIToFPOp: UIToFPOp,
+}
+
+add_intrinsic_rules(ARITH_TO_LLVM, INTRINSICS)
+
+
+@ARITH_TO_LLVM.rule(arith.ConstantOp)
+def convert_constant(op: arith.ConstantOp, conversion: Conversion) -> None:
+    kind = convert_type(op, op.result.type)
+    value: Attribute = op.value
+    match value:
+        case IntegerAttr():
+            value = IntegerAttr(value.value, kind) if isinstance(kind, IntegerType) else value
+        case DenseIntOrFPElementsAttr() if isa(kind, VectorType):
+            value = DenseIntOrFPElementsAttr(kind, value.data)
+        case FloatAttr():
+            require_native_floats(op, conversion)
+        case _:
+            fail(op, f"expected a number or a dense vector, found {value}")
+    conversion.replace(conversion.add(llvm.ConstantOp(value, kind)).result)
+
+
+@ARITH_TO_LLVM.rule(*INTEGER_OPS)
+def convert_integer_op(op: arith.SignlessIntegerBinaryOperation, conversion: Conversion) -> None:
+    new = INTEGER_OPS[type(op)](conversion.value(op.lhs), conversion.value(op.rhs))
+    conversion.replace(conversion.add(new).res)
+
+
+@ARITH_TO_LLVM.rule(arith.OrIOp)
+def convert_or(op: arith.OrIOp, conversion: Conversion) -> None:
+    conversion.replace(conversion.add(llvm.OrOp(conversion.value(op.lhs), conversion.value(op.rhs))).res)
+
+
+@ARITH_TO_LLVM.rule(*OVERFLOW_OPS)
+def convert_overflow_op(op: arith.SignlessIntegerBinaryOperationWithOverflow, conversion: Conversion) -> None:
+    flags = llvm.OverflowAttr([llvm.OverflowFlag(flag.value) for flag in op.overflow_flags.data])
+    new = OVERFLOW_OPS[type(op)](conversion.value(op.lhs), conversion.value(op.rhs), overflow=flags)
+    conversion.replace(conversion.add(new).res)
+
+
+@ARITH_TO_LLVM.rule(*FLOAT_OPS)
+def convert_float_op(op: arith.FloatingPointLikeBinaryOperation, conversion: Conversion) -> None:
+    require_native_floats(op, conversion)
+    new = FLOAT_OPS[type(op)](conversion.value(op.lhs), conversion.value(op.rhs), llvm_flags(op))
+    conversion.replace(conversion.add(new).res)
+
+
+@ARITH_TO_LLVM.rule(arith.NegfOp)
+def convert_negf(op: arith.NegfOp, conversion: Conversion) -> None:
+    require_native_floats(op, conversion)
+    conversion.replace(conversion.add(llvm.FNegOp(conversion.value(op.operand), llvm_flags(op))).res)
+
+
+@ARITH_TO_LLVM.rule(arith.CmpiOp)
+def convert_cmpi(op: arith.CmpiOp, conversion: Conversion) -> None:
+    # Both dialects number the predicates alike.
+    predicate = IntegerAttr(op.predicate.value, i64)
+    new = llvm.ICmpOp(conversion.value(op.lhs), conversion.value(op.rhs), predicate)
+    conversion.replace(conversion.add(new).res)
+
+
+@ARITH_TO_LLVM.rule(arith.CmpfOp)
+def convert_cmpf(op: arith.CmpfOp, conversion: Conversion) -> None:
+    require_native_floats(op, conversion)
+    match llvm.FCmpPredicateFlag.from_int(op.predicate.value.data):
+        case llvm.FCmpPredicateFlag.FALSE:
+            conversion.replace(constant(conversion, 0, i1))
+        case llvm.FCmpPredicateFlag.TRUE:
+            conversion.replace(constant(conversion, 1, i1))
+        case predicate:
+            new = llvm.FCmpOp(conversion.value(op.lhs), conversion.value(op.rhs), predicate.value)
+            if op.fastmath.data:
+                # Not as the property, which the op does not print.
+                new.attributes["fastmathFlags"] = llvm_flags(op)
+            conversion.replace(conversion.add(new).res)
+
+
+@ARITH_TO_LLVM.rule(arith.SelectOp)
+def convert_select(op: arith.SelectOp, conversion: Conversion) -> None:
+    conversion.replace(conversion.add(llvm.SelectOp(*conversion.values(op.operands))).res)
+
+
+@ARITH_TO_LLVM.rule(*FLOAT_CASTS)
+def convert_float_cast(op: Operation, conversion: Conversion) -> None:
+    require_native_floats(op, conversion)
+    new = FLOAT_CASTS[type(op)](conversion.value(op.operands[0]), convert_type(op, op.results[0].type))
+    conversion.replace(conversion.add(new).result)
+
+
+@ARITH_TO_LLVM.rule(arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp)
+def convert_integer_cast(
+    op: arith.ExtSIOp | arith.ExtUIOp | arith.TruncIOp | arith.IndexCastOp, conversion: Conversion
+) -> None:
+    conversion.replace(
+        resize_integer(
+            conversion,
+            conversion.value(op.input),
+            convert_type(op, op.result.type),
+            signed=not isinstance(op, arith.ExtUIOp),
+        )
+    )
+
+
+def resize_integer(conversion: Conversion, value: SSAValue, kind: Attribute, *, signed: bool) -> SSAValue:
+    """`value` truncated or extended to the integer (or integer vector) type `kind`."""
+    old, new = get_element_type_or_self(value.type), get_element_type_or_self(kind)
+    assert isinstance(old, IntegerType) and isinstance(new, IntegerType)
+    if old.width.data == new.width.data:
+        return value
+    if old.width.data > new.width.data:
+        return conversion.add(llvm.TruncOp(value, kind)).res
+    return conversion.add(llvm.SExtOp(value, kind) if signed else llvm.ZExtOp(value, kind)).res
+
+
+@ARITH_TO_LLVM.rule(arith.FloorDivSIOp)
+def convert_floordivsi(op: arith.FloorDivSIOp, conversion: Conversion) -> None:
+    conversion.replace(rounded_division(op, conversion, correction=-1))
+
+
+@ARITH_TO_LLVM.rule(arith.CeilDivSIOp)
+def convert_ceildivsi(op: arith.CeilDivSIOp, conversion: Conversion) -> None:
+    conversion.replace(rounded_division(op, conversion, correction=1))
+
+
+def rounded_division(op: arith.FloorDivSIOp | arith.CeilDivSIOp, conversion: Conversion, correction: int) -> SSAValue:
+    """Signed division that rounds down (`correction` -1) or up (+1).
+
+    The quotient rounded towards zero is off by one when there is a remainder and the exact quotient is negative
+    (rounding down) or positive (rounding up).
+    """
+    add, (lhs, rhs) = conversion.add, conversion.values(op.operands)
+    zero = constant(conversion, 0, lhs.type)
+    quotient = add(llvm.SDivOp(lhs, rhs)).res
+    product = add(llvm.MulOp(quotient, rhs)).res
+    inexact = add(llvm.ICmpOp(lhs, product, NE)).res
+    signs = [add(llvm.ICmpOp(value, zero, SLT)).res for value in (lhs, rhs)]
+    towards_zero_is_wrong = add(llvm.ICmpOp(*signs, NE if correction < 0 else EQ)).res
+    correct = add(llvm.AndOp(inexact, towards_zero_is_wrong)).res
+    corrected = add(llvm.AddOp(quotient, constant(conversion, correction, lhs.type))).res
+    return add(llvm.SelectOp(correct, corrected, quotient)).res
+
+
+@ARITH_TO_LLVM.rule(arith.CeilDivUIOp)
+def convert_ceildivui(op: arith.CeilDivUIOp, conversion: Conversion) -> None:
+    add, (lhs, rhs) = conversion.add, conversion.values(op.operands)
+    zero, one = (constant(conversion, value, lhs.type) for value in (0, 1))
+    # (lhs - 1) / rhs + 1, which cannot overflow, except for lhs = 0.
+    is_zero = add(llvm.ICmpOp(lhs, zero, EQ)).res
+    quotient = add(llvm.UDivOp(add(llvm.SubOp(lhs, one)).res, rhs)).res
+    rounded = add(llvm.AddOp(quotient, one)).res
+    conversion.replace(add(llvm.SelectOp(is_zero, zero, rounded)).res)
+
+
+@ARITH_TO_LLVM.rule(arith.AddUIExtendedOp)
+def convert_addui_extended(op: arith.AddUIExtendedOp, conversion: Conversion) -> None:
+    kind = convert_type(op, op.sum.type)
+    pair = llvm.LLVMStructType.from_type_list([kind, op.overflow.type])
+    name = mangled("llvm.uadd.with.overflow", kind)
+    call = conversion.add(call_intrinsic(name, conversion.values(op.operands), [pair]))
+    fields = [
+        conversion.add(llvm.ExtractValueOp(DenseArrayBase.from_list(i64, [i]), call.results[0], field)).res
+        for i, field in enumerate(pair.types)
+    ]
+    conversion.replace(*fields)
+
+
+@ARITH_TO_LLVM.rule(arith.MulSIExtendedOp, arith.MulUIExtendedOp)
+def convert_mul_extended(op: arith.MulSIExtendedOp | arith.MulUIExtendedOp, conversion: Conversion) -> None:
+    narrow = convert_type(op, op.lhs.type)
+    element = get_element_type_or_self(narrow)
+    assert isinstance(element, IntegerType)
+    width = element.width.data
+    wide_element = IntegerType(2 * width)
+    wide = VectorType(wide_element, narrow.shape) if isa(narrow, VectorType) else wide_element
+    signed = isinstance(op, arith.MulSIExtendedOp)
+    lhs, rhs = (resize_integer(conversion, value, wide, signed=signed) for value in conversion.values(op.operands))
+    product = conversion.add(llvm.MulOp(lhs, rhs)).res
+    high = conversion.add(llvm.LShrOp(product, constant(conversion, width, wide))).res
+    conversion.replace(*(resize_integer(conversion, half, narrow, signed=False) for half in (product, high)))

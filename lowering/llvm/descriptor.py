@@ -1,0 +1,131 @@
+"""Memref descriptors as values.
+
+A memref is a struct of allocated pointer, aligned pointer, offset, sizes and strides. Here its fields are kept apart, as
+the values they were made of, so that reading a field costs nothing and the struct is built only where one is needed: at a
+block argument, a return value, or the border to an op that is not converted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
+from xdsl.ir import Attribute, SSAValue
+
+from relex.lowering.conversion import Conversion, Parts
+from relex.lowering.llvm.types import LLVM_TYPES, PTR, constant
+
+Position = tuple[int, ...]
+"""The place of a field in the struct."""
+
+BASE: Position = (0,)
+ALIGNED: Position = (1,)
+OFFSET: Position = (2,)
+
+
+def size_at(dim: int) -> Position:
+    return (3, dim)
+
+
+def stride_at(dim: int) -> Position:
+    return (4, dim)
+
+
+def positions(rank: int) -> list[Position]:
+    """The places of all fields, in the order of the calling convention."""
+    return [BASE, ALIGNED, OFFSET, *map(size_at, range(rank)), *map(stride_at, range(rank))]
+
+
+def field_type(position: Position) -> Attribute:
+    """The type of the field."""
+    return PTR if position in (BASE, ALIGNED) else i64
+
+
+def field_name(name: str | None, position: Position) -> str | None:
+    """What to call the field of a memref called `name`: the aligned pointer is what programs work with."""
+    if name is None or position == ALIGNED:
+        return name
+    kind = ("base", "aligned", "offset", "size", "stride")[position[0]]
+    return "_".join([name, kind + "".join(map(str, position[1:]))])
+
+
+class Descriptor(Parts):
+    """The descriptor that stands for the memref value `old`.
+
+    It is made of `fields` (numbers for what is known while compiling), or of the struct `joined`, or of both.
+    """
+
+    def __init__(
+        self,
+        conversion: Conversion,
+        old: SSAValue,
+        fields: Mapping[Position, SSAValue | int],
+        joined: SSAValue | None = None,
+    ):
+        self._conversion = conversion
+        self._old = old
+        self._fields = dict(fields)
+        self._joined = joined
+
+    @classmethod
+    def of(cls, conversion: Conversion, old: SSAValue) -> Descriptor:
+        """The descriptor that stands for a memref value of the old program."""
+        found = conversion.parts(old)
+        if isinstance(found, Descriptor):
+            return found
+        struct = conversion.value(old)
+        new = cls(conversion, old, _inserted_fields(struct), struct)
+        conversion.set(old, new)
+        return new
+
+    def field(self, position: Position) -> SSAValue:
+        """The value of a field, usable at the op that is being converted."""
+        value = self._fields.get(position)
+        if isinstance(value, int):
+            return constant(self._conversion, value)
+        if value is None:
+            value = self._fields[position] = self._extract(position)
+        return value
+
+    def known(self, position: Position) -> SSAValue | int:
+        """Like `field`, but a number where the field is known while compiling."""
+        value = self._fields.get(position)
+        return value if isinstance(value, int) else self.field(position)
+
+    def as_type(self, old: SSAValue) -> Descriptor:
+        """The same fields for another memref value."""
+        return Descriptor(self._conversion, old, self._fields, self._joined)
+
+    def join(self) -> SSAValue:
+        if self._joined is None:
+            self._joined = self._build()
+        return self._joined
+
+    def _extract(self, position: Position) -> SSAValue:
+        assert self._joined is not None
+        extract = llvm.ExtractValueOp(DenseArrayBase.from_list(i64, position), self._joined, field_type(position))
+        return self._conversion.add_after(self._joined, extract).res
+
+    def _build(self) -> SSAValue:
+        add_after = self._conversion.add_after
+        struct = add_after(self._old, llvm.UndefOp(LLVM_TYPES.convert(self._old.type))).res
+        for position, field in self._fields.items():
+            value, last = field, struct
+            if isinstance(value, int):
+                value = last = add_after(struct, llvm.ConstantOp(IntegerAttr(value, i64), i64)).result
+            struct = add_after(last, llvm.InsertValueOp(DenseArrayBase.from_list(i64, position), struct, value)).res
+        return struct
+
+
+def _inserted_fields(struct: SSAValue) -> dict[Position, SSAValue]:
+    """The fields that `llvm.insertvalue` put into `struct` one by one."""
+    fields: dict[Position, SSAValue] = {}
+    while isinstance(insert := struct.owner, llvm.InsertValueOp):
+        position = tuple(insert.position.get_values())
+        if position in ((3,), (4,)):
+            # All sizes or strides at once; what was inserted before may be overwritten.
+            break
+        fields.setdefault(position, insert.value)
+        struct = insert.container
+    return fields

@@ -1,0 +1,58 @@
+"""Calls of LLVM's intrinsics.
+
+`llvm.call_intrinsic` reaches every intrinsic, whether or not the dialect has an op for it. The name carries the type:
+`llvm.sqrt.f32`, `llvm.smax.v4i32`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from relex.lowering.conversion import Conversion, ConversionTable
+from relex.lowering.llvm.types import convert_type, require_native_floats
+
+
+def mangled(name: str, kind: Attribute) -> str:
+    """The name of an overloaded intrinsic for a type: `llvm.fma` and `vector<4xf32>` give `llvm.fma.v4f32`."""
+    if isa(kind, VectorType):
+        return f"{name}.v{kind.get_shape()[0]}{kind.element_type}"
+    return f"{name}.{kind}"
+
+
+def call_intrinsic(
+    name: str,
+    arguments: Sequence[SSAValue],
+    results: Sequence[Attribute],
+    flags: llvm.FastMathAttr | None = None,
+) -> llvm.CallIntrinsicOp:
+    """A call of the intrinsic with the full name `name`."""
+    call = llvm.CallIntrinsicOp(name, arguments, results)
+    if flags is not None:
+        call.fastmathFlags = flags
+    return call
+
+
+def llvm_flags(op: Operation) -> llvm.FastMathAttr:
+    """The fast-math flags of an `arith` or `math` op, as the LLVM dialect writes them."""
+    flags = op.get_attr_or_prop("fastmath")
+    return llvm.FastMathAttr(flags.data if isinstance(flags, arith.FastMathFlagsAttr) else None)
+
+
+def add_intrinsic_rules(table: ConversionTable, names: dict[type[Operation], str]) -> None:
+    """Add a rule for each op that is one intrinsic of its operands: all operands and the result have one type."""
+
+    def convert_to_intrinsic(op: Operation, conversion: Conversion) -> None:
+        require_native_floats(op, conversion)
+        kind = convert_type(op, op.results[0].type)
+        call = call_intrinsic(
+            mangled(names[type(op)], kind), conversion.values(op.operands), [kind], llvm_flags(op)
+        )
+        conversion.add(call)
+        conversion.replace(*call.results)
+
+    table.rule(*names)(convert_to_intrinsic)

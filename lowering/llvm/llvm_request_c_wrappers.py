@@ -1,0 +1,32 @@
+"""Ask for C-compatible wrappers of all functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+
+from relex.lowering.llvm.convert_func_to_llvm import C_INTERFACE
+from relex.passes.base import RelexPass
+
+
+@dataclass(frozen=True)
+class LlvmRequestCWrappersPass(RelexPass):
+    """
+    Sets `llvm.emit_c_interface` on every function, which `convert-func-to-llvm` reads.
+
+    ```mlir
+    func.func @f() { func.return }
+    // llvm-request-c-wrappers
+    func.func @f() attributes {llvm.emit_c_interface} { func.return }
+    ```
+    """
+
+    name = "llvm-request-c-wrappers"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.walk():
+            if isinstance(function, func.FuncOp):
+                function.attributes[C_INTERFACE] = UnitAttr()

@@ -1,0 +1,85 @@
+"""How types look at the machine level, and the small values that every conversion to it needs."""
+
+from __future__ import annotations
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    Float16Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    VectorType,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.type import get_element_type_or_self
+
+from relex.dialects.errors import fail
+from relex.dialects.target import Target, get_target
+from relex.lowering.conversion import Conversion, TypeConverter
+from relex.lowering.llvm.features import has_feature
+
+PTR = llvm.LLVMPointerType()
+
+LLVM_TYPES = TypeConverter()
+"""What each type of the core level becomes. Open: `LLVM_TYPES.rule(MyType)` registers one more."""
+
+
+@LLVM_TYPES.rule(IndexType)
+def _index(_: IndexType) -> Attribute:
+    return i64
+
+
+@LLVM_TYPES.rule(MemRefType)
+def _memref(old: MemRefType) -> Attribute:
+    """The descriptor: allocated pointer, aligned pointer, offset, sizes, strides."""
+    rank = old.get_num_dims()
+    fields: list[Attribute] = [PTR, PTR, i64]
+    if rank:
+        fields += [llvm.LLVMArrayType(rank, i64)] * 2
+    return llvm.LLVMStructType.from_type_list(fields)
+
+
+@LLVM_TYPES.rule(VectorType)
+def _vector(old: VectorType) -> Attribute:
+    element = LLVM_TYPES.convert(old.element_type)
+    return old if element == old.element_type else VectorType(element, old.shape, old.scalable_dims)
+
+
+def convert_type(op: Operation, old: Attribute) -> Attribute:
+    """The machine type of `old`; a type that has none is an error at `op`."""
+    new = LLVM_TYPES.convert(old)
+    if not llvm.is_compatible_type(new):
+        fail(op, f"expected types of the core level (integers, floats, index, memref), found '{old}'")
+    return new
+
+
+def constant(conversion: Conversion, value: int | float, kind: Attribute = i64) -> SSAValue:
+    """A new constant; `kind` is an integer, float or vector type of the machine level."""
+    element = get_element_type_or_self(kind)
+    attr: Attribute
+    if isinstance(element, IntegerType):
+        assert isinstance(value, int)
+        attr = IntegerAttr(value, element)
+    else:
+        assert isinstance(element, AnyFloat)
+        attr = FloatAttr(value, element)
+    return conversion.add(llvm.ConstantOp(attr, kind)).result
+
+
+def require_native_floats(op: Operation, conversion: Conversion) -> None:
+    """Refuse arithmetic on half-width floats where the target would call a helper function for it."""
+    kinds = {get_element_type_or_self(value.type) for value in (*op.operands, *op.results)}
+    if BFloat16Type() in kinds:
+        fail(op, "expected f16, f32 or f64, found bf16: no target computes with it; extend to f32 first")
+    if Float16Type() not in kinds:
+        return
+    target = get_target(conversion.module) or Target.host()
+    needed = "avx512fp16" if Float64Type() in kinds else "f16c"
+    if target.triple.startswith("x86_64") and not has_feature(target, needed):
+        fail(op, f"expected f32 or f64, found f16: the target has no '{needed}' instructions for it")

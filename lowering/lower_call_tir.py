@@ -1,0 +1,223 @@
+"""Graph functions on tensors to functions on buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from relex.dialects import tir
+from relex.dialects.errors import fail
+from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, ConstantOp, DataflowOp
+from relex.dialects.relex.types import shape_str
+from relex.lowering.conversion import Conversion, ConversionTable, TypeConverter, convert
+from relex.passes.base import RelexPass
+
+ALIGNMENT = 64
+"""Of buffers and constants, in bytes: a cache line, and the widest vector."""
+
+GRAPH_TO_BUFFERS = ConversionTable()
+"""What each op on tensors becomes; other packages add rules for theirs."""
+
+_types = TypeConverter()
+
+
+@_types.rule(TensorType)
+def _(tensor: TensorType) -> Attribute:
+    return MemRefType(tensor.element_type, tensor.get_shape())
+
+
+@dataclass(frozen=True)
+class LowerCallTirPass(RelexPass):
+    """
+    Makes memory visible: tensors become buffers, and functions get their results as further arguments to fill. A call
+    writes straight into the caller's buffer where its result is returned; other results get memory that is freed at the
+    end of the function. Only a returned argument or constant, or a value that is returned twice, is copied. Dataflow
+    blocks dissolve, constants become globals, equal ones one.
+
+    Requires graph operators to be gone (`legalize-ops`) and shapes to be known.
+
+    ```mlir
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %y = relex.call_tir @relu(%x) : (tensor<8xf32>) -> tensor<8xf32>
+      %z = relex.call_tir @relu(%y) : (tensor<8xf32>) -> tensor<8xf32>
+      func.return %z : tensor<8xf32>
+    }
+    // lower-call-tir
+    func.func @main(%x: memref<8xf32>, %out: memref<8xf32>) {
+      %y = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
+      tir.call @relu(%x, %y) : memref<8xf32>, memref<8xf32>
+      tir.call @relu(%y, %out) : memref<8xf32>, memref<8xf32>
+      memref.dealloc %y : memref<8xf32>
+      func.return
+    }
+    ```
+    """
+
+    name = "lower-call-tir"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for block in [o for o in op.walk() if isinstance(o, DataflowOp)]:
+            _dissolve(block)
+        convert(op, GRAPH_TO_BUFFERS, _types, _check_no_tensors)
+
+
+def result_buffer(result: OpResult, conversion: Conversion) -> SSAValue:
+    """The buffer that a result is to be written to: an output of the function if it is returned, else new memory."""
+    output = _output_of(result)
+    if output is not None:
+        return output
+    buffer = _static_buffer(result)
+    alloc = conversion.add(memref.AllocOp.get(buffer.element_type, ALIGNMENT, buffer.get_shape()))
+    dealloc = memref.DeallocOp.get(alloc.memref)
+    dealloc.location = alloc.location
+    block = result.op.parent_block()
+    if block is None or block.last_op is None:
+        fail(result.op, "expected to stand in a function that returns")
+    block.insert_op_before(dealloc, block.last_op)
+    return alloc.memref
+
+
+def _output_of(result: OpResult) -> SSAValue | None:
+    """The function's output argument that stands for `result`: the first of them, if it is returned more than once."""
+    block = result.op.parent_block()
+    terminator = block.last_op if block is not None else None
+    if block is None or not isinstance(terminator, func.ReturnOp):
+        return None
+    returned = list(terminator.arguments)
+    if result not in returned:
+        return None
+    return _outputs(terminator)[returned.index(result)]
+
+
+def _outputs(terminator: func.ReturnOp) -> Sequence[SSAValue]:
+    """The output arguments of the function that `terminator` returns from. They stand last."""
+    block = terminator.parent_block()
+    count = len(terminator.arguments)
+    return block.args[len(block.args) - count :] if block is not None else ()
+
+
+@GRAPH_TO_BUFFERS.rule(func.FuncOp)
+def _(op: func.FuncOp, conversion: Conversion) -> None:
+    inputs, results = op.function_type.inputs.data, op.function_type.outputs.data
+    for t in (*inputs, *results):
+        if isinstance(t, TensorType) and not t.has_static_shape():
+            fail(op, f"expected shapes that are known at compile time, found {t}")
+    if not any(isinstance(t, TensorType) for t in (*inputs, *results)):
+        return
+    if not all(isinstance(t, TensorType) for t in results):
+        fail(op, f"expected results that are tensors, found ({', '.join(map(str, results))})")
+    if len(op.body.blocks) > 1:
+        fail(op, f"expected a function of one block, found {len(op.body.blocks)}")
+    if op.body.blocks:
+        block = op.body.block
+        conversion.convert_arguments(block)
+        for i, t in enumerate(results):
+            output = block.insert_arg(conversion.types.convert(t), len(block.args), op.location)
+            output.name_hint = "out" if len(results) == 1 else f"out{i}"
+    buffers = [conversion.types.convert(t) for t in (*inputs, *results)]
+    op.function_type = FunctionType.from_lists(buffers, [])
+    if op.arg_attrs is not None:
+        op.arg_attrs = ArrayAttr([*op.arg_attrs, *[DictionaryAttr({})] * len(results)])
+    op.res_attrs = None
+
+
+@GRAPH_TO_BUFFERS.rule(func.ReturnOp)
+def _(op: func.ReturnOp, conversion: Conversion) -> None:
+    if not op.arguments or not all(isinstance(t, TensorType) for t in op.arguments.types):
+        return
+    for value, output in zip(op.arguments, _outputs(op), strict=True):
+        source = conversion.value(value)
+        if source is not output:
+            conversion.add(memref.CopyOp(source, output))
+    conversion.add(func.ReturnOp())
+    conversion.replace()
+
+
+@GRAPH_TO_BUFFERS.rule(CallTirOp)
+def _(op: CallTirOp, conversion: Conversion) -> None:
+    outputs = [result_buffer(result, conversion) for result in op.results]
+    conversion.add(tir.CallOp(op.callee, [*conversion.values(op.arguments), *outputs]))
+    conversion.replace(*outputs)
+
+
+@GRAPH_TO_BUFFERS.rule(CallOp, func.CallOp)
+def _(op: CallOp | func.CallOp, conversion: Conversion) -> None:
+    if not any(isinstance(t, TensorType) for t in (*op.operand_types, *op.result_types)):
+        return
+    outputs = [result_buffer(result, conversion) for result in op.results]
+    conversion.add(func.CallOp(op.callee, [*conversion.values(op.arguments), *outputs], []))
+    conversion.replace(*outputs)
+
+
+@GRAPH_TO_BUFFERS.rule(AllocTensorOp)
+def _(op: AllocTensorOp, conversion: Conversion) -> None:
+    conversion.replace(result_buffer(op.results[0], conversion))
+
+
+@GRAPH_TO_BUFFERS.rule(CallDpsPackedOp)
+def _(op: CallDpsPackedOp, conversion: Conversion) -> None:
+    fail(op, f'cannot be compiled yet: library function "{op.callee.data}" is not reached from compiled code')
+
+
+@GRAPH_TO_BUFFERS.rule(ConstantOp)
+def _(op: ConstantOp, conversion: Conversion) -> None:
+    buffer = _static_buffer(op.results[0])
+    digest = sha256(op.value.data.data).hexdigest()[:16]
+    name = f"constant_{shape_str(buffer.get_shape())}x{buffer.element_type}_{digest}"
+
+    def make() -> Operation:
+        return memref.GlobalOp.get(
+            StringAttr(name),
+            buffer,
+            op.value,
+            sym_visibility=StringAttr("private"),
+            constant=UnitAttr(),
+            alignment=ALIGNMENT,
+        )
+
+    conversion.declare(name, make)
+    conversion.replace(conversion.add(memref.GetGlobalOp(SymbolRefAttr(name), buffer)).memref)
+
+
+def _static_buffer(result: OpResult) -> MemRefType:
+    """The type of the buffer that holds a result."""
+    t = result.type
+    if not isinstance(t, TensorType) or not t.has_static_shape():
+        fail(result.op, f"expected shapes that are known at compile time, found {t}")
+    return MemRefType(t.element_type, t.get_shape())
+
+
+def _dissolve(block: DataflowOp) -> None:
+    """Put the ops of a dataflow block in its place."""
+    output = block.output
+    values = list(output.values)
+    output.detach()
+    output.erase()
+    Rewriter.inline_block(block.body.block, InsertPoint.before(block))
+    for result, value in zip(block.results, values, strict=True):
+        value.name_hint = value.name_hint or result.name_hint
+        result.replace_all_uses_with(value)
+    block.detach()
+    block.erase()
+
+
+def _check_no_tensors(op: Operation) -> None:
+    if any(isinstance(t, TensorType) for t in (*op.operand_types, *op.result_types)):
+        fail(op, "cannot be lowered to buffers; run 'legalize-ops' before 'lower-call-tir'")

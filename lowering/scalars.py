@@ -1,0 +1,59 @@
+"""Scalar functions by name, and the `arith` and `math` ops that compute them on each kind of element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+
+Builder = Callable[..., Operation]
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """What computes a scalar function: an op for floats, for integers (and `index`), for i1; None where it has none."""
+
+    on_float: Builder | None = None
+    on_integer: Builder | None = None
+    on_bool: Builder | None = None
+
+    def for_type(self, type: Attribute) -> Builder | None:
+        if isinstance(type, AnyFloat):
+            return self.on_float
+        if type == i1:
+            return self.on_bool
+        return self.on_integer if isinstance(type, IntegerType | IndexType) else None
+
+
+SCALARS: dict[str, Scalar] = {
+    "add": Scalar(arith.AddfOp, arith.AddiOp, arith.OrIOp),
+    "subtract": Scalar(arith.SubfOp, arith.SubiOp),
+    "multiply": Scalar(arith.MulfOp, arith.MuliOp, arith.AndIOp),
+    "divide": Scalar(arith.DivfOp),
+    "maximum": Scalar(arith.MaximumfOp, arith.MaxSIOp, arith.OrIOp),
+    "minimum": Scalar(arith.MinimumfOp, arith.MinSIOp, arith.AndIOp),
+}
+"""The table; other packages add to it. On i1 the functions are NumPy's: `add` is or, `multiply` is and."""
+
+
+def build_scalar(function: str, args: Sequence[SSAValue], flags: arith.FastMathFlagsAttr | None = None) -> Operation:
+    """The op that applies a scalar function. `flags` are what floating-point rules it need not keep."""
+    type = args[0].type
+    builder = SCALARS[function].for_type(type) if function in SCALARS else None
+    if builder is None:
+        raise ValueError(f"no scalar function '{function}' on {type}")
+    op = builder(*args)
+    if flags is not None and isinstance(type, AnyFloat):
+        op.properties["fastmath"] = flags
+    return op
+
+
+def build_constant(value: float, type: Attribute) -> arith.ConstantOp:
+    if isinstance(type, AnyFloat):
+        return arith.ConstantOp(FloatAttr(float(value), type))
+    if isinstance(type, IntegerType | IndexType):
+        return arith.ConstantOp(IntegerAttr(int(value), type))
+    raise ValueError(f"no constants of {type}")

@@ -1,0 +1,193 @@
+"""Tensor expressions: what an operator computes, element by element.
+
+A computed tensor is a shape and a function from its indices to an expression. Expressions are built by ordinary Python
+operators on elements of other tensors, numbers and indices:
+
+    k = reduce_axis(x.shape[-1])
+    compute((x.shape[0], w.shape[0]), lambda i, j: sum(x[i, k] * w[j, k], axis=k))
+
+`relex.lowering.emit_te` turns them into a `tir.prim_func`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Attribute
+
+from relex.dialects.tir import IterKind
+
+Number = int | float
+
+
+@dataclass(frozen=True, eq=False)
+class Expr:
+    """A scalar. `type` is its element type, or `index`."""
+
+    type: Attribute
+
+    def __add__(self, other: Expr | Number) -> Expr:
+        return call("add", self, other)
+
+    def __radd__(self, other: Number) -> Expr:
+        return call("add", other, self)
+
+    def __sub__(self, other: Expr | Number) -> Expr:
+        return call("subtract", self, other)
+
+    def __rsub__(self, other: Number) -> Expr:
+        return call("subtract", other, self)
+
+    def __mul__(self, other: Expr | Number) -> Expr:
+        return call("multiply", self, other)
+
+    def __rmul__(self, other: Number) -> Expr:
+        return call("multiply", other, self)
+
+    def __truediv__(self, other: Expr | Number) -> Expr:
+        return call("divide", self, other)
+
+    def __rtruediv__(self, other: Number) -> Expr:
+        return call("divide", other, self)
+
+
+@dataclass(frozen=True, eq=False)
+class Const(Expr):
+    """A number."""
+
+    value: Number
+
+
+@dataclass(frozen=True, eq=False)
+class Axis(Expr):
+    """A variable that runs from 0 to `extent`."""
+
+    name: str
+    extent: int
+    kind: IterKind
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Expr):
+    """A scalar function, by its name in `relex.lowering.scalars`."""
+
+    function: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Element(Expr):
+    """An element of a tensor."""
+
+    tensor: Tensor
+    indices: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction(Expr):
+    """`body` over all values of `axes`, combined by the scalar function `combiner`, starting from `identity`."""
+
+    combiner: str
+    identity: Number
+    body: Expr
+    axes: tuple[Axis, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A tensor: an input, or computed if it has a `body`, which is an expression in its `axes`."""
+
+    name: str
+    shape: tuple[int, ...]
+    type: Attribute
+    axes: tuple[Axis, ...] = ()
+    body: Expr | None = field(default=None)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __getitem__(self, indices: Expr | Number | Sequence[Expr | Number]) -> Expr:
+        chosen = tuple(indices) if isinstance(indices, Sequence) else (indices,)
+        if len(chosen) != self.ndim:
+            raise ValueError(f"expected {self.ndim} indices for {self.name}, found {len(chosen)}")
+        return Element(self.type, self, tuple(as_expr(index, IndexType()) for index in chosen))
+
+
+def as_expr(value: Expr | Number, type: Attribute) -> Expr:
+    return value if isinstance(value, Expr) else Const(type, value)
+
+
+def call(function: str, *args: Expr | Number) -> Expr:
+    """Apply a scalar function to expressions of one type; numbers take the type of the others."""
+    types = {arg.type for arg in args if isinstance(arg, Expr)}
+    if len(types) != 1:
+        raise ValueError(f"expected arguments of one type for '{function}', found {', '.join(map(str, types)) or 'none'}")
+    (type,) = types
+    return Call(type, function, tuple(as_expr(arg, type) for arg in args))
+
+
+def maximum(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
+    """The larger of two numbers, NaN if either is."""
+    return call("maximum", lhs, rhs)
+
+
+def minimum(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
+    """The smaller of two numbers, NaN if either is."""
+    return call("minimum", lhs, rhs)
+
+
+def placeholder(name: str, shape: Sequence[int], type: Attribute) -> Tensor:
+    """An input."""
+    return Tensor(name, tuple(shape), type)
+
+
+def reduce_axis(extent: int, name: str = "k") -> Axis:
+    """A variable to reduce over."""
+    return Axis(IndexType(), name, extent, IterKind.REDUCE)
+
+
+def sum(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
+    """The sum of `body` over all values of the axes; 0 over none. On i1 it is the logical or, as in NumPy's `@`."""
+    return Reduction(body.type, "add", 0, body, (axis,) if isinstance(axis, Axis) else tuple(axis))
+
+
+def compute(shape: Sequence[int], function: Callable[..., Expr], name: str = "compute") -> Tensor:
+    """The tensor whose element at some indices is `function` of them.
+
+    The function's parameter names become the names of the axes. A reduction must be its whole result: what is done to
+    the sum is a computation of its own.
+    """
+    axes = tuple(
+        Axis(IndexType(), axis, extent, IterKind.SPATIAL)
+        for axis, extent in zip(_axis_names(function, len(shape)), shape, strict=True)
+    )
+    body = function(*axes)
+    if any(isinstance(e, Reduction) for e in walk(body) if e is not body):
+        raise ValueError(f"expected the reduction to be the whole of '{name}'; compute what follows it from its result")
+    return Tensor(name, tuple(shape), body.type, axes, body)
+
+
+def _axis_names(function: Callable[..., Expr], count: int) -> list[str]:
+    names: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            return names + [f"{parameter.name}{i}" for i in range(count - len(names))]
+        names.append(parameter.name)
+    return names
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and all in it, outside first."""
+    yield expr
+    match expr:
+        case Call(args=parts) | Element(indices=parts):
+            for part in parts:
+                yield from walk(part)
+        case Reduction(body=body):
+            yield from walk(body)
+        case _:
+            pass

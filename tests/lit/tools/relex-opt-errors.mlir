@@ -1,0 +1,42 @@
+// RUN: not relex-opt %s --split-input-file 2>&1 | filecheck %s
+// RUN: not relex-opt %s -p canonicalise 2>&1 | filecheck %s --check-prefix=PASS
+// RUN: not relex-opt %s -p set-target{gpu=none} 2>&1 | filecheck %s --check-prefix=OPTION
+// RUN: not relex-opt %t.none.mlir 2>&1 | filecheck %s --check-prefix=FILE
+
+// PASS: relex-opt: error: unknown pass 'canonicalise'; did you mean 'canonicalize'?
+// OPTION: relex-opt: error: pass 'set-target' has no option 'gpu'; its options: cpu, features, triple
+// FILE: relex-opt: error: cannot read '{{.*}}.none.mlir': No such file or directory
+
+// CHECK: relex-opt-errors.mlir:15:15: error: {{.+}}
+// CHECK-NEXT: {{^}}  func.return ]
+// CHECK-NEXT: {{^              }}^
+func.func @unparsable() {
+  // the mistake is in the next line
+  func.return ]
+}
+
+// -----
+
+// CHECK: relex-opt-errors.mlir:24:3: error: 'func.return' op {{.+}}
+// CHECK-NEXT: {{^}}  func.return
+// CHECK-NEXT: {{^  }}^
+func.func @no_result() -> i32 {
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @good()
+func.func @good() {
+  func.return
+}
+
+// -----
+
+// CHECK: relex-opt-errors.mlir:40:3: error: 'func.call' op '@missing'
+// CHECK-NEXT: {{^}}  func.call @missing() : () -> ()
+func.func @undefined_symbol() {
+  // the mistake is in the next line
+  func.call @missing() : () -> ()
+  func.return
+}

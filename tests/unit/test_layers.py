@@ -1,0 +1,69 @@
+"""The floors of the house: who may import whom, and what the tools load when they start."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FLOORS = {
+    "dialects": "relex_dialects",
+    "passes": "passes",
+    "lowering": "lowering",
+    "runtime": "runtime",
+    "frontend": "frontend",
+    "tools": "tools",
+}
+"""Packages of relex and their folders, the lowest floor first."""
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The imports of a module with their lines, except those inside functions, which run late."""
+    pending: list[ast.AST] = [tree]
+    while pending:
+        match node := pending.pop():
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                continue
+            case ast.Import():
+                yield from ((node.lineno, alias.name) for alias in node.names)
+            case ast.ImportFrom():
+                yield node.lineno, "." * node.level + (node.module or "")
+            case _:
+                pending.extend(ast.iter_child_nodes(node))
+
+
+def _files(floor: str) -> list[Path]:
+    return sorted((ROOT / FLOORS[floor]).rglob("*.py"))
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_lower_floors_do_not_import_upper_ones(floor: str):
+    order = list(FLOORS)
+    wrong: list[str] = []
+    for file in _files(floor):
+        for line, name in _imports(ast.parse(file.read_text())):
+            parts = name.split(".")
+            if parts[0] == "relex" and order.index(parts[1]) > order.index(floor):
+                wrong.append(f"{file.relative_to(ROOT)}:{line} imports {name}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_imports_are_absolute(floor: str):
+    relative = [
+        f"{file.relative_to(ROOT)}:{line}"
+        for file in _files(floor)
+        for line, name in _imports(ast.parse(file.read_text()))
+        if name.startswith(".")
+    ]
+    assert relative == []
+
+
+@pytest.mark.parametrize("module", ["relex.tools.universe", "relex.tools.relex_opt"])
+def test_tools_start_without_heavy_libraries(module: str):
+    code = f"import {module}, sys; print(*sorted({{'numpy', 'llvmlite', 'cffi'}} & sys.modules.keys()))"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == ""

@@ -1,0 +1,319 @@
+"""relex-opt from the outside: output, exit codes, and what people read when something is wrong."""
+
+import io
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException, ShrinkException
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+from relex.dialects.errors import UnknownNameError, fail
+from relex.tools.relex_opt import main
+
+GOOD = """\
+func.func @f(%x: i32) -> i32 {
+  %y = arith.addi %x, %x : i32
+  func.return %y : i32
+}
+"""
+UNPARSABLE = """\
+func.func @f() {
+  func.return ]
+}
+"""
+UNVERIFIABLE = """\
+func.func @f() -> i32 {
+  func.return
+}
+"""
+
+
+def _fail_at_op(op: ModuleOp) -> None:
+    fail(list(op.walk())[-1], "expected better")
+
+
+def _fail_like_xdsl(op: ModuleOp) -> None:
+    op.emit_error("no luck", PassFailedException("no luck"))
+
+
+def _fail_by_name(op: ModuleOp) -> None:
+    raise UnknownNameError("no target 'z80'")
+
+
+def _crash(op: ModuleOp) -> None:
+    raise IndexError("tuple index out of range")
+
+
+def _shrink(op: ModuleOp) -> None:
+    raise ShrinkException
+
+
+def _break(op: ModuleOp) -> None:
+    function = next(iter(op.body.block.ops))
+    assert isinstance(function, FuncOp)
+    function.attributes["arg_attrs"] = StringAttr("no array")
+    function.properties["sym_name"] = IntegerAttr(1, i32)
+
+
+def _pass_that_does(what: str, action: Callable[[ModuleOp], None]) -> type[ModulePass]:
+    @dataclass(frozen=True)
+    class TestPass(ModulePass):
+        name = what
+
+        size: int = 1
+
+        def apply(self, ctx: Context, op: ModuleOp) -> None:
+            action(op)
+
+    return TestPass
+
+
+@pytest.fixture(autouse=True)
+def _test_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passes that go wrong in every way there is."""
+    actions = {
+        "test-fail": _fail_at_op,
+        "test-fail-like-xdsl": _fail_like_xdsl,
+        "test-fail-by-name": _fail_by_name,
+        "test-crash": _crash,
+        "test-shrink": _shrink,
+        "test-break": _break,
+    }
+    register_all_passes = xDSLOptMain.register_all_passes
+
+    def register(tool: xDSLOptMain) -> None:
+        register_all_passes(tool)
+        for name, action in actions.items():
+            cls = _pass_that_does(name, action)
+            tool.register_pass(name, lambda cls=cls: cls)
+
+    monkeypatch.setattr(xDSLOptMain, "register_all_passes", register)
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+class Tool:
+    """Runs relex-opt in this process, on files in a folder of its own."""
+
+    def __init__(self, folder: Path, capture: pytest.CaptureFixture[str]):
+        self.folder = folder
+        self._capture = capture
+
+    def file(self, text: str | bytes, name: str = "a.mlir") -> str:
+        path = self.folder / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return str(path)
+
+    def __call__(self, *args: str) -> Result:
+        code = main(args)
+        out, err = self._capture.readouterr()
+        assert "Traceback" not in err
+        return Result(code, out, err.replace(f"{self.folder}/", ""))
+
+
+@pytest.fixture
+def tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Tool:
+    return Tool(tmp_path, capsys)
+
+
+def test_prints_what_it_reads(tool: Tool):
+    result = tool(tool.file(GOOD))
+    assert (result.code, result.err) == (0, "")
+    assert "arith.addi %x, %x : i32" in result.out
+
+
+@pytest.mark.parametrize("args", [[], ["-"]])
+def test_reads_standard_input(args: list[str], tool: Tool, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(UNPARSABLE.encode())))
+    result = tool(*args)
+    assert result.code == 1
+    assert result.err.startswith("<stdin>:2:15: error: ")
+
+
+def test_a_file_without_extension_is_mlir(tool: Tool):
+    assert tool(tool.file(GOOD, "program")).code == 0
+
+
+def test_writes_a_file(tool: Tool):
+    path = tool.folder / "out.mlir"
+    assert tool(tool.file(GOOD), "-o", str(path)) == Result(0, "", "")
+    assert "arith.addi" in path.read_text()
+
+
+def test_writes_no_file_for_a_wrong_program(tool: Tool):
+    path = tool.folder / "out.mlir"
+    assert tool(tool.file(UNVERIFIABLE), "-o", str(path)).code == 1
+    assert not path.exists()
+
+
+def test_parse_errors_show_the_place(tool: Tool):
+    result = tool(tool.file(UNPARSABLE))
+    assert (result.code, result.out) == (1, "")
+    first, source, caret = result.err.splitlines()
+    assert first.startswith("a.mlir:2:15: error: ")
+    assert source == "  func.return ]"
+    assert caret == "              ^"
+
+
+def test_verify_errors_show_the_place(tool: Tool):
+    result = tool(tool.file(UNVERIFIABLE))
+    assert (result.code, result.out) == (1, "")
+    first, source, caret = result.err.splitlines()
+    assert first.startswith("a.mlir:2:3: error: 'func.return' op ")
+    assert (source, caret) == ("  func.return", "  ^")
+
+
+def test_every_program_of_a_split_file_is_looked_at(tool: Tool):
+    text = f"{GOOD}// -----\n{UNPARSABLE}// -----\n{UNVERIFIABLE}// ----- no marker\n// -----  \n{GOOD}"
+    result = tool(tool.file(text), "--split-input-file")
+    assert result.code == 1
+    assert result.out.count("func.func @f(") == 2
+    assert result.out.count("// -----\n") == 1
+    assert [line for line in result.err.splitlines() if line.startswith("a.mlir:7:15: error: ")] != []
+    assert [line for line in result.err.splitlines() if line.startswith("a.mlir:11:3: error: ")] != []
+
+
+def test_diagnostics_that_are_asked_for_are_output(tool: Tool):
+    result = tool(tool.file(UNVERIFIABLE), "--verify-diagnostics")
+    assert (result.code, result.err) == (0, "")
+    assert "a.mlir:2:3: error: 'func.return' op " in result.out.replace(f"{tool.folder}/", "")
+    result = tool(tool.file(UNPARSABLE), "--parsing-diagnostics")
+    assert (result.code, result.err) == (0, "")
+    assert tool(tool.file(UNPARSABLE), "--verify-diagnostics").code == 1
+    assert tool(tool.file(UNVERIFIABLE), "--parsing-diagnostics").code == 1
+    assert tool(tool.file(GOOD), "--verify-diagnostics", "-p", "test-fail").code == 0
+    assert tool(tool.file(GOOD), "--verify-diagnostics", "-p", "test-crash").code == 1
+
+
+def test_a_pass_fails_at_an_op(tool: Tool):
+    result = tool(tool.file(GOOD), "-p", "canonicalize,test-fail")
+    assert result.code == 1
+    assert result.err == ("a.mlir:3:3: error: 'func.return' op expected better\n  func.return %y : i32\n  ^\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("test-fail-like-xdsl", "a.mlir: error: pass 'test-fail-like-xdsl' failed: no luck\n"),
+        ("test-fail-by-name", "a.mlir: error: pass 'test-fail-by-name' failed: no target 'z80'\n"),
+        (
+            "test-crash",
+            "a.mlir: error: internal error in pass 'test-crash': IndexError: tuple index out of range\n"
+            "note: run with --debug for the Python traceback\n",
+        ),
+    ],
+)
+def test_a_pass_fails_without_a_place(name: str, expected: str, tool: Tool):
+    assert tool(tool.file(GOOD), "-p", name) == Result(1, "", expected)
+
+
+def test_a_pass_that_breaks_the_program_is_named(tool: Tool):
+    result = tool(tool.file(GOOD), "-p", "test-break")
+    assert result.code == 1
+    assert "after pass 'test-break'" in result.err
+
+
+def test_debug_lets_the_exception_through(tool: Tool):
+    with pytest.raises(Exception, match="tuple index") as caught:
+        main([tool.file(GOOD), "-p", "test-crash", "--debug"])
+    assert isinstance(caught.value.__cause__, IndexError)
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["-p", "canonicalise"], "unknown pass 'canonicalise'; did you mean 'canonicalize'?"),
+        (["-p", "xyzzy"], "unknown pass 'xyzzy'; --list-passes shows all of them"),
+        (["-p", "test-fail{colour=1}"], "pass 'test-fail' has no option 'colour'; its options: size"),
+        (["-p", "canonicalize{deep}"], "pass 'canonicalize' has no option 'deep'; its options: none"),
+        (["-p", "test-fail{size=big}"], "pass 'test-fail': Incompatible types"),
+        (["-p", "cse{"], "Error parsing pass pipeline specification"),
+        (["-t", "llvmm"], "argument -t/--target: invalid choice: 'llvmm'"),
+        (["-t", "mlir{colour=1}"], "target 'mlir' has no option 'colour'"),
+        (["-t", ""], "Expected pass name"),
+        (["--no-such-flag"], "unrecognized arguments: --no-such-flag"),
+        (["--elide=x"], "argument --elide: invalid int value: 'x'"),
+        (["--elide", "-t", "wat"], "--elide shortens MLIR text; it cannot be used with target 'wat'"),
+    ],
+)
+def test_wrong_arguments(args: list[str], expected: str, tool: Tool):
+    result = tool(tool.file(GOOD), *args)
+    assert (result.code, result.out) == (1, "")
+    assert ": error: " in result.err
+    assert expected in result.err
+
+
+def test_wrong_files(tool: Tool):
+    folder = str(tool.folder)
+    expected = "relex-opt: error: cannot read 'none.mlir': No such file or directory\n"
+    assert tool(f"{folder}/none.mlir") == Result(1, "", expected)
+    assert tool(folder).err.endswith(": Is a directory\n")
+    assert tool(tool.file(b"\x7fELF\x90")).err == (
+        "relex-opt: error: cannot read 'a.mlir': expected UTF-8 text, found byte 0x90\n"
+    )
+    assert "unknown file extension '.txt' of 'a.txt'; expected .mlir" in tool(tool.file(GOOD, "a.txt")).err
+    assert "cannot write 'no/b.mlir': No such file" in tool(tool.file(GOOD), "-o", f"{folder}/no/b.mlir").err
+
+
+def test_shrink_tells_by_its_exit_code(tool: Tool):
+    assert tool(tool.file(GOOD), "--shrink", "-p", "test-shrink") == Result(0, "Success, can shrink\n", "")
+    assert tool(tool.file(GOOD), "--shrink").code == 1
+    assert tool(tool.file(GOOD), "--shrink", "-p", "test-crash").code == 1
+
+
+def test_elide_shortens_long_constants(tool: Tool):
+    text = "\n".join(
+        f'"test.op"() {{value = dense<{value}> : tensor<{size}xi32>}} : () -> ()'
+        for value, size in ((list(range(17)), 17), (list(range(16)), 16), (7, 1000))
+    )
+    whole, short, shorter = (tool(tool.file(text), *args) for args in ([], ["--elide"], ["--elide=3"]))
+    assert "elided" not in whole.out
+    assert short.out.count("dense_resource<__elided__> : tensor<17xi32>") == 1
+    assert "dense<[0, 1, 2" in short.out
+    assert shorter.out.count("dense_resource<__elided__>") == 2
+    assert "dense<7> : tensor<1000xi32>" in shorter.out
+
+
+def test_list_passes(tool: Tool):
+    result = tool("--list-passes")
+    assert (result.code, result.err) == (0, "")
+    names = [line.split()[0] for line in result.out.splitlines() if line]
+    assert {"set-target", "canonicalize", "convert-scf-to-cf"} <= set(names)
+    assert len(names) == len(set(names))
+
+
+def test_version(tool: Tool):
+    assert [part.split()[0] for part in tool("--version").out.split(", ")] == ["relex", "xdsl", "llvmlite"]
+
+
+def test_time_is_told_apart_from_the_output(tool: Tool):
+    result = tool(tool.file(GOOD), "--time-passes", "-p", "canonicalize,cse")
+    assert [line.split()[-1] for line in result.err.splitlines()] == ["canonicalize", "cse"]
+    assert result.out == tool(tool.file(GOOD)).out
+
+
+def test_prints_between_passes(tool: Tool):
+    result = tool(tool.file(GOOD), "--print-between-passes", "-p", "canonicalize,cse")
+    assert result.out.startswith("IR after canonicalize:\nbuiltin.module")
+    assert result.out.count("func.func @f(") == 2
+
+
+def test_a_reader_that_stops_reading_is_no_error(tmp_path: Path):
+    path = tmp_path / "a.mlir"
+    path.write_text("".join(f"func.func private @f{i}()\n" for i in range(10_000)))
+    command = f"'{Path(sys.executable).parent}/relex-opt' '{path}' | head -n 1"
+    process = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert (process.stdout, process.stderr) == ("builtin.module {\n", "")
