@@ -36,6 +36,7 @@ from relex.dialects.tir import (
     loops_around,
 )
 from relex.dialects.tir.accesses import variables_in
+from relex.lowering.lower_call_tir import C_INTERFACE_ATTR
 from relex.passes.base import RelexPass
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -124,6 +125,8 @@ class _Lowering:
         )
         result.location = source.location
         result.attributes.update({k: v for k, v in source.attributes.items() if not k.startswith("tir.")})
+        if source.sym_visibility is None or source.sym_visibility.data == "public":
+            result.attributes[C_INTERFACE_ATTR] = UnitAttr()
         return result
 
     def _emit_scope(self, block: Block, builder: Builder) -> None:

@@ -32,6 +32,9 @@ from relex.passes.base import RelexPass
 ALIGNMENT = 64
 """Of buffers and constants, in bytes: a cache line, and the widest vector."""
 
+C_INTERFACE_ATTR = "llvm.emit_c_interface"
+"""On a function: make a wrapper that takes pointers to memref descriptors, for callers from outside."""
+
 GRAPH_TO_BUFFERS = ConversionTable()
 """What each op on tensors becomes; other packages add rules for theirs."""
 
@@ -49,7 +52,7 @@ class LowerCallTirPass(RelexPass):
     Makes memory visible: tensors become buffers, and functions get their results as further arguments to fill. A call
     writes straight into the caller's buffer where its result is returned; other results get memory that is freed at the
     end of the function. Only a returned argument or constant, or a value that is returned twice, is copied. Dataflow
-    blocks dissolve, constants become globals, equal ones one.
+    blocks dissolve, constants become globals, equal ones one. Public functions get a C interface.
 
     Requires graph operators to be gone (`legalize-ops`) and shapes to be known.
 
@@ -60,7 +63,7 @@ class LowerCallTirPass(RelexPass):
       func.return %z : tensor<8xf32>
     }
     // lower-call-tir
-    func.func @main(%x: memref<8xf32>, %out: memref<8xf32>) {
+    func.func @main(%x: memref<8xf32>, %out: memref<8xf32>) attributes {llvm.emit_c_interface} {
       %y = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
       tir.call @relu(%x, %y) : memref<8xf32>, memref<8xf32>
       tir.call @relu(%y, %out) : memref<8xf32>, memref<8xf32>
@@ -136,6 +139,8 @@ def _(op: func.FuncOp, conversion: Conversion) -> None:
     if op.arg_attrs is not None:
         op.arg_attrs = ArrayAttr([*op.arg_attrs, *[DictionaryAttr({})] * len(results)])
     op.res_attrs = None
+    if op.body.blocks and (op.sym_visibility is None or op.sym_visibility.data == "public"):
+        op.attributes[C_INTERFACE_ATTR] = UnitAttr()
 
 
 @GRAPH_TO_BUFFERS.rule(func.ReturnOp)

@@ -116,7 +116,7 @@ def _explain(tool: str, error: BaseException) -> str:
     match error:
         case CompileError():
             return str(error)
-        case RelexError() | ArgSpecParseError():
+        case RelexError() | ArgSpecParseError() | OSError():
             return f"{tool}: error: {error}".rstrip()
         case _:
             return f"{tool}: internal error: {describe(error)}\n{DEBUG_HINT}"

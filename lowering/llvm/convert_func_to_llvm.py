@@ -5,35 +5,31 @@ A memref argument is passed as the fields of its descriptor. Several results are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     DenseArrayBase,
     DictionaryAttr,
-    IntegerAttr,
     MemRefType,
     ModuleOp,
     StringAttr,
-    i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.lowering.conversion import Conversion, ConversionTable, convert
+from relex.lowering.llvm.c_interface import C_INTERFACE, call, extract, new_function, wrap_declaration, wrap_definition
 from relex.lowering.llvm.descriptor import ALIGNED, Descriptor, field_name, field_type, positions
-from relex.lowering.llvm.types import LLVM_TYPES, PTR, convert_type
+from relex.lowering.llvm.types import LLVM_TYPES, convert_type
 from relex.passes.base import RelexPass
 
 FUNC_TO_LLVM = ConversionTable()
 """What each op of `func` becomes."""
 
-C_INTERFACE = "llvm.emit_c_interface"
-C_PREFIX = "_mlir_ciface_"
 LINKAGE = "llvm.linkage"
 
 
@@ -78,11 +74,11 @@ def convert_function(op: func.FuncOp, conversion: Conversion) -> None:
     )
     if not op.is_declaration:
         _convert_blocks(op, conversion)
-    new = _new_function(op.sym_name.data, function_type, linkage, op.detach_region(op.body), argument_attrs)
+    new = new_function(op.sym_name.data, function_type, linkage, op.detach_region(op.body), argument_attrs)
     new.attributes |= attributes
     conversion.add(new)
     if C_INTERFACE in attributes:
-        wrap = _wrap_declaration if op.is_declaration else _wrap_definition
+        wrap = wrap_declaration if new.body.first_block is None else wrap_definition
         conversion.add(wrap(op, new))
     conversion.replace()
 
@@ -106,11 +102,11 @@ def convert_call(op: func.CallOp, conversion: Conversion) -> None:
         else:
             arguments.append(conversion.value(old))
     types = [convert_type(op, result.type) for result in op.results]
-    call = conversion.add(_call(op.callee, arguments, _result_type(op, op.result_types)))
+    new = conversion.add(call(op.callee, arguments, _result_type(op, op.result_types)))
     if len(types) < 2:
-        conversion.replace(*call.results)
+        conversion.replace(*new.results)
         return
-    conversion.replace(*(conversion.add(_extract(call.results[0], [i], kind)).res for i, kind in enumerate(types)))
+    conversion.replace(*(conversion.add(extract(new.results[0], [i], kind)).res for i, kind in enumerate(types)))
 
 
 def pack(conversion: Conversion, values: Sequence[SSAValue]) -> SSAValue:
@@ -172,97 +168,3 @@ def _convert_blocks(op: func.FuncOp, conversion: Conversion) -> None:
         # Blocks that something branches to are converted with the branch.
         if not block.predecessors():
             conversion.convert_arguments(block)
-
-
-def _new_function(
-    name: str,
-    function_type: llvm.LLVMFunctionType,
-    linkage: llvm.LinkageAttr,
-    body: Region,
-    argument_attrs: Sequence[DictionaryAttr] = (),
-) -> llvm.FuncOp:
-    # The parser sets `unnamed_addr`: with it, printed functions parse back equal.
-    properties: dict[str, Attribute | None] = {"unnamed_addr": IntegerAttr(0, i64)}
-    if any(attrs.data for attrs in argument_attrs):
-        properties["arg_attrs"] = ArrayAttr(argument_attrs)
-    return llvm.FuncOp(name, function_type, linkage, body=body, other_props=properties)
-
-
-def _call(callee: Attribute, arguments: Iterable[SSAValue], result: Attribute) -> llvm.CallOp:
-    is_void = isinstance(result, llvm.LLVMVoidType)
-    assert isinstance(callee, StringAttr | SymbolRefAttr)
-    return llvm.CallOp(callee, *arguments, return_type=None if is_void else result)
-
-
-def _extract(struct: SSAValue, position: Sequence[int], kind: Attribute) -> llvm.ExtractValueOp:
-    return llvm.ExtractValueOp(DenseArrayBase.from_list(i64, position), struct, kind)
-
-
-def _c_signature(op: func.FuncOp, result: Attribute) -> llvm.LLVMFunctionType:
-    """The signature of the wrapper: descriptors by pointer; a struct is returned through a pointer that comes first."""
-    inputs = [PTR if isa(old, MemRefType) else convert_type(op, old) for old in op.function_type.inputs]
-    if isinstance(result, llvm.LLVMStructType):
-        return llvm.LLVMFunctionType([PTR, *inputs])
-    return llvm.LLVMFunctionType(inputs, result)
-
-
-def _wrap_definition(op: func.FuncOp, function: llvm.FuncOp) -> llvm.FuncOp:
-    """The wrapper that C calls: loads the descriptors and calls the function."""
-    result = function.function_type.output
-    signature = _c_signature(op, result)
-    block = Block(arg_types=signature.inputs)
-    returns_struct = isinstance(result, llvm.LLVMStructType)
-    arguments: list[SSAValue] = []
-    for old, passed in zip(op.function_type.inputs, block.args[returns_struct:], strict=True):
-        if not isa(old, MemRefType):
-            arguments.append(passed)
-            continue
-        load = llvm.LoadOp(passed, LLVM_TYPES.convert(old))
-        fields = [
-            _extract(load.dereferenced_value, position, field_type(position))
-            for position in positions(old.get_num_dims())
-        ]
-        block.add_ops([load, *fields])
-        arguments += (field.res for field in fields)
-    call = _call(SymbolRefAttr(function.sym_name), arguments, result)
-    block.add_op(call)
-    if returns_struct:
-        block.add_ops([llvm.StoreOp(call.results[0], block.args[0]), llvm.ReturnOp()])
-    else:
-        block.add_op(llvm.ReturnOp(*call.results))
-    wrapper = _new_function(C_PREFIX + op.sym_name.data, signature, llvm.LinkageAttr("external"), Region(block))
-    wrapper.attributes[C_INTERFACE] = op.attributes[C_INTERFACE]
-    return wrapper
-
-
-def _wrap_declaration(op: func.FuncOp, function: llvm.FuncOp) -> llvm.FuncOp:
-    """Give the declared `function` a body that calls the C function of the prefixed name, and declare that one."""
-    result = function.function_type.output
-    signature = _c_signature(op, result)
-    block = Block(arg_types=function.function_type.inputs)
-    function.body.add_block(block)
-    returns_struct = isinstance(result, llvm.LLVMStructType)
-    arguments: list[SSAValue] = [_on_stack(block, result)] if returns_struct else []
-    passed = iter(block.args)
-    for old in op.function_type.inputs:
-        if not isa(old, MemRefType):
-            arguments.append(next(passed))
-            continue
-        kind = LLVM_TYPES.convert(old)
-        struct = _append(block, llvm.UndefOp(kind)).res
-        for position in positions(old.get_num_dims()):
-            struct = _append(
-                block, llvm.InsertValueOp(DenseArrayBase.from_list(i64, position), struct, next(passed))
-            ).res
-        pointer = _on_stack(block, kind)
-        block.add_op(llvm.StoreOp(struct, pointer))
-        arguments.append(pointer)
-    name = C_PREFIX + op.sym_name.data
-    call = _append(block, _call(SymbolRefAttr(name), arguments, signature.output))
-    if returns_struct:
-        block.add_op(llvm.ReturnOp(_append(block, llvm.LoadOp(arguments[0], result)).dereferenced_value))
-    else:
-        block.add_op(llvm.ReturnOp(*call.results))
-    declaration = _new_function(name, signature, llvm.LinkageAttr("external"), Region())
-    declaration.attributes[C_INTERFACE] = op.attributes[C_INTERFACE]
-    return declaration

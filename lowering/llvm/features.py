@@ -7,11 +7,11 @@ function is inlined into another only if the machine of the caller has every fea
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import llvmlite.binding as llvm
 
-from relex.dialects.errors import RelexError, UnknownNameError
+from relex.dialects.errors import UnknownNameError
 from relex.dialects.target import Target
 
 _NEVER_GENERATED = frozenset(
@@ -22,7 +22,7 @@ _NEVER_GENERATED = frozenset(
 """Features for instructions that only an explicit request produces; virtual machines often hide them."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def native_target(triple: str) -> llvm.Target:
     """LLVM's code generator for a triple; raises `UnknownNameError` when there is none."""
     llvm.initialize_all_targets()

@@ -49,9 +49,7 @@ def add_intrinsic_rules(table: ConversionTable, names: dict[type[Operation], str
     def convert_to_intrinsic(op: Operation, conversion: Conversion) -> None:
         require_native_floats(op, conversion)
         kind = convert_type(op, op.results[0].type)
-        call = call_intrinsic(
-            mangled(names[type(op)], kind), conversion.values(op.operands), [kind], llvm_flags(op)
-        )
+        call = call_intrinsic(mangled(names[type(op)], kind), conversion.values(op.operands), [kind], llvm_flags(op))
         conversion.add(call)
         conversion.replace(*call.results)
 

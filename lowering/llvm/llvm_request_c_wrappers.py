@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
-from relex.lowering.llvm.convert_func_to_llvm import C_INTERFACE
+from relex.lowering.llvm.c_interface import C_INTERFACE
 from relex.passes.base import RelexPass
 
 

@@ -59,7 +59,7 @@ def convert_type(op: Operation, old: Attribute) -> Attribute:
     return new
 
 
-def constant(conversion: Conversion, value: int | float, kind: Attribute = i64) -> SSAValue:
+def constant(conversion: Conversion, value: float, kind: Attribute = i64) -> SSAValue:
     """A new constant; `kind` is an integer, float or vector type of the machine level."""
     element = get_element_type_or_self(kind)
     attr: Attribute

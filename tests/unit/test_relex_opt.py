@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import pytest
 from xdsl.context import Context
@@ -13,6 +14,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException, ShrinkException
+from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from relex.dialects.errors import UnknownNameError, fail
@@ -74,6 +76,24 @@ def _pass_that_does(what: str, action: Callable[[ModuleOp], None]) -> type[Modul
             action(op)
 
     return TestPass
+
+
+@dataclass(frozen=True)
+class BytesTarget(Target):
+    """A target whose output is no text."""
+
+    name = "test-bytes"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        raise AssertionError("asked for text")
+
+    def emit_bytes(self, ctx: Context, module: ModuleOp) -> bytes:
+        return b"\x7fELF\xff\n"
+
+
+@pytest.fixture
+def bytes_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("relex.tools.relex_opt.get_all_targets", lambda: {"test-bytes": lambda: BytesTarget})
 
 
 @pytest.fixture(autouse=True)
@@ -266,6 +286,22 @@ def test_wrong_files(tool: Tool):
     )
     assert "unknown file extension '.txt' of 'a.txt'; expected .mlir" in tool(tool.file(GOOD, "a.txt")).err
     assert "cannot write 'no/b.mlir': No such file" in tool(tool.file(GOOD), "-o", f"{folder}/no/b.mlir").err
+
+
+@pytest.mark.usefixtures("bytes_target")
+def test_bytes_are_written_as_they_are(tool: Tool):
+    path = tool.folder / "a.o"
+    assert main([tool.file(GOOD), "-t", "test-bytes", "-o", str(path)]) == 0
+    assert path.read_bytes() == b"\x7fELF\xff\n"
+
+
+@pytest.mark.usefixtures("bytes_target")
+def test_bytes_do_not_go_everywhere(tool: Tool, monkeypatch: pytest.MonkeyPatch):
+    file = tool.file(GOOD)
+    assert "holds one program" in tool(file, "-t", "test-bytes", "--split-input-file").err
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert "not for a terminal; name a file with -o" in tool(file, "-t", "test-bytes").err
+    assert tool(file, "-t", "test-bytes", "-o", str(tool.folder / "a.o")).code == 0
 
 
 def test_shrink_tells_by_its_exit_code(tool: Tool):

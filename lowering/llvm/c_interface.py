@@ -1,0 +1,121 @@
+"""Functions at the machine level, and the wrappers through which C calls them and they call C.
+
+C passes descriptors by pointer, while the calling convention of `convert-func-to-llvm` passes their fields. For a function
+`f` that carries `llvm.emit_c_interface`, `_mlir_ciface_f` is the C side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.builder import ImplicitBuilder
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    MemRefType,
+    SymbolRefAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.utils.hints import isa
+
+from relex.lowering.llvm.descriptor import field_type, positions
+from relex.lowering.llvm.types import LLVM_TYPES, PTR, convert_type
+
+C_INTERFACE = "llvm.emit_c_interface"
+C_PREFIX = "_mlir_ciface_"
+
+
+def new_function(
+    name: str,
+    function_type: llvm.LLVMFunctionType,
+    linkage: llvm.LinkageAttr,
+    body: Region,
+    argument_attrs: Sequence[DictionaryAttr] = (),
+) -> llvm.FuncOp:
+    # The parser sets `unnamed_addr`: with it, printed functions parse back equal.
+    properties: dict[str, Attribute | None] = {"unnamed_addr": IntegerAttr(0, i64)}
+    if any(attrs.data for attrs in argument_attrs):
+        properties["arg_attrs"] = ArrayAttr(argument_attrs)
+    return llvm.FuncOp(name, function_type, linkage, body=body, other_props=properties)
+
+
+def call(callee: SymbolRefAttr, arguments: Iterable[SSAValue], result: Attribute) -> llvm.CallOp:
+    """A call of a function that returns `result`, which may be `!llvm.void`."""
+    return llvm.CallOp(callee, *arguments, return_type=None if isinstance(result, llvm.LLVMVoidType) else result)
+
+
+def extract(struct: SSAValue, position: Sequence[int], kind: Attribute) -> llvm.ExtractValueOp:
+    return llvm.ExtractValueOp(DenseArrayBase.from_list(i64, position), struct, kind)
+
+
+def wrap_definition(op: func.FuncOp, function: llvm.FuncOp) -> llvm.FuncOp:
+    """The wrapper that C calls: it loads the descriptors and calls `function`, which `op` became."""
+    result = function.function_type.output
+    signature = _c_signature(op, result)
+    returns_struct = isinstance(result, llvm.LLVMStructType)
+    block = Block(arg_types=signature.inputs)
+    with ImplicitBuilder(block):
+        arguments: list[SSAValue] = []
+        for old, passed in zip(op.function_type.inputs, block.args[returns_struct:], strict=True):
+            if isa(old, MemRefType):
+                struct = llvm.LoadOp(passed, LLVM_TYPES.convert(old)).dereferenced_value
+                arguments += (extract(struct, p, field_type(p)).res for p in positions(old.get_num_dims()))
+            else:
+                arguments.append(passed)
+        results = call(SymbolRefAttr(function.sym_name), arguments, result).results
+        if returns_struct:
+            llvm.StoreOp(results[0], block.args[0])
+            results = ()
+        llvm.ReturnOp(*results)
+    return _c_function(op, signature, Region(block))
+
+
+def wrap_declaration(op: func.FuncOp, function: llvm.FuncOp) -> llvm.FuncOp:
+    """Give the declared `function` a body that calls the C function, and return the declaration of that one."""
+    result = function.function_type.output
+    signature = _c_signature(op, result)
+    returns_struct = isinstance(result, llvm.LLVMStructType)
+    block = Block(arg_types=function.function_type.inputs)
+    function.body.add_block(block)
+    declaration = _c_function(op, signature, Region())
+    with ImplicitBuilder(block):
+        arguments: list[SSAValue] = [_on_stack(result)] if returns_struct else []
+        passed = iter(block.args)
+        for old in op.function_type.inputs:
+            if isa(old, MemRefType):
+                struct: SSAValue = llvm.UndefOp(LLVM_TYPES.convert(old)).res
+                for position in positions(old.get_num_dims()):
+                    place = DenseArrayBase.from_list(i64, position)
+                    struct = llvm.InsertValueOp(place, struct, next(passed)).res
+                arguments.append(_on_stack(struct.type))
+                llvm.StoreOp(struct, arguments[-1])
+            else:
+                arguments.append(next(passed))
+        results = call(SymbolRefAttr(declaration.sym_name), arguments, signature.output).results
+        if returns_struct:
+            results = llvm.LoadOp(arguments[0], result).results
+        llvm.ReturnOp(*results)
+    return declaration
+
+
+def _c_signature(op: func.FuncOp, result: Attribute) -> llvm.LLVMFunctionType:
+    """Descriptors are passed by pointer; a struct is returned through a pointer, which comes first."""
+    inputs = [PTR if isa(old, MemRefType) else convert_type(op, old) for old in op.function_type.inputs]
+    if isinstance(result, llvm.LLVMStructType):
+        return llvm.LLVMFunctionType([PTR, *inputs])
+    return llvm.LLVMFunctionType(inputs, result)
+
+
+def _c_function(op: func.FuncOp, signature: llvm.LLVMFunctionType, body: Region) -> llvm.FuncOp:
+    function = new_function(C_PREFIX + op.sym_name.data, signature, llvm.LinkageAttr("external"), body)
+    function.attributes[C_INTERFACE] = op.attributes[C_INTERFACE]
+    return function
+
+
+def _on_stack(kind: Attribute) -> SSAValue:
+    one = llvm.ConstantOp(IntegerAttr(1, i64), i64).result
+    return llvm.AllocaOp.create(operands=[one], properties={"elem_type": kind}, result_types=[PTR]).res

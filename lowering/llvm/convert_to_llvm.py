@@ -1,0 +1,73 @@
+"""The whole core level to the LLVM dialect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Dialect, Operation
+
+from relex.dialects.errors import fail
+from relex.lowering.conversion import ConversionTable, convert
+from relex.lowering.llvm.convert_arith_to_llvm import ARITH_TO_LLVM
+from relex.lowering.llvm.convert_cf_to_llvm import CF_TO_LLVM
+from relex.lowering.llvm.convert_func_to_llvm import FUNC_TO_LLVM
+from relex.lowering.llvm.convert_math_to_llvm import MATH_TO_LLVM
+from relex.lowering.llvm.finalize_memref_to_llvm import MEMREF_TO_LLVM
+from relex.lowering.llvm.types import LLVM_TYPES
+from relex.passes.base import RelexPass
+
+TO_LLVM = ConversionTable(ARITH_TO_LLVM, MATH_TO_LLVM, MEMREF_TO_LLVM, CF_TO_LLVM, FUNC_TO_LLVM)
+"""What each op of the core level becomes. A rule for an op of another dialect goes here: `TO_LLVM.rule(MyOp)`."""
+
+REMOVED_BY = {
+    "affine": "lower-affine",
+    "linalg": "convert-linalg-to-loops",
+    "relex": "legalize-ops",
+    "relex.alloc_tensor": "lower-call-tir",
+    "relex.call": "lower-call-tir",
+    "relex.call_dps_packed": "lower-call-tir",
+    "relex.call_tir": "lower-call-tir",
+    "relex.constant": "lower-call-tir",
+    "relex.dataflow": "lower-call-tir",
+    "relex.output": "lower-call-tir",
+    "scf": "convert-scf-to-cf",
+    "tir": "convert-tir-to-scf",
+}
+"""The pass that removes an op, or the ops of a dialect, before this one runs."""
+
+
+@dataclass(frozen=True)
+class ConvertToLlvmPass(RelexPass):
+    """
+    Converts `arith`, `math`, `memref`, `cf` and `func` to the LLVM dialect in one walk, without a cast in between. What it
+    cannot convert is an error that names the pass to run before.
+
+    ```mlir
+    func.func @f(%x: memref<4xf32>, %i: index) -> f32 {
+      %0 = memref.load %x[%i] : memref<4xf32>
+      func.return %0 : f32
+    }
+    // convert-to-llvm
+    llvm.func @f(%x_base: !llvm.ptr, %x: !llvm.ptr, %x_offset: i64, %x_size0: i64, %x_stride0: i64, %i: i64) -> f32 {
+      %0 = llvm.getelementptr inbounds %x[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      %1 = llvm.load %0 : !llvm.ptr -> f32
+      llvm.return %1 : f32
+    }
+    ```
+    """
+
+    name = "convert-to-llvm"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        convert(op, TO_LLVM, LLVM_TYPES, _refuse)
+
+
+def _refuse(op: Operation) -> None:
+    if isinstance(op, ModuleOp) or op.name.startswith("llvm."):
+        return
+    dialect, _ = Dialect.split_name(op.name)
+    removed_by = REMOVED_BY.get(op.name) or REMOVED_BY.get(dialect)
+    hint = f"; run {removed_by} first" if removed_by else ""
+    fail(op, f"expected ops of the core level, found '{op.name}', which has no form in the LLVM dialect{hint}")

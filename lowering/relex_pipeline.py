@@ -1,0 +1,57 @@
+"""The default compilation as a list of named passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.transforms.convert_scf_to_cf import ConvertScfToCf
+
+from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
+from relex.lowering.legalize_ops import LegalizeOpsPass
+from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
+from relex.lowering.lower_call_tir import LowerCallTirPass
+from relex.passes import SetTargetPass
+from relex.passes.base import RelexPass
+
+Level = Literal["graph", "loops", "core", "llvm"]
+
+
+@dataclass(frozen=True)
+class RelexPipelinePass(RelexPass):
+    """
+    Runs the default compilation down to a level: `graph`, `loops` (graph functions that call loop functions), `core`
+    (`func`, `scf`, `memref`, `arith`) or `llvm`. The same passes, one by one, give the same module:
+
+    ```mlir
+    // relex-pipeline{to=llvm}
+    // set-target,legalize-ops,lower-call-tir,convert-tir-to-scf,convert-scf-to-cf,convert-to-llvm
+    ```
+
+    With `strict`, sums keep the order and the roundings of the plain loop.
+    """
+
+    name = "relex-pipeline"
+
+    to: Level = "llvm"
+    strict: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for _, passes in pipeline(self.to, strict=self.strict):
+            for p in passes:
+                p.apply(ctx, op)
+
+
+def pipeline(to: Level = "llvm", *, strict: bool = False) -> list[tuple[Level, list[ModulePass]]]:
+    """The passes of the default compilation, by the level that they end on, down to the level `to`."""
+    levels: list[tuple[Level, list[ModulePass]]] = [
+        ("graph", [SetTargetPass()]),
+        ("loops", [LegalizeOpsPass(strict)]),
+        ("core", [LowerCallTirPass(), ConvertTirToScfPass()]),
+        ("llvm", [ConvertScfToCf(), ConvertToLlvmPass()]),
+    ]
+    names = [level for level, _ in levels]
+    return levels[: names.index(to) + 1]

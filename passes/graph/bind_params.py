@@ -1,0 +1,127 @@
+"""Bind parameters of a function to arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TensorType
+from xdsl.ir import SSAValue
+from xdsl.traits import SymbolTable
+from xdsl.utils.hints import isa
+
+from relex.dialects.dtypes import element_type_of
+from relex.dialects.errors import DTypeError, RelexError, ShapeError, UnknownNameError, fail
+from relex.dialects.functions import argument_names
+from relex.dialects.relex import CallOp, ConstantOp
+from relex.passes.base import RelexPass
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+@dataclass(frozen=True)
+class BindParamsPass(RelexPass):
+    """
+    Turns arguments of a function into constants: those named in an `.npz` file, or in a dictionary of arrays. An
+    argument's name is its attribute `relex.name`, else that of its SSA value. Equal arrays become one constant.
+
+    ```mlir
+    func.func @main(%x: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> {
+      %y = relex.add %x, %b : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+      func.return %y : tensor<2xf32>
+    }
+    // bind-params{file=params.npz}, where the file holds an array b
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %b = relex.constant dense<[0.5, -1.0]> : tensor<2xf32>
+      %y = relex.add %x, %b : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+      func.return %y : tensor<2xf32>
+    }
+    ```
+
+    Raises `UnknownNameError` for names that the function does not have, `ShapeError` and `DTypeError` for arrays that do
+    not fit, and `PassError` for a function that other functions call.
+    """
+
+    name = "bind-params"
+
+    func: str = "main"
+    params: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    file: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        function = _find_function(op, self.func)
+        params = load_params(self.file) if self.file is not None else {}
+        params.update(self.params or {})
+        names = argument_names(function)
+        for name in params:
+            if names.count(name) != 1:
+                problem = "no parameter" if name not in names else "more than one parameter"
+                raise UnknownNameError(f"@{self.func} has {problem} '{name}'; its parameters are {', '.join(names)}")
+        _bind(function, names, params)
+
+
+def load_params(file: str | Path) -> dict[str, Array]:
+    """The arrays of an `.npz` file by name. Nothing in the file is executed."""
+    import numpy as np
+
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise RelexError(f"{file}: expected an .npz file, found a single array")
+            return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError) as e:
+        raise RelexError(f"{file}: {e}") from e
+
+
+def _find_function(module: ModuleOp, name: str) -> func.FuncOp:
+    function = SymbolTable.lookup_symbol(module, name)
+    if not isinstance(function, func.FuncOp) or not function.body.blocks:
+        found = [op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
+        raise UnknownNameError(f"no function '{name}' to bind parameters of; the module has {', '.join(found) or 'none'}")
+    for op in module.walk():
+        if isinstance(op, func.CallOp | CallOp) and op.callee.root_reference.data == name:
+            fail(op, f"calls @{name}, so its parameters cannot be bound")
+    return function
+
+
+def _bind(function: func.FuncOp, names: list[str], params: Mapping[str, Any]) -> None:
+    block = function.body.block
+    constants: dict[object, SSAValue] = {}
+    kept = [i for i, name in enumerate(names) if name not in params]
+    for name, argument in zip(names, list(block.args), strict=True):
+        if name not in params:
+            continue
+        constant = ConstantOp(_check(name, params[name], argument))
+        constant.location = function.location
+        if constant.value not in constants:
+            constants[constant.value] = constant.result
+            constant.result.name_hint = argument.name_hint
+            first = block.first_op
+            block.insert_op_before(constant, first) if first is not None else block.add_op(constant)
+        argument.replace_all_uses_with(constants[constant.value])
+        block.erase_arg(argument)
+    inputs = function.function_type.inputs.data
+    function.function_type = FunctionType.from_lists([inputs[i] for i in kept], function.function_type.outputs.data)
+    if function.arg_attrs is not None:
+        function.arg_attrs = ArrayAttr(function.arg_attrs.data[i] for i in kept)
+
+
+def _check(name: str, value: Any, argument: SSAValue) -> Array:
+    """The array for an argument, if it fits."""
+    import numpy as np
+
+    array: Array = np.asarray(value)
+    expected = argument.type
+    if not isa(expected, TensorType):
+        raise DTypeError(f"parameter '{name}': expected a tensor to bind, found an argument of type {expected}")
+    if element_type_of(array.dtype) != expected.element_type:
+        raise DTypeError(f"parameter '{name}': expected elements of {expected.element_type}, found {array.dtype.name}")
+    shape = expected.get_shape()
+    if len(array.shape) != len(shape) or any(a not in (b, -1) for a, b in zip(shape, array.shape, strict=True)):
+        raise ShapeError(f"parameter '{name}': expected shape {shape}, found {array.shape}")
+    return array

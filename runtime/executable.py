@@ -1,0 +1,89 @@
+"""Compiled functions that can be called."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.errors import UnknownNameError
+from relex.runtime.arguments import bind_arguments, to_array
+from relex.runtime.loader import LoadedCode
+from relex.runtime.signature import Signature, TensorSpec
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+class Executable(Mapping[str, "CompiledFunction"]):
+    """Native code in this process: a mapping from the names of functions to functions."""
+
+    def __init__(self, code: LoadedCode, signatures: Mapping[str, Signature]):
+        self._functions = {name: CompiledFunction(code, signature) for name, signature in signatures.items()}
+
+    def __getitem__(self, name: str) -> CompiledFunction:
+        if name not in self._functions:
+            raise UnknownNameError(f"no function '{name}'; there are {', '.join(self._functions) or 'none'}")
+        return self._functions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
+
+    def __len__(self) -> int:
+        return len(self._functions)
+
+
+class CompiledFunction:
+    """A native function on arrays.
+
+    Arguments are NumPy arrays, or anything with DLPack, of exactly the shapes and dtypes of the signature, in order or
+    by name. Results are fresh arrays: one, or a tuple of several, or None. Raises `ArityError`, `DTypeError` and
+    `ShapeError` for wrong arguments. Threads may call it at the same time.
+    """
+
+    def __init__(self, code: LoadedCode, signature: Signature):
+        self.signature = signature
+        self._code = code  # Keeps the machine code and its constants alive.
+        specs = (*signature.inputs, *signature.outputs)
+        descriptors = [_descriptor(spec) for spec in specs]
+        self._template = np.array([word for d in descriptors for word in d], dtype=np.int64)
+        self._offsets = np.cumsum([0, *map(len, descriptors)])[: len(specs)].tolist()
+        self._dtypes = [numpy_dtype(spec.element_type) for spec in signature.outputs]
+        prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(specs))
+        self._entry = prototype(code.address(f"_mlir_ciface_{signature.name}"))
+
+    def __call__(self, *args: Any, **named: Any) -> Array | tuple[Array, ...] | None:
+        signature = self.signature
+        values = bind_arguments(signature, args, named) if named or len(args) != len(signature.inputs) else args
+        inputs = [to_array(v, spec, signature.name) for v, spec in zip(values, signature.inputs, strict=True)]
+        outputs = [np.empty(spec.shape, t) for spec, t in zip(signature.outputs, self._dtypes, strict=True)]
+        self._run([*inputs, *outputs])
+        return outputs[0] if len(outputs) == 1 else tuple(outputs) or None
+
+    def _run(self, arrays: Sequence[Array]) -> None:
+        # One block of memory holds the descriptors of all arrays, so that threads share nothing.
+        frame = self._template.copy()
+        base = _address(frame)
+        for offset, array in zip(self._offsets, arrays, strict=True):
+            frame[offset] = frame[offset + 1] = _address(array)
+        self._entry(*[base + 8 * offset for offset in self._offsets])
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.signature}>"
+
+
+def _descriptor(spec: TensorSpec) -> list[int]:
+    """MLIR's descriptor of a row-major buffer: allocated and aligned address (0 here), offset, sizes, strides."""
+    strides: list[int] = []
+    step = 1
+    for size in reversed(spec.shape):
+        strides.insert(0, step)
+        step *= size
+    return [0, 0, 0, *spec.shape, *strides]
+
+
+def _address(array: Array) -> int:
+    return array.__array_interface__["data"][0]

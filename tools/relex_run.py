@@ -1,0 +1,116 @@
+"""`relex-run`: compile a program, run one of its functions, print or save the results."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from relex.dialects.errors import CompileError
+from relex.tools.diagnostics import Source, ToolError, read_text, run_tool
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="relex-run",
+        description="Compiles a program and runs one of its functions on arrays from files.",
+    )
+    parser.add_argument("file", help="an .mlir file; - reads standard input")
+    parser.add_argument("--entry", default="main", metavar="NAME", help="the function to run (main)")
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="[NAME=]FILE.npy",
+        help="an argument, in order or by name; may be given several times",
+    )
+    parser.add_argument("--params", metavar="FILE.npz", help="arrays to bind to parameters of the same names")
+    parser.add_argument(
+        "--output",
+        action="append",
+        default=[],
+        metavar="FILE.npy",
+        help="save a result, in order, instead of printing it; may be given several times",
+    )
+    parser.add_argument("--strict", action="store_true", help="keep the order and the roundings of plain loops in sums")
+    parser.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
+    return parser
+
+
+@dataclass(frozen=True)
+class Input:
+    """An argument of the function: its name, if one was given, and its value."""
+
+    name: str | None
+    value: Array
+
+    @classmethod
+    def read(cls, text: str) -> Input:
+        name, equals, path = text.partition("=")
+        return cls(name, load_array(path)) if equals else cls(None, load_array(text))
+
+
+def load_array(path: str) -> Array:
+    """The array of an .npy file. Nothing in the file is executed."""
+    import numpy as np
+
+    try:
+        value = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as e:
+        raise ToolError(f"cannot read '{path}': {e}") from e
+    if not isinstance(value, np.ndarray):
+        raise ToolError(f"cannot read '{path}': expected one array, found an archive of several")
+    return value
+
+
+def run(args: argparse.Namespace) -> None:
+    from relex.dialects.parser import parse_module
+    from relex.passes.graph.bind_params import BindParamsPass
+    from relex.runtime.build import build
+
+    inputs = [Input.read(text) for text in args.input]
+    name, text = read_text(args.file)
+    source = Source(name, text)
+    try:
+        module = parse_module(text, name)
+        if args.params:
+            module = BindParamsPass(args.entry, file=args.params)(module)
+        executable = build(module, strict=args.strict)
+    except CompileError as e:
+        raise CompileError([source.show(d) for d in e.diagnostics]) from e
+    in_order = [i.value for i in inputs if i.name is None]
+    by_name = {i.name: i.value for i in inputs if i.name is not None}
+    if len(by_name) + len(in_order) != len(inputs):
+        raise ToolError("expected every --input name once")
+    function = executable[args.entry]
+    if len(args.output) > len(function.signature.outputs):
+        raise ToolError(f"expected at most {len(function.signature.outputs)} --output, found {len(args.output)}")
+    result = function(*in_order, **by_name)
+    results = result if isinstance(result, tuple) else () if result is None else (result,)
+    write_results(results, args.output)
+
+
+def write_results(results: Sequence[Array], files: Sequence[str]) -> None:
+    """Save the results that there are files for, print the others."""
+    import numpy as np
+
+    for path, array in zip(files, results, strict=False):
+        try:
+            with Path(path).open("wb") as file:
+                np.save(file, array)
+        except OSError as e:
+            raise ToolError(f"cannot write '{path}': {e.strerror}") from e
+    for array in results[len(files) :]:
+        print(np.array2string(array, separator=", ", threshold=1000))
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the tool on its arguments (those of the process by default) and return the exit code."""
+    args = sys.argv[1:] if args is None else args
+    return run_tool("relex-run", lambda: run(make_parser().parse_args(args)), debug="--debug" in args)
