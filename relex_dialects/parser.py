@@ -43,6 +43,7 @@ class RelexParser(Parser):
         self._line_offset = line_offset
         self._line_starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
         self._full_names: dict[SSAValue, str] = {}
+        self._op_places: list[tuple[int, int]] = []
 
     @property
     def line_and_column(self) -> tuple[int, int]:
@@ -52,12 +53,18 @@ class RelexParser(Parser):
         return line + self._line_offset, start - self._line_starts[line - 1] + 1
 
     def parse_operation(self) -> Operation:
-        line, column = self.line_and_column
         op = super().parse_operation()
+        line, column = self._op_places.pop()
         if isinstance(op.location, UnknownLoc):
             op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
         self._keep_argument_names(op)
         return op
+
+    def _parse_op_result_list(self) -> list[tuple[Span, int]]:
+        results = super()._parse_op_result_list()
+        # As in MLIR, an op stands where its name does.
+        self._op_places.append(self.line_and_column)
+        return results
 
     def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
         super()._register_ssa_definition(name, values, span)

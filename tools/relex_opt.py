@@ -22,7 +22,7 @@ from pathlib import PurePath
 from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.printer import Printer
 from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, parse_pipeline, parse_spec
@@ -30,7 +30,7 @@ from xdsl.utils.exceptions import ShrinkException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from relex.dialects.errors import CompileError, RelexError
+from relex.dialects.errors import CompileError, Diagnostic, RelexError
 from relex.dialects.parser import parse_module, verify_module
 from relex.dialects.printer import ElidingPrinter
 from relex.tools.diagnostics import InternalError, Source, ToolError, read_text, run_tool, stage, write_bytes
@@ -171,9 +171,13 @@ class RelexOptMain(xDSLOptMain):
 
     def _parse(self, source: Source) -> ModuleOp:
         with stage("the parser", source):
-            return parse_module(
+            module = parse_module(
                 source.text, source.name, context=self.ctx, verify=False, line_offset=source.line_offset
             )
+        # Only a module that stands in the text has a place.
+        if self.args.no_implicit_module and isinstance(module.location, UnknownLoc):
+            raise CompileError(Diagnostic("expected one builtin.module around everything", source.name))
+        return module
 
     def _run_passes(self, module: ModuleOp, source: Source) -> None:
         self._verify(module, source)

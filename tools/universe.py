@@ -45,14 +45,15 @@ def _without(names: dict[str, T], taken: dict[str, T]) -> dict[str, T]:
     return {name: factory for name, factory in names.items() if name not in taken}
 
 
-def _make_universe() -> Universe:
+def make_universe() -> Universe:
+    """Everything that relex has and xDSL lacks; nothing, with a warning, when relex cannot be imported."""
     try:
         from relex.dialects.context import get_all_dialects
         from relex.lowering import PASSES as LOWERING_PASSES
         from relex.passes import PASSES
     except Exception as e:
         # An exception here would stop tools that have nothing to do with relex.
-        warnings.warn(f"relex is not available: {type(e).__name__}: {e}", stacklevel=2)
+        warnings.warn(f"relex cannot be used: {type(e).__name__}: {e}", stacklevel=2)
         return Universe()
     return Universe(
         all_dialects=_without(get_all_dialects(), get_xdsl_dialects()),
@@ -61,4 +62,4 @@ def _make_universe() -> Universe:
     )
 
 
-RELEX_UNIVERSE = _make_universe()
+RELEX_UNIVERSE = make_universe()

@@ -188,6 +188,12 @@ def test_parse_errors_show_the_place(tool: Tool):
     assert caret == "              ^"
 
 
+def test_a_module_can_be_demanded(tool: Tool):
+    result = tool(tool.file(GOOD), "--no-implicit-module")
+    assert result == Result(1, "", "a.mlir: error: expected one builtin.module around everything\n")
+    assert tool(tool.file(f"builtin.module {{\n{GOOD}}}"), "--no-implicit-module").code == 0
+
+
 def test_verify_errors_show_the_place(tool: Tool):
     result = tool(tool.file(UNVERIFIABLE))
     assert (result.code, result.out) == (1, "")

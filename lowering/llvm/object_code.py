@@ -1,0 +1,75 @@
+"""The LLVM dialect to object code, by LLVM itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import llvmlite.binding as llvm
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects.errors import CompileError, Diagnostic
+from relex.dialects.target import Target, get_target
+from relex.lowering.llvm.features import check_target, native_target
+from relex.lowering.llvm.translate import translate
+
+
+@dataclass(frozen=True)
+class ObjectCode:
+    """Machine code for `target`, position independent: a linker takes it as well as a JIT.
+
+    `functions` are the names that it defines for others. It uses each symbol of `constants` as memory that holds these
+    bytes, aligned to `CONSTANT_ALIGNMENT`; who loads the code provides it.
+    """
+
+    code: bytes
+    functions: tuple[str, ...]
+    constants: dict[str, bytes]
+    target: Target
+
+
+def compile_module(module: ModuleOp, *, opt_level: int = 2, embed_constants: bool = False) -> ObjectCode:
+    """Compile a module of the LLVM dialect for the target that it names, or for the machine that this runs on.
+
+    `opt_level` is 0 to 3, as in `clang -O2`. With `embed_constants` the code has every constant in it and needs no
+    symbols but those of the C library. Raises `CompileError` at an op that is not of the LLVM dialect, `UnknownNameError`
+    for an unknown triple or cpu.
+    """
+    return _Compilation(module, opt_level, embed_constants).object_code()
+
+
+def compile_to_assembly(module: ModuleOp, *, opt_level: int = 2, embed_constants: bool = True) -> str:
+    """Like `compile_module`, but the text of the assembly program."""
+    return _Compilation(module, opt_level, embed_constants).assembly()
+
+
+class _Compilation:
+    """A module in LLVM's memory, optimized, and the machine to emit code for."""
+
+    def __init__(self, module: ModuleOp, opt_level: int, embed_constants: bool):
+        self._target = get_target(module) or Target.host()
+        check_target(self._target)
+        translation = translate(module, triple=self._target.triple, embed_constants=embed_constants)
+        self._constants = translation.constants
+        self._machine = native_target(self._target.triple).create_target_machine(
+            cpu=self._target.cpu, features=self._target.features, opt=opt_level, reloc="pic", codemodel="default"
+        )
+        try:
+            self._module = llvm.parse_assembly(translation.text)
+            self._module.verify()
+        except RuntimeError as e:
+            raise CompileError(Diagnostic(f"LLVM refuses the module: {str(e).strip()}")) from e
+        self._module.data_layout = str(self._machine.target_data)
+        options = llvm.create_pipeline_tuning_options(speed_level=opt_level)
+        builder = llvm.create_pass_builder(self._machine, options)
+        builder.getModulePassManager().run(self._module, builder)
+
+    def object_code(self) -> ObjectCode:
+        functions = tuple(
+            function.name
+            for function in self._module.functions
+            if not function.is_declaration and function.linkage == llvm.Linkage.external
+        )
+        return ObjectCode(self._machine.emit_object(self._module), functions, self._constants, self._target)
+
+    def assembly(self) -> str:
+        return self._machine.emit_assembly(self._module)

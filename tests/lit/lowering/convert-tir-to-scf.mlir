@@ -1,0 +1,140 @@
+// RUN: relex-opt %s -p convert-tir-to-scf | filecheck %s
+// RUN: relex-opt %s -p convert-tir-to-scf | relex-opt | filecheck %s
+
+// The init comes in front of the loop that is summed over, also where that loop never runs.
+// CHECK-LABEL: func.func @dense(
+// CHECK-SAME:    %X: memref<2x3xf32> {llvm.noalias}, %W: memref<4x3xf32> {llvm.noalias}, %Y: memref<2x4xf32> {llvm.noalias})
+// CHECK-SAME:    attributes {llvm.emit_c_interface} {
+tir.prim_func @dense(%X: memref<2x3xf32>, %W: memref<4x3xf32>) outs(%Y: memref<2x4xf32>) attributes {tir.noalias} {
+  // CHECK-DAG: [[C3:%.+]] = arith.constant 3 : index
+  // CHECK-DAG: [[C4:%.+]] = arith.constant 4 : index
+  // CHECK-DAG: [[ZERO:%.+]] = arith.constant 0.000000e+00 : f32
+  %zero = arith.constant 0.0 : f32
+  // CHECK:      scf.for [[I:%.+]] =
+  // CHECK-NEXT: scf.for [[J:%.+]] = %{{.+}} to [[C4]]
+  // CHECK-NEXT: memref.store [[ZERO]], %Y[[[I]], [[J]]] : memref<2x4xf32>
+  // CHECK-NEXT: scf.for [[K:%.+]] = %{{.+}} to [[C3]]
+  tir.for %i, %j, %k in (2, 4, 3) {
+    tir.block @Y (%vi: spatial<2> = %i, %vj: spatial<4> = %j, %vk: reduce<3> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi, %vj] : memref<2x4xf32>
+      }
+      // CHECK-NEXT: memref.load %Y[[[I]], [[J]]]
+      %y = memref.load %Y[%vi, %vj] : memref<2x4xf32>
+      // CHECK-NEXT: memref.load %X[[[I]], [[K]]]
+      %x = memref.load %X[%vi, %vk] : memref<2x3xf32>
+      %w = memref.load %W[%vj, %vk] : memref<4x3xf32>
+      %p = arith.mulf %x, %w : f32
+      %s = arith.addf %y, %p : f32
+      memref.store %s, %Y[%vi, %vj] : memref<2x4xf32>
+    }
+  }
+}
+
+// Summing outside of the spatial loop, the init has a copy of that loop.
+// CHECK-LABEL: func.func @columns(
+tir.prim_func @columns(%X: memref<3x8xf32>) outs(%Y: memref<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  // CHECK:      scf.for [[I0:%.+]] = %{{.+}} to %c2
+  // CHECK-NEXT:   scf.for [[I1:%.+]] = %{{.+}} to %c4
+  // CHECK-NEXT:     [[A:%.+]] = arith.muli [[I0]], %four
+  // CHECK-NEXT:     [[V:%.+]] = arith.addi [[A]], [[I1]]
+  // CHECK-NEXT:     memref.store %zero, %Y[[[V]]] : memref<8xf32>
+  // CHECK-NEXT:   }
+  // CHECK-NEXT: }
+  // CHECK-NEXT: scf.for [[K:%.+]] = %{{.+}} to %c3
+  // CHECK-NEXT:   scf.for [[J0:%.+]] =
+  // CHECK-NEXT:     scf.for [[J1:%.+]] =
+  %four = arith.constant 4 : index
+  tir.for %k, %i0, %i1 in (3, 2, 4) {
+    %a = arith.muli %i0, %four : index
+    %i = arith.addi %a, %i1 : index
+    tir.block @Y (%vi: spatial<8> = %i, %vk: reduce<3> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<8xf32>
+      }
+      // CHECK:  memref.load %X[[[K]], %{{.+}}]
+      %x = memref.load %X[%vk, %vi] : memref<3x8xf32>
+      %y = memref.load %Y[%vi] : memref<8xf32>
+      %s = arith.addf %y, %x : f32
+      memref.store %s, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+
+// One loop that runs both kinds of variables: the init is done in the first step.
+// CHECK-LABEL: func.func @fused(
+tir.prim_func @fused(%X: memref<4x2xf32>) outs(%Y: memref<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %two = arith.constant 2 : index
+  // CHECK:      scf.for [[F:%.+]] =
+  tir.for %f in (8) {
+    // CHECK-NEXT: [[I:%.+]] = arith.floordivsi [[F]], %two
+    // CHECK-NEXT: [[K:%.+]] = arith.remsi [[F]], %two
+    // CHECK-NEXT: [[FIRST:%.+]] = arith.cmpi eq, [[K]], %c0 : index
+    // CHECK-NEXT: scf.if [[FIRST]] {
+    // CHECK-NEXT:   memref.store %zero, %Y[[[I]]]
+    // CHECK-NEXT: }
+    // CHECK-NEXT: memref.load %X[[[I]], [[K]]]
+    %i = arith.floordivsi %f, %two : index
+    %k = arith.remsi %f, %two : index
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<2> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %x = memref.load %X[%vi, %vk] : memref<4x2xf32>
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %s = arith.addf %y, %x : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+}
+
+// Local buffers: small ones on the stack; large ones, those of unknown size and those in loops on the heap, and freed.
+// CHECK-LABEL: func.func private @buffers(
+tir.prim_func private @buffers(%n: index) outs(%Y: memref<4xf32>) {
+  // CHECK:     memref.alloca() {alignment = 64 : i64} : memref<1024xf32>
+  %a = tir.alloc_buffer : memref<1024xf32>
+  // CHECK:     [[B:%.+]] = memref.alloc() {alignment = 64 : i64} : memref<1025xf32>
+  %b = tir.alloc_buffer : memref<1025xf32>
+  // CHECK:     [[C:%.+]] = memref.alloc(%n) {alignment = 64 : i64} : memref<?xf32>
+  %c = tir.alloc_buffer sizes(%n) : memref<?xf32>
+  // CHECK:     scf.for %{{.+}} = %c0 to %n step %c1 {
+  tir.for %i in (%n) {
+    // CHECK:   [[D:%.+]] = memref.alloc()
+    %d = tir.alloc_buffer : memref<2xf32>
+    // CHECK:   memref.dealloc [[D]]
+    // CHECK:   }
+  }
+  // CHECK:     memref.dealloc [[B]]
+  // CHECK:     memref.dealloc [[C]]
+  // CHECK:     func.return
+}
+
+// CHECK-LABEL: func.func @caller(
+func.func @caller(%n: index, %y: memref<4xf32>) {
+  // CHECK: func.call @buffers(%n, %y) : (index, memref<4xf32>) -> ()
+  tir.call @buffers(%n, %y) : index, memref<4xf32>
+  func.return
+}
+
+// Conditions around and inside of blocks stay.
+// CHECK-LABEL: func.func @guarded(
+tir.prim_func @guarded(%X: memref<10xf32>) outs(%Y: memref<10xf32>) {
+  %ten = arith.constant 10 : index
+  %four = arith.constant 4 : index
+  tir.for %io, %ii in (3, 4) {
+    %a = arith.muli %io, %four : index
+    %i = arith.addi %a, %ii : index
+    %inside = arith.cmpi slt, %i, %ten : index
+    // CHECK: scf.if %inside {
+    scf.if %inside {
+      tir.block @Y (%vi: spatial<10> = %i) {
+        // CHECK-NEXT: [[X:%.+]] = memref.load %X[%i]
+        // CHECK-NEXT: memref.store [[X]], %Y[%i]
+        %x = memref.load %X[%vi] : memref<10xf32>
+        memref.store %x, %Y[%vi] : memref<10xf32>
+      }
+    }
+  }
+}

@@ -1,0 +1,38 @@
+// RUN: not relex-opt %s --split-input-file -p lower-call-tir 2>&1 | filecheck %s
+
+func.func @operator(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK: :5:8: error: 'relex.relu' op cannot be lowered to buffers; run 'legalize-ops' before 'lower-call-tir'
+  %y = relex.relu %x : (tensor<8xf32>) -> tensor<8xf32>
+  func.return %y : tensor<8xf32>
+}
+
+// -----
+
+// CHECK: :12:1: error: 'func.func' op expected shapes that are known at compile time, found tensor<?xf32>
+func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
+  func.return %x : tensor<?xf32>
+}
+
+// -----
+
+func.func @library(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK: :20:8: error: 'relex.call_dps_packed' op cannot be compiled yet: library function "env.relu" is not reached from compiled code
+  %y = relex.call_dps_packed "env.relu"(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  func.return %y : tensor<8xf32>
+}
+
+// -----
+
+// CHECK: :27:1: error: 'func.func' op expected results that are tensors, found (tensor<8xf32>, i32)
+func.func @mixed(%x: tensor<8xf32>, %i: i32) -> (tensor<8xf32>, i32) {
+  func.return %x, %i : tensor<8xf32>, i32
+}
+
+// -----
+
+// CHECK: :34:1: error: 'func.func' op expected a function of one block, found 2
+func.func @branch(%x: tensor<8xf32>) -> tensor<8xf32> {
+  cf.br ^bb1
+^bb1:
+  func.return %x : tensor<8xf32>
+}

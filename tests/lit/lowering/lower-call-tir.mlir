@@ -1,0 +1,100 @@
+// RUN: relex-opt %s -p lower-call-tir | filecheck %s
+// RUN: relex-opt %s -p lower-call-tir | relex-opt | filecheck %s
+// RUN: relex-opt %s -p lower-call-tir --print-op-generic | relex-opt | filecheck %s
+
+tir.prim_func @relu(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      %y = arith.maximumf %x, %zero : f32
+      memref.store %y, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+
+tir.prim_func @two(%X: memref<8xf32>) outs(%Y: memref<8xf32>, %Z: memref<8xf32>) {
+  tir.for %i in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %Y[%vi] : memref<8xf32>
+      memref.store %x, %Z[%vi] : memref<8xf32>
+    }
+  }
+}
+
+// The last call writes into the output; only the value in between has memory of its own, freed at the end.
+// CHECK-LABEL: func.func @chain(%x: memref<8xf32>, %out: memref<8xf32>) attributes {llvm.emit_c_interface} {
+func.func @chain(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %r = relex.dataflow -> tensor<8xf32> {
+    // CHECK-NEXT: [[Y:%.+]] = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
+    // CHECK-NEXT: tir.call @relu(%x, [[Y]]) : memref<8xf32>, memref<8xf32>
+    %y = relex.call_tir @relu(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    // CHECK-NEXT: tir.call @relu([[Y]], %out)
+    %z = relex.call_tir @relu(%y) : (tensor<8xf32>) -> tensor<8xf32>
+    relex.output %z : tensor<8xf32>
+  }
+  // CHECK-NEXT: memref.dealloc [[Y]] : memref<8xf32>
+  // CHECK-NEXT: func.return
+  func.return %r : tensor<8xf32>
+}
+
+// An argument, a constant and a second return of one value are copied.
+// CHECK-LABEL: func.func @copies(
+// CHECK-SAME:    %x: memref<8xf32>, %out0: memref<8xf32>, %out1: memref<8xf32>, %out2: memref<8xf32>, %out3: memref<2xf32>)
+func.func @copies(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<2xf32>) {
+  // CHECK: tir.call @relu(%x, %out1)
+  %y = relex.call_tir @relu(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  // CHECK: [[C:%.+]] = memref.get_global @[[NAME:constant_2xf32_[0-9a-f]+]] : memref<2xf32>
+  %c = relex.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  // CHECK-DAG: "memref.copy"(%x, %out0)
+  // CHECK-DAG: "memref.copy"(%out1, %out2)
+  // CHECK-DAG: "memref.copy"([[C]], %out3)
+  func.return %x, %y, %y, %c : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<2xf32>
+}
+
+// A call with several results, of which one is returned and one is not used.
+// CHECK-LABEL: func.func @several
+func.func @several(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK-NEXT: [[UNUSED:%.+]] = memref.alloc()
+  // CHECK-NEXT: tir.call @two(%x, %out, [[UNUSED]])
+  %y, %z = relex.call_tir @two(%x) : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  func.return %y : tensor<8xf32>
+}
+
+// Private functions are called with buffers as well, and have no C interface.
+// CHECK-LABEL: func.func private @group(%x: memref<8xf32> {relex.name = "data"}, %out: memref<8xf32>) attributes {relex.primitive} {
+func.func private @group(%x: tensor<8xf32> {relex.name = "data"}) -> tensor<8xf32> attributes {relex.primitive} {
+  %y = relex.call_tir @relu(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  func.return %y : tensor<8xf32>
+}
+
+// CHECK-LABEL: func.func @calls
+func.func @calls(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK: func.call @group(%x, [[G:%.+]]) : (memref<8xf32>, memref<8xf32>) -> ()
+  %g = relex.call @group(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  // CHECK: func.call @external([[G]], [[E:%.+]]) : (memref<8xf32>, memref<8xf32>) -> ()
+  %e = func.call @external(%g) : (tensor<8xf32>) -> tensor<8xf32>
+  // CHECK: [[A:%.+]] = memref.alloc()
+  %a = relex.alloc_tensor : tensor<8xf32>
+  // CHECK: tir.call @relu([[A]], %out)
+  %r = relex.call_tir @relu(%a) : (tensor<8xf32>) -> tensor<8xf32>
+  func.return %r : tensor<8xf32>
+}
+
+// CHECK: func.func private @external(memref<8xf32>, memref<8xf32>) -> ()
+func.func private @external(tensor<8xf32>) -> tensor<8xf32>
+
+// Functions without tensors stay as they are.
+// CHECK-LABEL: func.func @scalar(%x: i32) -> i32 {
+func.func @scalar(%x: i32) -> i32 {
+  func.return %x : i32
+}
+
+// Equal constants are stored once.
+// CHECK-LABEL: func.func @same_constant
+func.func @same_constant() -> tensor<2xf32> {
+  // CHECK: memref.get_global @[[NAME]] : memref<2xf32>
+  %c = relex.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  func.return %c : tensor<2xf32>
+}

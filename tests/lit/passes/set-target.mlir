@@ -1,0 +1,10 @@
+// RUN: relex-opt %s -p set-target | filecheck %s --check-prefix=HOST
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell}" | filecheck %s
+// RUN: relex-opt %s -p "set-target{cpu=haswell},set-target{features=\"+avx2\"}" | filecheck %s --check-prefix=TWICE
+// RUN: relex-opt %s -p "set-target{cpu=haswell},set-target" | filecheck %s --check-prefix=KEPT
+
+// HOST: builtin.module attributes {relex.target = {triple = "{{.+}}", cpu = "{{.+}}", features = "{{.*}}"}} {
+// CHECK: builtin.module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", cpu = "haswell", features = ""}} {
+// TWICE: builtin.module attributes {relex.target = {triple = "{{.+}}", cpu = "haswell", features = "+avx2"}} {
+// KEPT: builtin.module attributes {relex.target = {triple = "{{.+}}", cpu = "haswell", features = ""}} {
+builtin.module {}
