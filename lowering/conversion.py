@@ -62,32 +62,33 @@ class Parts(ABC):
 
 
 Replacement = SSAValue | Parts
-Rule = Callable[[OpT, "Conversion"], None]
+Rule = Callable[[Any, "Conversion"], None]
+RuleT = TypeVar("RuleT", bound=Rule)
 
 
 class ConversionTable:
     """What each kind of op becomes.
 
-    A rule gets the op and the running `Conversion`. It reads operands with `conversion.value(op.lhs)`, adds new ops with
-    `conversion.add(...)`, and ends with `conversion.replace(...)`, or returns without it to leave the op alone.
+    A rule gets the op and the running `Conversion`. It reads operands with `conversion.value(op.lhs)`, adds new ops
+    with `conversion.add(...)`, and ends with `conversion.replace(...)`, or returns without it to leave the op alone.
     """
 
     def __init__(self, *parts: ConversionTable):
         self._parts = parts
-        self._rules: dict[type[Operation], Rule[Any]] = {}
+        self._rules: dict[type[Operation], Rule] = {}
 
-    def rule(self, *kinds: type[OpT]) -> Callable[[Rule[OpT]], Rule[OpT]]:
+    def rule(self, *kinds: type[Operation]) -> Callable[[RuleT], RuleT]:
         """Register the decorated function as the rule for ops of the classes `kinds`."""
 
-        def register(function: Rule[OpT]) -> Rule[OpT]:
+        def register(function: RuleT) -> RuleT:
             self._rules.update(dict.fromkeys(kinds, function))
             return function
 
         return register
 
-    def rules(self) -> Mapping[type[Operation], Rule[Any]]:
+    def rules(self) -> Mapping[type[Operation], Rule]:
         """All rules by class of op, those of the tables that this one is made of included."""
-        merged: dict[type[Operation], Rule[Any]] = {}
+        merged: dict[type[Operation], Rule] = {}
         for part in self._parts:
             merged.update(part.rules())
         merged.update(self._rules)
@@ -111,7 +112,7 @@ def convert(
 class Conversion:
     """One running conversion: what each old value became, and where new ops go."""
 
-    def __init__(self, rules: Mapping[type[Operation], Rule[Any]], types: TypeConverter):
+    def __init__(self, rules: Mapping[type[Operation], Rule], types: TypeConverter):
         self.types = types
         self.module: ModuleOp
         """The module that is being converted."""

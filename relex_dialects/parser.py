@@ -66,6 +66,14 @@ class RelexParser(Parser):
         self._op_places.append(self.line_and_column)
         return results
 
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        try:
+            return super()._get_op_by_name(name)
+        except ParseError as e:
+            # xDSL points behind the name.
+            start = self._parser_state.lexer.input.content.rfind(name, 0, self._current_token.span.start)
+            self.raise_error(e.msg, start, start + len(name))
+
     def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
         super()._register_ssa_definition(name, values, span)
         if values and values[0].name_hint != name and not name.isdigit():

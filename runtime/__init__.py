@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from relex.runtime.build import build as build
+    from relex.runtime.compilation import build as build
     from relex.runtime.executable import CompiledFunction as CompiledFunction
     from relex.runtime.executable import Executable as Executable
 
 _HOMES = {
     "CompiledFunction": "relex.runtime.executable",
     "Executable": "relex.runtime.executable",
-    "build": "relex.runtime.build",
+    "build": "relex.runtime.compilation",
 }
 
 __all__ = [*_HOMES]

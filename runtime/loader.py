@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import count
 
@@ -15,28 +16,19 @@ from relex.lowering.llvm.features import missing_features
 from relex.lowering.llvm.object_code import ObjectCode
 from relex.lowering.llvm.translate import CONSTANT_ALIGNMENT
 
+Buffer = npt.NDArray[np.uint8]
+
 _library_numbers = count()
 
 
 class LoadedCode:
-    """Object code in memory, ready to be called. It is unloaded when the last reference to this object goes.
+    """Object code in memory, ready to be called; `load` makes it. It goes when the last reference to this object goes."""
 
-    Raises `RelexError` when this machine cannot run the code, or when it needs a symbol that does not exist.
-    """
-
-    def __init__(self, code: ObjectCode):
-        check_runs_here(code.target)
-        self._constants = {name: _aligned_copy(data) for name, data in code.constants.items()}
-        library = llvm.JITLibraryBuilder().add_object_img(code.code).add_current_process()
-        for name, buffer in self._constants.items():
-            library.import_symbol(name, buffer.ctypes.data)
-        for name in code.functions:
-            library.export_symbol(name)
-        try:
-            self._library = library.link(_jit(), f"relex.{next(_library_numbers)}")
-        except RuntimeError as e:
-            raise RelexError(f"cannot load object code: {str(e).strip()}") from e
-        self._functions = frozenset(code.functions)
+    def __init__(self, library: llvm.ResourceTracker, functions: Iterable[str], constants: Iterable[Buffer]):
+        self._library = library
+        self._functions = frozenset(functions)
+        # The code reads from here.
+        self._constants = tuple(constants)
 
     def address(self, function: str) -> int:
         """The address of a function; raises `UnknownNameError` when the code does not define it."""
@@ -44,6 +36,25 @@ class LoadedCode:
             known = ", ".join(sorted(self._functions)) or "none"
             raise UnknownNameError(f"unknown function '{function}'; the code defines: {known}")
         return self._library[function]
+
+
+def load(code: ObjectCode) -> LoadedCode:
+    """Load object code into this process, where it finds the functions of the C library.
+
+    Raises `RelexError` when this machine cannot run the code, or when it needs a symbol that does not exist.
+    """
+    check_runs_here(code.target)
+    constants = {name: _aligned_copy(data) for name, data in code.constants.items()}
+    library = llvm.JITLibraryBuilder().add_object_img(code.code).add_current_process()
+    for name, buffer in constants.items():
+        library.import_symbol(name, buffer.ctypes.data)
+    for name in code.functions:
+        library.export_symbol(name)
+    try:
+        loaded = library.link(_jit(), f"relex.{next(_library_numbers)}")
+    except RuntimeError as e:
+        raise RelexError(f"cannot load object code: {str(e).strip()}") from e
+    return LoadedCode(loaded, code.functions, constants.values())
 
 
 @lru_cache(maxsize=64)
@@ -76,7 +87,7 @@ def _jit() -> llvm.LLJIT:
     return llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
 
 
-def _aligned_copy(data: bytes) -> npt.NDArray[np.uint8]:
+def _aligned_copy(data: bytes) -> Buffer:
     space = np.empty(len(data) + CONSTANT_ALIGNMENT, np.uint8)
     start = -space.ctypes.data % CONSTANT_ALIGNMENT
     buffer = space[start : start + len(data)]

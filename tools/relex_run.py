@@ -72,7 +72,7 @@ def load_array(path: str) -> Array:
 def run(args: argparse.Namespace) -> None:
     from relex.dialects.parser import parse_module
     from relex.passes.graph.bind_params import BindParamsPass
-    from relex.runtime.build import build
+    from relex.runtime.compilation import build
 
     inputs = [Input.read(text) for text in args.input]
     name, text = read_text(args.file)

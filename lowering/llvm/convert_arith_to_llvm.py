@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import (
+    AnyFloat,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FloatAttr,
@@ -111,15 +112,14 @@ add_intrinsic_rules(ARITH_TO_LLVM, INTRINSICS)
 def convert_constant(op: arith.ConstantOp, conversion: Conversion) -> None:
     kind = convert_type(op, op.result.type)
     value: Attribute = op.value
-    match value:
-        case IntegerAttr():
-            value = IntegerAttr(value.value, kind) if isinstance(kind, IntegerType) else value
-        case DenseIntOrFPElementsAttr() if isa(kind, VectorType):
-            value = DenseIntOrFPElementsAttr(kind, value.data)
-        case FloatAttr():
-            require_native_floats(op, conversion)
-        case _:
-            fail(op, f"expected a number or a dense vector, found {value}")
+    if isa(value, IntegerAttr) and isa(kind, IntegerType):
+        value = IntegerAttr(value.value.data, kind)
+    elif isa(value, DenseIntOrFPElementsAttr) and isa(kind, VectorType[IntegerType | AnyFloat]):
+        value = DenseIntOrFPElementsAttr(kind, value.data)
+    elif isa(value, FloatAttr):
+        require_native_floats(op, conversion)
+    else:
+        fail(op, f"expected a number or a dense vector, found {value}")
     conversion.replace(conversion.add(llvm.ConstantOp(value, kind)).result)
 
 
@@ -157,7 +157,7 @@ def convert_negf(op: arith.NegfOp, conversion: Conversion) -> None:
 @ARITH_TO_LLVM.rule(arith.CmpiOp)
 def convert_cmpi(op: arith.CmpiOp, conversion: Conversion) -> None:
     # Both dialects number the predicates alike.
-    predicate = IntegerAttr(op.predicate.value, i64)
+    predicate = IntegerAttr(op.predicate.value.data, i64)
     new = llvm.ICmpOp(conversion.value(op.lhs), conversion.value(op.rhs), predicate)
     conversion.replace(conversion.add(new).res)
 
@@ -206,13 +206,18 @@ def convert_integer_cast(
 
 def resize_integer(conversion: Conversion, value: SSAValue, kind: Attribute, *, signed: bool) -> SSAValue:
     """`value` truncated or extended to the integer (or integer vector) type `kind`."""
-    old, new = get_element_type_or_self(value.type), get_element_type_or_self(kind)
-    assert isinstance(old, IntegerType) and isinstance(new, IntegerType)
-    if old.width.data == new.width.data:
+    old_width, new_width = integer_width(value.type), integer_width(kind)
+    if old_width == new_width:
         return value
-    if old.width.data > new.width.data:
+    if old_width > new_width:
         return conversion.add(llvm.TruncOp(value, kind)).res
     return conversion.add(llvm.SExtOp(value, kind) if signed else llvm.ZExtOp(value, kind)).res
+
+
+def integer_width(kind: Attribute) -> int:
+    element = get_element_type_or_self(kind)
+    assert isa(element, IntegerType)
+    return element.bitwidth
 
 
 @ARITH_TO_LLVM.rule(arith.FloorDivSIOp)
@@ -236,11 +241,11 @@ def rounded_division(op: arith.FloorDivSIOp | arith.CeilDivSIOp, conversion: Con
     quotient = add(llvm.SDivOp(lhs, rhs)).res
     product = add(llvm.MulOp(quotient, rhs)).res
     inexact = add(llvm.ICmpOp(lhs, product, NE)).res
-    signs = [add(llvm.ICmpOp(value, zero, SLT)).res for value in (lhs, rhs)]
-    towards_zero_is_wrong = add(llvm.ICmpOp(*signs, NE if correction < 0 else EQ)).res
-    correct = add(llvm.AndOp(inexact, towards_zero_is_wrong)).res
+    lhs_negative, rhs_negative = (add(llvm.ICmpOp(value, zero, SLT)).res for value in (lhs, rhs))
+    off_by_one_sign = add(llvm.ICmpOp(lhs_negative, rhs_negative, NE if correction < 0 else EQ)).res
+    off_by_one = add(llvm.AndOp(inexact, off_by_one_sign)).res
     corrected = add(llvm.AddOp(quotient, constant(conversion, correction, lhs.type))).res
-    return add(llvm.SelectOp(correct, corrected, quotient)).res
+    return add(llvm.SelectOp(off_by_one, corrected, quotient)).res
 
 
 @ARITH_TO_LLVM.rule(arith.CeilDivUIOp)
@@ -270,9 +275,7 @@ def convert_addui_extended(op: arith.AddUIExtendedOp, conversion: Conversion) ->
 @ARITH_TO_LLVM.rule(arith.MulSIExtendedOp, arith.MulUIExtendedOp)
 def convert_mul_extended(op: arith.MulSIExtendedOp | arith.MulUIExtendedOp, conversion: Conversion) -> None:
     narrow = convert_type(op, op.lhs.type)
-    element = get_element_type_or_self(narrow)
-    assert isinstance(element, IntegerType)
-    width = element.width.data
+    width = integer_width(narrow)
     wide_element = IntegerType(2 * width)
     wide = VectorType(wide_element, narrow.shape) if isa(narrow, VectorType) else wide_element
     signed = isinstance(op, arith.MulSIExtendedOp)

@@ -188,8 +188,10 @@ class _FunctionTranslation:
     """The translation of one function body."""
 
     def __init__(self, op: llvm.FuncOp, target: ir.Module):
-        self.function: ir.Function = target.get_global(op.sym_name.data)
-        self.values: dict[SSAValue, Any] = {}
+        function = target.globals[op.sym_name.data]
+        assert isinstance(function, ir.Function)
+        self.function = function
+        self.values: dict[SSAValue, ir.Value] = {}
         self.blocks: dict[Block, ir.Block] = {}
         self._order = _reverse_postorder(op.body)
 

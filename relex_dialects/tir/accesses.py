@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import memref
@@ -43,7 +43,7 @@ def accesses(op: Operation) -> Iterator[Access]:
 
 
 def variables_in(value: SSAValue, scope: Operation) -> set[BlockArgument]:
-    """The block arguments inside `scope` that `value` depends on, through loads as well."""
+    """The block arguments inside `scope` that `value` depends on: through loads, bindings and regions as well."""
     found: set[BlockArgument] = set()
     seen: set[SSAValue] = set()
     pending = [value]
@@ -54,6 +54,25 @@ def variables_in(value: SSAValue, scope: Operation) -> set[BlockArgument]:
         seen.add(current)
         if isinstance(current, BlockArgument):
             found.add(current)
-        elif isinstance(owner := current.owner, Operation) and scope.is_ancestor(owner):
-            pending.extend(owner.operands)
+        pending.extend(_sources(current, scope))
     return found
+
+
+def _sources(value: SSAValue, scope: Operation) -> Sequence[SSAValue]:
+    """What a value inside `scope` is computed from."""
+    from relex.dialects.tir.loops import BlockOp, ForOp
+
+    if not isinstance(value, BlockArgument):
+        op = value.owner
+        inside = isinstance(op, Operation) and scope.is_ancestor(op)
+        return [operand for inner in op.walk() for operand in inner.operands] if inside else ()
+    match value.owner.parent_op():
+        case op if op is None or op is scope or not scope.is_ancestor(op):
+            return ()
+        case ForOp():
+            # It counts from 0; its extent says only how far.
+            return ()
+        case BlockOp() as block:
+            return (block.bindings[value.index],)
+        case op:
+            return tuple(op.operands)

@@ -1,12 +1,12 @@
 """Which values an index expression can take.
 
-The expression is built by `arith` on variables whose ranges are known. Sums with constant factors are exact: their
-variables move independently. Everything else is bounded from outside.
+The expression is built by `arith` on variables whose ranges are known and which move independently of each other. Sums
+with constant factors, and quotients and remainders of them by constants, are exact; the rest is bounded from outside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
@@ -17,14 +17,27 @@ from xdsl.traits import ConstantLike
 
 @dataclass(frozen=True)
 class Range:
-    """The values from `low` to `high`, both included. `exact`: both ends are really taken."""
+    """The values from `low` to `high`, both included; none where `low` is larger."""
 
     low: int
     high: int
     exact: bool = True
+    """Both ends are really taken; else they are bounds."""
+    full: bool | None = True
+    """All values in between are taken; False if it is certain that some are not, None if nothing is known."""
+
+    @property
+    def empty(self) -> bool:
+        return self.low > self.high
 
     def __str__(self) -> str:
-        return f"{self.low}..{self.high}" if self.low != self.high else str(self.low)
+        if self.empty:
+            return "no value"
+        values = f"{self.low}..{self.high}" if self.low != self.high else str(self.low)
+        return f"{values} with gaps" if self.full is False else values
+
+
+EMPTY = Range(0, -1)
 
 
 Domains = Callable[[SSAValue], Range | None]
@@ -77,19 +90,39 @@ def linear_form(value: SSAValue) -> Linear:
 def range_of(value: SSAValue, domains: Domains) -> Range | None:
     """The values that an index expression takes while its variables run through their domains, if that can be told."""
     form = linear_form(value)
-    low = high = form.constant
-    exact = True
-    for variable, factor in form.factors.items():
-        if factor == 0:
-            continue
-        domain = domains(variable) or _range_of_operation(variable, domains)
-        if domain is None:
+    factors = {term: factor for term, factor in form.factors.items() if factor}
+    terms: list[tuple[int, Range]] = []
+    for term, factor in factors.items():
+        if (domain := domains(term) or _range_of_operation(term, domains)) is None:
             return None
-        ends = (factor * domain.low, factor * domain.high)
-        low, high = low + min(ends), high + max(ends)
-        # Two derived terms may hang together; only variables are known to move independently.
-        exact = exact and domain.exact and (domains(variable) is not None or len(form.factors) == 1)
-    return Range(low, high, exact)
+        terms.append((factor, domain))
+    # Two derived terms may hang together; only variables are known to move independently.
+    independent = len(factors) == 1 or all(domains(term) for term in factors)
+    return _sum(form.constant, terms, independent)
+
+
+def _sum(constant: int, terms: Sequence[tuple[int, Range]], independent: bool) -> Range:
+    if any(domain.empty for _, domain in terms):
+        return EMPTY
+    ends = [sorted((factor * domain.low, factor * domain.high)) for factor, domain in terms]
+    low = constant + sum(low for low, _ in ends)
+    high = constant + sum(high for _, high in ends)
+    if not independent or not all(domain.exact for _, domain in terms):
+        return Range(low, high, False, None)
+    return Range(low, high, True, _is_full(terms))
+
+
+def _is_full(terms: Sequence[tuple[int, Range]]) -> bool | None:
+    """Whether a sum of terms that move independently takes every value between its ends."""
+    if not all(domain.full for _, domain in terms):
+        return None
+    reach = 0
+    for factor, span in sorted((abs(factor), domain.high - domain.low) for factor, domain in terms):
+        # The terms with smaller factors reach that far; a larger step leaves a gap that no other term can fill.
+        if span and factor > reach + 1:
+            return False
+        reach += factor * span
+    return True
 
 
 def _range_of_operation(value: SSAValue, domains: Domains) -> Range | None:
@@ -99,16 +132,47 @@ def _range_of_operation(value: SSAValue, domains: Domains) -> Range | None:
     left, right = (range_of(operand, domains) for operand in op.operands)
     if left is None or right is None:
         return None
+    if left.empty or right.empty:
+        return EMPTY
     match op:
-        case arith.FloorDivSIOp() | arith.DivSIOp() | arith.DivUIOp() if right.low == right.high > 0 and left.low >= 0:
-            return Range(left.low // right.low, left.high // right.low, left.exact)
-        case arith.FloorDivSIOp() if right.low == right.high > 0:
-            return Range(left.low // right.low, left.high // right.low, left.exact)
-        case arith.RemSIOp() | arith.RemUIOp() if right.low == right.high > 0 and left.low >= 0:
-            return left if left.high < right.low else Range(0, right.low - 1, False)
+        case arith.FloorDivSIOp() if _is_positive(right):
+            return _monotone(left, lambda x: x // right.low)
+        case arith.CeilDivSIOp() if _is_positive(right):
+            return _monotone(left, lambda x: -(-x // right.low))
+        case arith.DivSIOp() | arith.DivUIOp() if _is_positive(right) and left.low >= 0:
+            return _monotone(left, lambda x: x // right.low)
+        case arith.RemSIOp() | arith.RemUIOp() if _is_positive(right) and left.low >= 0:
+            return _remainder(left, right.low)
         case arith.MinSIOp():
-            return Range(min(left.low, right.low), min(left.high, right.high), False)
+            return _clamp(left, right, min)
         case arith.MaxSIOp():
-            return Range(max(left.low, right.low), max(left.high, right.high), False)
+            return _clamp(left, right, max)
         case _:
             return None
+
+
+def _is_positive(divisor: Range) -> bool:
+    """Whether the divisor is one number, larger than 0."""
+    return divisor.low == divisor.high > 0
+
+
+def _monotone(argument: Range, function: Callable[[int], int]) -> Range:
+    """The range of a function that grows with its argument, and never by more than 1 at a time."""
+    return Range(function(argument.low), function(argument.high), argument.exact, argument.full or None)
+
+
+def _remainder(dividend: Range, divisor: int) -> Range:
+    if dividend.high < divisor:
+        return dividend
+    if dividend.full and dividend.high - dividend.low + 1 >= divisor:
+        return Range(0, divisor - 1)
+    return Range(0, divisor - 1, False, None)
+
+
+def _clamp(left: Range, right: Range, function: Callable[[int, int], int]) -> Range:
+    """The smaller or the larger of two values."""
+    if right.low == right.high:
+        return _monotone(left, lambda x: function(x, right.low))
+    if left.low == left.high:
+        return _monotone(right, lambda x: function(x, left.low))
+    return Range(function(left.low, right.low), function(left.high, right.high), False, None)

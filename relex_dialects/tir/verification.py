@@ -1,10 +1,12 @@
-"""The rules of a block, as far as they can be told from the block and the loops around it."""
+"""The rules of blocks and accesses, as far as they can be told from the function around them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
-from xdsl.traits import ConstantLike
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.traits import ConstantLike, IsolatedFromAbove, MemoryEffectKind, get_effects
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.errors import WrongOp
@@ -19,101 +21,20 @@ def verify_block(block: BlockOp) -> None:
         _verify_binding(block, v)
     _verify_values(block)
     for access in accesses(block):
-        if _innermost_block(access.op) is not block:
-            continue
         if access.is_write:
             _verify_write(block, access)
-        _verify_bounds(block, access)
+        if innermost_block(access.op) is block:
+            verify_bounds(access)
+    _verify_init(block)
 
 
-def _verify_binding(block: BlockOp, v: IterVar) -> None:
-    """A variable's binding runs through exactly the values that the variable takes."""
-    if not isinstance(v.extent, int):
-        return
-    bound = range_of(v.binding, _loop_range)
-    if bound is None or not bound.exact:
-        return
-    low, high = (0, v.extent - 1)
-    # A condition around the block may cut off what is too much, but adds nothing that is missing.
-    fits = bound.low <= low and bound.high >= high if _is_guarded(block) else (bound.low, bound.high) == (low, high)
-    if not fits:
-        raise VerifyException(
-            f"expected {_name(v.variable)}: {v.kind}<{v.extent}> to be bound to {Range(low, high)}, found {bound}"
-        )
-
-
-def _loop_range(value: SSAValue) -> Range | None:
-    loop = value.owner.parent_op() if isinstance(value.owner, Block) else None
-    if not isinstance(loop, ForOp) or not isinstance(loop.extent, int):
-        return None
-    return Range(0, loop.extent - 1)
-
-
-def _is_guarded(block: BlockOp) -> bool:
-    """Whether something that is no loop decides if the block runs."""
-    loops = list(loops_around(block))
-    scope = block.parent_op()
-    while scope in loops:
-        scope = scope.parent_op() if scope is not None else None
-    outermost = loops[-1] if loops else block
-    return scope is not (outermost.parent_op())
-
-
-def _verify_values(block: BlockOp) -> None:
-    """A block's body depends on no loop but through its variables."""
-    for op in block.walk():
-        if op is block:
-            continue
-        for operand in op.operands:
-            if block.is_ancestor(operand.owner) or not _is_loop_dependent(operand, block):
-                continue
-            what = "loop variable" if isinstance(operand, BlockArgument) else "value"
-            raise WrongOp(
-                op,
-                f"expected to use the variables of its block, found {what} {_name(operand)}; "
-                f"bind it to a variable of @{block.block_name.data}",
-            )
-
-
-def _is_loop_dependent(value: SSAValue, block: BlockOp) -> bool:
-    """Whether a value from outside of the block may differ from one run of the block to the next."""
-    if isinstance(value.type, MemRefType):
-        return False
-    if isinstance(owner := value.owner, Operation) and owner.has_trait(ConstantLike):
-        return False
-    scope = value.owner.parent_op()
-    return isinstance(scope, ForOp | BlockOp | InitOp)
-
-
-def _verify_write(block: BlockOp, access: Access) -> None:
-    """Every spatial variable takes part in the place that is written, and no reduce variable does."""
-    used: set[BlockArgument] = set()
-    for index in access.indices:
-        used |= variables_in(index, block)
-    for v in block.iter_vars:
-        if v.kind is IterKind.REDUCE and v.variable in used:
-            raise WrongOp(access.op, f"expected no reduce variable in the indices, found {_name(v.variable)}")
-        # A variable of one value tells no places apart.
-        if v.kind is IterKind.SPATIAL and v.variable not in used and v.extent not in (0, 1):
-            raise WrongOp(
-                access.op, f"expected every spatial variable in the indices, found none with {_name(v.variable)}"
-            )
-
-
-def _verify_bounds(block: BlockOp, access: Access) -> None:
+def verify_bounds(access: Access) -> None:
     """With constant bounds, an access stays in its buffer."""
-    if access.op.parent_op() is not block and not isinstance(access.op.parent_op(), InitOp):
-        return  # Loops and conditions in the body bound the indices further.
-    extents = {v.variable: v.extent for v in block.iter_vars}
-    if 0 in extents.values() or len(access.indices) != len(access.shape):
-        return  # Nothing runs, or the access's own verifier says what is wrong.
-
-    def domain(value: SSAValue) -> Range | None:
-        extent = extents.get(value) if isinstance(value, BlockArgument) else None
-        return Range(0, extent - 1) if isinstance(extent, int) else None
-
+    domains = _domains_at(access.op)
+    if domains is None or len(access.indices) != len(access.shape):
+        return  # It may not run at all, or its own verifier says what is wrong.
     for dimension, (index, size) in enumerate(zip(access.indices, access.shape, strict=True)):
-        taken = range_of(index, domain)
+        taken = range_of(index, domains.get)
         if taken is None or size == DYNAMIC_INDEX:
             continue
         outside = taken.low < 0 or taken.high >= size
@@ -124,11 +45,175 @@ def _verify_bounds(block: BlockOp, access: Access) -> None:
             )
 
 
-def _innermost_block(op: Operation) -> BlockOp | None:
+def innermost_block(op: Operation) -> BlockOp | None:
+    return next((scope for scope in _scopes(op) if isinstance(scope, BlockOp)), None)
+
+
+def _verify_binding(block: BlockOp, v: IterVar) -> None:
+    """A variable's binding runs through exactly the values that the variable takes."""
+    if not isinstance(v.extent, int):
+        return
+    bound = range_of(v.binding, _domain)
+    if bound is None:
+        return
+    expected = Range(0, v.extent - 1)
+    misses = bound.low > expected.low or bound.high < expected.high or bound.full is False
+    exceeds = bound.exact and (bound.low < expected.low or bound.high > expected.high)
+    # A condition around the block may cut off what is too much, but adds nothing that is missing.
+    if misses or (exceeds and not _is_guarded(block)):
+        raise VerifyException(
+            f"expected {_name(v.variable)}: {v.kind}<{v.extent}> to be bound to {expected}, found {bound}"
+        )
+
+
+def _domain(value: SSAValue) -> Range | None:
+    """The values of a variable of a loop or block, if their number is constant."""
+    if not isinstance(value, BlockArgument):
+        return None
+    match value.owner.parent_op():
+        case ForOp(static_extent=extent) if extent is not None:
+            return Range(0, extent.value.data - 1)
+        case BlockOp() as block if isinstance(extent := block.extent_of(value), int):
+            return Range(0, extent - 1)
+        case _:
+            return None
+
+
+def _domains_at(op: Operation) -> dict[SSAValue, Range] | None:
+    """The domains of the variables that are free at `op`; None if it runs under a condition, or not at all."""
+    domains: dict[SSAValue, Range] = {}
+    in_init = False
+    for scope in _scopes(op):
+        match scope:
+            case InitOp():
+                in_init = True
+            case ForOp() | BlockOp():
+                for variable in scope.body.block.args:
+                    # An init runs even where there is nothing to reduce.
+                    if in_init and isinstance(scope, BlockOp) and scope.kind_of(variable) is IterKind.REDUCE:
+                        continue
+                    if (domain := _domain(variable)) is None:
+                        continue
+                    if domain.empty:
+                        return None
+                    domains[variable] = domain
+                if isinstance(scope, BlockOp):
+                    return domains
+            case _ if scope.has_trait(IsolatedFromAbove):
+                return domains
+            case _:
+                return None
+    return domains
+
+
+def _is_guarded(block: BlockOp) -> bool:
+    """Whether something that is no loop stands between the block and the outermost loop around it."""
+    outermost = next(reversed(list(loops_around(block))), None)
+    for scope in _scopes(block):
+        if outermost is None or scope is outermost:
+            return False
+        if not isinstance(scope, ForOp):
+            return True
+    return False
+
+
+def _verify_values(block: BlockOp) -> None:
+    """A block's body depends on no loop but through its variables."""
+    for op in block.walk():
+        if op is block:
+            continue
+        for operand in op.operands:
+            if not block.is_ancestor(operand.owner) and (cause := _loop_dependence(operand)) is not None:
+                raise WrongOp(
+                    op,
+                    f"expected to use the variables of its block, found {cause} {_name(operand)}; "
+                    f"bind it to a variable of @{block.block_name.data}",
+                )
+
+
+def _loop_dependence(value: SSAValue) -> str | None:
+    """What kind of value this is, if it may differ from one iteration of a loop around it to the next."""
+    if isinstance(value, BlockArgument):
+        return _argument_kind(value)
+    seen: set[SSAValue] = set()
+    pending = [value]
+    while pending:
+        current = pending.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        if isinstance(current, BlockArgument):
+            if _argument_kind(current) is not None:
+                return "value"
+            continue
+        op = current.owner
+        if not isinstance(op, Operation) or not _is_repeated(op):
+            continue
+        if _may_read(op):
+            return "value"
+        pending.extend(operand for inner in op.walk() for operand in inner.operands)
+    return None
+
+
+def _argument_kind(argument: BlockArgument) -> str | None:
+    scope = argument.owner.parent_op()
+    if scope is None or scope.has_trait(IsolatedFromAbove):
+        return None
+    return "block variable" if isinstance(scope, BlockOp) else "loop variable"
+
+
+def _is_repeated(op: Operation) -> bool:
+    """Whether an op runs more than once in a run of the function. Constants give the same value every time."""
+    return not op.has_trait(ConstantLike) and any(isinstance(scope, ForOp | BlockOp) for scope in _scopes(op))
+
+
+def _may_read(op: Operation) -> bool:
+    effects = get_effects(op)
+    return effects is None or any(effect.kind is MemoryEffectKind.READ for effect in effects)
+
+
+def _verify_write(block: BlockOp, access: Access) -> None:
+    """Every spatial variable takes part in the place that is written, and no reduce variable does."""
+    if block.is_ancestor(access.buffer.owner):
+        return  # Each run of the block has a buffer of its own.
+    used: set[BlockArgument] = set()
+    for index in access.indices:
+        used |= variables_in(index, block)
+    for v in block.iter_vars:
+        if v.kind is IterKind.REDUCE and v.variable in used:
+            raise WrongOp(access.op, f"expected no reduce variable in the indices, found {_name(v.variable)}")
+        if v.kind is IterKind.SPATIAL and v.variable not in used and not _is_fixed(block, v, access.buffer):
+            raise WrongOp(
+                access.op, f"expected every spatial variable in the indices, found none with {_name(v.variable)}"
+            )
+
+
+def _is_fixed(block: BlockOp, v: IterVar, buffer: SSAValue) -> bool:
+    """Whether a variable has one value as long as the buffer lives, so that it tells no places apart."""
+    if v.extent in (0, 1):
+        return True
+    function = next((scope for scope in _scopes(block) if scope.has_trait(IsolatedFromAbove)), block)
+    scopes = (variable.owner.parent_op() for variable in variables_in(v.binding, function))
+    return all(scope is not None and scope.is_ancestor(buffer.owner) for scope in scopes)
+
+
+def _verify_init(block: BlockOp) -> None:
+    """An init does not depend on where the reduction stands."""
+    if block.init is None:
+        return
+    reduce = {v.variable for v in block.iter_vars if v.kind is IterKind.REDUCE}
+    for op in block.init.walk():
+        for operand in op.operands:
+            if operand in reduce:
+                raise WrongOp(op, f"expected no reduce variable in 'tir.init', found {_name(operand)}")
+
+
+def _scopes(op: Operation) -> Iterator[Operation]:
+    """The ops around `op`, from the inside out."""
     scope = op.parent_op()
-    while scope is not None and not isinstance(scope, BlockOp):
+    while scope is not None:
+        yield scope
         scope = scope.parent_op()
-    return scope
 
 
 def _name(value: SSAValue) -> str:

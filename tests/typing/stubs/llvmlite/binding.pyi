@@ -1,7 +1,11 @@
 # The part of llvmlite.binding that relex uses; llvmlite itself brings no types.
 
 from collections.abc import Iterator
-from typing import Self
+from enum import IntEnum
+from typing import NamedTuple, Self
+
+class Linkage(IntEnum):
+    external = 0
 
 class ModuleRef:
     name: str
@@ -42,6 +46,14 @@ class Target:
         jit: bool = False,
         abiname: str = "",
     ) -> TargetMachine: ...
+
+class Triple(NamedTuple):
+    Arch: str
+    SubArch: str
+    Vendor: str
+    OS: str
+    Env: str
+    ObjectFormat: str
 
 class TargetData: ...
 
@@ -99,6 +111,7 @@ def get_default_triple() -> str: ...
 def get_host_cpu_features() -> FeatureMap: ...
 def get_host_cpu_name() -> str: ...
 def get_process_triple() -> str: ...
+def get_triple_parts(triple: str) -> Triple: ...
 def initialize_all_asmprinters() -> None: ...
 def initialize_all_targets() -> None: ...
 def initialize_native_asmparser() -> None: ...

@@ -1,0 +1,267 @@
+"""Calling compiled functions: what is taken, what is refused, and how."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relex.dialects import RelexError, parse_module
+from relex.dialects.errors import ArityError, CompileError, DTypeError, ShapeError, UnknownNameError
+from relex.runtime import Executable, build
+
+PROGRAM = """
+func.func @main(%x: tensor<2x3xf32>, %w: tensor<3xf32>) -> tensor<2x3xf32> {
+  %0 = relex.add %x, %w : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  func.return %0 : tensor<2x3xf32>
+}
+func.func @several(%x: tensor<4xi64>) -> (tensor<4xi64>, tensor<4xi64>, tensor<4xi64>, tensor<2xf32>) {
+  %0 = relex.add %x, %x : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+  %1 = relex.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  func.return %0, %x, %0, %1 : tensor<4xi64>, tensor<4xi64>, tensor<4xi64>, tensor<2xf32>
+}
+func.func @nothing(%x: tensor<4xi64>) {
+  func.return
+}
+func.func @scalar(%x: tensor<f64>) -> tensor<f64> {
+  %0 = relex.add %x, %x : (tensor<f64>, tensor<f64>) -> tensor<f64>
+  func.return %0 : tensor<f64>
+}
+func.func @nested(%x: tensor<4xi64>) -> tensor<4xi64> {
+  %0 = func.call @hidden(%x) : (tensor<4xi64>) -> tensor<4xi64>
+  %1 = func.call @hidden(%0) : (tensor<4xi64>) -> tensor<4xi64>
+  func.return %1 : tensor<4xi64>
+}
+func.func private @hidden(%x: tensor<4xi64>) -> tensor<4xi64> {
+  %0 = relex.multiply %x, %x : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+  func.return %0 : tensor<4xi64>
+}
+tir.prim_func @negate(%X: memref<4xi64>) outs(%Y: memref<4xi64>) {
+  %zero = arith.constant 0 : i64
+  tir.for %i in (4) {
+    tir.block @Y (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xi64>
+      %y = arith.subi %zero, %x : i64
+      memref.store %y, %Y[%v] : memref<4xi64>
+    }
+  }
+}
+"""
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+W = np.array([1, 2, 3], np.float32)
+
+
+@pytest.fixture(scope="module")
+def ex() -> Executable:
+    return build(PROGRAM)
+
+
+class Foreign:
+    """A tensor of another library: DLPack and nothing else."""
+
+    def __init__(self, array: Any):
+        self._array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._array.__dlpack_device__()
+
+
+class OnAnotherDevice(Foreign):
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (2, 0)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        raise BufferError("not in CPU memory")
+
+
+def test_functions_are_a_mapping(ex: Executable) -> None:
+    assert list(ex) == ["main", "several", "nothing", "scalar", "nested", "negate"]
+    assert "main" in ex
+    assert "hidden" not in ex
+
+
+def test_results(ex: Executable) -> None:
+    np.testing.assert_array_equal(ex["main"](X, W), X + W)
+    assert ex["nothing"](np.zeros(4, np.int64)) is None
+    assert ex["scalar"](np.float64(1.5)) == 3.0
+    x = np.arange(4)
+    np.testing.assert_array_equal(ex["nested"](x), x**4)
+    np.testing.assert_array_equal(ex["negate"](x), -x)
+    twice, same, again, constant = ex["several"](x)
+    np.testing.assert_array_equal(twice, 2 * x)
+    np.testing.assert_array_equal(same, x)
+    np.testing.assert_array_equal(again, 2 * x)
+    np.testing.assert_array_equal(constant, [1, 2])
+
+
+def test_results_are_fresh(ex: Executable) -> None:
+    x = np.arange(4)
+    _, same, _, constant = ex["several"](x)
+    same[:] = 7
+    constant[:] = 7
+    np.testing.assert_array_equal(x, np.arange(4))
+    np.testing.assert_array_equal(ex["several"](x)[3], [1, 2])
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.asfortranarray(X),
+        np.repeat(X, 2, axis=1)[:, ::2],
+        X[::-1, ::-1][::-1, ::-1],
+        np.lib.stride_tricks.as_strided(X.copy(), (2, 3), (12, 4)),
+        X.astype(">f4"),
+        np.frombuffer(b"\0" + X.tobytes(), np.uint8)[1:].view(np.float32).reshape(2, 3),
+        Foreign(X.copy()),
+    ],
+    ids=["column-major", "strided", "reversed", "as_strided", "big-endian", "unaligned", "dlpack"],
+)
+def test_any_layout_is_read_right(ex: Executable, x: Any) -> None:
+    np.testing.assert_array_equal(ex["main"](x, W), X + W)
+
+
+def test_read_only_and_broadcast_arrays(ex: Executable) -> None:
+    row = np.broadcast_to(W, (2, 3))
+    np.testing.assert_array_equal(ex["main"](row, W), row + W)
+    assert not row.flags.writeable
+
+
+def test_arguments_by_name(ex: Executable) -> None:
+    np.testing.assert_array_equal(ex["main"](w=W, x=X), X + W)
+    np.testing.assert_array_equal(ex["main"](X, w=W), X + W)
+
+
+WRONG_CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = {
+    "none": ((), {}, ArityError, "expected 2 arguments (x, w), found none for x, w"),
+    "too few": ((X,), {}, ArityError, "expected 2 arguments (x, w), found none for w"),
+    "too many": ((X, W, W), {}, ArityError, "expected 2 arguments (x, w), found 3"),
+    "unknown name": ((X,), {"b": W}, ArityError, "expected 2 arguments (x, w), found one named 'b'"),
+    "twice": ((X, W), {"x": X}, ArityError, "expected 2 arguments (x, w), found two values for 'x'"),
+    "too small": ((X[:1], W), {}, ShapeError, "argument 'x': expected shape (2, 3), found (1, 3)"),
+    "transposed": ((X.T, W), {}, ShapeError, "argument 'x': expected shape (2, 3), found (3, 2)"),
+    "flat": ((X.ravel(), W), {}, ShapeError, "argument 'x': expected shape (2, 3), found (6,)"),
+    "rank": ((X, W[None]), {}, ShapeError, "argument 'w': expected shape (3,), found (1, 3)"),
+    "empty": ((X, W[:0]), {}, ShapeError, "argument 'w': expected shape (3,), found (0,)"),
+    "scalar": ((X, np.float32(1)), {}, ShapeError, "argument 'w': expected shape (3,), found ()"),
+    "float64": ((X.astype(float), W), {}, DTypeError, "argument 'x': expected dtype float32, found float64"),
+    "integers": ((X.astype(np.int32), W), {}, DTypeError, "argument 'x': expected dtype float32, found int32"),
+    "float16": ((X, W.astype(np.float16)), {}, DTypeError, "argument 'w': expected dtype float32, found float16"),
+    "complex": ((X.astype(np.complex64), W), {}, DTypeError, "argument 'x': expected dtype float32, found complex64"),
+    "objects": ((X.astype(object), W), {}, DTypeError, "argument 'x': expected dtype float32, found object"),
+    "text": ((X.astype("U4"), W), {}, DTypeError, "argument 'x': expected dtype float32, found str"),
+    "records": (
+        (np.zeros((2, 3), [("a", "f4")]), W),
+        {},
+        DTypeError,
+        "argument 'x': expected dtype float32, found void32",
+    ),
+    "masked": (
+        (np.ma.masked_array(X), W),
+        {},
+        DTypeError,
+        "argument 'x': expected an array without a mask, found a MaskedArray",
+    ),
+    "list": ((X.tolist(), W), {}, DTypeError, "argument 'x': expected a NumPy array or a DLPack tensor, found list"),
+    "None": ((None, W), {}, DTypeError, "argument 'x': expected a NumPy array or a DLPack tensor, found NoneType"),
+    "number": ((X, 1.0), {}, DTypeError, "argument 'w': expected a NumPy array or a DLPack tensor, found float"),
+    "bytes": ((X.tobytes(), W), {}, DTypeError, "argument 'x': expected a NumPy array or a DLPack tensor, found bytes"),
+    "device": (
+        (OnAnotherDevice(X), W),
+        {},
+        DTypeError,
+        "argument 'x': expected a DLPack tensor that NumPy can read, found OnAnotherDevice",
+    ),
+    "foreign dtype": (
+        (Foreign(X.astype(float)), W),
+        {},
+        DTypeError,
+        "argument 'x': expected dtype float32, found float64",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG_CALLS)
+def test_wrong_calls_are_refused_by_name(ex: Executable, kind: str) -> None:
+    args, named, error, message = WRONG_CALLS[kind]
+    with pytest.raises(error) as caught:
+        ex["main"](*args, **named)
+    assert str(caught.value).startswith(f"main() {message}")
+    assert isinstance(caught.value, RelexError)
+    assert isinstance(caught.value, TypeError | ValueError)
+
+
+def test_unknown_function(ex: Executable) -> None:
+    with pytest.raises(UnknownNameError, match="no function 'hidden'; there are main, several"):
+        ex["hidden"]
+
+
+def test_repr_says_what_a_function_takes(ex: Executable) -> None:
+    assert repr(ex["main"]) == "<compiled main(x: 2x3 of f32, w: 3 of f32) -> (result: 2x3 of f32)>"
+
+
+def test_threads_share_an_executable(ex: Executable) -> None:
+    problems: list[int] = []
+
+    def work(seed: int) -> None:
+        x = np.random.default_rng(seed).standard_normal((2, 3)).astype(np.float32)
+        for _ in range(200):
+            if not np.array_equal(ex["main"](x, W), x + W):
+                problems.append(seed)
+
+    threads = [Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not problems
+
+
+def test_a_function_outlives_its_executable() -> None:
+    function = build(PROGRAM)["several"]
+    np.testing.assert_array_equal(function(np.arange(4))[3], [1, 2])
+
+
+def test_sources(tmp_path: Path) -> None:
+    file = tmp_path / "program.mlir"
+    file.write_text(PROGRAM)
+    module = parse_module(PROGRAM)
+    before = str(module)
+    for source in (PROGRAM, file, str(file), module):
+        np.testing.assert_array_equal(build(source)["main"](X, W), X + W)
+    assert str(module) == before
+
+
+def test_wrong_sources(tmp_path: Path) -> None:
+    with pytest.raises(RelexError, match="cannot be read"):
+        build(tmp_path / "missing.mlir")
+    with pytest.raises(RelexError, match=r"expected a file named \*.mlir"):
+        build(tmp_path / "program.txt")
+    with pytest.raises(CompileError, match=r"<string>:1:1: error: Operation nonsense is not registered"):
+        build("nonsense")
+    text = PROGRAM.replace("relex.add %x, %w : (tensor<2x3xf32>", "relex.add %w, %w : (tensor<3xf32>", 1)
+    with pytest.raises(CompileError) as caught:
+        build(text)
+    assert str(caught.value).splitlines() == [
+        "<string>:3:8: error: 'relex.add' op expected result type tensor<3xf32>, found tensor<2x3xf32>",
+        "  %0 = relex.add %w, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf32>",
+        "       ^",
+    ]
+
+
+def test_errors_of_passes_show_the_line() -> None:
+    text = "func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {\n  %y = relex.relu %x : (tensor<?xf32>) -> tensor<?xf32>\n  func.return %y : tensor<?xf32>\n}\n"  # noqa: E501
+    with pytest.raises(CompileError) as caught:
+        build(text)
+    first, line, caret = str(caught.value).splitlines()
+    assert first == (
+        "<string>:2:8: error: 'relex.relu' op expected shapes that are known at compile time, found tensor<?xf32>"
+    )
+    assert line == text.splitlines()[1]
+    assert caret == "       ^"
