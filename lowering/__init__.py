@@ -39,8 +39,6 @@ PASSES = lazy_passes(
 
 _CLASSES = {class_name(name): factory for name, factory in PASSES.items()}
 
-__all__ = ["PASSES", *_CLASSES]
-
 
 def __getattr__(name: str) -> object:
     if name not in _CLASSES:

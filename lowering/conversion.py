@@ -22,7 +22,7 @@ Replaced ops stay in their blocks, unchanged, until the walk is over: a rule can
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnrealizedConversionCastOp
@@ -119,8 +119,10 @@ class Conversion:
         self._rules = rules
         self._new: dict[SSAValue, Replacement] = {}
         self._replaced: list[Operation] = []
+        self._converted_blocks: set[Block] = set()
         self._old_arguments: list[BlockArgument] = []
         self._casts: list[UnrealizedConversionCastOp] = []
+        self._once: dict[tuple[Block | None, Hashable], SSAValue] = {}
         self._symbols: set[Attribute | None] | None = None
         self._op: Operation
 
@@ -149,6 +151,13 @@ class Conversion:
         block.insert_op_before(new, self._op)
         new.location = self._op.location
         return new
+
+    def once_in_block(self, key: Hashable, make: Callable[[], SSAValue]) -> SSAValue:
+        """The value that `make` gave for `key` when it was asked for earlier in this block, else a new one."""
+        place = (self._op.parent, key)
+        if place not in self._once:
+            self._once[place] = make()
+        return self._once[place]
 
     def add_after(self, value: SSAValue, new: OpT) -> OpT:
         """Insert a new op directly after the definition of `value`."""
@@ -203,9 +212,12 @@ class Conversion:
 
     def convert_arguments(self, block: Block) -> None:
         """Give the arguments of `block` their new types. Does nothing when that has been done already."""
+        if block in self._converted_blocks:
+            return
+        self._converted_blocks.add(block)
         for old in block.args:
             new_type = self.types.convert(old.type)
-            if new_type != old.type and old not in self._new:
+            if new_type != old.type:
                 self.set(old, self.replace_argument(old, [new_type])[0])
 
     # The walk

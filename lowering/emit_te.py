@@ -21,7 +21,9 @@ _SUM_FLAGS = FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRAC
 _PRODUCT_FLAGS = FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 
 
-def emit_prim_func(name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], *, strict: bool = False) -> PrimFuncOp:
+def emit_prim_func(
+    name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], *, strict: bool = False
+) -> PrimFuncOp:
     """A loop function that computes `outputs` from `inputs`, private and without aliasing.
 
     Each computed tensor becomes a loop nest around one block; those that are no output get a local buffer. Reductions
@@ -72,9 +74,7 @@ def _in_order(outputs: Sequence[Tensor]) -> list[Tensor]:
 class _Stage:
     """The loop nest and block of one computed tensor."""
 
-    def __init__(
-        self, builder: Builder, tensor: Tensor, buffers: dict[Tensor, SSAValue], names: Names, strict: bool
-    ):
+    def __init__(self, builder: Builder, tensor: Tensor, buffers: dict[Tensor, SSAValue], names: Names, strict: bool):
         self._outer = builder
         self._tensor = tensor
         self._buffers = buffers
@@ -149,5 +149,3 @@ class _Stage:
                 return builder.insert(op).results[0]
             case _:
                 raise ValueError(f"expected an expression of one element, found {type(expr).__name__}")
-
-

@@ -10,7 +10,7 @@ Other packages add their operators with the same decorator; nothing else needs t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from xdsl.ir import Operation
 
@@ -28,6 +28,13 @@ from relex.dialects.relex import (
 )
 from relex.dialects.relex.types import broadcast
 from relex.lowering.te import Axis, Expr, Tensor, call, compute, maximum, reduce_axis, sum
+
+
+class ScalarFunction(Protocol):
+    """From one element of each operand to one of the result."""
+
+    def __call__(self, *elements: Expr) -> Expr: ...
+
 
 Legalization = Callable[..., Tensor]
 """From an operator and its operands, as inputs of a tensor expression, to its result."""
@@ -50,9 +57,7 @@ def legalizes(*operators: type[Operation]) -> Callable[[Legalization], Legalizat
 @legalizes(DenseOp)
 def dense(op: DenseOp, x: Tensor, w: Tensor) -> Tensor:
     k = reduce_axis(x.shape[-1])
-    return compute(
-        (*x.shape[:-1], w.shape[0]), lambda *i: sum(x[*i[:-1], k] * w[i[-1], k], axis=k), name="dense"
-    )
+    return compute((*x.shape[:-1], w.shape[0]), lambda *i: sum(x[*i[:-1], k] * w[i[-1], k], axis=k), name="dense")
 
 
 @legalizes(MatmulOp)
@@ -73,25 +78,23 @@ def matmul(op: MatmulOp, a: Tensor, b: Tensor) -> Tensor:
 @legalizes(AddOp, SubtractOp, MultiplyOp, DivideOp, MaximumOp, MinimumOp)
 def binary(op: Operation, a: Tensor, b: Tensor) -> Tensor:
     function = op.name.removeprefix("relex.")
-    return elementwise(function, lambda x, y: call(function, x, y), a, b)
+    return elementwise(function, lambda *e: call(function, *e), a, b)
 
 
 @legalizes(ReluOp)
 def relu(op: ReluOp, x: Tensor) -> Tensor:
-    return elementwise("relu", lambda e: maximum(e, 0), x)
+    return elementwise("relu", lambda *e: maximum(e[0], 0), x)
 
 
 @legalizes(EwiseFMAOp)
 def ewise_fma(op: EwiseFMAOp, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-    return elementwise("ewise_fma", lambda a, b, c: a * b + c, x, y, z)
+    return elementwise("ewise_fma", lambda *e: e[0] * e[1] + e[2], x, y, z)
 
 
-def elementwise(name: str, function: Callable[..., Expr], *operands: Tensor) -> Tensor:
+def elementwise(name: str, function: ScalarFunction, *operands: Tensor) -> Tensor:
     """The tensor of `function` applied to elements at the same place, operands broadcast as in NumPy."""
     shape = broadcast(*(t.shape for t in operands))
-    return compute(
-        shape, lambda *i: function(*(t[broadcast_indices(t.shape, i)] for t in operands)), name=name
-    )
+    return compute(shape, lambda *i: function(*(t[broadcast_indices(t.shape, i)] for t in operands)), name=name)
 
 
 def broadcast_indices(shape: Sequence[int], indices: Sequence[Axis]) -> list[Any]:

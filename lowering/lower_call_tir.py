@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.hints import isa
 
 from relex.dialects import tir
 from relex.dialects.errors import fail
@@ -204,7 +205,7 @@ def _(op: ConstantOp, conversion: Conversion) -> None:
 def _static_buffer(result: OpResult) -> MemRefType:
     """The type of the buffer that holds a result."""
     t = result.type
-    if not isinstance(t, TensorType) or not t.has_static_shape():
+    if not isa(t, TensorType) or not t.has_static_shape():
         fail(result.op, f"expected shapes that are known at compile time, found {t}")
     return MemRefType(t.element_type, t.get_shape())
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 Builder = Callable[..., Operation]
 
@@ -54,6 +55,6 @@ def build_scalar(function: str, args: Sequence[SSAValue], flags: arith.FastMathF
 def build_constant(value: float, type: Attribute) -> arith.ConstantOp:
     if isinstance(type, AnyFloat):
         return arith.ConstantOp(FloatAttr(float(value), type))
-    if isinstance(type, IntegerType | IndexType):
+    if isa(type, IntegerType | IndexType):
         return arith.ConstantOp(IntegerAttr(int(value), type))
     raise ValueError(f"no constants of {type}")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, overload
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute
@@ -21,6 +22,21 @@ from xdsl.ir import Attribute
 from relex.dialects.tir import IterKind
 
 Number = int | float
+
+
+class OfIndices(Protocol):
+    """From any number of indices to an expression: `lambda *i: ...`."""
+
+    def __call__(self, *indices: Axis) -> Expr: ...
+
+
+OfSomeIndices = (
+    Callable[["Axis"], "Expr"]
+    | Callable[["Axis", "Axis"], "Expr"]
+    | Callable[["Axis", "Axis", "Axis"], "Expr"]
+    | Callable[["Axis", "Axis", "Axis", "Axis"], "Expr"]
+)
+"""From a fixed number of indices to an expression: `lambda i, j: ...`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +141,9 @@ def call(function: str, *args: Expr | Number) -> Expr:
     """Apply a scalar function to expressions of one type; numbers take the type of the others."""
     types = {arg.type for arg in args if isinstance(arg, Expr)}
     if len(types) != 1:
-        raise ValueError(f"expected arguments of one type for '{function}', found {', '.join(map(str, types)) or 'none'}")
+        raise ValueError(
+            f"expected arguments of one type for '{function}', found {', '.join(map(str, types)) or 'none'}"
+        )
     (type,) = types
     return Call(type, function, tuple(as_expr(arg, type) for arg in args))
 
@@ -155,6 +173,10 @@ def sum(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
     return Reduction(body.type, "add", 0, body, (axis,) if isinstance(axis, Axis) else tuple(axis))
 
 
+@overload
+def compute(shape: Sequence[int], function: OfIndices, name: str = "compute") -> Tensor: ...
+@overload
+def compute(shape: Sequence[int], function: OfSomeIndices, name: str = "compute") -> Tensor: ...
 def compute(shape: Sequence[int], function: Callable[..., Expr], name: str = "compute") -> Tensor:
     """The tensor whose element at some indices is `function` of them.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from relex.passes.base import RelexPass, class_name, lazy_passes, run_pass
+from relex.passes.base import RelexPass as RelexPass
+from relex.passes.base import class_name, lazy_passes
+from relex.passes.base import run_pass as run_pass
 
 if TYPE_CHECKING:
     from relex.passes.graph.bind_params import BindParamsPass as BindParamsPass
@@ -20,8 +22,6 @@ PASSES = lazy_passes(
 """The passes of this package by name."""
 
 _CLASSES = {class_name(name): factory for name, factory in PASSES.items()}
-
-__all__ = ["PASSES", "RelexPass", "run_pass", *_CLASSES]
 
 
 def __getattr__(name: str) -> object:

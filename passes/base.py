@@ -13,7 +13,7 @@ from relex.dialects.context import make_context
 
 
 class RelexPass(ModulePass, ABC):
-    """A pass that can be called: `FuseOpsPass()(module)` returns the rewritten module and leaves its input as it was."""
+    """A pass that can be called: `FuseOpsPass()(module)` returns a rewritten copy and leaves the module as it was."""
 
     def __call__(self, module: ModuleOp) -> ModuleOp:
         return run_pass(self, module)

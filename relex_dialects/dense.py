@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, Float32Type, i1
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, bf16, f32, i1
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
@@ -24,8 +24,8 @@ MAX_LISTED = 16
 def print_dense(printer: Printer, dense: DenseIntOrFPElementsAttr) -> None:
     """Print `dense<...> : type`: one value for a splat, a list up to 16 elements, else the bytes in hexadecimal.
 
-    Floats that have no decimal form (NaN, infinities) and all of bf16 go as bytes; i1 is always a list, since MLIR and
-    xDSL disagree about its bytes.
+    Floats that have no decimal form (NaN, infinities) go as bytes; i1 is always a list, since MLIR and xDSL disagree
+    about its bytes.
     """
     printer.print_string(f"dense<{_literal(dense)}> : ")
     printer.print_attribute(dense.type)
@@ -43,12 +43,20 @@ def _literal(dense: DenseIntOrFPElementsAttr) -> str:
     shown = data[:size] if splat else data
     if element_type != i1 and not splat and len(data) // size > MAX_LISTED:
         return f'"0x{shown.hex().upper()}"'
-    array = array_from_dense(dense)
-    if isinstance(element_type, AnyFloat) and (array.dtype.kind != "f" or not np.isfinite(array).all()):
+    array = _numbers(dense)
+    if isinstance(element_type, AnyFloat) and not np.isfinite(array).all():
         return f'"0x{shown.hex().upper()}"'
     if splat:
         return _element(array.reshape(-1)[0].item(), element_type)
     return _list(array, element_type)
+
+
+def _numbers(dense: DenseIntOrFPElementsAttr) -> Array:
+    """The elements as numbers; those of bf16 as float32, of which it is the upper half."""
+    import numpy as np
+
+    array = array_from_dense(dense)
+    return (array.astype(np.uint32) << 16).view(np.float32) if dense.get_element_type() == bf16 else array
 
 
 def _list(array: Array, element_type: object) -> str:
@@ -65,7 +73,7 @@ def _element(value: float | bool, element_type: object) -> str:
     if isinstance(value, int):
         return str(value)
     # The shortest text that reads back as the same number; MLIR wants a point in it.
-    text = str(np.float32(value)) if isinstance(element_type, Float32Type) else repr(value)
+    text = str(np.float32(value)) if element_type in (bf16, f32) else repr(value)
     mantissa, e, exponent = text.partition("e")
     return (mantissa if "." in mantissa else f"{mantissa}.0") + e + exponent
 
@@ -79,8 +87,8 @@ def parse_dense(parser: Parser) -> DenseIntOrFPElementsAttr:
     dense = parser.parse_dense_int_or_fp_elements_attr(None)
     if isinstance(parser, RelexParser) or not isinstance(dense.get_element_type(), AnyFloat):
         return dense
-    text = parser.lexer.input.content[start : parser.pos]
-    if '"' not in text and "0x" in text.lower():
+    literal, _, _ = parser.lexer.input.content[start : parser.pos].partition(":")
+    if '"' not in literal and "0x" in literal.lower():
         parser.raise_error(
             'expected decimal floats or the bytes as a string, dense<"0x...">, found a hexadecimal number', start
         )

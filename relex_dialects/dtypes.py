@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import (
+    AnyDenseElement,
     AnyFloat,
     BFloat16Type,
     BytesAttr,
     DenseIntOrFPElementsAttr,
+    NoneAttr,
     TensorType,
     bf16,
     f16,
@@ -20,7 +22,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
-from xdsl.irdl import AttrConstraint, AttrSetConstraint
+from xdsl.irdl import AnyAttr, AttrConstraint, AttrSetConstraint, EqAttrConstraint, ParamAttrConstraint
 
 from relex.dialects.errors import DTypeError
 
@@ -44,7 +46,10 @@ ELEMENT_TYPES: tuple[Attribute, ...] = (f16, bf16, f32, f64, i1, i8, i32, i64)
 """What a tensor or buffer may hold. Integers are signless and read as signed, i1 is NumPy's bool."""
 
 ElementConstr = AttrSetConstraint.get(*ELEMENT_TYPES)
-TensorConstr: AttrConstraint[TensorType] = TensorType.constr(element_type=ElementConstr)
+TensorConstr: AttrConstraint[TensorType] = ParamAttrConstraint(
+    TensorType, (AnyAttr(), ElementConstr, EqAttrConstraint(NoneAttr()))
+)
+"""Tensors of these elements, without an encoding."""
 
 
 def is_float(element_type: Attribute) -> bool:
@@ -74,7 +79,8 @@ def dense_from_array(array: Array) -> DenseIntOrFPElementsAttr:
 
     element_type = element_type_of(array.dtype)
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-    return DenseIntOrFPElementsAttr(TensorType(element_type, array.shape), BytesAttr(little.tobytes()))
+    tensor_type = cast(TensorType[AnyDenseElement], TensorType(element_type, array.shape))
+    return DenseIntOrFPElementsAttr(tensor_type, BytesAttr(little.tobytes()))
 
 
 def array_from_dense(dense: DenseIntOrFPElementsAttr) -> Array:

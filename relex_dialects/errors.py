@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn
 
-from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException, VerifyException
+from xdsl.utils.hints import isa
 
 
 class RelexError(Exception):
@@ -89,10 +90,10 @@ def locate(location: Attribute) -> FileLineColLoc | None:
         case FileLineColLoc():
             return location
         case NameLoc():
-            return locate(location.child_loc)
+            return locate(location.location)
         case CallSiteLoc():
             return locate(location.callee)
-        case FusedLoc():
+        case FusedLoc() if isa(location.locations, ArrayAttr):
             return next((found for part in location.locations if (found := locate(part))), None)
         case _:
             return None
@@ -107,6 +108,11 @@ def diagnose(op: Operation, message: str) -> Diagnostic:
             return Diagnostic(message, place.filename.data, place.line.data, place.column.data)
         scope = scope.parent_op()
     return Diagnostic(message)
+
+
+def name_of(value: SSAValue) -> str:
+    """What a message calls a value: `%x`."""
+    return f"%{value.name_hint}" if value.name_hint else "a value"
 
 
 def fail(op: Operation, message: str) -> NoReturn:

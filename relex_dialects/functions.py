@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, BlockArgument, Operation
+from xdsl.utils.hints import isa
 
 NAME_ATTR = "relex.name"
 """The name of an argument, for binding and error messages. Without it, the name of the SSA value counts."""
@@ -12,32 +15,40 @@ DIMS_ATTR = "relex.dims"
 """Names for the sizes of an argument, "" for none: sizes of one name are equal."""
 
 
+def arguments(function: Operation) -> Sequence[BlockArgument]:
+    """The arguments of a function; none if it has no body."""
+    blocks = function.regions[0].blocks if function.regions else ()
+    return blocks[0].args if blocks else ()
+
+
+def argument_attrs(function: Operation) -> list[DictionaryAttr] | None:
+    """The attributes of each argument; None if the function states them wrongly."""
+    count = len(arguments(function))
+    attrs = function.properties.get("arg_attrs")
+    if attrs is None:
+        return [DictionaryAttr({})] * count
+    return list(attrs.data) if isa(attrs, ArrayAttr[DictionaryAttr]) and len(attrs) == count else None
+
+
 def argument_attr(function: Operation, index: int, name: str) -> Attribute | None:
     """An attribute of an argument, if it has it."""
-    arg_attrs = function.properties.get("arg_attrs")
-    if not isinstance(arg_attrs, ArrayAttr):
-        return None
-    attrs = arg_attrs.data[index]
-    return attrs.data.get(name) if isinstance(attrs, DictionaryAttr) else None
+    attrs = argument_attrs(function)
+    return attrs[index].data.get(name) if attrs is not None else None
 
 
 def set_argument_attr(function: Operation, index: int, name: str, value: Attribute) -> None:
     """Give an argument an attribute; those that it has stay."""
-    arg_attrs = function.properties.get("arg_attrs")
-    count = len(function.regions[0].blocks[0].args)
-    old = arg_attrs.data if isinstance(arg_attrs, ArrayAttr) else (DictionaryAttr({}),) * count
-    changed = DictionaryAttr({**_data(old[index]), name: value})
-    function.properties["arg_attrs"] = ArrayAttr([*old[:index], changed, *old[index + 1 :]])
+    attrs = argument_attrs(function)
+    if attrs is None:
+        raise ValueError("expected a function with attributes for each of its arguments")
+    attrs[index] = DictionaryAttr({**attrs[index].data, name: value})
+    function.properties["arg_attrs"] = ArrayAttr(attrs)
 
 
 def argument_names(function: Operation) -> list[str]:
     """The names of a function's arguments: attribute `relex.name`, else the SSA name, else `argN`."""
     names: list[str] = []
-    for i, arg in enumerate(function.regions[0].blocks[0].args):
+    for i, arg in enumerate(arguments(function)):
         attr = argument_attr(function, i, NAME_ATTR)
         names.append(attr.data if isinstance(attr, StringAttr) else arg.name_hint or f"arg{i}")
     return names
-
-
-def _data(attrs: Attribute) -> dict[str, Attribute]:
-    return dict(attrs.data) if isinstance(attrs, DictionaryAttr) else {}

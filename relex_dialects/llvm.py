@@ -1,13 +1,13 @@
-"""The `llvm` dialect with the ops that xDSL's has not got yet.
+"""Ops of the `llvm` dialect that xDSL's does not have.
 
-They look and mean what MLIR's ops of the same names do. A context has one dialect of a name, so `LLVM` here is xDSL's
-dialect and these ops together.
+They look and mean what MLIR's ops of the same names do. A context has one dialect of a name, which is xDSL's;
+`load_missing_ops` adds these to it.
 """
 
 from __future__ import annotations
 
+from xdsl.context import Context
 from xdsl.dialects import llvm
-from xdsl.ir import Dialect
 from xdsl.irdl import irdl_op_definition
 
 
@@ -50,11 +50,11 @@ class UIToFPOp(llvm.GenericCastOp):
     name = "llvm.uitofp"
 
 
-_EXTRA_OPS = (FPToSIOp, FPToUIOp, UIToFPOp)
-_KNOWN_NAMES = {op.name for op in llvm.LLVM.operations}
+MISSING_OPS = {op.name: op for op in (FPToSIOp, FPToUIOp, UIToFPOp)}
 
-LLVM = Dialect(
-    "llvm",
-    [*llvm.LLVM.operations, *(op for op in _EXTRA_OPS if op.name not in _KNOWN_NAMES)],
-    [*llvm.LLVM.attributes],
-)
+
+def load_missing_ops(context: Context) -> None:
+    """Make a context that knows xDSL's `llvm` dialect parse the ops of this module, too."""
+    for name, op in MISSING_OPS.items():
+        if context.get_optional_op(name) is None:
+            context.load_op(op)

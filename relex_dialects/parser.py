@@ -1,37 +1,46 @@
 """Text to module: the one parser of relex.
 
-It differs from xDSL's in three ways. Every op gets the place where it was parsed; errors are `CompileError`s; and a
-hexadecimal number in a dense list of floats (`dense<[0x7FC00000]>`) is read as bits, as MLIR reads it.
+It differs from xDSL's in that every op gets the place where it was parsed, that errors are `CompileError`s, and that it
+reads dense constants as MLIR does: a hexadecimal number among floats (`dense<[0x7FC00000]>`) stands for their bits.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
+    AnyDenseElement,
     AnyFloat,
+    BytesAttr,
     ComplexType,
+    DenseIntOrFPElementsAttr,
     FileLineColLoc,
     IndexType,
     IntAttr,
     IntegerType,
     ModuleOp,
+    RankedStructure,
     StringAttr,
     UnknownLoc,
+    i1,
 )
-from xdsl.ir import Operation, SSAValue
-from xdsl.parser import AttrParser, Parser
-from xdsl.traits import SymbolOpInterface
-from xdsl.utils.exceptions import ParseError
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.parser import AttrParser, ForwardDeclaredValue, Parser, UnresolvedOperand
+from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
+from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Span
 
 from relex.dialects.context import make_context
-from relex.dialects.errors import CompileError, Diagnostic, WrongOp, diagnose
-from relex.dialects.functions import NAME_ATTR, argument_attr, set_argument_attr
+from relex.dialects.errors import CompileError, Diagnostic, WrongOp, diagnose, name_of
+from relex.dialects.functions import NAME_ATTR, argument_attr, argument_attrs, arguments, set_argument_attr
+
+AttributeT = TypeVar("AttributeT", bound=Attribute)
 
 
 class RelexParser(Parser):
@@ -43,7 +52,9 @@ class RelexParser(Parser):
         self._line_offset = line_offset
         self._line_starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
         self._full_names: dict[SSAValue, str] = {}
-        self._op_places: list[tuple[int, int]] = []
+        self._first_uses: dict[str, Span] = {}
+        self._elements: list[AttrParser._TensorLiteralElement] = []
+        self._op_places: list[FileLineColLoc] = []
 
     @property
     def line_and_column(self) -> tuple[int, int]:
@@ -52,18 +63,41 @@ class RelexParser(Parser):
         line = bisect_right(self._line_starts, start)
         return line + self._line_offset, start - self._line_starts[line - 1] + 1
 
+    @property
+    def location(self) -> FileLineColLoc:
+        """The place of the next token, for an op."""
+        line, column = self.line_and_column
+        return FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
+
     def parse_operation(self) -> Operation:
+        start = self.pos
         op = super().parse_operation()
-        line, column = self._op_places.pop()
+        location = self._op_places.pop()
         if isinstance(op.location, UnknownLoc):
-            op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
-        self._keep_argument_names(op)
+            op.location = location
+        if op.has_trait(IsolatedFromAbove):
+            self._expect_all_defined(start)
+        if op.has_trait(SymbolOpInterface):
+            self._keep_argument_names(op)
         return op
+
+    def resolve_operand(self, operand: UnresolvedOperand, type: AttributeT) -> SSAValue[AttributeT]:
+        is_new = operand.operand_name not in self.forward_ssa_references
+        value = super().resolve_operand(operand, type)
+        if is_new and isinstance(value, ForwardDeclaredValue):
+            self._first_uses[operand.operand_name] = operand.span
+        return value
+
+    def _expect_all_defined(self, start: int) -> None:
+        """Refuse values that were used behind `start` and not defined since; xDSL looks at the end of the file only."""
+        for name in self.forward_ssa_references:
+            if (use := self._first_uses[name]).start >= start:
+                self.raise_error(f"value %{name} is not defined", use)
 
     def _parse_op_result_list(self) -> list[tuple[Span, int]]:
         results = super()._parse_op_result_list()
         # As in MLIR, an op stands where its name does.
-        self._op_places.append(self.line_and_column)
+        self._op_places.append(self.location)
         return results
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
@@ -80,28 +114,78 @@ class RelexParser(Parser):
             self._full_names[values[0]] = name
 
     def _keep_argument_names(self, op: Operation) -> None:
-        """Note argument names that a name hint cannot hold: xDSL cuts `%w_1` to `w`."""
-        if op.has_trait(SymbolOpInterface) and op.regions and op.regions[0].blocks:
-            for i, arg in enumerate(op.regions[0].blocks[0].args):
-                if (full_name := self._full_names.get(arg)) is not None and argument_attr(op, i, NAME_ATTR) is None:
-                    set_argument_attr(op, i, NAME_ATTR, StringAttr(full_name))
+        """Note argument names that hints do not keep: xDSL cuts `%w_1` to `w`, and prints a second `w` as `w_1`."""
+        if not isinstance(op, IRDLOperation) or "arg_attrs" not in op.get_irdl_definition().properties:
+            return
+        if argument_attrs(op) is None:
+            return
+        hints: set[str | None] = set()
+        for i, arg in enumerate(arguments(op)):
+            name = self._full_names.get(arg, arg.name_hint)
+            is_lost = name != arg.name_hint or name in hints
+            if name is not None and is_lost and argument_attr(op, i, NAME_ATTR) is None:
+                set_argument_attr(op, i, NAME_ATTR, StringAttr(name))
+            hints.add(arg.name_hint)
+
+    def parse_dense_int_or_fp_elements_attr(
+        self, type: RankedStructure[AnyDenseElement] | None
+    ) -> DenseIntOrFPElementsAttr:
+        start = self.pos
+        self._elements.clear()
+        dense = super().parse_dense_int_or_fp_elements_attr(type)
+        if not self._elements:
+            self._check_bytes(dense, start)
+        return _with_bits(dense, self._elements)
+
+    def _check_bytes(self, dense: DenseIntOrFPElementsAttr, start: int) -> None:
+        """Refuse bytes that xDSL reads otherwise than they look, or than MLIR reads them."""
+        literal = _BYTES.match(self.lexer.input.content, start)
+        if literal is None:
+            return
+        if literal[1] != "0x":
+            self.raise_error('expected bytes in the form "0x..."', literal.start(1))
+        # One byte for many elements is the same value in all of them, or the bits of eight.
+        one_for_many = literal.end() - literal.end(1) == len('00"') and len(dense.data.data) > 1
+        if dense.get_element_type() == i1 and (one_for_many or not set(dense.data.data) <= {0, 1}):
+            self.raise_error("expected i1 as true and false, or one byte for each, 00 or 01", literal.start(1))
 
     def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
-        hexadecimal = self._current_token.text[:2].lower() == "0x"
         element = super()._parse_tensor_literal_element()
-        return _Bits(element.is_negative, element.value, element.span) if hexadecimal else element
+        if element.span.text.lstrip("- ").lower().startswith("0x"):
+            element = _Bits(element.span.text.startswith("-"), element.value, element.span)
+        self._elements.append(element)
+        return element
 
 
-class _Bits(AttrParser._TensorLiteralElement):
+_BYTES = re.compile(r'<\s*"(..)[^"]*"')
+
+
+class _Bits(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
     """A hexadecimal number in a dense list: of a float it gives the bits."""
 
     def to_type(self, parser: AttrParser, type: AnyFloat | IntegerType | IndexType | ComplexType) -> Any:
         if not isinstance(type, AnyFloat):
             return super().to_type(parser, type)
-        try:
-            return type.unpack(self.to_int(parser).to_bytes(type.compile_time_size, "little"), 1)[0]
-        except OverflowError:
+        if self.is_negative:
+            parser.raise_error("expected the bits of a float, found a negative number", self.span)
+        if self.to_int(parser) >= 1 << 8 * type.compile_time_size:
             parser.raise_error(f"expected at most {8 * type.compile_time_size} bits", self.span)
+        # A Python float does not keep the bits of every NaN: `_with_bits` puts them in.
+        return 0.0
+
+
+def _with_bits(dense: DenseIntOrFPElementsAttr, elements: Sequence[object]) -> DenseIntOrFPElementsAttr:
+    """A parsed constant, with the bits of those elements that are written in hexadecimal."""
+    element_type = dense.get_element_type()
+    bits = {i: e.value for i, e in enumerate(elements) if isinstance(e, _Bits) and isinstance(e.value, int)}
+    if not bits or not isinstance(element_type, AnyFloat):
+        return dense
+    size = element_type.compile_time_size
+    # A single element may stand for many.
+    data = bytearray(dense.data.data[: size * len(elements)])
+    for i, value in bits.items():
+        data[i * size : (i + 1) * size] = value.to_bytes(size, "little")
+    return DenseIntOrFPElementsAttr(dense.type, BytesAttr(bytes(data) * (len(dense) // len(elements))))
 
 
 def parse_module(
@@ -135,16 +219,38 @@ def verify_module(module: ModuleOp, text: str | None = None, line_offset: int = 
     `text` is the source that the module was parsed from; with it, errors show the line.
     """
     diagnostics: list[Diagnostic] = []
-    for op in module.walk():
+    crashes: list[Diagnostic] = []
+    order = {op: i for i, op in enumerate(module.walk())}
+    for op in order:
         try:
+            _verify_structure(op, order)
             op.verify(verify_nested_ops=False)
+        except VerifyException as e:
+            diagnostics.append(diagnose(e.op if isinstance(e, WrongOp) else op, _one_line(e)))
         except Exception as e:
-            # A VerifyException, or what a few of xDSL's verifiers raise instead.
-            culprit = e.op if isinstance(e, WrongOp) else op
-            found = diagnose(culprit, str(e).removeprefix("Operation does not verify: ") or type(e).__name__)
-            diagnostics.append(add_source(found, text, line_offset) if text is not None else found)
-    if diagnostics:
-        raise CompileError(diagnostics)
+            # Verifiers may stumble over another op that is wrong: then what is said of that one is enough.
+            crashes.append(diagnose(op, _one_line(e)))
+    if diagnostics or crashes:
+        found = diagnostics or crashes
+        raise CompileError(found if text is None else [add_source(d, text, line_offset) for d in found])
+
+
+def _verify_structure(op: Operation, order: dict[Operation, int]) -> None:
+    """What xDSL checks of whole regions only, or never: blocks have ops, values are defined before their use."""
+    for region in op.regions:
+        if len(region.blocks) == 1 and region.block.is_empty and not op.has_trait(NoTerminator):
+            raise VerifyException("expected a terminator at the end of its block, found an empty block")
+    if isinstance(op.parent_op(), ModuleOp):
+        return  # The order of ops in a module carries no meaning.
+    for operand in op.operands:
+        owner = operand.owner
+        if isinstance(owner, Operation) and order.get(owner, -1) >= order[op] and owner.parent is op.parent:
+            raise VerifyException(f"expected operands that are defined before, found {name_of(operand)}")
+
+
+def _one_line(error: Exception) -> str:
+    text = str(error).removeprefix("Operation does not verify: ") or type(error).__name__
+    return " ".join(text.split())
 
 
 def add_source(diagnostic: Diagnostic, text: str, line_offset: int = 0) -> Diagnostic:

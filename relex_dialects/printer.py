@@ -1,4 +1,4 @@
-"""Module to text for reading: large constants shortened, as MLIR does with `--mlir-elide-elementsattrs-if-larger`."""
+"""Module to text: constants exact, or, for reading, shortened as by MLIR's `--mlir-elide-elementsattrs-if-larger`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,25 @@ from xdsl.ir import Attribute
 from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
+from relex.dialects.dense import print_dense
+from relex.dialects.dtypes import ELEMENT_TYPES
+
+
+class ExactPrinter(Printer):
+    """
+    Prints dense constants as `relex.constant` prints its own, wherever they stand: every bit is kept, and megabytes
+    take milliseconds. xDSL's printer takes `[0.0, -0.0]` for a splat, rounds the bits of NaN, and visits every element.
+    """
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if isa(attribute, DenseIntOrFPElementsAttr) and attribute.get_element_type() in ELEMENT_TYPES:
+            print_dense(self, attribute)
+        else:
+            super().print_attribute(attribute)
+
 
 @dataclass(eq=False, repr=False)
-class ElidingPrinter(Printer):
+class ElidingPrinter(ExactPrinter):
     """
     Prints `dense_resource<__elided__>` in place of a constant of more than `limit` elements. The text is for people: it
     has lost the numbers and does not parse.

@@ -15,8 +15,6 @@ _HOMES = {
     "build": "relex.runtime.compilation",
 }
 
-__all__ = [*_HOMES]
-
 
 def __getattr__(name: str) -> object:
     from importlib import import_module

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -35,30 +35,44 @@ def bind_arguments(signature: Signature, args: Sequence[Any], named: Mapping[str
     return bound
 
 
-def to_array(value: Any, spec: TensorSpec, function: str) -> Array:
-    """A row-major array of exactly the type and shape of an argument: `value` itself, or a copy where it is strided.
+class ArgumentReader:
+    """Makes of what a caller passes for one argument an array that compiled code can read.
 
-    Takes NumPy arrays and scalars, and anything with DLPack in CPU memory. Nothing is cast. Raises `DTypeError` and
-    `ShapeError`, which name the argument.
+    Takes NumPy arrays and scalars, and anything with DLPack in CPU memory, of exactly the shape and type of the
+    argument: nothing is cast. What is strided is copied. Raises `DTypeError` and `ShapeError`, which name the argument.
     """
-    where = f"{function}() argument '{spec.name}'"
-    array = _as_ndarray(value, where)
-    dtype = numpy_dtype(spec.element_type)
-    if array.dtype.newbyteorder("=") != dtype:
-        raise DTypeError(f"{where}: expected dtype {dtype.name}, found {array.dtype.name}")
-    if array.shape != spec.shape:
-        raise ShapeError(f"{where}: expected shape {spec.shape}, found {array.shape}")
-    return np.require(array, dtype, ["C", "A"])
+
+    def __init__(self, spec: TensorSpec, function: str):
+        self._shape = spec.shape
+        self._dtype = numpy_dtype(spec.element_type)
+        self._where = f"{function}() argument '{spec.name}'"
+
+    def __call__(self, value: Any) -> Array:
+        if type(value) is np.ndarray and value.dtype is self._dtype and value.shape == self._shape:
+            flags = value.flags
+            if flags.c_contiguous and flags.aligned:
+                return value
+        return self._read(value)
+
+    def _read(self, value: Any) -> Array:
+        array = _as_ndarray(value, self._where)
+        if array.dtype.newbyteorder("=") != self._dtype:
+            raise DTypeError(f"{self._where}: expected dtype {self._dtype.name}, found {array.dtype.name}")
+        if array.shape != self._shape:
+            raise ShapeError(f"{self._where}: expected shape {self._shape}, found {array.shape}")
+        return np.require(array, self._dtype, ["C", "A"])
 
 
 def _as_ndarray(value: Any, where: str) -> Array:
     if isinstance(value, np.ma.MaskedArray):
         raise DTypeError(f"{where}: expected an array without a mask, found a MaskedArray; fill it first")
     if isinstance(value, np.ndarray | np.generic):
-        return np.asarray(value)
+        return np.asarray(cast(Any, value))
     if not hasattr(value, "__dlpack__"):
         raise DTypeError(f"{where}: expected a NumPy array or a DLPack tensor, found {type(value).__name__}")
     try:
         return np.from_dlpack(value)
     except Exception as e:
-        raise DTypeError(f"{where}: expected a DLPack tensor that NumPy can read, found {type(value).__name__}: {e}") from e
+        raise DTypeError(
+            f"{where}: expected a DLPack tensor that NumPy can read, found {type(value).__name__}: {e}"
+        ) from e

@@ -20,8 +20,8 @@ from relex.runtime.signature import signatures
 def build(module: ModuleOp | str | Path, *, strict: bool = False, target: Target | None = None) -> Executable:
     """Compile a program for the machine that this process runs on.
 
-    `module` is a module, MLIR text, or the path of an `.mlir` file. It stays as it is. With `strict`, sums keep the order
-    and the roundings of the plain loop. `target` may name fewer CPU features than this machine has.
+    `module` is a module, MLIR text, or the path of an `.mlir` file. It stays as it is. With `strict`, sums keep the
+    order and the roundings of the plain loop. `target` may name fewer CPU features than this machine has.
     Raises `CompileError` for a program that is wrong.
     """
     program, text = read_program(module)

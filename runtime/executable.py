@@ -10,7 +10,7 @@ import numpy as np
 
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import UnknownNameError
-from relex.runtime.arguments import bind_arguments, to_array
+from relex.runtime.arguments import ArgumentReader, bind_arguments
 from relex.runtime.loader import LoadedCode
 from relex.runtime.signature import Signature, TensorSpec
 
@@ -51,14 +51,15 @@ class CompiledFunction:
         descriptors = [_descriptor(spec) for spec in specs]
         self._template = np.array([word for d in descriptors for word in d], dtype=np.int64)
         self._offsets = np.cumsum([0, *map(len, descriptors)])[: len(specs)].tolist()
+        self._readers = [ArgumentReader(spec, signature.name) for spec in signature.inputs]
         self._dtypes = [numpy_dtype(spec.element_type) for spec in signature.outputs]
         prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(specs))
         self._entry = prototype(code.address(f"_mlir_ciface_{signature.name}"))
 
-    def __call__(self, *args: Any, **named: Any) -> Array | tuple[Array, ...] | None:
+    def __call__(self, *args: Any, **named: Any) -> Any:
         signature = self.signature
         values = bind_arguments(signature, args, named) if named or len(args) != len(signature.inputs) else args
-        inputs = [to_array(v, spec, signature.name) for v, spec in zip(values, signature.inputs, strict=True)]
+        inputs = [read(value) for read, value in zip(self._readers, values, strict=True)]
         outputs = [np.empty(spec.shape, t) for spec, t in zip(signature.outputs, self._dtypes, strict=True)]
         self._run([*inputs, *outputs])
         return outputs[0] if len(outputs) == 1 else tuple(outputs) or None

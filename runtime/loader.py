@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ctypes
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import count
 
@@ -22,7 +23,7 @@ _library_numbers = count()
 
 
 class LoadedCode:
-    """Object code in memory, ready to be called; `load` makes it. It goes when the last reference to this object goes."""
+    """Object code in memory, made by `load`. It is unloaded when the last reference to this object goes."""
 
     def __init__(self, library: llvm.ResourceTracker, functions: Iterable[str], constants: Iterable[Buffer]):
         self._library = library
@@ -38,14 +39,21 @@ class LoadedCode:
         return self._library[function]
 
 
-def load(code: ObjectCode) -> LoadedCode:
+def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCode:
     """Load object code into this process, where it finds the functions of the C library.
 
-    Raises `RelexError` when this machine cannot run the code, or when it needs a symbol that does not exist.
+    `symbols` are the addresses of other functions that it calls; they must outlive the result.
+    Raises `RelexError` when this machine cannot run the code, or when it calls a function that does not exist.
     """
     check_runs_here(code.target)
+    symbols = symbols or {}
+    for name in code.imports:
+        if name not in symbols and not hasattr(_process(), name):
+            raise RelexError(f"the code calls a function '{name}', which this process does not have")
     constants = {name: _aligned_copy(data) for name, data in code.constants.items()}
     library = llvm.JITLibraryBuilder().add_object_img(code.code).add_current_process()
+    for name, address in symbols.items():
+        library.import_symbol(name, address)
     for name, buffer in constants.items():
         library.import_symbol(name, buffer.ctypes.data)
     for name in code.functions:
@@ -77,6 +85,12 @@ def _platform(target: Target) -> tuple[str, str, str]:
 @lru_cache(maxsize=1)
 def _host() -> Target:
     return Target.host()
+
+
+@lru_cache(maxsize=1)
+def _process() -> ctypes.CDLL:
+    """All symbols of this process. LLVM's own look-up does not see them before something has been linked."""
+    return ctypes.CDLL(None)
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation
+from xdsl.utils.hints import isa
 
 from relex.dialects.functions import argument_names
 from relex.dialects.relex.types import shape_str
@@ -67,7 +68,7 @@ def _signature(op: Operation) -> Signature | None:
 def _specs(names: list[str], types: tuple[Attribute, ...]) -> tuple[TensorSpec, ...] | None:
     specs: list[TensorSpec] = []
     for name, t in zip(names, types, strict=True):
-        if not isinstance(t, TensorType | MemRefType):
+        if not isa(t, TensorType) and not isa(t, MemRefType):
             return None
         specs.append(TensorSpec(name, t.get_shape(), t.element_type))
     return tuple(specs)

@@ -1,0 +1,1 @@
+"""The command-line tools, and what relex offers to those of xDSL."""

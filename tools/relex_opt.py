@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from importlib.metadata import version
 from io import BytesIO, StringIO
 from itertools import accumulate
@@ -24,7 +25,6 @@ from typing import Protocol, TypeVar, cast, runtime_checkable
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 from xdsl.passes import ModulePass, PassPipeline
-from xdsl.printer import Printer
 from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, parse_pipeline, parse_spec
 from xdsl.utils.exceptions import ShrinkException
 from xdsl.utils.target import Target
@@ -32,7 +32,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from relex.dialects.errors import CompileError, Diagnostic, RelexError
 from relex.dialects.parser import parse_module, verify_module
-from relex.dialects.printer import ElidingPrinter
+from relex.dialects.printer import ElidingPrinter, ExactPrinter
 from relex.tools.diagnostics import InternalError, Source, ToolError, read_text, run_tool, stage, write_bytes
 from relex.tools.universe import RELEX_UNIVERSE, get_all_targets
 
@@ -189,9 +189,7 @@ class RelexOptMain(xDSLOptMain):
                 print(f"{(time.perf_counter() - start) * 1e3:9.2f} ms  {p.name}", file=sys.stderr)
             self._verify(module, source, f" after pass '{p.name}'")
             if self.args.print_between_passes and p is not self.pipeline.passes[-1]:
-                print(f"IR after {p.name}:")
-                Printer(stream=sys.stdout).print_op(module)
-                print("\n\n\n", flush=True)
+                print(f"IR after {p.name}:\n{self._as_text(module)}\n\n", flush=True)
 
     def _verify(self, module: ModuleOp, source: Source, when: str = "") -> None:
         if self.args.disable_verify:
@@ -208,19 +206,23 @@ class RelexOptMain(xDSLOptMain):
         with stage(f"target '{self.target.name}'", source):
             if isinstance(self.target, BinaryTarget):
                 return self.target.emit_bytes(self.ctx, module)
-            if self.args.elide is not None:
-                return self._elided(module).encode()
+            # xDSL's highlighting printer is for the eyes and may round constants.
+            if self.target.name == "mlir" and not self.args.syntax_highlight:
+                return self._as_text(module).encode()
             return self.output_resulting_program(module).encode()
 
-    def _elided(self, module: ModuleOp) -> str:
+    def _as_text(self, module: ModuleOp) -> str:
+        elide: int | None = self.args.elide
         text = StringIO()
-        ElidingPrinter(
+        make_printer = ExactPrinter if elide is None else partial(ElidingPrinter, limit=elide)
+        printer = make_printer(
             stream=text,
             print_generic_format=self.args.print_op_generic,
             print_properties_as_attributes=self.args.print_no_properties,
             print_debuginfo=self.args.print_debuginfo,
-            limit=self.args.elide,
-        ).print_op(module)
+        )
+        printer.print_op(module)
+        printer.print_metadata(self.ctx.loaded_dialects)
         return text.getvalue() + "\n"
 
     def _describe_passes(self) -> str:

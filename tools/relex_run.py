@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from relex.dialects.errors import CompileError
 from relex.tools.diagnostics import Source, ToolError, read_text, run_tool
@@ -61,12 +61,12 @@ def load_array(path: str) -> Array:
     import numpy as np
 
     try:
-        value = np.load(path, allow_pickle=False)
+        value: Any = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as e:
         raise ToolError(f"cannot read '{path}': {e}") from e
     if not isinstance(value, np.ndarray):
         raise ToolError(f"cannot read '{path}': expected one array, found an archive of several")
-    return value
+    return cast("Array", value)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -92,8 +92,7 @@ def run(args: argparse.Namespace) -> None:
     if len(args.output) > len(function.signature.outputs):
         raise ToolError(f"expected at most {len(function.signature.outputs)} --output, found {len(args.output)}")
     result = function(*in_order, **by_name)
-    results = result if isinstance(result, tuple) else () if result is None else (result,)
-    write_results(results, args.output)
+    write_results([result] if len(function.signature.outputs) == 1 else result or [], args.output)
 
 
 def write_results(results: Sequence[Array], files: Sequence[str]) -> None:

@@ -62,7 +62,8 @@ def check(name: str, executable: Executable, images: Floats, labels: np.ndarray[
         predicted = scores.argmax(axis=1)
         accuracy = float((predicted == labels).mean())
         wrong = int((predicted != expected.argmax(axis=1)).sum())
-        print(f"  {how}  accuracy: {100 * accuracy:.1f} %   largest difference to NumPy: {abs(scores - expected).max():.1e}")
+        difference = abs(scores - expected).max()
+        print(f"  {how}  accuracy: {100 * accuracy:.1f} %   largest difference to NumPy: {difference:.1e}")
         if wrong:
             print(f"  {wrong} of {len(labels)} predictions differ from NumPy's", file=sys.stderr)
         if accuracy < REQUIRED_ACCURACY:

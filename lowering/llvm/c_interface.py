@@ -1,7 +1,7 @@
 """Functions at the machine level, and the wrappers through which C calls them and they call C.
 
-C passes descriptors by pointer, while the calling convention of `convert-func-to-llvm` passes their fields. For a function
-`f` that carries `llvm.emit_c_interface`, `_mlir_ciface_f` is the C side.
+C passes descriptors by pointer, while the calling convention of `convert-func-to-llvm` passes their fields. For a
+function `f` that carries `llvm.emit_c_interface`, `_mlir_ciface_f` is the C side.
 """
 
 from __future__ import annotations

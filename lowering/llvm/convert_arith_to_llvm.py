@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects import arith, llvm
@@ -16,6 +17,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     VectorType,
     i1,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -26,16 +28,11 @@ from relex.dialects.errors import fail
 from relex.dialects.llvm import FPToSIOp, FPToUIOp, UIToFPOp
 from relex.lowering.conversion import Conversion, ConversionTable, convert
 from relex.lowering.llvm.intrinsics import add_intrinsic_rules, call_intrinsic, llvm_flags, mangled
-from relex.lowering.llvm.types import LLVM_TYPES, constant, convert_type, require_native_floats
+from relex.lowering.llvm.types import EQ, LLVM_TYPES, NE, SLT, constant, convert_type, require_native_floats
 from relex.passes.base import RelexPass
 
 ARITH_TO_LLVM = ConversionTable()
 """What each op of `arith` becomes."""
-
-EQ, NE, SLT = (
-    IntegerAttr(flag.to_int(), i64)
-    for flag in (llvm.ICmpPredicateFlag.EQ, llvm.ICmpPredicateFlag.NE, llvm.ICmpPredicateFlag.SLT)
-)
 
 
 @dataclass(frozen=True)
@@ -136,9 +133,15 @@ def convert_or(op: arith.OrIOp, conversion: Conversion) -> None:
 
 @ARITH_TO_LLVM.rule(*OVERFLOW_OPS)
 def convert_overflow_op(op: arith.SignlessIntegerBinaryOperationWithOverflow, conversion: Conversion) -> None:
-    flags = llvm.OverflowAttr([llvm.OverflowFlag(flag.value) for flag in op.overflow_flags.data])
+    flags = overflow_flags(op.overflow_flags.data)
     new = OVERFLOW_OPS[type(op)](conversion.value(op.lhs), conversion.value(op.rhs), overflow=flags)
     conversion.replace(conversion.add(new).res)
+
+
+@cache
+def overflow_flags(flags: frozenset[arith.IntegerOverflowFlag]) -> IntegerAttr[IntegerType]:
+    """The flags as the LLVM dialect stores them."""
+    return IntegerAttr(llvm.OverflowAttr([llvm.OverflowFlag(flag.value) for flag in flags]).to_int(), i32)
 
 
 @ARITH_TO_LLVM.rule(*FLOAT_OPS)

@@ -41,8 +41,8 @@ REMOVED_BY = {
 @dataclass(frozen=True)
 class ConvertToLlvmPass(RelexPass):
     """
-    Converts `arith`, `math`, `memref`, `cf` and `func` to the LLVM dialect in one walk, without a cast in between. What it
-    cannot convert is an error that names the pass to run before.
+    Converts `arith`, `math`, `memref`, `cf` and `func` to the LLVM dialect in one walk, without a cast in between. What
+    it cannot convert is an error that names the pass to run before.
 
     ```mlir
     func.func @f(%x: memref<4xf32>, %i: index) -> f32 {

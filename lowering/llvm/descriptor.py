@@ -1,8 +1,8 @@
 """Memref descriptors as values.
 
-A memref is a struct of allocated pointer, aligned pointer, offset, sizes and strides. Here its fields are kept apart, as
-the values they were made of, so that reading a field costs nothing and the struct is built only where one is needed: at a
-block argument, a return value, or the border to an op that is not converted.
+A memref is a struct of allocated pointer, aligned pointer, offset, sizes and strides. Here its fields are kept apart,
+as the values they were made of, so that reading a field costs nothing and the struct is built only where one is needed:
+at a block argument, a return value, or the border to an op that is not converted.
 """
 
 from __future__ import annotations

@@ -10,16 +10,22 @@ from xdsl.context import Context
 from xdsl.dialects import llvm, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    AnyFloat,
+    BytesAttr,
     DenseIntOrFPElementsAttr,
+    IndexType,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     ModuleOp,
     NoneAttr,
     StringAttr,
     SymbolRefAttr,
     TensorType,
+    UnitAttr,
     i1,
     i8,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -31,11 +37,15 @@ from relex.lowering.conversion import Conversion, ConversionTable, convert
 from relex.lowering.llvm.c_interface import call, new_function
 from relex.lowering.llvm.descriptor import ALIGNED, BASE, OFFSET, Descriptor, Position, size_at, stride_at
 from relex.lowering.llvm.intrinsics import call_intrinsic
-from relex.lowering.llvm.types import LLVM_TYPES, PTR, constant, convert_type
+from relex.lowering.llvm.types import EQ, LLVM_TYPES, PTR, constant, convert_type
 from relex.passes.base import RelexPass
 
 MEMREF_TO_LLVM = ConversionTable()
 """What each op of `memref` becomes."""
+
+
+NO_SIGNED_WRAP = IntegerAttr(llvm.OverflowAttr([llvm.OverflowFlag.NO_SIGNED_WRAP]).to_int(), i32)
+NO_WRAP = IntegerAttr(llvm.OverflowAttr(list(llvm.OverflowFlag)).to_int(), i32)
 
 
 @dataclass(frozen=True)
@@ -82,10 +92,8 @@ def element_pointer(op: Operation, conversion: Conversion, buffer: SSAValue, ind
     descriptor = Descriptor.of(conversion, buffer)
     strides = buffer_strides(op, kind)
     # Only known strides are known to be positive.
-    flags = [llvm.OverflowFlag.NO_SIGNED_WRAP]
-    if all(stride is not None and stride >= 0 for stride in strides):
-        flags.append(llvm.OverflowFlag.NO_UNSIGNED_WRAP)
-    no_wrap = llvm.OverflowAttr(flags)
+    positive = all(stride is not None and stride >= 0 for stride in strides)
+    no_wrap = NO_WRAP if positive else NO_SIGNED_WRAP
     position: SSAValue | None = None
     for dim, (index, stride) in enumerate(zip(conversion.values(indices), strides, strict=True)):
         step = index
@@ -241,16 +249,38 @@ def _product(conversion: Conversion, lhs: SSAValue | int, rhs: SSAValue | int) -
 @MEMREF_TO_LLVM.rule(memref.DimOp)
 def convert_dim(op: memref.DimOp, conversion: Conversion) -> None:
     shape = buffer_type(op, op.source.type).get_shape()
-    index = ConstantLike.get_constant_value(op.index)
-    if not isinstance(index, IntegerAttr):
-        fail(op, "expected a constant dimension")
-    dim = index.value.data
-    if not 0 <= dim < len(shape):
-        fail(op, f"expected a dimension below {len(shape)}, found {dim}")
-    if shape[dim] != DYNAMIC_INDEX:
-        conversion.replace(constant(conversion, shape[dim]))
-        return
-    conversion.replace(Descriptor.of(conversion, op.source).field(size_at(dim)))
+    index = conversion.value(op.index)
+    match _known_integer(op.index), _known_integer(index):
+        case (None, None):
+            conversion.replace(_size_at_dynamic(op, conversion, index))
+        case (known, None) | (_, known):
+            if not 0 <= known < len(shape):
+                fail(op, f"expected a dimension below {len(shape)}, found {known}")
+            conversion.replace(_size(op, conversion, known))
+
+
+def _known_integer(value: SSAValue) -> int | None:
+    """The value of a constant, converted or not."""
+    attr = value.owner.value if isinstance(value.owner, llvm.ConstantOp) else ConstantLike.get_constant_value(value)
+    return attr.value.data if isinstance(attr, IntegerAttr) else None
+
+
+def _size(op: memref.DimOp, conversion: Conversion, dim: int) -> SSAValue:
+    known = buffer_type(op, op.source.type).get_shape()[dim]
+    if known != DYNAMIC_INDEX:
+        return constant(conversion, known)
+    return Descriptor.of(conversion, op.source).field(size_at(dim))
+
+
+def _size_at_dynamic(op: memref.DimOp, conversion: Conversion, index: SSAValue) -> SSAValue:
+    rank = buffer_type(op, op.source.type).get_num_dims()
+    if not rank:
+        fail(op, "expected a memref with dimensions, found one of rank 0")
+    size = _size(op, conversion, rank - 1)
+    for dim in range(rank - 1):
+        equal = conversion.add(llvm.ICmpOp(index, constant(conversion, dim), EQ)).res
+        size = conversion.add(llvm.SelectOp(equal, _size(op, conversion, dim), size)).res
+    return size
 
 
 @MEMREF_TO_LLVM.rule(memref.RankOp)
@@ -294,9 +324,10 @@ def convert_global(op: memref.GlobalOp, conversion: Conversion) -> None:
     storage = convert_type(op, kind.element_type)
     for size in reversed(kind.get_shape()):
         storage = llvm.LLVMArrayType(size, storage)
-    value = op.initial_value
-    if not isinstance(value, DenseIntOrFPElementsAttr):
-        value = DenseIntOrFPElementsAttr.from_list(TensorType(kind.element_type, kind.shape), [0])
+    value: Attribute = op.initial_value
+    if isinstance(value, UnitAttr):
+        # Uninitialized: any value will do.
+        value = _zeros(op, kind)
     new = llvm.GlobalOp(
         storage,
         op.sym_name,
@@ -307,6 +338,14 @@ def convert_global(op: memref.GlobalOp, conversion: Conversion) -> None:
     )
     conversion.add(new)
     conversion.replace()
+
+
+def _zeros(op: Operation, kind: MemRefType) -> DenseIntOrFPElementsAttr:
+    element = kind.element_type
+    if not isa(element, IntegerType | IndexType | AnyFloat):
+        fail(op, f"expected elements that are numbers, found {element}")
+    zeros = bytes(element.compile_time_size * prod(kind.get_shape()))
+    return DenseIntOrFPElementsAttr(TensorType(element, kind.shape), BytesAttr(zeros))
 
 
 @MEMREF_TO_LLVM.rule(memref.GetGlobalOp)

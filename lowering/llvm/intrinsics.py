@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -40,7 +42,12 @@ def call_intrinsic(
 def llvm_flags(op: Operation) -> llvm.FastMathAttr:
     """The fast-math flags of an `arith` or `math` op, as the LLVM dialect writes them."""
     flags = op.get_attr_or_prop("fastmath")
-    return llvm.FastMathAttr(flags.data if isinstance(flags, arith.FastMathFlagsAttr) else None)
+    return _flags(flags.data if isinstance(flags, arith.FastMathFlagsAttr) else frozenset())
+
+
+@cache
+def _flags(flags: frozenset[FastMathFlag]) -> llvm.FastMathAttr:
+    return llvm.FastMathAttr(flags)
 
 
 def add_intrinsic_rules(table: ConversionTable, names: dict[type[Operation], str]) -> None:

@@ -17,12 +17,13 @@ from relex.lowering.llvm.translate import translate
 class ObjectCode:
     """Machine code for `target`, position independent: a linker takes it as well as a JIT.
 
-    `functions` are the names that it defines for others. It uses each symbol of `constants` as memory that holds these
-    bytes, aligned to `CONSTANT_ALIGNMENT`; who loads the code provides it.
+    `functions` are the names that it defines for others, `imports` the functions that it calls. It uses each symbol of
+    `constants` as memory that holds these bytes, aligned to `CONSTANT_ALIGNMENT`; who loads the code provides it.
     """
 
     code: bytes
     functions: tuple[str, ...]
+    imports: tuple[str, ...]
     constants: dict[str, bytes]
     target: Target
 
@@ -31,8 +32,8 @@ def compile_module(module: ModuleOp, *, opt_level: int = 2, embed_constants: boo
     """Compile a module of the LLVM dialect for the target that it names, or for the machine that this runs on.
 
     `opt_level` is 0 to 3, as in `clang -O2`. With `embed_constants` the code has every constant in it and needs no
-    symbols but those of the C library. Raises `CompileError` at an op that is not of the LLVM dialect, `UnknownNameError`
-    for an unknown triple or cpu.
+    symbols but those of the C library. Raises `CompileError` at an op that is not of the LLVM dialect,
+    `UnknownNameError` for an unknown triple or cpu.
     """
     return _Compilation(module, opt_level, embed_constants).object_code()
 
@@ -64,12 +65,15 @@ class _Compilation:
         builder.getModulePassManager().run(self._module, builder)
 
     def object_code(self) -> ObjectCode:
-        functions = tuple(
-            function.name
-            for function in self._module.functions
-            if not function.is_declaration and function.linkage == llvm.Linkage.external
-        )
-        return ObjectCode(self._machine.emit_object(self._module), functions, self._constants, self._target)
+        functions: list[str] = []
+        imports: list[str] = []
+        for function in self._module.functions:
+            if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                functions.append(function.name)
+            elif function.is_declaration and not function.name.startswith("llvm."):
+                imports.append(function.name)
+        code = self._machine.emit_object(self._module)
+        return ObjectCode(code, tuple(functions), tuple(imports), self._constants, self._target)
 
     def assembly(self) -> str:
         return self._machine.emit_assembly(self._module)

@@ -1,13 +1,13 @@
 """The LLVM dialect to LLVM IR, as text.
 
-xDSL's `convert_op` translates most ops. This layer adds functions, blocks and globals, the ops that xDSL does not know or
-does not translate in full, and an order for everything, so that a module gives the same text in every process. Big
+xDSL's `convert_op` translates most ops. This layer adds functions, blocks and globals, the ops that xDSL does not know
+or does not translate in full, and an order for everything, so that a module gives the same text in every process. Big
 constants stay out of the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -17,8 +17,9 @@ from xdsl.backend.llvm.convert_op import convert_op, create_constant
 from xdsl.backend.llvm.convert_type import convert_type
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, ModuleOp, StringAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import LLVMTranslationException
+from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.llvm import FPToSIOp, FPToUIOp, UIToFPOp
@@ -76,7 +77,7 @@ def check_machine_level(module: ModuleOp) -> None:
 
 
 @contextmanager
-def _located(op: Operation) -> Iterator[None]:
+def _located(op: Operation) -> Generator[None]:
     """Turns what xDSL's translation and llvmlite raise into an error at `op`."""
     try:
         yield
@@ -92,7 +93,7 @@ def _translate_global(op: llvm.GlobalOp, target: ir.Module, constants: dict[str,
     alignment = op.alignment.value.data if op.alignment is not None else None
     if op.body.first_block is not None:
         fail(op, "expected an initial value, found an initializer region")
-    if isinstance(value, DenseIntOrFPElementsAttr):
+    if isa(value, DenseIntOrFPElementsAttr):
         data = _bytes_of(value)
         alignment = max(alignment or 1, CONSTANT_ALIGNMENT)
         external = len(data) >= EXTERNAL_CONSTANT_BYTES and not embed_constants and alignment == CONSTANT_ALIGNMENT
@@ -109,6 +110,8 @@ def _translate_global(op: llvm.GlobalOp, target: ir.Module, constants: dict[str,
             variable.initializer = ir.Constant(variable.value_type, bytearray(value.data.encode()))
         elif value is not None:
             variable.initializer = create_constant(op.global_type, value)
+    # As llvmlite makes it, a pointer to this very type, every access would cast it.
+    variable.type = ir.PointerType(addrspace=op.addr_space.value.data)
     variable.align = alignment
     variable.global_constant = op.constant is not None
     if not external and op.linkage.linkage.data != "external":
@@ -151,7 +154,9 @@ _ARGUMENT_HINTS = {"llvm.readnone", "llvm.readonly", "llvm.writeonly"}
 
 
 def _declare_function(op: llvm.FuncOp, target: ir.Module) -> None:
-    function = ir.Function(target, convert_type(op.function_type), op.sym_name.data)
+    signature = convert_type(op.function_type)
+    assert isinstance(signature, ir.FunctionType)
+    function = ir.Function(target, signature, op.sym_name.data)
     linkage = op.linkage.linkage.data
     if linkage != "external":
         function.linkage = linkage
@@ -176,7 +181,7 @@ def _function_attributes(op: llvm.FuncOp) -> Iterator[str]:
     if op.no_unwind is not None:
         yield "nounwind"
     passthrough = op.get_attr_or_prop("passthrough")
-    if not isinstance(passthrough, ArrayAttr):
+    if not isa(passthrough, ArrayAttr[Attribute]):
         return
     for attribute in passthrough:
         if not isinstance(attribute, StringAttr):
@@ -218,11 +223,9 @@ class _FunctionTranslation:
                 convert_op(op, builder, self.values, self.blocks)
             else:
                 rule(op, builder, self)
-        if op.results:
-            # xDSL keeps flags in sets.
-            flags = getattr(self.values[op.results[0]], "flags", None)
-            if flags:
-                flags.sort()
+        if op.results and isinstance(instruction := self.values[op.results[0]], ir.Instruction):
+            # They come out of sets.
+            instruction.flags.sort()
 
 
 def _reverse_postorder(region: Region) -> list[Block]:
@@ -272,8 +275,9 @@ def _translate_cond_br(op: llvm.CondBrOp, builder: ir.IRBuilder, function: _Func
     # A phi has one value for each block that it is reached from.
     values = function.values
     for argument, then, other in zip(op.then_block.args, op.then_arguments, op.else_arguments, strict=True):
-        chosen = builder.select(values[op.cond], values[then], values[other])
-        values[argument].add_incoming(chosen, builder.block)
+        phi = values[argument]
+        assert isinstance(phi, ir.PhiInstr)
+        phi.add_incoming(builder.select(values[op.cond], values[then], values[other]), builder.block)
     builder.branch(function.blocks[op.then_block])
 
 
@@ -340,12 +344,14 @@ def _translate_intrinsic_op(op: Operation, builder: ir.IRBuilder, function: _Fun
 
 
 def _call_intrinsic(
-    op: Operation, name: str, operands: Any, builder: ir.IRBuilder, function: _FunctionTranslation
+    op: Operation, name: str, operands: Sequence[SSAValue], builder: ir.IRBuilder, function: _FunctionTranslation
 ) -> None:
     arguments = [function.values[operand] for operand in operands]
     result = convert_type(op.results[0].type) if op.results else ir.VoidType()
     signature = ir.FunctionType(result, [argument.type for argument in arguments])
-    callee = builder.module.globals.get(name) or ir.Function(builder.module, signature, name)
+    callee = builder.module.globals.get(name)
+    if not isinstance(callee, ir.Function):
+        callee = ir.Function(builder.module, signature, name)
     call = builder.call(callee, arguments, fastmath=_flag_names(op.get_attr_or_prop("fastmathFlags")))
     if op.results:
         function.values[op.results[0]] = call

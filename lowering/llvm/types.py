@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
-    AnyFloat,
     BFloat16Type,
+    DenseIntOrFPElementsAttr,
     Float16Type,
     Float64Type,
-    FloatAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
@@ -17,6 +16,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
 from xdsl.utils.type import get_element_type_or_self
 
 from relex.dialects.errors import fail
@@ -25,6 +25,12 @@ from relex.lowering.conversion import Conversion, TypeConverter
 from relex.lowering.llvm.features import has_feature
 
 PTR = llvm.LLVMPointerType()
+
+EQ, NE, SLT = (
+    IntegerAttr(flag.to_int(), i64)
+    for flag in (llvm.ICmpPredicateFlag.EQ, llvm.ICmpPredicateFlag.NE, llvm.ICmpPredicateFlag.SLT)
+)
+"""Predicates of `llvm.icmp`."""
 
 LLVM_TYPES = TypeConverter()
 """What each type of the core level becomes. Open: `LLVM_TYPES.rule(MyType)` registers one more."""
@@ -59,17 +65,16 @@ def convert_type(op: Operation, old: Attribute) -> Attribute:
     return new
 
 
-def constant(conversion: Conversion, value: float, kind: Attribute = i64) -> SSAValue:
-    """A new constant; `kind` is an integer, float or vector type of the machine level."""
-    element = get_element_type_or_self(kind)
-    attr: Attribute
-    if isinstance(element, IntegerType):
-        assert isinstance(value, int)
-        attr = IntegerAttr(value, element)
-    else:
-        assert isinstance(element, AnyFloat)
-        attr = FloatAttr(value, element)
-    return conversion.add(llvm.ConstantOp(attr, kind)).result
+def constant(conversion: Conversion, value: int, kind: Attribute = i64) -> SSAValue:
+    """A constant of a type of integers, in every element if it is a vector, for the op that is being converted."""
+
+    def make() -> SSAValue:
+        if isa(kind, VectorType[IntegerType]):
+            return conversion.add(llvm.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, [value]), kind)).result
+        assert isinstance(kind, IntegerType)
+        return conversion.add(llvm.ConstantOp(IntegerAttr(value, kind), kind)).result
+
+    return conversion.once_in_block((value, kind), make)
 
 
 def require_native_floats(op: Operation, conversion: Conversion) -> None:

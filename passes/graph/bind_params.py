@@ -43,8 +43,8 @@ class BindParamsPass(RelexPass):
     }
     ```
 
-    Raises `UnknownNameError` for names that the function does not have, `ShapeError` and `DTypeError` for arrays that do
-    not fit, and `PassError` for a function that other functions call.
+    Raises `UnknownNameError` for names that the function does not have, `ShapeError` and `DTypeError` for arrays that
+    do not fit, and `PassError` for a function that other functions call.
     """
 
     name = "bind-params"
@@ -70,11 +70,12 @@ def load_params(file: str | Path) -> dict[str, Array]:
     import numpy as np
 
     try:
-        with np.load(file, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise RelexError(f"{file}: expected an .npz file, found a single array")
+        archive = np.load(file, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise RelexError(f"{file}: expected an .npz file, found a single array")
+        with archive:
             return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError) as e:
+    except (OSError, ValueError, EOFError) as e:
         raise RelexError(f"{file}: {e}") from e
 
 
@@ -82,7 +83,9 @@ def _find_function(module: ModuleOp, name: str) -> func.FuncOp:
     function = SymbolTable.lookup_symbol(module, name)
     if not isinstance(function, func.FuncOp) or not function.body.blocks:
         found = [op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
-        raise UnknownNameError(f"no function '{name}' to bind parameters of; the module has {', '.join(found) or 'none'}")
+        raise UnknownNameError(
+            f"no function '{name}' to bind parameters of; the module has {', '.join(found) or 'none'}"
+        )
     for op in module.walk():
         if isinstance(op, func.CallOp | CallOp) and op.callee.root_reference.data == name:
             fail(op, f"calls @{name}, so its parameters cannot be bound")

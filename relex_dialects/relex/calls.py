@@ -37,6 +37,7 @@ from xdsl.traits import (
     SymbolUserOpInterface,
 )
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import TensorConstr
 from relex.dialects.relex.structure import impurity
@@ -82,8 +83,7 @@ class CallTirOp(IRDLOperation):
     traits = traits_def(Pure(), _VerifyCallTir())
 
     assembly_format = (
-        "$callee `(` $arguments `)` (`sizes` `(` $sizes^ `)`)? attr-dict "
-        "`:` functional-type($arguments, $outputs)"
+        "$callee `(` $arguments `)` (`sizes` `(` $sizes^ `)`)? attr-dict `:` functional-type($arguments, $outputs)"
     )
 
     def __init__(
@@ -109,14 +109,12 @@ class CallTirOp(IRDLOperation):
         _verify_buffers(callee, "results", self.result_types, callee.output_types)
 
 
-def _verify_buffers(
-    callee: PrimFuncOp, what: str, tensors: Sequence[Attribute], buffers: Sequence[Attribute]
-) -> None:
+def _verify_buffers(callee: PrimFuncOp, what: str, tensors: Sequence[Attribute], buffers: Sequence[Attribute]) -> None:
     name = callee.sym_name.data
     if len(tensors) != len(buffers):
         raise VerifyException(f"expected {len(buffers)} {what} for @{name}, found {len(tensors)}")
     for i, (tensor, buffer) in enumerate(zip(tensors, buffers, strict=True)):
-        if not isinstance(tensor, TensorType) or not isinstance(buffer, MemRefType) or not _fits(tensor, buffer):
+        if not isa(tensor, TensorType) or not isa(buffer, MemRefType) or not _fits(tensor, buffer):
             raise VerifyException(f"expected {what[:-1]} {i} to fit {buffer} of @{name}, found {tensor}")
 
 
@@ -162,8 +160,7 @@ class CallDpsPackedOp(IRDLOperation):
     traits = traits_def(_LibraryEffect())
 
     assembly_format = (
-        "$callee `(` $arguments `)` (`sizes` `(` $sizes^ `)`)? attr-dict "
-        "`:` functional-type($arguments, $outputs)"
+        "$callee `(` $arguments `)` (`sizes` `(` $sizes^ `)`)? attr-dict `:` functional-type($arguments, $outputs)"
     )
 
     def __init__(
@@ -229,7 +226,9 @@ class CallOp(IRDLOperation):
         callee = resolve(self, self.callee, FuncOp)
         name = callee.sym_name.data
         if PRIMITIVE_ATTR not in callee.attributes:
-            raise VerifyException(f"expected @{name} to be marked '{PRIMITIVE_ATTR}'; 'func.call' calls other functions")
+            raise VerifyException(f"expected @{name} to be marked '{PRIMITIVE_ATTR}'; 'func.call' calls others")
+        if callee.is_declaration:
+            raise VerifyException(f"expected @{name} to have a body")
         found = (tuple(self.arguments.types), tuple(self.result_types))
         expected = (callee.function_type.inputs.data, callee.function_type.outputs.data)
         if found != expected:

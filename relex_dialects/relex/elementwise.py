@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from relex.dialects.dtypes import ELEMENT_TYPES, TensorConstr
-from relex.dialects.relex.operator import Operator
+from relex.dialects.relex.operator import Operator, ieee_arithmetic
 from relex.dialects.relex.types import broadcast, expect_element_type, same_element_type
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class AddOp(BinaryElementwise):
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
 
-        return np.add(*operands)
+        with ieee_arithmetic():
+            return np.add(*operands)
 
 
 @irdl_op_definition
@@ -80,7 +81,8 @@ class SubtractOp(BinaryElementwise):
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
 
-        return np.subtract(*operands)
+        with ieee_arithmetic():
+            return np.subtract(*operands)
 
 
 @irdl_op_definition
@@ -98,7 +100,8 @@ class MultiplyOp(BinaryElementwise):
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
 
-        return np.multiply(*operands)
+        with ieee_arithmetic():
+            return np.multiply(*operands)
 
 
 @irdl_op_definition
@@ -117,7 +120,7 @@ class DivideOp(BinaryElementwise):
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
 
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with ieee_arithmetic():
             return np.divide(*operands)
 
 
@@ -196,4 +199,5 @@ class EwiseFMAOp(Elementwise):
 
     def evaluate(self, *operands: Array) -> Array:
         x, y, z = operands
-        return x * y + z
+        with ieee_arithmetic():
+            return x * y + z

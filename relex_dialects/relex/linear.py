@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from relex.dialects.dtypes import TensorConstr
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import Operator
+from relex.dialects.relex.operator import Operator, ieee_arithmetic
 from relex.dialects.relex.types import broadcast, contract, same_element_type, shape_str
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ class DenseOp(Operator):
 
     def evaluate(self, *operands: Array) -> Array:
         data, weight = operands
-        return data @ weight.T
+        with ieee_arithmetic():
+            return data @ weight.T
 
 
 @irdl_op_definition
@@ -83,4 +84,5 @@ class MatmulOp(Operator):
 
     def evaluate(self, *operands: Array) -> Array:
         lhs, rhs = operands
-        return lhs @ rhs
+        with ieee_arithmetic():
+            return lhs @ rhs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import TensorType
@@ -48,6 +49,13 @@ class Operator(IRDLOperation, ABC):
         inferred = self.infer([tensor_type(t) for t in self.operand_types], self.properties)
         if self.result_types[0] != inferred:
             raise VerifyException(f"expected result type {inferred}, found {self.result_types[0]}")
+
+
+def ieee_arithmetic() -> AbstractContextManager[None]:
+    """NumPy without warnings: overflow, NaN and division by zero are results like others."""
+    import numpy as np
+
+    return np.errstate(all="ignore")
 
 
 def tensor_type(t: Attribute) -> TensorType:

@@ -18,8 +18,8 @@ from xdsl.traits import (
     IsTerminator,
     MemoryEffectKind,
     Pure,
-    RecursiveMemoryEffect,
     RecursivelySpeculatable,
+    RecursiveMemoryEffect,
     get_effects,
 )
 from xdsl.utils.exceptions import VerifyException

@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.dense import parse_dense, print_dense
 from relex.dialects.dtypes import TensorConstr, dense_from_array
+from relex.dialects.printer import ExactPrinter
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -58,7 +59,10 @@ class ConstantOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_op_attributes(self.attributes)
         printer.print_string(" ")
-        print_dense(printer, self.value)
+        if isinstance(printer, ExactPrinter):
+            printer.print_attribute(self.value)  # Exact as well, unless it elides.
+        else:
+            print_dense(printer, self.value)
 
 
 @irdl_op_definition

@@ -66,13 +66,11 @@ def _sources(value: SSAValue, scope: Operation) -> Sequence[SSAValue]:
         op = value.owner
         inside = isinstance(op, Operation) and scope.is_ancestor(op)
         return [operand for inner in op.walk() for operand in inner.operands] if inside else ()
-    match value.owner.parent_op():
-        case op if op is None or op is scope or not scope.is_ancestor(op):
-            return ()
-        case ForOp():
-            # It counts from 0; its extent says only how far.
-            return ()
-        case BlockOp() as block:
-            return (block.bindings[value.index],)
-        case op:
-            return tuple(op.operands)
+    op = value.owner.parent_op()
+    if op is None or op is scope or not scope.is_ancestor(op):
+        return ()
+    if isinstance(op, ForOp):
+        return ()  # It counts from 0; its extent says only how far.
+    if isinstance(op, BlockOp):
+        return op.bindings[value.index : value.index + 1]
+    return op.operands

@@ -45,11 +45,16 @@ from xdsl.traits import (
     SymbolUserOpInterface,
 )
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import ELEMENT_TYPES, ElementConstr
+from relex.dialects.errors import WrongOp, name_of
+from relex.dialects.tir.accesses import accesses
 
 NOALIAS_ATTR = "tir.noalias"
 """On a function: no two of its buffers share memory."""
+
+VISIBILITIES = ("public", "private", "nested")
 
 BufferConstr = MemRefType.constr(element_type=ElementConstr)
 
@@ -79,7 +84,7 @@ class PrimFuncOp(IRDLOperation):
     sym_name = prop_def(SymbolNameConstraint())
     sym_visibility = opt_prop_def(StringAttr)
     function_type = prop_def(FunctionType)
-    num_outputs = prop_def(IntegerAttr)
+    num_outputs = prop_def(IntegerAttr.constr(i64))
     arg_attrs = opt_prop_def(ArrayAttr[DictionaryAttr])
     body = region_def("single_block")
 
@@ -138,8 +143,10 @@ class PrimFuncOp(IRDLOperation):
         return NOALIAS_ATTR in self.attributes
 
     def verify_(self) -> None:
-        from relex.dialects.tir.loops import BlockOp, ForOp
+        from relex.dialects.tir.loops import BlockOp, ForOp, verify_name
+        from relex.dialects.tir.verification import innermost_block, verify_bounds
 
+        verify_name(self.sym_name, "a name")
         types = self.function_type.inputs.data
         if self.function_type.outputs.data:
             raise VerifyException(f"expected no results, found {len(self.function_type.outputs)}; outputs are buffers")
@@ -147,12 +154,22 @@ class PrimFuncOp(IRDLOperation):
             raise VerifyException(f"expected at most {len(types)} outputs, found {self.num_outputs.value.data}")
         if tuple(arg.type for arg in self.args) != types:
             raise VerifyException("expected the block's arguments to have the types of the function's inputs")
+        if self.sym_visibility is not None and self.sym_visibility.data not in VISIBILITIES:
+            found = self.sym_visibility.data
+            raise VerifyException(f"expected visibility {' or '.join(VISIBILITIES)}, found {found}")
         if self.arg_attrs is not None and len(self.arg_attrs) != len(types):
             raise VerifyException(f"expected attributes for {len(types)} arguments, found {len(self.arg_attrs)}")
         for i, t in enumerate(types):
             _verify_argument(i, t, is_output=i >= self.num_inputs)
         _verify_unique("block name", [op.block_name for op in self.walk() if isinstance(op, BlockOp)])
         _verify_unique("loop label", [op.label for op in self.walk() if isinstance(op, ForOp) and op.label])
+        for access in accesses(self):
+            if access.is_write and access.buffer in self.inputs:
+                raise WrongOp(
+                    access.op, f"expected to write an output or a local buffer, found {name_of(access.buffer)}"
+                )
+            if innermost_block(access.op) is None:
+                verify_bounds(access)
 
     @classmethod
     def parse(cls, parser: Parser) -> PrimFuncOp:
@@ -206,20 +223,28 @@ def _print_argument(printer: Printer, argument: BlockArgument, attrs: Dictionary
 
 
 def _verify_argument(index: int, t: Attribute, *, is_output: bool) -> None:
-    if not isinstance(t, MemRefType):
+    if not isa(t, MemRefType):
         if is_output or t not in (*ELEMENT_TYPES, IndexType()):
             raise VerifyException(f"expected {'output' if is_output else 'argument'} {index} to be a buffer, found {t}")
         return
     if t.element_type not in ELEMENT_TYPES:
         raise VerifyException(f"expected a buffer of {' or '.join(map(str, ELEMENT_TYPES))}, found {t}")
+    verify_buffer_type(t)
+
+
+def verify_buffer_type(t: MemRefType) -> None:
     if not isinstance(t.layout, NoneAttr):
         raise VerifyException(f"expected a buffer of identity layout, found {t}")
+    if not isinstance(t.memory_space, NoneAttr):
+        raise VerifyException(f"expected a buffer in the default memory space, found {t}")
 
 
 def _verify_unique(what: str, names: Sequence[StringAttr | None]) -> None:
-    for i, name in enumerate(names):
-        if name in names[:i]:
+    seen: set[StringAttr | None] = set()
+    for name in names:
+        if name in seen:
             raise VerifyException(f"expected every {what} once in a function, found {name} twice")
+        seen.add(name)
 
 
 @irdl_op_definition
@@ -251,8 +276,7 @@ class AllocBufferOp(IRDLOperation):
         expected = list(buffer_type.get_shape()).count(DYNAMIC_INDEX)
         if len(self.sizes) != expected:
             raise VerifyException(f"expected {expected} sizes, one for each '?' of the type, found {len(self.sizes)}")
-        if not isinstance(buffer_type.layout, NoneAttr):
-            raise VerifyException(f"expected a buffer of identity layout, found {buffer_type}")
+        verify_buffer_type(buffer_type)
 
 
 class _VerifyCall(SymbolUserOpInterface):
@@ -277,7 +301,7 @@ class CallOp(IRDLOperation):
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect(), _VerifyCall())
 
-    assembly_format = "$callee `(` $arguments `)` attr-dict `:` type($arguments)"
+    assembly_format = "$callee `(` $arguments `)` attr-dict (`:` type($arguments)^)?"
 
     def __init__(self, callee: str | SymbolRefAttr, arguments: Sequence[SSAValue | Operation]):
         if isinstance(callee, str):

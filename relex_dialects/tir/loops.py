@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    UNKNOWN_LOC,
     ArrayAttr,
     DenseArrayBase,
     IndexType,
     IntegerAttr,
+    LocationAttr,
     StringAttr,
     i64,
 )
@@ -30,9 +32,11 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, NoTerminator, RecursiveMemoryEffect, RecursivelySpeculatable
+from xdsl.traits import HasParent, NoTerminator, RecursivelySpeculatable, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
+
+from relex.dialects.parser import RelexParser
 
 
 class LoopKind(StrEnum):
@@ -81,7 +85,7 @@ class ForOp(IRDLOperation):
     name = "tir.for"
 
     dynamic_extent = opt_operand_def(IndexType)
-    static_extent = opt_prop_def(IntegerAttr)
+    static_extent = opt_prop_def(IntegerAttr.constr(i64))
     kind = prop_def(LoopKindAttr, default_value=LoopKindAttr(LoopKind.SERIAL))
     label = opt_prop_def(StringAttr)
     body = region_def("single_block")
@@ -120,12 +124,14 @@ class ForOp(IRDLOperation):
         return self.body.block.args[0]
 
     @property
-    def nested(self) -> ForOp | None:
-        """The loop that prints in one head with this one: the only op in it, and independent of its variable."""
-        inner = self.body.block.first_op
-        if not isinstance(inner, ForOp) or inner is not self.body.block.last_op:
-            return None
-        return inner if not inner.attributes and inner.dynamic_extent is not self.variable else None
+    def nest(self) -> list[ForOp]:
+        """This loop and those that print in one head with it: each the only op in the one before."""
+        loops: list[ForOp] = [self]
+        while isinstance(inner := loops[-1].body.block.first_op, ForOp) and inner is loops[-1].body.block.last_op:
+            if inner.attributes or any(inner.dynamic_extent is loop.variable for loop in loops):
+                break  # In a head, attributes are those of the outermost loop, and extents come from outside.
+            loops.append(inner)
+        return loops
 
     def verify_(self) -> None:
         if [arg.type for arg in self.body.block.args] != [IndexType()]:
@@ -134,6 +140,7 @@ class ForOp(IRDLOperation):
             raise VerifyException("expected one extent, either a number or a value")
         if isinstance(self.extent, int) and self.extent < 0:
             raise VerifyException(f"expected an extent of 0 or more, found {self.extent}")
+        verify_name(self.label, "a label")
 
     @classmethod
     def parse(cls, parser: Parser) -> ForOp:
@@ -164,13 +171,13 @@ class ForOp(IRDLOperation):
                 inner.add_op(op)
             *heads, head = heads
             *extents, extent = extents
-            block.add_op(cls(extent, Region(inner), kind=head.kind, label=head.label))
-        return cls(extents[0], body, kind=heads[0].kind, label=heads[0].label)
+            nested = head.loop(extent, Region(inner))
+            nested.location = head.location
+            block.add_op(nested)
+        return heads[0].loop(extents[0], body)
 
     def print(self, printer: Printer) -> None:
-        loops = [self]
-        while (inner := loops[-1].nested) is not None:
-            loops.append(inner)
+        loops = self.nest
         printer.print_string(" ")
         printer.print_list(loops, lambda loop: loop._print_head(printer))
         printer.print_string(" in ")
@@ -193,22 +200,36 @@ class ForOp(IRDLOperation):
 class _Head:
     """A loop's part before `in`: `parallel %i @i`."""
 
+    location: LocationAttr
     variable: Parser.UnresolvedArgument
     kind: LoopKind
     label: str | None
 
     @classmethod
     def parse(cls, parser: Parser) -> _Head:
+        location = parser.location if isinstance(parser, RelexParser) else UNKNOWN_LOC
         kind = parser.parse_optional_keyword_in([*LoopKind])
         variable = parser.parse_argument(expect_type=False)
         label = parser.parse_optional_symbol_name()
-        return cls(variable, LoopKind(kind) if kind else LoopKind.SERIAL, label.data if label else None)
+        return cls(location, variable, LoopKind(kind) if kind else LoopKind.SERIAL, label.data if label else None)
+
+    def loop(self, extent: int | SSAValue, body: Region) -> ForOp:
+        return ForOp(extent, body, kind=self.kind, label=self.label)
+
+
+MAX_EXTENT = 2**63 - 1
 
 
 def parse_size(parser: Parser) -> int | UnresolvedOperand:
     """Parse a number or an `index` value."""
     operand = parser.parse_optional_unresolved_operand()
-    return operand if operand is not None else parser.parse_integer(allow_boolean=False, allow_negative=False)
+    if operand is not None:
+        return operand
+    position = parser.pos
+    size = parser.parse_integer(allow_boolean=False, allow_negative=False)
+    if size > MAX_EXTENT:
+        parser.raise_error(f"expected an extent of at most {MAX_EXTENT}, found {size}", position)
+    return size
 
 
 def resolve_size(parser: Parser, size: int | UnresolvedOperand) -> int | SSAValue:
@@ -257,7 +278,7 @@ class BlockOp(IRDLOperation):
     dynamic_extents = var_operand_def(IndexType)
     block_name = prop_def(StringAttr)
     kinds = prop_def(ArrayAttr[IterKindAttr])
-    static_extents = prop_def(DenseArrayBase)
+    static_extents = prop_def(DenseArrayBase.constr(i64))
     body = region_def("single_block")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -286,13 +307,21 @@ class BlockOp(IRDLOperation):
     def extents(self) -> tuple[int | SSAValue, ...]:
         dynamic = iter(self.dynamic_extents)
         sizes = self.static_extents.iter_values()
-        return tuple(next(dynamic) if size == DYNAMIC_INDEX else int(size) for size in sizes)
+        return tuple(next(dynamic) if size == DYNAMIC_INDEX else size for size in sizes)
 
     @property
     def iter_vars(self) -> tuple[IterVar, ...]:
         kinds = (attr.data for attr in self.kinds)
         columns = zip(self.body.block.args, kinds, self.extents, self.bindings, strict=True)
         return tuple(IterVar(*column) for column in columns)
+
+    def extent_of(self, variable: BlockArgument) -> int | SSAValue:
+        """How many values a variable takes."""
+        return self.extents[variable.index]
+
+    def kind_of(self, variable: BlockArgument) -> IterKind:
+        """How a variable is used."""
+        return self.kinds.data[variable.index].data
 
     @property
     def init(self) -> InitOp | None:
@@ -303,13 +332,19 @@ class BlockOp(IRDLOperation):
     def verify_(self) -> None:
         from relex.dialects.tir.verification import verify_block
 
+        verify_name(self.block_name, "a block name")
         count = len(self.kinds)
         sizes = list(self.static_extents.iter_values())
         found = (len(self.bindings), len(sizes), len(self.body.block.args))
         if found != (count,) * 3:
-            raise VerifyException(f"expected {count} bindings, extents and variables, as there are kinds, found {found}")
-        if sizes.count(DYNAMIC_INDEX) != len(self.dynamic_extents):
-            raise VerifyException("expected one value for each dynamic extent")
+            raise VerifyException(
+                f"expected {count} bindings, extents and variables, as there are kinds, "
+                f"found {found[0]}, {found[1]} and {found[2]}"
+            )
+        if (dynamic := sizes.count(DYNAMIC_INDEX)) != len(self.dynamic_extents):
+            raise VerifyException(f"expected {dynamic} values for dynamic extents, found {len(self.dynamic_extents)}")
+        if (smallest := min((size for size in sizes if size != DYNAMIC_INDEX), default=0)) < 0:
+            raise VerifyException(f"expected extents of 0 or more, found {smallest}")
         if any(arg.type != IndexType() for arg in self.body.block.args):
             raise VerifyException("expected variables of type index")
         verify_block(self)
@@ -380,8 +415,6 @@ class InitOp(IRDLOperation):
 
     traits = traits_def(HasParent(BlockOp), RecursiveMemoryEffect(), NoTerminator())
 
-    assembly_format = "$body attr-dict"
-
     def __init__(self, body: Region | None = None):
         super().__init__(regions=[body or Region(Block())])
 
@@ -391,8 +424,24 @@ class InitOp(IRDLOperation):
             raise VerifyException("expected no variables; those of the block count")
         if not isinstance(block, BlockOp) or block.init is not self:
             raise VerifyException("expected to be the first op of its block")
-        if not any(v.kind is IterKind.REDUCE for v in block.iter_vars):
+        if IterKindAttr(IterKind.REDUCE) not in block.kinds:
             raise VerifyException("expected a block with a reduce variable, found spatial ones only")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> InitOp:
+        op = cls(parser.parse_region(()))
+        op.attributes.update(parser.parse_optional_attr_dict())
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_region(self.body, print_empty_block=False)
+        printer.print_op_attributes(self.attributes)
+
+
+def verify_name(name: StringAttr | None, what: str) -> None:
+    if name is not None and not name.data:
+        raise VerifyException(f"expected {what} of one letter or more, found an empty string")
 
 
 def loops_around(op: Operation) -> Iterator[ForOp]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import ConstantLike, IsolatedFromAbove, MemoryEffectKind, get_effects
 from xdsl.utils.exceptions import VerifyException
 
-from relex.dialects.errors import WrongOp
+from relex.dialects.errors import WrongOp, name_of
 from relex.dialects.tir.accesses import Access, accesses, variables_in
 from relex.dialects.tir.loops import BlockOp, ForOp, InitOp, IterKind, IterVar, loops_around
 from relex.dialects.tir.ranges import Range, range_of
@@ -40,9 +40,8 @@ def verify_bounds(access: Access) -> None:
         outside = taken.low < 0 or taken.high >= size
         certain = taken.exact or taken.high < 0 or taken.low >= size
         if outside and certain:
-            raise WrongOp(
-                access.op, f"expected index {dimension} of {_name(access.buffer)} in {Range(0, size - 1)}, found {taken}"
-            )
+            place = f"index {dimension} of {name_of(access.buffer)}"
+            raise WrongOp(access.op, f"expected {place} in {Range(0, size - 1)}, found {taken}")
 
 
 def innermost_block(op: Operation) -> BlockOp | None:
@@ -62,7 +61,7 @@ def _verify_binding(block: BlockOp, v: IterVar) -> None:
     # A condition around the block may cut off what is too much, but adds nothing that is missing.
     if misses or (exceeds and not _is_guarded(block)):
         raise VerifyException(
-            f"expected {_name(v.variable)}: {v.kind}<{v.extent}> to be bound to {expected}, found {bound}"
+            f"expected {name_of(v.variable)}: {v.kind}<{v.extent}> to be bound to {expected}, found {bound}"
         )
 
 
@@ -126,7 +125,7 @@ def _verify_values(block: BlockOp) -> None:
             if not block.is_ancestor(operand.owner) and (cause := _loop_dependence(operand)) is not None:
                 raise WrongOp(
                     op,
-                    f"expected to use the variables of its block, found {cause} {_name(operand)}; "
+                    f"expected to use the variables of its block, found {cause} {name_of(operand)}; "
                     f"bind it to a variable of @{block.block_name.data}",
                 )
 
@@ -181,10 +180,10 @@ def _verify_write(block: BlockOp, access: Access) -> None:
         used |= variables_in(index, block)
     for v in block.iter_vars:
         if v.kind is IterKind.REDUCE and v.variable in used:
-            raise WrongOp(access.op, f"expected no reduce variable in the indices, found {_name(v.variable)}")
+            raise WrongOp(access.op, f"expected no reduce variable in the indices, found {name_of(v.variable)}")
         if v.kind is IterKind.SPATIAL and v.variable not in used and not _is_fixed(block, v, access.buffer):
             raise WrongOp(
-                access.op, f"expected every spatial variable in the indices, found none with {_name(v.variable)}"
+                access.op, f"expected every spatial variable in the indices, found none with {name_of(v.variable)}"
             )
 
 
@@ -205,7 +204,7 @@ def _verify_init(block: BlockOp) -> None:
     for op in block.init.walk():
         for operand in op.operands:
             if operand in reduce:
-                raise WrongOp(op, f"expected no reduce variable in 'tir.init', found {_name(operand)}")
+                raise WrongOp(op, f"expected no reduce variable in 'tir.init', found {name_of(operand)}")
 
 
 def _scopes(op: Operation) -> Iterator[Operation]:
@@ -214,7 +213,3 @@ def _scopes(op: Operation) -> Iterator[Operation]:
     while scope is not None:
         yield scope
         scope = scope.parent_op()
-
-
-def _name(value: SSAValue) -> str:
-    return f"%{value.name_hint}" if value.name_hint else "a value"

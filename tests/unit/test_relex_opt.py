@@ -329,6 +329,17 @@ def test_elide_shortens_long_constants(tool: Tool):
     assert "dense<7> : tensor<1000xi32>" in shorter.out
 
 
+def test_elide_shortens_constants_of_the_graph(tool: Tool):
+    text = f'%0 = relex.constant dense<"0x{bytes(range(80)).hex().upper()}"> : tensor<20xf32>\n'
+    assert text in tool(tool.file(text)).out
+    assert "%0 = relex.constant dense_resource<__elided__> : tensor<20xf32>\n" in tool(tool.file(text), "--elide").out
+
+
+def test_constants_are_printed_exactly(tool: Tool):
+    text = "%0 = arith.constant dense<[0.0, -0.0]> : tensor<2xf32>\n"
+    assert text in tool(tool.file(text)).out
+
+
 def test_list_passes(tool: Tool):
     result = tool("--list-passes")
     assert (result.code, result.err) == (0, "")

@@ -28,6 +28,9 @@ class Constant(Value):
 class Instruction(Value):
     flags: list[str]
 
+class PhiInstr(Instruction):
+    def add_incoming(self, value: Value, block: Block) -> None: ...
+
 class Block(Value): ...
 
 class ArgumentAttributes:

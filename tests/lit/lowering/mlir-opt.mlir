@@ -1,0 +1,20 @@
+// REQUIRES: mlir-opt
+// MLIR's own tools take the core and the machine level as relex prints them, and translate the latter.
+
+// RUN: relex-opt %S/../../../examples/digits/mlp.mlir -p relex-pipeline{to=core} | mlir-opt-22 -o %t.core.mlir
+// RUN: relex-opt %S/../../../examples/digits/mlp.mlir -p relex-pipeline{to=llvm} | mlir-opt-22 -o %t.llvm.mlir
+// RUN: relex-opt %S/../../../examples/digits/mlp.mlir -p relex-pipeline{to=llvm} | mlir-translate-22 --mlir-to-llvmir | filecheck %s
+// RUN: relex-opt %S/../../../examples/digits/mlp_tir.mlir -p relex-pipeline{to=core} | mlir-opt-22 -o %t.core.mlir
+// RUN: relex-opt %S/../../../examples/digits/mlp_tir.mlir -p relex-pipeline{to=llvm} | mlir-translate-22 --mlir-to-llvmir | filecheck %s
+// RUN: relex-opt %s -p relex-pipeline{to=core} --print-op-generic | mlir-opt-22 -o %t.core.mlir
+// RUN: relex-opt %s -p relex-pipeline{to=llvm} | mlir-translate-22 --mlir-to-llvmir | filecheck %s
+
+// CHECK: define void @main(
+
+func.func @main(%x: tensor<3x1xf64>) -> (tensor<3x20xf64>, tensor<3x1xf64>, tensor<2xi1>) {
+  %c = relex.constant dense<"0x000000000000F07F000000000000F03F000000000000F8FF"> : tensor<3xf64>
+  %w = relex.constant dense<[[1.5], [2.5], [0.1], [1.0], [1.0], [1.0], [1.0], [1.0], [1.0], [1.0], [1.0], [1.0], [1.0], [1.0], [1.0], [1.0], [1.0], [1.0], [1.0], [1.0]]> : tensor<20x1xf64>
+  %b = relex.constant dense<[true, false]> : tensor<2xi1>
+  %y = relex.dense %x, %w : (tensor<3x1xf64>, tensor<20x1xf64>) -> tensor<3x20xf64>
+  func.return %y, %x, %b : tensor<3x20xf64>, tensor<3x1xf64>, tensor<2xi1>
+}

@@ -1,0 +1,31 @@
+// RUN: relex-opt %s -p relex-pipeline{to=graph} | filecheck %s --check-prefixes=CHECK,GRAPH
+// RUN: relex-opt %s -p relex-pipeline{to=loops} | filecheck %s --check-prefixes=CHECK,LOOPS
+// RUN: relex-opt %s -p relex-pipeline{to=core} | filecheck %s --check-prefixes=CHECK,CORE
+// RUN: relex-opt %s -p relex-pipeline | filecheck %s --check-prefixes=CHECK,LLVM
+
+// The passes one by one give the same text.
+// RUN: relex-opt %s -p relex-pipeline{to=llvm} -o %t.at-once.mlir
+// RUN: relex-opt %s -p set-target,legalize-ops,lower-call-tir,convert-tir-to-scf,convert-scf-to-cf,convert-to-llvm -o %t.one-by-one.mlir
+// RUN: diff %t.at-once.mlir %t.one-by-one.mlir
+
+// Every level goes on from the text of the one before.
+// RUN: relex-opt %s -p relex-pipeline{to=graph} | relex-opt -p relex-pipeline{to=loops} | relex-opt -p relex-pipeline{to=core} | relex-opt -p relex-pipeline{to=llvm} -o %t.levels.mlir
+// RUN: diff %t.at-once.mlir %t.levels.mlir
+
+// RUN: not relex-opt %s -p relex-pipeline{to=nowhere} 2>&1 | filecheck %s --check-prefix=WRONG
+// WRONG: error: pass 'relex-pipeline'
+
+// CHECK: builtin.module attributes {relex.target = {triple = "
+// GRAPH: func.func @main(%x: tensor<2x3xf32>, %w: tensor<4x3xf32>) -> tensor<2x4xf32>
+// GRAPH: relex.dense
+// LOOPS: relex.call_tir @dense
+// LOOPS: tir.prim_func private @dense
+// CORE:  func.func @main(%x: memref<2x3xf32>, %w: memref<4x3xf32>, %out: memref<2x4xf32>)
+// CORE:  func.call @dense
+// CORE:  scf.for
+// LLVM:  llvm.func @main(
+// LLVM:  llvm.call @dense
+func.func @main(%x: tensor<2x3xf32>, %w: tensor<4x3xf32>) -> tensor<2x4xf32> {
+  %y = relex.dense %x, %w : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
+  func.return %y : tensor<2x4xf32>
+}

@@ -1,0 +1,30 @@
+"""The demo runs and notices when something is wrong."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "digits"
+
+
+def run(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(folder / "demo.py")], capture_output=True, text=True, check=False)
+
+
+def test_demo() -> None:
+    result = run(EXAMPLE)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("accuracy: 97.8 %") == 4
+    assert "this is a 6 (label: 6)" in result.stdout
+
+
+def test_a_wrong_program_fails_loudly(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLE, tmp_path / "digits")
+    program = tmp_path / "digits" / "mlp.mlir"
+    program.write_text(program.read_text().replace("%lv1 :", "%lv0 :"))
+    result = run(tmp_path / "digits")
+    assert result.returncode == 1
+    assert "predictions differ from NumPy's" in result.stderr

@@ -1,0 +1,569 @@
+"""Core-level programs as native code: the results are NumPy's, and bit for bit those of MLIR's own conversion."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+import numpy.typing as npt
+import pytest
+from xdsl.transforms.convert_scf_to_cf import ConvertScfToCf
+
+from relex.dialects import parse_module
+from relex.dialects.errors import CompileError, RelexError, UnknownNameError
+from relex.dialects.target import Target
+from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
+from relex.lowering.llvm.features import has_feature
+from relex.lowering.llvm.llvm_request_c_wrappers import LlvmRequestCWrappersPass
+from relex.lowering.llvm.object_code import compile_module
+from relex.passes.base import run_pass
+from relex.runtime.loader import LoadedCode, load
+
+Array = npt.NDArray[Any]
+
+needs_mlir = pytest.mark.skipif(
+    not all(shutil.which(tool) for tool in ("mlir-opt-22", "mlir-translate-22")), reason="needs mlir-opt-22"
+)
+
+
+def compile_core(text: str) -> LoadedCode:
+    """Native code for a core-level program, with C wrappers for all functions."""
+    module = LlvmRequestCWrappersPass()(parse_module(text))
+    module = ConvertToLlvmPass()(run_pass(ConvertScfToCf(), module))
+    module.verify()
+    return load(compile_module(module))
+
+
+@cache
+def jit() -> llvm.LLJIT:
+    return llvm.create_lljit_compiler()
+
+
+_library_numbers = count()
+
+
+@dataclass
+class MlirCode:
+    """The same program compiled by MLIR's conversion."""
+
+    library: llvm.ResourceTracker
+
+    def address(self, function: str) -> int:
+        return self.library[function]
+
+
+def compile_core_by_mlir(text: str, *functions: str) -> MlirCode:
+    passes = ["--llvm-request-c-wrappers", "--convert-scf-to-cf", "--convert-to-llvm", "--reconcile-unrealized-casts"]
+    machine = subprocess.run(["mlir-opt-22", *passes], input=text, capture_output=True, text=True, check=True).stdout
+    translate = ["mlir-translate-22", "--mlir-to-llvmir"]
+    ir = subprocess.run(translate, input=machine, capture_output=True, text=True, check=True).stdout
+    library = llvm.JITLibraryBuilder().add_ir(ir).add_current_process()
+    for function in functions:
+        library.export_symbol(f"_mlir_ciface_{function}")
+    return MlirCode(library.link(jit(), f"mlir.{next(_library_numbers)}"))
+
+
+def descriptor(array: Array) -> ctypes.Structure:
+    """The memref descriptor of an array."""
+    vector = ctypes.c_int64 * array.ndim
+    fields = [("base", ctypes.c_void_p), ("aligned", ctypes.c_void_p), ("offset", ctypes.c_int64)]
+    fields += [("sizes", vector), ("strides", vector)]
+    struct: type[ctypes.Structure] = type("Descriptor", (ctypes.Structure,), {"_fields_": fields})
+    strides = vector(*(stride // array.itemsize for stride in array.strides))
+    return struct(array.ctypes.data, array.ctypes.data, 0, vector(*array.shape), strides)
+
+
+def call(code: LoadedCode | MlirCode, function: str, *arguments: Array | int, result: Any = None) -> Any:
+    """Call a function through its C wrapper; integers are passed as 64-bit ones."""
+    descriptors = [descriptor(a) if isinstance(a, np.ndarray) else a for a in arguments]
+    types = [ctypes.c_int64 if isinstance(d, int) else ctypes.c_void_p for d in descriptors]
+    entry = ctypes.CFUNCTYPE(result, *types)(code.address(f"_mlir_ciface_{function}"))
+    return entry(*(d if isinstance(d, int) else ctypes.addressof(d) for d in descriptors))
+
+
+DTYPES: dict[str, Any] = {
+    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8, "i32": np.int32,
+    "i64": np.int64, "index": np.int64,
+}  # fmt: skip
+
+
+def elementwise(name: str, op: str, inputs: list[str], result: str) -> str:
+    """A function that applies `op` (with operands %0, %1, ...) to every element."""
+    arguments = "".join(f"%a{i}: memref<?x{kind}>, " for i, kind in enumerate(inputs))
+    loads = "\n".join(f"    %{i} = memref.load %a{i}[%i] : memref<?x{kind}>" for i, kind in enumerate(inputs))
+    return f"""
+func.func @{name}({arguments}%out: memref<?x{result}>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %out, %c0 : memref<?x{result}>
+  scf.for %i = %c0 to %n step %c1 {{
+{loads}
+    %r = {op}
+    memref.store %r, %out[%i] : memref<?x{result}>
+  }}
+  func.return
+}}
+"""
+
+
+def samples(kind: str, salt: int) -> Array:
+    """Numbers with all the special ones among them, in another order for every `salt`."""
+    generator = np.random.default_rng(salt)
+    dtype = DTYPES[kind]
+    if dtype == np.bool_:
+        return generator.integers(0, 2, 400).astype(np.bool_)
+    if np.issubdtype(dtype, np.integer):
+        info = np.iinfo(dtype)
+        special = np.array([0, 1, -1, 2, -2, 7, -7, info.max, info.min, info.min + 1], dtype)
+        values = np.concatenate([np.repeat(special, 10), generator.integers(-100, 100, 300).astype(dtype)])
+    else:
+        special = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, -2.5, 3.5], dtype)
+        values = np.concatenate([np.repeat(special, 10), (generator.standard_normal(300) * 4).astype(dtype)])
+    return generator.permutation(values)
+
+
+FLOATS = ["f32", "f64"]
+INTEGERS = ["i8", "i32", "i64"]
+
+
+def cases() -> Iterator[tuple[str, str, list[str], str, Callable[..., Any] | None]]:
+    """Name, op, operand types, result type and the NumPy function (None: compare with MLIR alone)."""
+    float_functions: dict[str, Callable[..., Any]] = {
+        "addf": np.add, "subf": np.subtract, "mulf": np.multiply, "divf": np.divide, "maximumf": np.maximum,
+        "minimumf": np.minimum, "maxnumf": np.fmax, "minnumf": np.fmin,
+    }  # fmt: skip
+    integer_functions: dict[str, Callable[..., Any]] = {
+        "addi": np.add, "subi": np.subtract, "muli": np.multiply, "andi": np.bitwise_and, "ori": np.bitwise_or,
+        "xori": np.bitwise_xor, "maxsi": np.maximum, "minsi": np.minimum,
+    }  # fmt: skip
+    for kind in FLOATS:
+        for op, function in float_functions.items():
+            yield f"{op}_{kind}", f"arith.{op} %0, %1 : {kind}", [kind, kind], kind, function
+        yield f"negf_{kind}", f"arith.negf %0 : {kind}", [kind], kind, np.negative
+        for op, function in {"absf": np.abs, "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
+                             "roundeven": np.rint}.items():  # fmt: skip
+            yield f"{op}_{kind}", f"math.{op} %0 : {kind}", [kind], kind, function
+        for op in ["exp", "exp2", "log", "log2", "sin", "cos", "tanh"]:
+            yield f"{op}_{kind}", f"math.{op} %0 : {kind}", [kind], kind, None
+        for op in ["copysign", "powf"]:
+            yield f"{op}_{kind}", f"math.{op} %0, %1 : {kind}", [kind, kind], kind, None
+        yield f"fma_{kind}", f"math.fma %0, %1, %2 : {kind}", [kind] * 3, kind, None
+        for predicate in "oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno false true".split():
+            op = f"arith.cmpf {predicate}, %0, %1 : {kind}"
+            yield f"cmpf_{predicate}_{kind}", op, [kind, kind], "i1", COMPARISONS.get(predicate)
+        yield f"select_{kind}", f"arith.select %0, %1, %2 : {kind}", ["i1", kind, kind], kind, np.where
+    for kind in INTEGERS:
+        for op, function in integer_functions.items():
+            yield f"{op}_{kind}", f"arith.{op} %0, %1 : {kind}", [kind, kind], kind, function
+        for op in ["maxui", "minui"]:
+            yield f"{op}_{kind}", f"arith.{op} %0, %1 : {kind}", [kind, kind], kind, None
+        for predicate in "eq ne slt sle sgt sge ult ule ugt uge".split():
+            op = f"arith.cmpi {predicate}, %0, %1 : {kind}"
+            yield f"cmpi_{predicate}_{kind}", op, [kind, kind], "i1", COMPARISONS.get(predicate)
+    for narrow, wide in [("i1", "i8"), ("i1", "i32"), ("i8", "i32"), ("i8", "i64"), ("i32", "i64")]:
+        for op in ["extsi", "extui"]:
+            yield f"{op}_{narrow}_{wide}", f"arith.{op} %0 : {narrow} to {wide}", [narrow], wide, None
+        yield f"trunci_{wide}_{narrow}", f"arith.trunci %0 : {wide} to {narrow}", [wide], narrow, None
+    for kind in ["i8", "i32", "i64"]:
+        for real in FLOATS:
+            yield f"sitofp_{kind}_{real}", f"arith.sitofp %0 : {kind} to {real}", [kind], real, DTYPES[real]
+            yield f"uitofp_{kind}_{real}", f"arith.uitofp %0 : {kind} to {real}", [kind], real, None
+        yield f"index_cast_{kind}", f"arith.index_cast %0 : {kind} to index", [kind], "index", np.int64
+        yield f"index_uncast_{kind}", f"arith.index_cast %0 : index to {kind}", ["index"], kind, DTYPES[kind]
+    yield "extf", "arith.extf %0 : f32 to f64", ["f32"], "f64", np.float64
+    yield "truncf", "arith.truncf %0 : f64 to f32", ["f64"], "f32", np.float32
+    yield "bitcast", "arith.bitcast %0 : f32 to i32", ["f32"], "i32", lambda a: a.view(np.int32)
+
+
+COMPARISONS: dict[str, Callable[..., Any]] = {
+    "oeq": np.equal, "ogt": np.greater, "oge": np.greater_equal, "olt": np.less, "ole": np.less_equal,
+    "une": np.not_equal, "eq": np.equal, "ne": np.not_equal, "slt": np.less, "sle": np.less_equal,
+    "sgt": np.greater, "sge": np.greater_equal,
+}  # fmt: skip
+CASES = list(cases())
+
+
+def bits(array: Array) -> bytes:
+    """The contents, with one NaN for all of them: which one an operation gives is nobody's promise."""
+    if np.issubdtype(array.dtype, np.floating):
+        array = np.where(np.isnan(array), np.array(np.nan, array.dtype), array)
+    return array.tobytes()
+
+
+def run_case(code: LoadedCode | MlirCode, name: str, inputs: list[str], result: str) -> Array:
+    arrays = [samples(kind, salt) for salt, kind in enumerate(inputs)]
+    out = np.empty(len(arrays[0]), DTYPES[result])
+    call(code, name, *arrays, out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def corpus() -> str:
+    return "".join(elementwise(name, op, inputs, result) for name, op, inputs, result, _ in CASES)
+
+
+@pytest.fixture(scope="module")
+def native(corpus: str) -> LoadedCode:
+    return compile_core(corpus)
+
+
+@pytest.mark.parametrize(("name", "inputs", "result", "function"), [(c[0], *c[2:]) for c in CASES if c[4]])
+def test_elementwise_ops_agree_with_numpy(
+    native: LoadedCode, name: str, inputs: list[str], result: str, function: Callable[..., Any]
+):
+    with np.errstate(all="ignore"):
+        expected = function(*(samples(kind, salt) for salt, kind in enumerate(inputs)))
+    found = run_case(native, name, inputs, result)
+    if name.startswith(("max", "min")):
+        # NumPy does not order the zeros.
+        found, expected = found + 0, expected + 0
+    assert bits(found) == bits(expected.astype(DTYPES[result]))
+
+
+@needs_mlir
+def test_elementwise_ops_agree_with_mlir(corpus: str, native: LoadedCode):
+    theirs = compile_core_by_mlir(corpus, *(case[0] for case in CASES))
+    wrong = [
+        name
+        for name, _, inputs, result, _ in CASES
+        if bits(run_case(native, name, inputs, result)) != bits(run_case(theirs, name, inputs, result))
+    ]
+    assert wrong == []
+
+
+DIVISIONS: dict[str, Callable[[int, int], int]] = {
+    "divsi": lambda a, b: int(a / b),
+    "remsi": lambda a, b: a - b * int(a / b),
+    "floordivsi": lambda a, b: a // b,
+    "ceildivsi": lambda a, b: -(-a // b),
+    "divui": lambda a, b: (a % 2**32) // (b % 2**32),
+    "remui": lambda a, b: (a % 2**32) % (b % 2**32),
+    "ceildivui": lambda a, b: -(-(a % 2**32) // (b % 2**32)),
+}
+
+
+@pytest.mark.parametrize("op", DIVISIONS)
+def test_integer_division(op: str):
+    code = compile_core(elementwise("f", f"arith.{op} %0, %1 : i32", ["i32", "i32"], "i32"))
+    a, b = (grid.ravel().astype(np.int32) for grid in np.meshgrid(np.arange(-9, 10), [-7, -3, -2, -1, 1, 2, 3, 8]))
+    out = np.empty_like(a)
+    call(code, "f", a, b, out)
+    expected = [DIVISIONS[op](int(x), int(y)) for x, y in zip(a, b, strict=True)]
+    assert out.tolist() == np.array(expected, np.int64).astype(np.int32).tolist()
+
+
+@pytest.mark.parametrize("op", ["shli", "shrsi", "shrui"])
+def test_shifts(op: str):
+    code = compile_core(elementwise("f", f"arith.{op} %0, %1 : i32", ["i32", "i32"], "i32"))
+    a, b = (grid.ravel().astype(np.int32) for grid in np.meshgrid([-9, -1, 0, 1, 5, 2**31 - 1], np.arange(32)))
+    out = np.empty_like(a)
+    call(code, "f", a, b, out)
+    expected = {"shli": a << b, "shrsi": a >> b, "shrui": (a.view(np.uint32) >> b.view(np.uint32)).view(np.int32)}
+    assert out.tolist() == expected[op].tolist()
+
+
+@pytest.mark.parametrize(("op", "integer"), [("fptosi", np.int32), ("fptoui", np.uint32)])
+def test_float_to_integer(op: str, integer: Any):
+    code = compile_core(elementwise("f", f"arith.{op} %0 : f64 to i32", ["f64"], "i32"))
+    values = np.array([0.0, -0.0, 0.9, 1.5, 2.5, 100.99, 2147483647.0, 3e9 if op == "fptoui" else -3.7])
+    out = np.empty(len(values), np.int32)
+    call(code, "f", values, out)
+    assert out.view(integer).tolist() == values.astype(integer).tolist()
+
+
+def test_extended_products_and_sums():
+    code = compile_core("""
+func.func @f(%a: i64, %b: i64, %out: memref<6xi64>) {
+  %sum, %carry = arith.addui_extended %a, %b : i64, i1
+  %low, %high = arith.mulsi_extended %a, %b : i64
+  %ulow, %uhigh = arith.mului_extended %a, %b : i64
+  %c = arith.extui %carry : i1 to i64
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c5 = arith.constant 5 : index
+  memref.store %sum, %out[%c0] : memref<6xi64>
+  memref.store %c, %out[%c1] : memref<6xi64>
+  memref.store %low, %out[%c2] : memref<6xi64>
+  memref.store %high, %out[%c3] : memref<6xi64>
+  memref.store %ulow, %out[%c4] : memref<6xi64>
+  memref.store %uhigh, %out[%c5] : memref<6xi64>
+  func.return
+}""")
+    out = np.empty(6, np.int64)
+    for a, b in [(3, 5), (-1, 2), (-(2**62), 7), (2**62 + 1, 2**61 + 3)]:
+        call(code, "f", a, b, out)
+        unsigned = (a % 2**64) * (b % 2**64)
+        words = [(a + b) % 2**64, (a % 2**64 + b % 2**64) >> 64, a * b, (a * b) >> 64, unsigned, unsigned >> 64]
+        assert [int(word) % 2**64 for word in out] == [word % 2**64 for word in words]
+
+
+MATMUL = """
+func.func @matmul(%a: memref<?x?xf32> {llvm.noalias}, %b: memref<?x?xf32> {llvm.noalias},
+                  %out: memref<?x?xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %m = memref.dim %out, %c0 : memref<?x?xf32>
+  %n = memref.dim %out, %c1 : memref<?x?xf32>
+  %k = memref.dim %a, %c1 : memref<?x?xf32>
+  scf.for %i = %c0 to %m step %c1 {
+    scf.for %j = %c0 to %n step %c1 {
+      %sum = scf.for %l = %c0 to %k step %c1 iter_args(%acc = %zero) -> (f32) {
+        %x = memref.load %a[%i, %l] : memref<?x?xf32>
+        %y = memref.load %b[%l, %j] : memref<?x?xf32>
+        %p = arith.mulf %x, %y : f32
+        %q = arith.addf %acc, %p : f32
+        scf.yield %q : f32
+      }
+      memref.store %sum, %out[%i, %j] : memref<?x?xf32>
+    }
+  }
+  func.return
+}"""
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(1, 1, 1), (3, 5, 2), (17, 33, 9), (0, 4, 3), (2, 0, 3)])
+def test_nested_loops_over_dynamic_buffers(m: int, k: int, n: int):
+    generator = np.random.default_rng(0)
+    a, b = (generator.standard_normal(shape).astype(np.float32) for shape in [(m, k), (k, n)])
+    out = np.full((m, n), np.nan, np.float32)
+    call(compile_core(MATMUL), "matmul", a, b, out)
+    expected = np.zeros((m, n), np.float32)
+    for i in range(k):
+        expected += a[:, i, None] * b[None, i]
+    assert out.tobytes() == expected.tobytes()
+
+
+def test_strided_arguments():
+    code = compile_core("""
+func.func @f(%a: memref<?x?xf64, strided<[?, ?], offset: ?>>, %out: memref<?x?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %out, %c0 : memref<?x?xf64>
+  %n = memref.dim %out, %c1 : memref<?x?xf64>
+  scf.for %i = %c0 to %m step %c1 {
+    scf.for %j = %c0 to %n step %c1 {
+      %x = memref.load %a[%i, %j] : memref<?x?xf64, strided<[?, ?], offset: ?>>
+      memref.store %x, %out[%i, %j] : memref<?x?xf64>
+    }
+  }
+  func.return
+}""")
+    whole = np.arange(60.0).reshape(6, 10)
+    for view in [whole[1::2, ::3], whole[::-1, ::-1], whole.T]:
+        out = np.empty(view.shape)
+        call(code, "f", view, out)
+        assert np.array_equal(out, view)
+
+
+def test_allocation_copies_casts_and_globals():
+    code = compile_core("""
+"memref.global"() <{sym_name = "table", sym_visibility = "private", type = memref<4xf32>, constant,
+                    initial_value = dense<[1.0, 0x7FC00000, 0xFF800000, -0.0]> : tensor<4xf32>}> : () -> ()
+"memref.global"() <{sym_name = "flags", sym_visibility = "private", type = memref<3xi1>,
+                    initial_value = dense<[true, false, true]> : tensor<3xi1>}> : () -> ()
+"memref.global"() <{sym_name = "state", sym_visibility = "private", type = memref<i64>,
+                    initial_value = dense<5> : tensor<i64>}> : () -> ()
+func.func @f(%n: index, %out: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %table = memref.get_global @table : memref<4xf32>
+  %any = "memref.cast"(%table) : (memref<4xf32>) -> memref<?xf32>
+  %a = memref.alloc(%n) {alignment = 64 : i64} : memref<?xf32>
+  %b = memref.alloc() : memref<4xf32>
+  %s = memref.alloca(%n) {alignment = 32 : i64} : memref<?xf32>
+  "memref.copy"(%any, %a) : (memref<?xf32>, memref<?xf32>) -> ()
+  "memref.copy"(%a, %s) : (memref<?xf32>, memref<?xf32>) -> ()
+  %four = "memref.cast"(%s) : (memref<?xf32>) -> memref<4xf32>
+  "memref.copy"(%four, %b) : (memref<4xf32>, memref<4xf32>) -> ()
+  %all = "memref.cast"(%b) : (memref<4xf32>) -> memref<?xf32>
+  "memref.copy"(%all, %out) : (memref<?xf32>, memref<?xf32>) -> ()
+  memref.dealloc %a : memref<?xf32>
+  memref.dealloc %b : memref<4xf32>
+  func.return
+}
+func.func @flag(%i: index) -> i1 {
+  %flags = memref.get_global @flags : memref<3xi1>
+  %x = memref.load %flags[%i] : memref<3xi1>
+  func.return %x : i1
+}
+func.func @count() -> i64 {
+  %state = memref.get_global @state : memref<i64>
+  %x = memref.load %state[] : memref<i64>
+  %one = arith.constant 1 : i64
+  %y = arith.addi %x, %one : i64
+  memref.store %y, %state[] : memref<i64>
+  func.return %y : i64
+}""")
+    out = np.zeros(4, np.float32)
+    call(code, "f", 4, out)
+    assert out.view(np.uint32).tolist() == [0x3F800000, 0x7FC00000, 0xFF800000, 0x80000000]
+    assert [call(code, "flag", i, result=ctypes.c_bool) for i in range(3)] == [True, False, True]
+    assert [call(code, "count", result=ctypes.c_int64) for _ in range(3)] == [6, 7, 8]
+
+
+def test_alignment_and_empty_allocation():
+    code = compile_core("""
+func.func @address(%n: index) -> memref<?xi8> {
+  %a = memref.alloc(%n) {alignment = 256 : i64} : memref<?xi8>
+  func.return %a : memref<?xi8>
+}
+func.func @release(%a: memref<?xi8>) {
+  memref.dealloc %a : memref<?xi8>
+  func.return
+}""")
+    for size in [0, 1, 255, 1000]:
+        result = descriptor(np.empty(0, np.int8))
+        entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(code.address("_mlir_ciface_address"))
+        entry(ctypes.addressof(result), size)
+        found: Any = result
+        assert found.aligned % 256 == 0
+        assert found.aligned >= found.base
+        assert (found.offset, list(found.sizes), list(found.strides)) == (0, [size], [1])
+        release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address("_mlir_ciface_release"))
+        release(ctypes.addressof(result))
+
+
+def test_several_results_and_calls():
+    code = compile_core("""
+func.func private @swap(%a: f64, %b: i32) -> (i32, f64) { func.return %b, %a : i32, f64 }
+func.func @f(%out: memref<f64>, %n: index) -> i32 {
+  %a = arith.constant 2.5 : f64
+  %b = arith.index_cast %n : index to i32
+  %c, %d = func.call @swap(%a, %b) : (f64, i32) -> (i32, f64)
+  func.call @store(%out, %d) : (memref<f64>, f64) -> ()
+  func.return %c : i32
+}
+func.func private @store(%out: memref<f64>, %x: f64) {
+  memref.store %x, %out[] : memref<f64>
+  func.return
+}""")
+    out = np.zeros((), np.float64)
+    assert call(code, "f", out, 7, result=ctypes.c_int32) == 7
+    assert out == 2.5
+
+
+def test_branches_with_arguments():
+    code = compile_core("""
+func.func @f(%n: index, %buffer: memref<?xi64>) -> i64 {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %even = arith.constant 2 : index
+  cf.br ^head(%zero, %zero, %buffer : index, index, memref<?xi64>)
+^head(%i: index, %sum: index, %b: memref<?xi64>):
+  %more = arith.cmpi slt, %i, %n : index
+  cf.cond_br %more, ^body, ^exit(%sum : index)
+^body:
+  %r = arith.remui %i, %even : index
+  %odd = arith.cmpi ne, %r, %zero : index
+  %plus = arith.addi %sum, %i : index
+  // Both ways lead to one block.
+  cf.cond_br %odd, ^next(%plus : index), ^next(%sum : index)
+^next(%s: index):
+  %x = arith.index_cast %s : index to i64
+  memref.store %x, %b[%i] : memref<?xi64>
+  %j = arith.addi %i, %one : index
+  cf.br ^head(%j, %s, %b : index, index, memref<?xi64>)
+^exit(%result: index):
+  %y = arith.index_cast %result : index to i64
+  func.return %y : i64
+}""")
+    out = np.zeros(10, np.int64)
+    assert call(code, "f", 10, out, result=ctypes.c_int64) == 25
+    assert out.tolist() == [0, 1, 1, 4, 4, 9, 9, 16, 16, 25]
+
+
+def test_blocks_in_any_order():
+    code = compile_core("""
+func.func @f(%n: index) -> i64 {
+  cf.br ^first
+^last:
+  %b = arith.muli %a, %n : index
+  %c = arith.index_cast %b : index to i64
+  func.return %c : i64
+^never(%u: index):
+  cf.br ^never(%u : index)
+^first:
+  %one = arith.constant 1 : index
+  %a = arith.addi %n, %one : index
+  cf.br ^last
+}""")
+    assert call(code, "f", 6, result=ctypes.c_int64) == 42
+
+
+def test_unreachable_blocks():
+    code = compile_core("""
+func.func @f(%n: index) -> i64 {
+  %c = arith.index_cast %n : index to i64
+  func.return %c : i64
+^unreachable(%v: index, %m: memref<4xf32>):
+  %t = arith.addi %v, %n : index
+  cf.br ^unreachable(%t, %m : index, memref<4xf32>)
+^alone(%w: index):
+  %d = arith.index_cast %w : index to i64
+  func.return %d : i64
+}""")
+    assert call(code, "f", 6, result=ctypes.c_int64) == 6
+
+
+def test_half_precision_where_the_machine_has_it():
+    text = elementwise("f", "arith.addf %0, %1 : f16", ["f16", "f16"], "f16")
+    if not has_feature(Target.host(), "f16c"):
+        with pytest.raises(CompileError, match="no 'f16c' instructions"):
+            compile_core(text)
+        return
+    code = compile_core(text)
+    a, b = samples("f16", 0), samples("f16", 1)
+    out = np.empty_like(a)
+    call(code, "f", a, b, out)
+    with np.errstate(all="ignore"):
+        assert bits(out) == bits(a + b)
+
+
+def test_unknown_functions():
+    code = compile_core("func.func private @p() { func.return }\nfunc.func @q() { func.return }")
+    assert code.address("q") != 0
+    with pytest.raises(UnknownNameError, match=r"unknown function 'p'; the code defines: _mlir_ciface_p, .*q"):
+        code.address("p")
+
+
+def test_missing_symbols():
+    text = "func.func private @nowhere_to_be_found()\nfunc.func @f() { func.call @nowhere_to_be_found() : () -> ()\n"
+    with pytest.raises(RelexError, match="nowhere_to_be_found"):
+        compile_core(text + "func.return }")
+
+
+def test_external_functions_are_called_through_descriptors():
+    module = parse_module("""
+func.func private @sum(%a: memref<?xf32>, %n: i64) -> f32 attributes {llvm.emit_c_interface}
+func.func @f(%a: memref<?xf32>) -> f32 attributes {llvm.emit_c_interface} {
+  %n = arith.constant 3 : i64
+  %s = func.call @sum(%a, %n) : (memref<?xf32>, i64) -> f32
+  func.return %s : f32
+}""")
+    machine = ConvertToLlvmPass()(module)
+    machine.verify()
+    code = compile_module(machine)
+    with pytest.raises(RelexError, match="calls a function '_mlir_ciface_sum', which this process does not have"):
+        load(code)
+
+    @ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_void_p, ctypes.c_int64)
+    def sum_of(struct: int, n: int) -> float:
+        found = type(descriptor(array)).from_address(struct)
+        values = (ctypes.c_float * n).from_address(found.aligned)
+        return sum(values[i * found.strides[0]] for i in range(found.sizes[0]))
+
+    array = np.array([1.5, 2.5, 3.0], np.float32)
+    loaded = load(code, {"_mlir_ciface_sum": ctypes.cast(sum_of, ctypes.c_void_p).value or 0})
+    assert call(loaded, "f", array, result=ctypes.c_float) == 7.0

@@ -1,0 +1,145 @@
+"""Tensor expressions, and operators that other packages bring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pytest
+from programs import Array
+from xdsl.dialects.builtin import TensorType, f32, i1, i32
+from xdsl.ir import Attribute, Dialect
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
+
+from relex.dialects import CompileError, make_context, parse_module, verify_module
+from relex.dialects.dtypes import TensorConstr
+from relex.dialects.relex import Operator
+from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
+from relex.lowering.emit_te import emit_prim_func
+from relex.lowering.legalizations import LEGALIZATIONS, legalizes
+from relex.lowering.te import Tensor, call, compute, maximum, minimum, placeholder, reduce_axis, sum
+from relex.runtime import build
+
+
+def run(function: PrimFuncOp, *arrays: Array) -> Array:
+    """Build a function by itself and call it."""
+    function.properties.pop("sym_visibility")
+    module = parse_module(str(function))
+    return build(module)[function.sym_name.data](*arrays)
+
+
+def test_stages_are_emitted_once_and_in_order() -> None:
+    x = placeholder("x", (3, 4), f32)
+    k = reduce_axis(4)
+    total = compute((3,), lambda i: sum(x[i, k], axis=k), name="total")
+    mean = compute((3,), lambda i: total[i] / 4, name="mean")
+    centred = compute((3, 4), lambda i, j: x[i, j] - mean[i], name="centred")
+    both = compute((3, 4), lambda i, j: centred[i, j] * (1 - mean[i]) * 2, name="both")
+    function = emit_prim_func("f", [x], [both])
+    names = [op.block_name.data for op in function.walk() if isinstance(op, BlockOp)]
+    assert names == ["total", "mean", "centred", "both"]
+    a = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+    means = a.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(run(function, a), (a - means) * (1 - means) * 2, rtol=1e-5)
+
+
+def test_names_are_unique_in_a_function() -> None:
+    x = placeholder("x", (2,), f32)
+    y = compute((2,), lambda i: x[i] + 1, name="y")
+    z = compute((2,), lambda i: y[i] + 1, name="y")
+    function = emit_prim_func("f", [x], [z])
+    assert [op.block_name.data for op in function.walk() if isinstance(op, BlockOp)] == ["y", "y1"]
+    assert [op.label.data for op in function.walk() if isinstance(op, ForOp) and op.label] == ["i", "i1"]
+    np.testing.assert_array_equal(run(function, np.array([1, 2], np.float32)), [3, 4])
+
+
+def test_index_arithmetic() -> None:
+    x = placeholder("x", (6,), i32)
+    y = compute((2, 3), lambda i, j: x[i * 3 + (2 - j)], name="y")
+    np.testing.assert_array_equal(
+        run(emit_prim_func("f", [x], [y]), np.arange(6, dtype=np.int32)), np.arange(6).reshape(2, 3)[:, ::-1]
+    )
+
+
+def test_minimum_and_maximum_with_numbers() -> None:
+    x = placeholder("x", (4,), f32)
+    y = compute((4,), lambda i: minimum(maximum(x[i], -1), 1.5), name="clip")
+    a = np.array([-3, np.nan, 0.5, 7], np.float32)
+    np.testing.assert_array_equal(run(emit_prim_func("f", [x], [y]), a), np.clip(a, -1, 1.5))
+
+
+def test_sum_over_two_axes() -> None:
+    x = placeholder("x", (2, 3, 4), i32)
+    k, m = reduce_axis(3), reduce_axis(4, "m")
+    y = compute((2,), lambda i: sum(x[i, k, m], axis=(k, m)), name="y")
+    a = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+    np.testing.assert_array_equal(run(emit_prim_func("f", [x], [y]), a), a.sum(axis=(1, 2)))
+
+
+def test_wrong_expressions() -> None:
+    x, b = placeholder("x", (4,), f32), placeholder("b", (4,), i1)
+    k = reduce_axis(4)
+    with pytest.raises(ValueError, match="expected 1 indices for x, found 2"):
+        x[0, 0]
+    with pytest.raises(ValueError, match="expected arguments of one type for 'add'"):
+        compute((4,), lambda i: x[i] + b[i])
+    with pytest.raises(ValueError, match="found none"):
+        call("add", 1, 2)
+    with pytest.raises(ValueError, match="the whole of 'mean'"):
+        compute((1,), lambda i: sum(x[k], axis=k) / 4, name="mean")
+    with pytest.raises(ValueError, match="no scalar function 'subtract' on i1"):
+        emit_prim_func("f", [b], [compute((4,), lambda i: b[i] - b[i])])
+
+
+@irdl_op_definition
+class NegateOp(Operator):
+    """An operator of another package."""
+
+    name = "my.negate"
+
+    operand = operand_def(TensorConstr)
+    result = result_def(TensorConstr)
+
+    assembly_format = "$operand attr-dict `:` functional-type(operands, results)"
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        return operands[0]
+
+    def evaluate(self, *operands: Array) -> Array:
+        return -operands[0]
+
+
+PROGRAM = """
+func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = my.negate %x : (tensor<3xf32>) -> tensor<3xf32>
+  %1 = relex.add %0, %0 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  func.return %1 : tensor<3xf32>
+}
+"""
+
+
+@pytest.fixture
+def table() -> Iterator[None]:
+    before = dict(LEGALIZATIONS)
+    yield
+    LEGALIZATIONS.clear()
+    LEGALIZATIONS.update(before)
+
+
+@pytest.mark.usefixtures("table")
+def test_an_operator_from_outside() -> None:
+    context = make_context()
+    context.register_dialect("my", lambda: Dialect("my", [NegateOp]))
+    module = parse_module(PROGRAM, context=context)
+    verify_module(module)
+    with pytest.raises(CompileError, match=r"'my\.negate' op has no entry in the legalization table"):
+        build(module)
+
+    @legalizes(NegateOp)
+    def negate(op: NegateOp, x: Tensor) -> Tensor:
+        return compute(x.shape, lambda *i: 0 - x[*i], name="negate")
+
+    a = np.array([1, -2, np.nan], np.float32)
+    np.testing.assert_array_equal(build(module)["main"](a), -2 * a)
+    assert negate is LEGALIZATIONS[NegateOp]
