@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_limits  # pyright: ignore[reportMissingTypeStubs]
 
 from relex.runtime import build
 
@@ -63,6 +63,14 @@ def numpy_mlp(x: Array, w0: Array, b0: Array, w1: Array, b1: Array) -> Array:
     return np.maximum(x @ w0.T + b0, np.float32(0)) @ w1.T + b1
 
 
+def numpy_dense(x: Array, w: Array) -> Array:
+    return x @ w.T
+
+
+def numpy_chain(x: Array, y: Array) -> Array:
+    return np.maximum(x * y + y, np.float32(0))
+
+
 def rows() -> list[Row]:
     table: list[Row] = []
     for m in (1, 16, 256):
@@ -70,10 +78,10 @@ def rows() -> list[Row]:
         table.append(Row(f"MLP, batch {m}", MLP.format(m=m), shapes, numpy_mlp))
     for m, k, n in ((1, 1024, 1024), (17, 33, 65), (128, 128, 128), (256, 784, 128)):
         name = f"dense {m}x{k} by {n}x{k}"
-        table.append(Row(name, DENSE.format(m=m, k=k, n=n), ((m, k), (n, k)), lambda x, w: x @ w.T))
+        table.append(Row(name, DENSE.format(m=m, k=k, n=n), ((m, k), (n, k)), numpy_dense))
     for m in (1000, 1_000_000):
         name = f"relu(x * y + y), {m}"
-        table.append(Row(name, CHAIN.format(m=m), ((m,), (m,)), lambda x, y: np.maximum(x * y + y, np.float32(0))))
+        table.append(Row(name, CHAIN.format(m=m), ((m,), (m,)), numpy_chain))
     return table
 
 
