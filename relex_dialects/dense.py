@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, bf16, f32,
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from relex.dialects.dtypes import array_from_dense
+from relex.dialects.dtypes import array_from_dense, dense_bytes
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -34,7 +34,7 @@ def print_dense(printer: Printer, dense: DenseIntOrFPElementsAttr) -> None:
 def _literal(dense: DenseIntOrFPElementsAttr) -> str:
     import numpy as np
 
-    data = dense.data.data
+    data = dense_bytes(dense)
     if not data:
         return ""
     element_type = dense.get_element_type()

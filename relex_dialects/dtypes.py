@@ -89,4 +89,10 @@ def array_from_dense(dense: DenseIntOrFPElementsAttr) -> Array:
 
     element_type = dense.get_element_type()
     dtype = np.dtype("uint16") if isinstance(element_type, BFloat16Type) else numpy_dtype(element_type)
-    return np.frombuffer(dense.data.data, dtype=dtype.newbyteorder("<")).reshape(dense.get_shape())
+    return np.frombuffer(dense_bytes(dense), dtype=dtype.newbyteorder("<")).reshape(dense.get_shape())
+
+
+def dense_bytes(dense: DenseIntOrFPElementsAttr) -> bytes:
+    """The bytes of a dense attribute, little-endian; of i1 0 and 1, where xDSL has 0 and 255 as well."""
+    data = dense.data.data
+    return bytes(map(bool, data)) if dense.get_element_type() == i1 else data

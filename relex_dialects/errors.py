@@ -110,6 +110,23 @@ def diagnose(op: Operation, message: str) -> Diagnostic:
     return Diagnostic(message)
 
 
+def add_source(diagnostic: Diagnostic, text: str, line_offset: int = 0) -> Diagnostic:
+    """The same diagnostic with its source line, taken from the text that the module was parsed from."""
+    lines = text.split("\n")
+    index = diagnostic.line - line_offset - 1
+    if diagnostic.source_line is not None or not 0 <= index < len(lines):
+        return diagnostic
+    return Diagnostic(
+        diagnostic.message, diagnostic.file, diagnostic.line, diagnostic.column, lines[index].removesuffix("\r")
+    )
+
+
+def one_line(error: Exception) -> str:
+    """What an exception says, without line breaks."""
+    text = str(error).removeprefix("Operation does not verify: ") or type(error).__name__
+    return " ".join(text.split())
+
+
 def name_of(value: SSAValue) -> str:
     """What a message calls a value: `%x`."""
     return f"%{value.name_hint}" if value.name_hint else "a value"

@@ -32,13 +32,15 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import AttrParser, ForwardDeclaredValue, Parser, UnresolvedOperand
-from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
-from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.traits import IsolatedFromAbove, SymbolOpInterface
+from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Span
 
 from relex.dialects.context import make_context
-from relex.dialects.errors import CompileError, Diagnostic, WrongOp, diagnose, name_of
+from relex.dialects.dtypes import dense_bytes
+from relex.dialects.errors import CompileError, Diagnostic, add_source, one_line
 from relex.dialects.functions import NAME_ATTR, argument_attr, argument_attrs, arguments, set_argument_attr
+from relex.dialects.verifier import verify_module
 
 AttributeT = TypeVar("AttributeT", bound=Attribute)
 
@@ -54,7 +56,7 @@ class RelexParser(Parser):
         self._full_names: dict[SSAValue, str] = {}
         self._first_uses: dict[str, Span] = {}
         self._elements: list[AttrParser._TensorLiteralElement] = []
-        self._op_places: list[FileLineColLoc] = []
+        self._open_ops: list[tuple[str, FileLineColLoc]] = []
 
     @property
     def line_and_column(self) -> tuple[int, int]:
@@ -69,10 +71,19 @@ class RelexParser(Parser):
         line, column = self.line_and_column
         return FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
 
+    def diagnose(self, error: Exception) -> Diagnostic:
+        """The diagnostic for what building an attribute or op raised: it belongs to the op that is being read."""
+        message = one_line(error)
+        line, column = self.line_and_column
+        if self._open_ops:
+            op_name, location = self._open_ops[-1]
+            message, line, column = f"'{op_name}' op {message}", location.line.data, location.column.data
+        return Diagnostic(message, self._file.data, line, column)
+
     def parse_operation(self) -> Operation:
         start = self.pos
         op = super().parse_operation()
-        location = self._op_places.pop()
+        _, location = self._open_ops.pop()
         if isinstance(op.location, UnknownLoc):
             op.location = location
         if op.has_trait(IsolatedFromAbove):
@@ -97,13 +108,18 @@ class RelexParser(Parser):
     def _parse_op_result_list(self) -> list[tuple[Span, int]]:
         results = super()._parse_op_result_list()
         # As in MLIR, an op stands where its name does.
-        self._op_places.append(self.location)
+        self._open_ops.append((self._current_token.text.strip('"'), self.location))
         return results
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         try:
             return super()._get_op_by_name(name)
         except ParseError as e:
+            if name.startswith("llvm."):
+                from relex.dialects.llvm import MISSING_OPS
+
+                if name in MISSING_OPS:
+                    return MISSING_OPS[name]
             # xDSL points behind the name.
             start = self._parser_state.lexer.input.content.rfind(name, 0, self._current_token.span.start)
             self.raise_error(e.msg, start, start + len(name))
@@ -131,22 +147,25 @@ class RelexParser(Parser):
         self, type: RankedStructure[AnyDenseElement] | None
     ) -> DenseIntOrFPElementsAttr:
         start = self.pos
+        literal = _BYTES.match(self.lexer.input.content, start)
+        if literal is not None and not literal[1].startswith("0x"):
+            self.raise_error('expected bytes in the form "0x..."', literal.start(1))
         self._elements.clear()
-        dense = super().parse_dense_int_or_fp_elements_attr(type)
-        if not self._elements:
-            self._check_bytes(dense, start)
+        try:
+            dense = super().parse_dense_int_or_fp_elements_attr(type)
+        except ParseError as e:
+            # xDSL points behind the constant where the whole of it is wrong.
+            if e.span.start != self.pos:
+                raise
+            self.raise_error(e.msg, start)
+        if literal is not None and dense.get_element_type() == i1:
+            self._check_booleans(dense, literal)
         return _with_bits(dense, self._elements)
 
-    def _check_bytes(self, dense: DenseIntOrFPElementsAttr, start: int) -> None:
-        """Refuse bytes that xDSL reads otherwise than they look, or than MLIR reads them."""
-        literal = _BYTES.match(self.lexer.input.content, start)
-        if literal is None:
-            return
-        if literal[1] != "0x":
-            self.raise_error('expected bytes in the form "0x..."', literal.start(1))
-        # One byte for many elements is the same value in all of them, or the bits of eight.
-        one_for_many = literal.end() - literal.end(1) == len('00"') and len(dense.data.data) > 1
-        if dense.get_element_type() == i1 and (one_for_many or not set(dense.data.data) <= {0, 1}):
+    def _check_booleans(self, dense: DenseIntOrFPElementsAttr, literal: re.Match[str]) -> None:
+        """Refuse bytes that are no booleans, or that MLIR reads otherwise: one for many elements are bits to it."""
+        count = len(literal[1].removeprefix("0x")) // 2
+        if count != len(dense) or not set(dense.data.data) <= {0, 1}:
             self.raise_error("expected i1 as true and false, or one byte for each, 00 or 01", literal.start(1))
 
     def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
@@ -157,7 +176,7 @@ class RelexParser(Parser):
         return element
 
 
-_BYTES = re.compile(r'<\s*"(..)[^"]*"')
+_BYTES = re.compile(r'<\s*"([^"]*)"')
 
 
 class _Bits(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
@@ -175,8 +194,10 @@ class _Bits(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateU
 
 
 def _with_bits(dense: DenseIntOrFPElementsAttr, elements: Sequence[object]) -> DenseIntOrFPElementsAttr:
-    """A parsed constant, with the bits of those elements that are written in hexadecimal."""
+    """A parsed constant as it is written: hexadecimal elements as bits, `true` as 1."""
     element_type = dense.get_element_type()
+    if element_type == i1:
+        return DenseIntOrFPElementsAttr(dense.type, BytesAttr(dense_bytes(dense)))
     bits = {i: e.value for i, e in enumerate(elements) if isinstance(e, _Bits) and isinstance(e.value, int)}
     if not bits or not isinstance(element_type, AnyFloat):
         return dense
@@ -205,60 +226,7 @@ def parse_module(
         raise CompileError(add_source(Diagnostic(message, name, line + line_offset, column), text, line_offset)) from e
     except Exception as e:
         # Some of xDSL's parsing functions build attributes and ops that refuse their parameters.
-        message = str(e) or type(e).__name__
-        line, column = parser.line_and_column
-        raise CompileError(add_source(Diagnostic(message, name, line, column), text, line_offset)) from e
+        raise CompileError(add_source(parser.diagnose(e), text, line_offset)) from e
     if verify:
         verify_module(module, text, line_offset)
     return module
-
-
-def verify_module(module: ModuleOp, text: str | None = None, line_offset: int = 0) -> None:
-    """Verify every op of a module; raises one `CompileError` with a diagnostic for each op that is wrong.
-
-    `text` is the source that the module was parsed from; with it, errors show the line.
-    """
-    diagnostics: list[Diagnostic] = []
-    crashes: list[Diagnostic] = []
-    order = {op: i for i, op in enumerate(module.walk())}
-    for op in order:
-        try:
-            _verify_structure(op, order)
-            op.verify(verify_nested_ops=False)
-        except VerifyException as e:
-            diagnostics.append(diagnose(e.op if isinstance(e, WrongOp) else op, _one_line(e)))
-        except Exception as e:
-            # Verifiers may stumble over another op that is wrong: then what is said of that one is enough.
-            crashes.append(diagnose(op, _one_line(e)))
-    if diagnostics or crashes:
-        found = diagnostics or crashes
-        raise CompileError(found if text is None else [add_source(d, text, line_offset) for d in found])
-
-
-def _verify_structure(op: Operation, order: dict[Operation, int]) -> None:
-    """What xDSL checks of whole regions only, or never: blocks have ops, values are defined before their use."""
-    for region in op.regions:
-        if len(region.blocks) == 1 and region.block.is_empty and not op.has_trait(NoTerminator):
-            raise VerifyException("expected a terminator at the end of its block, found an empty block")
-    if isinstance(op.parent_op(), ModuleOp):
-        return  # The order of ops in a module carries no meaning.
-    for operand in op.operands:
-        owner = operand.owner
-        if isinstance(owner, Operation) and order.get(owner, -1) >= order[op] and owner.parent is op.parent:
-            raise VerifyException(f"expected operands that are defined before, found {name_of(operand)}")
-
-
-def _one_line(error: Exception) -> str:
-    text = str(error).removeprefix("Operation does not verify: ") or type(error).__name__
-    return " ".join(text.split())
-
-
-def add_source(diagnostic: Diagnostic, text: str, line_offset: int = 0) -> Diagnostic:
-    """The same diagnostic with its source line, taken from the text that the module was parsed from."""
-    lines = text.split("\n")
-    index = diagnostic.line - line_offset - 1
-    if diagnostic.source_line is not None or not 0 <= index < len(lines):
-        return diagnostic
-    return Diagnostic(
-        diagnostic.message, diagnostic.file, diagnostic.line, diagnostic.column, lines[index].removesuffix("\r")
-    )

@@ -25,6 +25,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.dtypes import TensorConstr
+from relex.dialects.errors import WrongOp
 
 _EFFECTS = {
     MemoryEffectKind.READ: "reads memory",
@@ -80,7 +81,7 @@ class DataflowOp(IRDLOperation):
             )
         for op in self.body.block.ops:
             if (reason := impurity(op)) is not None:
-                raise VerifyException(f"expected pure ops only, found '{op.name}', which {reason}")
+                raise WrongOp(op, f"expected to be pure, as it stands in 'relex.dataflow', but it {reason}")
 
 
 @irdl_op_definition

@@ -7,18 +7,9 @@ A `tir.prim_func` computes buffers from buffers by loops over blocks. Inside, sc
 
 from xdsl.ir import Dialect
 
+from relex.dialects.tir.blocks import BlockOp, InitOp, IterKind, IterKindAttr, IterVar, loops_around
 from relex.dialects.tir.functions import NOALIAS_ATTR, AllocBufferOp, BufferConstr, CallOp, PrimFuncOp
-from relex.dialects.tir.loops import (
-    BlockOp,
-    ForOp,
-    InitOp,
-    IterKind,
-    IterKindAttr,
-    IterVar,
-    LoopKind,
-    LoopKindAttr,
-    loops_around,
-)
+from relex.dialects.tir.loops import ForOp, LoopKind, LoopKindAttr
 
 Tir = Dialect("tir", [AllocBufferOp, BlockOp, CallOp, ForOp, InitOp, PrimFuncOp], [IterKindAttr, LoopKindAttr])
 

@@ -60,7 +60,8 @@ def variables_in(value: SSAValue, scope: Operation) -> set[BlockArgument]:
 
 def _sources(value: SSAValue, scope: Operation) -> Sequence[SSAValue]:
     """What a value inside `scope` is computed from."""
-    from relex.dialects.tir.loops import BlockOp, ForOp
+    from relex.dialects.tir.blocks import BlockOp
+    from relex.dialects.tir.loops import ForOp
 
     if not isinstance(value, BlockArgument):
         op = value.owner

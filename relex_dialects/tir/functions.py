@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -143,7 +143,8 @@ class PrimFuncOp(IRDLOperation):
         return NOALIAS_ATTR in self.attributes
 
     def verify_(self) -> None:
-        from relex.dialects.tir.loops import BlockOp, ForOp, verify_name
+        from relex.dialects.tir.blocks import BlockOp
+        from relex.dialects.tir.loops import ForOp, verify_name
         from relex.dialects.tir.verification import innermost_block, verify_bounds
 
         verify_name(self.sym_name, "a name")
@@ -161,8 +162,8 @@ class PrimFuncOp(IRDLOperation):
             raise VerifyException(f"expected attributes for {len(types)} arguments, found {len(self.arg_attrs)}")
         for i, t in enumerate(types):
             _verify_argument(i, t, is_output=i >= self.num_inputs)
-        _verify_unique("block name", [op.block_name for op in self.walk() if isinstance(op, BlockOp)])
-        _verify_unique("loop label", [op.label for op in self.walk() if isinstance(op, ForOp) and op.label])
+        _verify_unique("block name", ((op, op.block_name) for op in self.walk() if isinstance(op, BlockOp)))
+        _verify_unique("loop label", ((op, op.label) for op in self.walk() if isinstance(op, ForOp) and op.label))
         for access in accesses(self):
             if access.is_write and access.buffer in self.inputs:
                 raise WrongOp(
@@ -239,12 +240,12 @@ def verify_buffer_type(t: MemRefType) -> None:
         raise VerifyException(f"expected a buffer in the default memory space, found {t}")
 
 
-def _verify_unique(what: str, names: Sequence[StringAttr | None]) -> None:
-    seen: set[StringAttr | None] = set()
-    for name in names:
-        if name in seen:
-            raise VerifyException(f"expected every {what} once in a function, found {name} twice")
-        seen.add(name)
+def _verify_unique(what: str, names: Iterable[tuple[Operation, StringAttr]]) -> None:
+    seen: set[str] = set()
+    for op, name in names:
+        if name.data in seen:
+            raise WrongOp(op, f"expected a {what} that is unique in its function, found @{name.data} again")
+        seen.add(name.data)
 
 
 @irdl_op_definition

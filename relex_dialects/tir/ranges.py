@@ -33,8 +33,7 @@ class Range:
     def __str__(self) -> str:
         if self.empty:
             return "no value"
-        values = f"{self.low}..{self.high}" if self.low != self.high else str(self.low)
-        return f"{values} with gaps" if self.full is False else values
+        return f"{self.low}..{self.high}" if self.low != self.high else str(self.low)
 
 
 EMPTY = Range(0, -1)
@@ -67,38 +66,66 @@ def constant_value(value: SSAValue) -> int | None:
     return attr.value.data if isinstance(attr, IntegerAttr) else None
 
 
-def linear_form(value: SSAValue) -> Linear:
-    """`value` as a linear expression; whatever is no sum or product with a constant counts as a variable."""
-    if (constant := constant_value(value)) is not None:
-        return Linear(constant, {})
-    match value.owner:
-        case arith.AddiOp(lhs=lhs, rhs=rhs):
-            return linear_form(lhs) + linear_form(rhs)
-        case arith.SubiOp(lhs=lhs, rhs=rhs):
-            return linear_form(lhs) + linear_form(rhs).scaled(-1)
-        case arith.MuliOp(lhs=lhs, rhs=rhs):
-            left, right = linear_form(lhs), linear_form(rhs)
-            if not right.factors:
-                return left.scaled(right.constant)
-            if not left.factors:
-                return right.scaled(left.constant)
-        case _:
-            pass
-    return Linear(0, {value: 1})
-
-
 def range_of(value: SSAValue, domains: Domains) -> Range | None:
     """The values that an index expression takes while its variables run through their domains, if that can be told."""
-    form = linear_form(value)
-    factors = {term: factor for term, factor in form.factors.items() if factor}
-    terms: list[tuple[int, Range]] = []
-    for term, factor in factors.items():
-        if (domain := domains(term) or _range_of_operation(term, domains)) is None:
+    return _Ranges(domains).of(value)
+
+
+class _Ranges:
+    """Ranges for some domains. What is known of a value is kept: expressions share their parts."""
+
+    def __init__(self, domains: Domains):
+        self._domains = domains
+        self._forms: dict[SSAValue, Linear] = {}
+        self._ranges: dict[SSAValue, Range | None] = {}
+
+    def of(self, value: SSAValue) -> Range | None:
+        if value not in self._ranges:
+            self._ranges[value] = self._range(value)
+        return self._ranges[value]
+
+    def _range(self, value: SSAValue) -> Range | None:
+        form = self._linear(value)
+        factors = {term: factor for term, factor in form.factors.items() if factor}
+        terms: list[tuple[int, Range]] = []
+        for term, factor in factors.items():
+            if (domain := self._domains(term) or self._of_operation(term)) is None:
+                return None
+            terms.append((factor, domain))
+        # Two derived terms may hang together; only variables are known to move independently.
+        independent = len(factors) == 1 or all(self._domains(term) for term in factors)
+        return _sum(form.constant, terms, independent)
+
+    def _linear(self, value: SSAValue) -> Linear:
+        """`value` as a linear expression; whatever is no sum or product with a constant counts as a variable."""
+        if value not in self._forms:
+            self._forms[value] = self._combine(value) or Linear(0, {value: 1})
+        return self._forms[value]
+
+    def _combine(self, value: SSAValue) -> Linear | None:
+        if (constant := constant_value(value)) is not None:
+            return Linear(constant, {})
+        match value.owner:
+            case arith.AddiOp(lhs=lhs, rhs=rhs):
+                return self._linear(lhs) + self._linear(rhs)
+            case arith.SubiOp(lhs=lhs, rhs=rhs):
+                return self._linear(lhs) + self._linear(rhs).scaled(-1)
+            case arith.MuliOp(lhs=lhs, rhs=rhs):
+                left, right = self._linear(lhs), self._linear(rhs)
+                if not right.factors:
+                    return left.scaled(right.constant)
+                return right.scaled(left.constant) if not left.factors else None
+            case _:
+                return None
+
+    def _of_operation(self, value: SSAValue) -> Range | None:
+        op = value.owner
+        if not isinstance(op, Operation) or len(op.operands) != 2:
             return None
-        terms.append((factor, domain))
-    # Two derived terms may hang together; only variables are known to move independently.
-    independent = len(factors) == 1 or all(domains(term) for term in factors)
-    return _sum(form.constant, terms, independent)
+        left, right = (self.of(operand) for operand in op.operands)
+        if left is None or right is None:
+            return None
+        return EMPTY if left.empty or right.empty else _range_of_operation(op, left, right)
 
 
 def _sum(constant: int, terms: Sequence[tuple[int, Range]], independent: bool) -> Range:
@@ -125,15 +152,7 @@ def _is_full(terms: Sequence[tuple[int, Range]]) -> bool | None:
     return True
 
 
-def _range_of_operation(value: SSAValue, domains: Domains) -> Range | None:
-    op = value.owner
-    if not isinstance(op, Operation) or len(op.operands) != 2:
-        return None
-    left, right = (range_of(operand, domains) for operand in op.operands)
-    if left is None or right is None:
-        return None
-    if left.empty or right.empty:
-        return EMPTY
+def _range_of_operation(op: Operation, left: Range, right: Range) -> Range | None:
     match op:
         case arith.FloorDivSIOp() if _is_positive(right):
             return _monotone(left, lambda x: x // right.low)

@@ -11,7 +11,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.errors import WrongOp, name_of
 from relex.dialects.tir.accesses import Access, accesses, variables_in
-from relex.dialects.tir.loops import BlockOp, ForOp, InitOp, IterKind, IterVar, loops_around
+from relex.dialects.tir.blocks import BlockOp, InitOp, IterKind, IterVar, loops_around
+from relex.dialects.tir.loops import ForOp
 from relex.dialects.tir.ranges import Range, range_of
 
 
@@ -37,6 +38,8 @@ def verify_bounds(access: Access) -> None:
         taken = range_of(index, domains.get)
         if taken is None or size == DYNAMIC_INDEX:
             continue
+        if size == 0:
+            raise WrongOp(access.op, f"expected no access to {name_of(access.buffer)}, which has no elements")
         outside = taken.low < 0 or taken.high >= size
         certain = taken.exact or taken.high < 0 or taken.low >= size
         if outside and certain:
@@ -62,6 +65,7 @@ def _verify_binding(block: BlockOp, v: IterVar) -> None:
     if misses or (exceeds and not _is_guarded(block)):
         raise VerifyException(
             f"expected {name_of(v.variable)}: {v.kind}<{v.extent}> to be bound to {expected}, found {bound}"
+            + (" with gaps" if bound.full is False else "")
         )
 
 

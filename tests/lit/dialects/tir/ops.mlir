@@ -8,10 +8,10 @@
 tir.prim_func @relu(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
   %zero = arith.constant 0.0 : f32
   // CHECK: tir.for %i in (8) {
-  // GENERIC: "tir.for"() <{static_extent = 8 : i64, kind = #tir.loop_kind serial}> ({
+  // GENERIC: "tir.for"() <{static_extent = 8 : i64, kind = #tir<loop_kind serial>}> ({
   tir.for %i in (8) {
     // CHECK-NEXT: tir.block @Y (%vi: spatial<8> = %i) {
-    // GENERIC: "tir.block"(%i) <{block_name = "Y", kinds = [#tir.iter_kind spatial], static_extents = array<i64: 8>, operandSegmentSizes = array<i32: 1, 0>}> ({
+    // GENERIC: "tir.block"(%i) <{block_name = "Y", kinds = [#tir<iter_kind spatial>], static_extents = array<i64: 8>, operandSegmentSizes = array<i32: 1, 0>}> ({
     tir.block @Y (%vi: spatial<8> = %i) {
       %x = memref.load %X[%vi] : memref<8xf32>
       %y = arith.maximumf %x, %zero : f32
@@ -70,8 +70,8 @@ tir.prim_func @loops(%n: index) {
   // Loops that stand directly in each other print as one.
   // CHECK-NEXT: tir.for %i @i, parallel %j, vectorized %k @"a label", unrolled %l in (8, %n, 0, 1) {
   // CHECK-NEXT: } {note}
-  // GENERIC: "tir.for"(%n) <{kind = #tir.loop_kind parallel}> ({
-  // GENERIC: "tir.for"() <{static_extent = 0 : i64, kind = #tir.loop_kind vectorized, label = "a label"}> ({
+  // GENERIC: "tir.for"(%n) <{kind = #tir<loop_kind parallel>}> ({
+  // GENERIC: "tir.for"() <{static_extent = 0 : i64, kind = #tir<loop_kind vectorized>, label = "a label"}> ({
   tir.for %i @i, parallel %j, vectorized %k @"a label", unrolled %l in (8, %n, 0, 1) {
   } {note}
   // CHECK-NEXT: tir.for %a, %b in (2, 3) {
