@@ -185,9 +185,11 @@ class Conversion:
         if StringAttr(name) in self._symbols:
             return
         self._symbols.add(StringAttr(name))
+        declaration = make()
+        declaration.location = self._op.location
         first = self.module.body.block.first_op
         assert first is not None
-        self.module.body.block.insert_op_before(make(), first)
+        self.module.body.block.insert_op_before(declaration, first)
 
     def replace(self, *new: Replacement) -> None:
         """Replace the op that is being converted: one replacement for each of its results."""
@@ -250,14 +252,16 @@ class Conversion:
 
     def _finish(self) -> None:
         for op in self._replaced:
-            op.detach()
-            op.drop_all_references()
+            op.operands = ()
         for op in self._replaced:
             for result in op.results:
                 self._replace_uses(result)
         for argument in self._old_arguments:
             self._replace_uses(argument)
             argument.block.erase_arg(argument)
+        for op in self._replaced:
+            op.detach()
+            op.drop_all_references()
         for cast in reversed(self._casts):
             self._simplify_cast(cast)
 

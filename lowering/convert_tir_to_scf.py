@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
+from xdsl.traits import IsTerminator
 
 from relex.dialects.errors import fail
 from relex.dialects.tir import (
@@ -106,6 +107,8 @@ class _Lowering:
         self._source = prim_func
         self._values: dict[SSAValue, SSAValue] = {}
         self._constants: dict[int, SSAValue] = {}
+        blocks = [op for op in prim_func.walk() if isinstance(op, BlockOp)]
+        self._nests = {block: nest for block in blocks if (nest := _init_nest(block)) is not None}
         self._entry: Block = Block(arg_types=[arg.type for arg in prim_func.args])
 
     def run(self) -> func.FuncOp:
@@ -130,12 +133,16 @@ class _Lowering:
         return result
 
     def _emit_scope(self, block: Block, builder: Builder) -> None:
-        """Emit the ops of a block; memory from the heap is freed behind them."""
-        for op in block.ops:
+        """Emit the ops of a block, except an init; memory from the heap is freed behind them."""
+        ops = [op for op in block.ops if not isinstance(op, InitOp)]
+        terminators = [op for op in ops[-1:] if op.has_trait(IsTerminator)]
+        for op in ops[: len(ops) - len(terminators)]:
             self._emit(op, builder)
-        for op in block.ops:
+        for op in ops:
             if isinstance(op, AllocBufferOp) and isinstance(self._values[op.buffer].owner, memref.AllocOp):
                 _insert(builder, memref.DeallocOp.get(self._values[op.buffer]), op)
+        for op in terminators:
+            self._emit(op, builder)
 
     def _emit(self, op: Operation, builder: Builder) -> None:
         match op:
@@ -149,8 +156,8 @@ class _Lowering:
                 self._emit_other(op, builder)
 
     def _emit_loop(self, loop: ForOp, builder: Builder) -> None:
-        for block in loop.walk():
-            if isinstance(block, BlockOp) and (nest := _init_nest(block)) is not None and nest.reduction is loop:
+        for nest in self._nests.values():
+            if nest.reduction is loop:
                 self._emit_init_nest(nest, builder)
         self._emit_scope(loop.body.block, self._open_loop(loop, builder))
 
@@ -166,11 +173,9 @@ class _Lowering:
     def _emit_block(self, block: BlockOp, builder: Builder) -> None:
         self._bind(block, builder)
         init = block.init
-        if init is not None and _init_nest(block) is None:
+        if init is not None and block not in self._nests:
             self._emit_guarded_init(block, init, builder)
-        for op in block.body.block.ops:
-            if op is not init:
-                self._emit(op, builder)
+        self._emit_scope(block.body.block, builder)
 
     def _bind(self, block: BlockOp, builder: Builder) -> None:
         for v in block.iter_vars:
@@ -183,15 +188,16 @@ class _Lowering:
         for v in nest.block.iter_vars:
             if v.kind is IterKind.SPATIAL:
                 self._values[v.variable] = self._copy(v.binding, nest.reduction, builder)
-        for op in nest.init.body.block.ops:
-            self._emit(op, builder)
+        for operand in _outer_operands(nest.init):
+            self._values[operand] = self._copy(operand, nest.reduction, builder)
+        self._emit_scope(nest.init.body.block, builder)
 
     def _copy(self, value: SSAValue, scope: ForOp, builder: Builder) -> SSAValue:
         """`value` computed again from the loop variables, if it is computed inside of `scope`."""
         owner = value.owner
         if not isinstance(owner, Operation) or not scope.is_ancestor(owner):
             return self._value(value)
-        for operand in owner.operands:
+        for operand in _outer_operands(owner):
             self._values[operand] = self._copy(operand, scope, builder)
         self._emit_other(owner, builder)
         return self._value(value)
@@ -203,7 +209,7 @@ class _Lowering:
             if v.kind is not IterKind.REDUCE:
                 continue
             if v.extent == 0:
-                fail(block, "expected a reduction over at least one value, as its loops also run its spatial variables")
+                fail(block, "expected values to reduce over, as the init cannot run in front of the loops")
             first = _insert(builder, arith.CmpiOp(self._value(v.variable), self._constant(0), "eq"), init).result
             both = condition is not None and _insert(builder, arith.AndIOp(condition, first), init).result
             condition = both or first
@@ -212,8 +218,7 @@ class _Lowering:
         body = Block([scf.YieldOp()])
         _insert(builder, scf.IfOp(condition, [], Region(body)), init)
         inside = Builder(InsertPoint.before(body.ops.last)) if body.ops.last else builder
-        for op in init.body.block.ops:
-            self._emit(op, inside)
+        self._emit_scope(init.body.block, inside)
 
     def _emit_buffer(self, op: AllocBufferOp, builder: Builder) -> None:
         buffer_type = op.buffer.type
@@ -285,7 +290,37 @@ def _init_nest(block: BlockOp) -> _InitNest | None:
     spatial = [loop for loop in reversed(inside) if loop.variable in used[IterKind.SPATIAL]]
     if any(isinstance(loop.extent, SSAValue) and reducing[-1].is_ancestor(loop.extent.owner) for loop in spatial):
         return None
+    if not _may_run_before(init, block, reducing[-1]):
+        return None
     return _InitNest(block, init, reducing[-1], spatial)
+
+
+def _may_run_before(init: InitOp, block: BlockOp, reduction: ForOp) -> bool:
+    """Whether an init has the same effect in front of the whole reduction: none of the buffers it uses comes from
+    inside, nothing else there touches what it writes, and nothing there writes what it reads."""
+    written, read = _buffers_used(init, but=memref.LoadOp), _buffers_used(init, but=memref.StoreOp)
+    if any(reduction.is_ancestor(buffer.owner) for buffer in written | read):
+        return False
+    if any(v.extent == 0 for v in block.iter_vars if v.kind is IterKind.REDUCE):
+        return True  # There is no first step.
+    elsewhere = {v for op in reduction.walk() if not block.is_ancestor(op) for v in op.operands}
+    return not written & elsewhere and not read & _buffers_used(reduction, but=memref.LoadOp)
+
+
+def _buffers_used(op: Operation, but: type[Operation]) -> set[SSAValue]:
+    """The buffers from outside that `op` and the ops in it use, other than by ops of the class `but`."""
+    return {
+        operand
+        for inner in op.walk()
+        if not isinstance(inner, but)
+        for operand in inner.operands
+        if isinstance(operand.type, MemRefType) and not op.is_ancestor(operand.owner)
+    }
+
+
+def _outer_operands(op: Operation) -> list[SSAValue]:
+    """The values from outside that `op` and the ops in it use."""
+    return [v for inner in op.walk() for v in inner.operands if not op.is_ancestor(v.owner)]
 
 
 def _loop_variables(block: BlockOp, kind: IterKind, scope: ForOp) -> set[BlockArgument]:

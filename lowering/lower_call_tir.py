@@ -123,7 +123,7 @@ def _(op: func.FuncOp, conversion: Conversion) -> None:
     for t in (*inputs, *results):
         if isinstance(t, TensorType) and not t.has_static_shape():
             fail(op, f"expected shapes that are known at compile time, found {t}")
-    if not any(isinstance(t, TensorType) for t in (*inputs, *results)):
+    if (inputs or results) and not any(isinstance(t, TensorType) for t in (*inputs, *results)):
         return
     if not all(isinstance(t, TensorType) for t in results):
         fail(op, f"expected results that are tensors, found ({', '.join(map(str, results))})")

@@ -56,7 +56,7 @@ class CompiledFunction:
         prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(specs))
         self._entry = prototype(code.address(f"_mlir_ciface_{signature.name}"))
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
         signature = self.signature
         values = bind_arguments(signature, args, named) if named or len(args) != len(signature.inputs) else args
         inputs = [read(value) for read, value in zip(self._readers, values, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import func
@@ -9,9 +10,14 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
+from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.errors import DTypeError, fail
 from relex.dialects.functions import argument_names
 from relex.dialects.relex.types import shape_str
 from relex.dialects.tir import PrimFuncOp
+
+MAX_ARRAYS = 1024
+"""How many arrays a native call can pass: the limit of `ctypes`."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,11 @@ class Signature:
 
 
 def signatures(module: ModuleOp) -> dict[str, Signature]:
-    """The signatures of a module's public functions that work on tensors or buffers alone, by name."""
+    """The signatures of a module's public graph and loop functions that work on tensors or buffers alone, by name.
+
+    Raises `CompileError` for those that cannot be called: with shapes that are not known, elements that NumPy does not
+    have, too many arguments.
+    """
     found: dict[str, Signature] = {}
     for op in module.ops:
         signature = _signature(op)
@@ -51,24 +61,30 @@ def signatures(module: ModuleOp) -> dict[str, Signature]:
 def _signature(op: Operation) -> Signature | None:
     match op:
         case func.FuncOp() if op.body.blocks:
-            inputs, outputs = op.function_type.inputs.data, op.function_type.outputs.data
-            names = argument_names(op)
+            kind, inputs, outputs = TensorType, op.function_type.inputs.data, op.function_type.outputs.data
         case PrimFuncOp():
-            inputs, outputs = op.input_types, op.output_types
-            names = argument_names(op)[: op.num_inputs]
+            kind, inputs, outputs = MemRefType, op.input_types, op.output_types
         case _:
             return None
-    if op.sym_visibility is not None and op.sym_visibility.data != "public":
+    is_public = op.sym_visibility is None or op.sym_visibility.data == "public"
+    if not is_public or not all(isinstance(t, kind) for t in (*inputs, *outputs)):
         return None
+    if (count := len(inputs) + len(outputs)) > MAX_ARRAYS:
+        fail(op, f"expected at most {MAX_ARRAYS} arguments and results in a public function, found {count}")
+    names = argument_names(op)[: len(inputs)]
     result_names = [f"result {i}" if len(outputs) > 1 else "result" for i in range(len(outputs))]
-    ins, outs = _specs(names, inputs), _specs(result_names, outputs)
-    return Signature(op.sym_name.data, ins, outs) if ins is not None and outs is not None else None
+    return Signature(op.sym_name.data, _specs(op, names, inputs), _specs(op, result_names, outputs))
 
 
-def _specs(names: list[str], types: tuple[Attribute, ...]) -> tuple[TensorSpec, ...] | None:
-    specs: list[TensorSpec] = []
-    for name, t in zip(names, types, strict=True):
-        if not isa(t, TensorType) and not isa(t, MemRefType):
-            return None
-        specs.append(TensorSpec(name, t.get_shape(), t.element_type))
-    return tuple(specs)
+def _specs(function: Operation, names: Sequence[str], types: Sequence[Attribute]) -> tuple[TensorSpec, ...]:
+    return tuple(_spec(function, name, t) for name, t in zip(names, types, strict=True))
+
+
+def _spec(function: Operation, name: str, t: Attribute) -> TensorSpec:
+    if not (isa(t, TensorType) or isa(t, MemRefType)) or not t.has_static_shape():
+        fail(function, f"expected shapes that are known at compile time in a public function, found {t}")
+    try:
+        numpy_dtype(t.element_type)
+    except DTypeError:
+        fail(function, f"expected elements that NumPy has in a public function, found {t}")
+    return TensorSpec(name, t.get_shape(), t.element_type)

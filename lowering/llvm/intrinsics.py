@@ -18,6 +18,8 @@ from xdsl.utils.hints import isa
 from relex.lowering.conversion import Conversion, ConversionTable
 from relex.lowering.llvm.types import convert_type, require_native_floats
 
+NO_FLAGS = llvm.FastMathAttr(None)
+
 
 def mangled(name: str, kind: Attribute) -> str:
     """The name of an overloaded intrinsic for a type: `llvm.fma` and `vector<4xf32>` give `llvm.fma.v4f32`."""
@@ -42,7 +44,7 @@ def call_intrinsic(
 def llvm_flags(op: Operation) -> llvm.FastMathAttr:
     """The fast-math flags of an `arith` or `math` op, as the LLVM dialect writes them."""
     flags = op.get_attr_or_prop("fastmath")
-    return _flags(flags.data if isinstance(flags, arith.FastMathFlagsAttr) else frozenset())
+    return _flags(flags.data) if isinstance(flags, arith.FastMathFlagsAttr) else NO_FLAGS
 
 
 @cache

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import llvmlite.binding as llvm
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects.errors import CompileError, Diagnostic
+from relex.dialects.errors import CompileError, Diagnostic, RelexError
 from relex.dialects.target import Target, get_target
 from relex.lowering.llvm.features import check_target, native_target
 from relex.lowering.llvm.translate import translate
@@ -33,7 +33,7 @@ def compile_module(module: ModuleOp, *, opt_level: int = 2, embed_constants: boo
 
     `opt_level` is 0 to 3, as in `clang -O2`. With `embed_constants` the code has every constant in it and needs no
     symbols but those of the C library. Raises `CompileError` at an op that is not of the LLVM dialect,
-    `UnknownNameError` for an unknown triple or cpu.
+    `UnknownNameError` for an unknown triple or cpu, `RelexError` for another level.
     """
     return _Compilation(module, opt_level, embed_constants).object_code()
 
@@ -47,6 +47,8 @@ class _Compilation:
     """A module in LLVM's memory, optimized, and the machine to emit code for."""
 
     def __init__(self, module: ModuleOp, opt_level: int, embed_constants: bool):
+        if opt_level not in range(4):
+            raise RelexError(f"expected an optimization level of 0 to 3, found {opt_level}")
         self._target = get_target(module) or Target.host()
         check_target(self._target)
         translation = translate(module, triple=self._target.triple, embed_constants=embed_constants)

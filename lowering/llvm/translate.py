@@ -81,7 +81,7 @@ def _located(op: Operation) -> Generator[None]:
     """Turns what xDSL's translation and llvmlite raise into an error at `op`."""
     try:
         yield
-    except (LLVMTranslationException, NotImplementedError, KeyError, TypeError, ValueError, OverflowError) as e:
+    except (LLVMTranslationException, LookupError, NameError, NotImplementedError, TypeError, ValueError) as e:
         fail(op, f"cannot be translated to LLVM IR: {e}")
 
 

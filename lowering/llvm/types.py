@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -59,10 +61,16 @@ def _vector(old: VectorType) -> Attribute:
 
 def convert_type(op: Operation, old: Attribute) -> Attribute:
     """The machine type of `old`; a type that has none is an error at `op`."""
+    if get_element_type_or_self(old) == BFloat16Type():
+        _refuse_bf16(op)
     new = LLVM_TYPES.convert(old)
     if not llvm.is_compatible_type(new):
         fail(op, f"expected types of the core level (integers, floats, index, memref), found '{old}'")
     return new
+
+
+def _refuse_bf16(op: Operation) -> NoReturn:
+    fail(op, "expected f16, f32 or f64, found bf16: no target computes with it; extend to f32 first")
 
 
 def constant(conversion: Conversion, value: int, kind: Attribute = i64) -> SSAValue:
@@ -71,7 +79,7 @@ def constant(conversion: Conversion, value: int, kind: Attribute = i64) -> SSAVa
     def make() -> SSAValue:
         if isa(kind, VectorType[IntegerType]):
             return conversion.add(llvm.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, [value]), kind)).result
-        assert isinstance(kind, IntegerType)
+        assert isa(kind, IntegerType)
         return conversion.add(llvm.ConstantOp(IntegerAttr(value, kind), kind)).result
 
     return conversion.once_in_block((value, kind), make)
@@ -81,7 +89,7 @@ def require_native_floats(op: Operation, conversion: Conversion) -> None:
     """Refuse arithmetic on half-width floats where the target would call a helper function for it."""
     kinds = {get_element_type_or_self(value.type) for value in (*op.operands, *op.results)}
     if BFloat16Type() in kinds:
-        fail(op, "expected f16, f32 or f64, found bf16: no target computes with it; extend to f32 first")
+        _refuse_bf16(op)
     if Float16Type() not in kinds:
         return
     target = get_target(conversion.module) or Target.host()

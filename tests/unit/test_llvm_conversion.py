@@ -13,7 +13,7 @@ from itertools import permutations
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import arith, llvm, test
-from xdsl.dialects.builtin import FileLineColLoc, IndexType, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import FileLineColLoc, IndexType, MemRefType, ModuleOp, StringAttr, i64
 from xdsl.transforms.reconcile_unrealized_casts import ReconcileUnrealizedCastsPass
 
 from relex.dialects import make_context, parse_module
@@ -202,6 +202,7 @@ def test_noalias_goes_to_the_aligned_pointer():
 def test_locations_and_names_are_kept():
     module = to_llvm("""func.func @f(%x: memref<4x4xf32>, %i: index) -> f32 {
   %value = memref.load %x[%i, %i] : memref<4x4xf32>
+  %0 = memref.alloc(%i) : memref<?xf32>
   func.return %value : f32
 }""")
     for op in module.walk():
@@ -334,6 +335,24 @@ func.func @f(%n: index) -> index {
         converted = p(module)
         converted.verify()
     assert other_ops(ConvertToLlvmPass()(ConvertFuncToLlvmPass()(ConvertArithToLlvmPass()(module)))) == []
+
+
+def test_descriptors_are_built_for_ops_that_are_not_converted():
+    module = parse_module("""
+func.func @f(%n: index) {
+  %a = memref.alloc(%n) {alignment = 64 : i64} : memref<?x4xf32>
+  "test.op"(%a) : (memref<?x4xf32>) -> ()
+  %b = "memref.cast"(%a) : (memref<?x4xf32>) -> memref<2x4xf32>
+  "test.op"(%b) : (memref<2x4xf32>) -> ()
+  func.return
+}""")
+    for p in (FinalizeMemrefToLlvmPass(), ConvertFuncToLlvmPass()):
+        module = p(module)
+        module.verify()
+    assert not [op for op in module.walk() if op.name.startswith("memref.")]
+    for op in module.walk():
+        if isinstance(op, test.TestOp):
+            assert isinstance(op.operands[0].type, MemRefType)
 
 
 def test_casts_that_cancel_are_dropped():

@@ -134,6 +134,10 @@ FLOATS = ["f32", "f64"]
 INTEGERS = ["i8", "i32", "i64"]
 
 
+def float_bits(array: Array) -> Array:
+    return array.view(np.int32)
+
+
 def cases() -> Iterator[tuple[str, str, list[str], str, Callable[..., Any] | None]]:
     """Name, op, operand types, result type and the NumPy function (None: compare with MLIR alone)."""
     float_functions: dict[str, Callable[..., Any]] = {
@@ -180,7 +184,7 @@ def cases() -> Iterator[tuple[str, str, list[str], str, Callable[..., Any] | Non
         yield f"index_uncast_{kind}", f"arith.index_cast %0 : index to {kind}", ["index"], kind, DTYPES[kind]
     yield "extf", "arith.extf %0 : f32 to f64", ["f32"], "f64", np.float64
     yield "truncf", "arith.truncf %0 : f64 to f32", ["f64"], "f32", np.float32
-    yield "bitcast", "arith.bitcast %0 : f32 to i32", ["f32"], "i32", lambda a: a.view(np.int32)
+    yield "bitcast", "arith.bitcast %0 : f32 to i32", ["f32"], "i32", float_bits
 
 
 COMPARISONS: dict[str, Callable[..., Any]] = {

@@ -1,0 +1,29 @@
+// RUN: relex-opt %s -p convert-cf-to-llvm | filecheck %s
+
+// CHECK-LABEL: func.func @loop
+func.func @loop(%n: index, %a: memref<?xf32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  // CHECK: llvm.br ^head(%{{.+}}, %{{.+}} : i64, !llvm.struct<(!llvm.ptr, !llvm.ptr, i64, !llvm.array<1 x i64>, !llvm.array<1 x i64>)>)
+  cf.br ^head(%zero, %a : index, memref<?xf32>)
+// CHECK-NEXT: ^head([[I:%.+]]: i64, [[B:%.+]]: !llvm.struct
+^head(%i: index, %b: memref<?xf32>):
+  // CHECK-DAG: [[INDEX:%.+]] = builtin.unrealized_conversion_cast [[I]] : i64 to index
+  // CHECK-DAG: [[BUFFER:%.+]] = builtin.unrealized_conversion_cast [[B]] : !llvm.struct<{{.+}}> to memref<?xf32>
+  // CHECK: [[MORE:%.+]] = arith.cmpi slt, [[INDEX]], %n : index
+  %more = arith.cmpi slt, %i, %n : index
+  // CHECK-NEXT: llvm.cond_br [[MORE]], ^body, ^exit
+  cf.cond_br %more, ^body, ^exit
+^body:
+  // CHECK: memref.load [[BUFFER]][[[INDEX]]] : memref<?xf32>
+  %x = memref.load %b[%i] : memref<?xf32>
+  // CHECK-NEXT: [[NEXT:%.+]] = arith.addi [[INDEX]], %{{.+}} : index
+  // CHECK-NEXT: [[NEW:%.+]] = builtin.unrealized_conversion_cast [[NEXT]] : index to i64
+  %j = arith.addi %i, %one : index
+  // A value that only passes through is not cast there and back.
+  // CHECK-NEXT: llvm.br ^head([[NEW]], [[B]] :
+  cf.br ^head(%j, %b : index, memref<?xf32>)
+^exit:
+  // CHECK: func.return
+  func.return
+}

@@ -1,0 +1,50 @@
+// RUN: not relex-opt %s -p convert-to-llvm --split-input-file 2>&1 | filecheck %s
+
+// What is left over is named, with the pass that removes it.
+func.func @loop(%n: index) {
+  // CHECK: :6:3: error: 'scf.for' op expected ops of the core level, found 'scf.for', which has no form in the LLVM dialect; run convert-scf-to-cf first
+  scf.for %i = %n to %n step %n {
+    scf.yield
+  }
+  func.return
+}
+
+// -----
+
+func.func @graph() {
+  // CHECK: :16:8: error: 'relex.constant' op {{.+}}; run lower-call-tir first
+  %0 = relex.constant dense<1.0> : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: :23:1: error: 'func.func' op expected types of the core level (integers, floats, index, memref), found 'tensor<4xf32>'
+func.func @tensor(%x: tensor<4xf32>) {
+  func.return
+}
+
+// -----
+
+func.func @bf16(%x: memref<4xbf16>, %i: index) {
+  // CHECK: :31:8: error: 'memref.load' op expected f16, f32 or f64, found bf16
+  %0 = memref.load %x[%i] : memref<4xbf16>
+  func.return
+}
+
+// -----
+
+func.func @copy(%x: memref<4xf32, strided<[2]>>, %y: memref<4xf32>) {
+  // CHECK: :39:3: error: 'memref.copy' op expected contiguous buffers, found memref<4xf32, strided<[2]>>
+  "memref.copy"(%x, %y) : (memref<4xf32, strided<[2]>>, memref<4xf32>) -> ()
+  func.return
+}
+
+// -----
+
+func.func @dim(%x: memref<4xf32>) {
+  %c1 = arith.constant 1 : index
+  // CHECK: :48:8: error: 'memref.dim' op expected a dimension below 1, found 1
+  %0 = memref.dim %x, %c1 : memref<4xf32>
+  func.return
+}

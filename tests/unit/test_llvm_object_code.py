@@ -1,0 +1,368 @@
+"""LLVM IR, object code and its loading: constants, targets, errors, resources."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import io
+import pickle
+import re
+import time
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.target import Target as OutputTarget
+
+from relex.dialects import make_context, parse_module
+from relex.dialects.errors import CompileError, RelexError, UnknownNameError
+from relex.dialects.target import Target, set_target
+from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
+from relex.lowering.llvm.features import check_target, has_feature, missing_features
+from relex.lowering.llvm.object_code import compile_module, compile_to_assembly
+from relex.lowering.llvm.targets import AsmTarget, LlvmTarget, ObjTarget
+from relex.lowering.llvm.translate import EXTERNAL_CONSTANT_BYTES, translate
+from relex.runtime.loader import LoadedCode, load
+
+X86 = "x86_64-unknown-linux-gnu"
+ARM = "aarch64-unknown-linux-gnu"
+
+ADD = """
+llvm.func @add(%a: i64, %b: i64) -> i64 {
+  %0 = llvm.add %a, %b : i64
+  llvm.return %0 : i64
+}
+"""
+
+
+def with_constant(values: np.ndarray[tuple[int], np.dtype[np.float32]], visibility: str = "private") -> ModuleOp:
+    """A module with `@at(i)`, which reads element `i` of a constant."""
+    kind = f"{len(values)}xf32"
+    module = parse_module(f"""
+"memref.global"() <{{sym_name = "table", sym_visibility = "{visibility}", type = memref<{kind}>, constant,
+    initial_value = dense<"0x{values.tobytes().hex()}"> : tensor<{kind}>}}> : () -> ()
+func.func @at(%i: index) -> f32 {{
+  %t = memref.get_global @table : memref<{kind}>
+  %x = memref.load %t[%i] : memref<{kind}>
+  func.return %x : f32
+}}""")
+    return ConvertToLlvmPass()(module)
+
+
+def read_all(code: LoadedCode, count: int) -> list[float]:
+    entry = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_int64)(code.address("at"))
+    return [entry(i) for i in range(count)]
+
+
+def llvm_ir(text: str) -> str:
+    return translate(parse_module(text)).text
+
+
+# Constants
+
+
+@pytest.mark.parametrize("embed", [True, False])
+@pytest.mark.parametrize("count", [1, 5, 255, 256, 1000])
+def test_constants(count: int, embed: bool):
+    values = np.random.default_rng(count).standard_normal(count).astype(np.float32)
+    values[: min(count, 4)] = [np.inf, -0.0, -np.inf, 1e-45][:count]
+    code = compile_module(with_constant(values), embed_constants=embed)
+    external = 4 * count >= EXTERNAL_CONSTANT_BYTES and not embed
+    assert code.constants == ({"table": values.tobytes()} if external else {})
+    assert np.array(read_all(load(code), count), np.float32).tobytes() == values.tobytes()
+
+
+def test_big_constants_are_never_text():
+    values = np.arange(125_000, dtype=np.float32)
+    module = with_constant(values)
+    start = time.perf_counter()
+    translation = translate(module)
+    seconds = time.perf_counter() - start
+    assert len(translation.text) < 1000
+    assert translation.constants == {"table": values.tobytes()}
+    assert seconds < 0.1
+    assert read_all(load(compile_module(module)), 3) == [0.0, 1.0, 2.0]
+
+
+def test_every_bit_of_a_nan_survives():
+    bits = np.array([0x7FC00001, 0xFFC12345, 0x7F800001, 0xFF800000], np.uint32)
+    text = translate(with_constant(bits.view(np.float32))).text
+    (data,) = re.findall(r'c"(.*)"', text)
+    found = re.sub(rb"\\([0-9a-f]{2})", lambda m: bytes.fromhex(m[1].decode()), data.encode("latin-1"))
+    assert found == bits.tobytes()
+
+
+def test_loading_twice_gives_two_states():
+    code = compile_module(
+        ConvertToLlvmPass()(
+            parse_module(f"""
+"memref.global"() <{{sym_name = "state", sym_visibility = "private", type = memref<{EXTERNAL_CONSTANT_BYTES}xi64>,
+                    initial_value = dense<5> : tensor<{EXTERNAL_CONSTANT_BYTES}xi64>}}> : () -> ()
+func.func @next() -> i64 {{
+  %i = arith.constant 3 : index
+  %one = arith.constant 1 : i64
+  %s = memref.get_global @state : memref<{EXTERNAL_CONSTANT_BYTES}xi64>
+  %x = memref.load %s[%i] : memref<{EXTERNAL_CONSTANT_BYTES}xi64>
+  %y = arith.addi %x, %one : i64
+  memref.store %y, %s[%i] : memref<{EXTERNAL_CONSTANT_BYTES}xi64>
+  func.return %y : i64
+}}""")
+        )
+    )
+    assert list(code.constants) == ["state"]
+    first, second = (load(code) for _ in range(2))
+    entries = [ctypes.CFUNCTYPE(ctypes.c_int64)(loaded.address("next")) for loaded in (first, second)]
+    assert [entries[i]() for i in (0, 0, 1, 0, 1)] == [6, 7, 6, 8, 7]
+
+
+# Translation
+
+
+def test_blocks_are_put_in_order():
+    text = llvm_ir("""
+llvm.func @f(%c: i1) -> i64 {
+  llvm.br ^second
+^third:
+  %y = llvm.add %x, %x : i64
+  llvm.return %y : i64
+^second:
+  %x = llvm.mlir.constant(2) : i64
+  llvm.cond_br %c, ^third, ^second
+^unreachable:
+  llvm.br ^third
+}""")
+    assert text.count("br ") == 2
+    assert text.index("br label") < text.index("br i1") < text.index("ret i64")
+
+
+def test_both_ways_to_one_block():
+    module = parse_module("""
+llvm.func @f(%c: i1, %a: i64, %b: i64) -> i64 {
+  llvm.cond_br %c, ^next(%a, %b : i64, i64), ^next(%b, %b : i64, i64)
+^next(%x: i64, %y: i64):
+  %z = llvm.sub %x, %y : i64
+  llvm.return %z : i64
+}""")
+    loaded = load(compile_module(module))
+    entry = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_bool, ctypes.c_int64, ctypes.c_int64)(loaded.address("f"))
+    assert (entry(True, 5, 3), entry(False, 5, 3)) == (2, 0)
+
+
+def test_intrinsics_of_several_types_and_flags():
+    text = llvm_ir("""
+llvm.func @f(%a: f32, %b: f64, %v: vector<4xf32>) -> f64 {
+  %0 = llvm.intr.exp(%a) {fastmathFlags = #llvm.fastmath<reassoc, nnan>} : (f32) -> f32
+  %1 = llvm.intr.exp(%b) : (f64) -> f64
+  %2 = llvm.intr.exp(%v) : (vector<4xf32>) -> vector<4xf32>
+  %3 = llvm.intr.fma(%b, %1, %1) {fastmathFlags = #llvm.fastmath<nsz, afn, arcp>} : (f64, f64, f64) -> f64
+  %4 = llvm.call_intrinsic "llvm.maximum.f64"(%3, %1) {fastmathFlags = #llvm.fastmath<nnan>} : (f64, f64) -> f64
+  %5 = llvm.call_intrinsic "llvm.maximum.f64"(%4, %1) : (f64, f64) -> f64
+  llvm.return %5 : f64
+}""")
+    assert 'call nnan reassoc float @"llvm.exp.f32"' in text
+    assert 'call afn arcp nsz double @"llvm.fma.f64"' in text
+    assert 'call nnan double @"llvm.maximum.f64"' in text
+    assert text.count("declare") == 5
+
+
+def test_attributes_of_functions_and_arguments():
+    text = llvm_ir("""
+llvm.func internal @f(%a: !llvm.ptr {llvm.noalias, llvm.align = 16 : i64, llvm.nocapture}, %b: i8 {llvm.signext})
+    attributes {passthrough = ["noinline", "nounwind"]} {
+  llvm.return
+}""")
+    assert re.search(
+        r"define internal void @\"f\"\(ptr captures\(none\) noalias align 16 .*, i8 signext .*\) noinline", text
+    )
+
+
+WRONG = {
+    "atomic": ("%0 = llvm.load %p atomic seq_cst {alignment = 4 : i64} : !llvm.ptr -> i32", "non-atomic"),
+    "volatile": ("llvm.store volatile %p, %p : !llvm.ptr, !llvm.ptr", "non-volatile"),
+    "unknown symbol": ("%0 = llvm.mlir.addressof @nowhere : !llvm.ptr", "cannot be translated to LLVM IR"),
+    "indirect call": ("llvm.call %p() : !llvm.ptr, () -> ()", "Indirect calls"),
+    "unsupported type": ("%0 = llvm.load %p : !llvm.ptr -> bf16", "Type not supported: bf16"),
+    "other dialect": ("%0 = arith.constant 1 : i32", r"found 'arith.constant'; run relex-pipeline\{to=llvm\} first"),
+    "cast": (
+        "%0 = builtin.unrealized_conversion_cast %p : !llvm.ptr to index",
+        "found 'builtin.unrealized_conversion_cast'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_cannot_be_translated_is_refused_at_its_place(case: str):
+    line, message = WRONG[case]
+    module = parse_module(f"llvm.func @f(%p: !llvm.ptr) {{\n  {line}\n  llvm.return\n}}", "file.mlir")
+    with pytest.raises(CompileError, match=rf"file.mlir:2:\d+: error: .*{message}"):
+        compile_module(module)
+
+
+@pytest.mark.parametrize("attributes", ['passthrough = ["nonsense"]', "passthrough = [1 : i32]"])
+def test_unknown_function_attributes(attributes: str):
+    with pytest.raises(CompileError, match=r"file\.mlir:1:1"):
+        translate(parse_module(f"llvm.func @f() attributes {{{attributes}}} {{ llvm.return }}", "file.mlir"))
+
+
+def test_what_llvm_refuses():
+    with pytest.raises(CompileError, match="LLVM refuses the module"):
+        compile_module(parse_module("llvm.func @f(%a: i32) { llvm.return %a : i32 }"))
+
+
+# Targets
+
+
+def for_target(target: Target, text: str = ADD) -> ModuleOp:
+    module = parse_module(text)
+    set_target(module, target)
+    return module
+
+
+def emit(target: OutputTarget, module: ModuleOp) -> str:
+    output = io.StringIO()
+    target.emit(make_context(), module, output)
+    return output.getvalue()
+
+
+def test_outputs():
+    module = with_constant(np.arange(1000, dtype=np.float32))
+    text = emit(LlvmTarget(), module)
+    assert f'target triple = "{Target.host().triple}"' in text
+    assert "[4000 x i8] c" in text
+    assert "at:" in emit(AsmTarget(), module)
+    assert len(ObjTarget(opt_level=0).emit_bytes(make_context(), module)) > 4000
+    with pytest.raises(RelexError, match="not text"):
+        emit(ObjTarget(), module)
+
+
+@pytest.mark.parametrize("target", [LlvmTarget(), AsmTarget(), ObjTarget()])
+def test_outputs_refuse_other_levels(target: LlvmTarget | AsmTarget | ObjTarget):
+    module = parse_module("func.func @f() { func.return }")
+    with pytest.raises(CompileError, match=r"'func.func' op expected .*run relex-pipeline\{to=llvm\} first"):
+        target.emit_bytes(make_context(), module) if isinstance(target, ObjTarget) else emit(target, module)
+
+
+def test_code_for_the_target_of_the_module():
+    vectors = """
+llvm.func @f(%p: !llvm.ptr) {
+  %0 = llvm.load %p {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
+  %1 = llvm.fadd %0, %0 : vector<16xf32>
+  llvm.store %1, %p {alignment = 4 : i64} : vector<16xf32>, !llvm.ptr
+  llvm.return
+}"""
+    assert "zmm" in compile_to_assembly(for_target(Target(X86, "x86-64-v4", "-prefer-256-bit"), vectors))
+    haswell = compile_to_assembly(for_target(Target(X86, "haswell"), vectors))
+    assert "ymm" in haswell
+    assert "zmm" not in haswell
+    assert "xmm" in compile_to_assembly(for_target(Target(X86, "haswell", "-avx"), vectors))
+    assert "fadd\tv0.4s" in compile_to_assembly(for_target(Target(ARM, "generic"), vectors))
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (Target("nonsense"), "no code generator for triple 'nonsense'"),
+        (Target(""), "no code generator for triple ''"),
+        (Target(X86, "nonsense"), f"unknown cpu 'nonsense' for triple '{X86}'"),
+    ],
+)
+def test_unknown_targets(target: Target, message: str):
+    module = for_target(target)
+    with pytest.raises(UnknownNameError, match=re.escape(message)):
+        compile_module(module)
+    with pytest.raises(UnknownNameError, match=re.escape(message)):
+        compile_to_assembly(module)
+    with pytest.raises(UnknownNameError, match=re.escape(message)):
+        emit(LlvmTarget(), module)
+
+
+def test_features_behind_cpu_names():
+    assert has_feature(Target(X86, "haswell"), "fma")
+    assert not has_feature(Target(X86, "haswell"), "avx512f")
+    assert not has_feature(Target(X86, "haswell", "-fma"), "fma")
+    assert has_feature(Target(X86, "", "+avx512f"), "avx2")
+    machine = Target(X86, "haswell", "-avx512f,-fma")
+    assert missing_features(Target(X86, "x86-64-v4"), machine) == {"avx512f", "fma"}
+    assert missing_features(Target(X86), machine) == frozenset()
+    check_target(Target(X86, "znver4"))
+
+
+# Loading
+
+
+def test_code_that_this_machine_cannot_run_is_refused():
+    host = Target.host()
+    other = ARM if host.triple.startswith("x86_64") else X86
+    with pytest.raises(RelexError, match=f"code for '{other}' cannot run on"):
+        load(compile_module(for_target(Target(other))))
+    # No machine has the extensions of both makers.
+    lacking = [flag[1:] for flag in host.features.split(",") if flag in ("-fma4", "-xop", "-amx-tile", "-avx512fp16")]
+    if not host.triple.startswith("x86_64"):
+        return
+    assert lacking
+    for feature in lacking:
+        code = compile_module(for_target(Target(host.triple, "x86-64", f"+{feature}")))
+        with pytest.raises(RelexError, match=f"needs what this machine lacks: .*{feature}"):
+            load(code)
+
+
+def test_code_for_less_than_this_machine_runs():
+    triple = Target.host().triple
+    loaded = load(compile_module(for_target(Target(triple))))
+    entry = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(loaded.address("add"))
+    assert entry(40, 2) == 42
+
+
+def test_object_code_is_a_value():
+    module = parse_module(ADD)
+    code = compile_module(module)
+    assert compile_module(module) == code
+    assert pickle.loads(pickle.dumps(code)) == code
+    assert code.functions == ("add",)
+    assert code.imports == ()
+
+
+@pytest.mark.parametrize("opt_level", [0, 1, 2, 3])
+def test_levels_of_optimization(opt_level: int):
+    loaded = load(compile_module(parse_module(ADD), opt_level=opt_level))
+    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(loaded.address("add"))(1, 2) == 3
+
+
+def test_unknown_level_of_optimization():
+    with pytest.raises(RelexError, match="expected an optimization level of 0 to 3, found 4"):
+        compile_module(parse_module(ADD), opt_level=4)
+
+
+def test_threads_compile_and_load():
+    def run(i: int) -> int:
+        text = f"llvm.func @f() -> i64 {{ %0 = llvm.mlir.constant({i}) : i64\n llvm.return %0 : i64 }}"
+        loaded = load(compile_module(parse_module(text)))
+        return ctypes.CFUNCTYPE(ctypes.c_int64)(loaded.address("f"))()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(run, range(64))) == list(range(64))
+
+
+def test_code_and_constants_are_released():
+    code = compile_module(with_constant(np.zeros(1000, np.float32)))
+    loaded = load(code)
+    alive = weakref.ref(loaded)
+    del loaded
+    gc.collect()
+    assert alive() is None
+    # Loading again and again neither fails nor takes longer and longer.
+    for _ in range(200):
+        assert read_all(load(code), 1) == [0.0]
+
+
+def test_loading_is_quick():
+    code = compile_module(with_constant(np.zeros(100_000, np.float32)))
+    load(code)
+    times: list[float] = []
+    for _ in range(5):
+        start = time.perf_counter()
+        load(code)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.05
