@@ -165,7 +165,8 @@ class RelexParser(Parser):
     def _check_booleans(self, dense: DenseIntOrFPElementsAttr, literal: re.Match[str]) -> None:
         """Refuse bytes that are no booleans, or that MLIR reads otherwise: one for many elements are bits to it."""
         count = len(literal[1].removeprefix("0x")) // 2
-        if count != len(dense) or not set(dense.data.data) <= {0, 1}:
+        # xDSL writes 255 for true.
+        if count != len(dense) or not set(dense.data.data) <= {0, 1, 255}:
             self.raise_error("expected i1 as true and false, or one byte for each, 00 or 01", literal.start(1))
 
     def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
