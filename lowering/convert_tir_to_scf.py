@@ -53,8 +53,9 @@ MAX_STACK_BYTES = 4096
 class ConvertTirToScfPass(RelexPass):
     """
     Turns loop functions into functions of `scf.for` loops. Blocks dissolve: their variables are replaced by what they
-    are bound to. An init runs in loops of its own, in front of the reduction. All loops become serial ones, whatever
-    their kind allows. Small local buffers live on the stack, others on the heap.
+    are bound to. An init runs in loops of its own, in front of the reduction, or in its first step where the two share
+    loops or something in them comes between. All loops become serial ones, whatever their kind allows. Small local
+    buffers live on the stack, others on the heap.
 
     ```mlir
     tir.prim_func @sum(%X: memref<8x4xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {

@@ -29,6 +29,9 @@ def emit_prim_func(
     Each computed tensor becomes a loop nest around one block; those that are no output get a local buffer. Reductions
     of floats may be summed in any order and contracted to FMA, unless `strict`.
     """
+    if any(tensor.body is None for tensor in outputs) or len(set(outputs)) != len(outputs):
+        names = ", ".join(tensor.name for tensor in outputs)
+        raise ValueError(f"expected outputs that are computed, each once, found {names} for '{name}'")
     func = PrimFuncOp(
         name,
         [buffer_type(t) for t in inputs],
@@ -80,7 +83,7 @@ class _Stage:
         self._buffers = buffers
         self._names = names
         self._strict = strict
-        self._variables: dict[Axis, SSAValue] = {}
+        self._values: dict[Expr, SSAValue] = {}
 
     def emit(self) -> None:
         body = self._tensor.body
@@ -89,7 +92,7 @@ class _Stage:
         axes = [*self._tensor.axes, *(body.axes if isinstance(body, Reduction) else ())]
         block = self._open_block(self._open_loops(axes), axes)
         builder = Builder(InsertPoint.at_end(block.body.block))
-        indices = [self._variables[axis] for axis in self._tensor.axes]
+        indices = [self._values[axis] for axis in self._tensor.axes]
         if isinstance(body, Reduction):
             self._reduce(builder, body, indices)
         else:
@@ -113,7 +116,7 @@ class _Stage:
         )
         for axis, variable in zip(axes, block.body.block.args, strict=True):
             variable.name_hint = f"v{axis.name}"
-            self._variables[axis] = variable
+            self._values[axis] = variable
         at = Builder(InsertPoint.at_end(loops[-1].body.block)) if loops else self._outer
         return at.insert(block)
 
@@ -134,12 +137,22 @@ class _Stage:
         return builder.insert(build_constant(value, like.type)).result
 
     def _value(self, builder: Builder, expr: Expr, product_flags: FastMathFlagsAttr | None = None) -> SSAValue:
+        """The value of an expression, built when first asked for."""
+        if expr not in self._values:
+            self._values[expr] = self._build(builder, expr, product_flags)
+        return self._values[expr]
+
+    def _build(self, builder: Builder, expr: Expr, product_flags: FastMathFlagsAttr | None) -> SSAValue:
         """Build an expression. `product_flags` go on a product that is summed, so that it may become an FMA."""
         match expr:
             case Const(value=value):
                 return self._constant(builder, value, expr)
-            case Axis():
-                return self._variables[expr]
+            case Axis(name=name):
+                raise ValueError(f"expected '{self._tensor.name}' to use its own axes, found {name}")
+            case Element(tensor=tensor) if tensor not in self._buffers:
+                raise ValueError(
+                    f"expected all that '{self._tensor.name}' reads among the inputs, found no {tensor.name}"
+                )
             case Element(tensor=tensor, indices=indices):
                 places = [self._value(builder, index) for index in indices]
                 return builder.insert(memref.LoadOp.get(self._buffers[tensor], places)).res

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from hashlib import sha256
 
 from xdsl.context import Context
@@ -25,7 +26,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects import tir
 from relex.dialects.errors import fail
-from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, ConstantOp, DataflowOp
+from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, ConstantOp, DataflowOp, Operator
 from relex.dialects.relex.types import shape_str
 from relex.lowering.conversion import Conversion, ConversionTable, TypeConverter, convert
 from relex.passes.base import RelexPass
@@ -79,6 +80,7 @@ class LowerCallTirPass(RelexPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for block in [o for o in op.walk() if isinstance(o, DataflowOp)]:
             _dissolve(block)
+        _check_recursion(op)
         convert(op, GRAPH_TO_BUFFERS, _types, _check_no_tensors)
 
 
@@ -210,6 +212,24 @@ def _static_buffer(result: OpResult) -> MemRefType:
     return MemRefType(t.element_type, t.get_shape())
 
 
+def _check_recursion(module: ModuleOp) -> None:
+    """Refuse functions that call themselves under no condition, directly or through others: they never end."""
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
+    callees = {name: _always_called(function) for name, function in functions.items()}
+    try:
+        TopologicalSorter(callees).prepare()
+    except CycleError as e:
+        cycle: list[str] = e.args[1]
+        names = " calls ".join(f"@{name}" for name in reversed(cycle))
+        fail(functions[cycle[-1]], f"expected to end, found that {names}")
+
+
+def _always_called(function: func.FuncOp) -> list[str]:
+    entry = function.body.first_block
+    ops = entry.ops if entry is not None else ()
+    return [op.callee.root_reference.data for op in ops if isinstance(op, CallOp | func.CallOp)]
+
+
 def _dissolve(block: DataflowOp) -> None:
     """Put the ops of a dataflow block in its place."""
     output = block.output
@@ -225,5 +245,7 @@ def _dissolve(block: DataflowOp) -> None:
 
 
 def _check_no_tensors(op: Operation) -> None:
-    if any(isinstance(t, TensorType) for t in (*op.operand_types, *op.result_types)):
+    if isinstance(op, Operator):
         fail(op, "cannot be lowered to buffers; run 'legalize-ops' before 'lower-call-tir'")
+    if any(isinstance(t, TensorType) for t in (*op.operand_types, *op.result_types)):
+        fail(op, "cannot be lowered to buffers; expected ops of the relex dialect on tensors")

@@ -55,6 +55,17 @@ def build_scalar(function: str, args: Sequence[SSAValue], flags: arith.FastMathF
 def build_constant(value: float, type: Attribute) -> arith.ConstantOp:
     if isinstance(type, AnyFloat):
         return arith.ConstantOp(FloatAttr(float(value), type))
-    if isa(type, IntegerType | IndexType):
-        return arith.ConstantOp(IntegerAttr(int(value), type))
-    raise ValueError(f"no constants of {type}")
+    if not isa(type, IntegerType | IndexType):
+        raise ValueError(f"no constants of {type}")
+    low, high = _limits(type)
+    if not low <= value <= high or value != int(value):
+        raise ValueError(f"expected a whole number from {low} to {high} for a constant of {type}, found {value}")
+    return arith.ConstantOp(IntegerAttr(int(value), type))
+
+
+def _limits(type: IntegerType | IndexType) -> tuple[int, int]:
+    """The smallest and the largest value of a type. Integers are signed, but for i1, which is a boolean."""
+    if type == i1:
+        return 0, 1
+    bits = type.width.data if isinstance(type, IntegerType) else 64
+    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1

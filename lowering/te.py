@@ -170,30 +170,35 @@ def reduce_axis(extent: int, name: str = "k") -> Axis:
 
 def sum(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
     """The sum of `body` over all values of the axes; 0 over none. On i1 it is the logical or, as in NumPy's `@`."""
-    return Reduction(body.type, "add", 0, body, (axis,) if isinstance(axis, Axis) else tuple(axis))
+    axes = (axis,) if isinstance(axis, Axis) else tuple(axis)
+    if not axes or any(a.kind is not IterKind.REDUCE for a in axes):
+        raise ValueError(f"expected axes made by 'reduce_axis', found {', '.join(a.name for a in axes) or 'none'}")
+    return Reduction(body.type, "add", 0, body, axes)
 
 
 @overload
 def compute(shape: Sequence[int], function: OfIndices, name: str = "compute") -> Tensor: ...
 @overload
 def compute(shape: Sequence[int], function: OfSomeIndices, name: str = "compute") -> Tensor: ...
-def compute(shape: Sequence[int], function: Callable[..., Expr], name: str = "compute") -> Tensor:
+def compute(shape: Sequence[int], function: Callable[..., object], name: str = "compute") -> Tensor:
     """The tensor whose element at some indices is `function` of them.
 
     The function's parameter names become the names of the axes. A reduction must be its whole result: what is done to
     the sum is a computation of its own.
     """
-    axes = tuple(
-        Axis(IndexType(), axis, extent, IterKind.SPATIAL)
-        for axis, extent in zip(_axis_names(function, len(shape)), shape, strict=True)
-    )
+    names = _axis_names(function, len(shape))
+    if len(names) != len(shape):
+        raise ValueError(f"expected a function of {len(shape)} indices for '{name}', found one of {len(names)}")
+    axes = tuple(Axis(IndexType(), *named, IterKind.SPATIAL) for named in zip(names, shape, strict=True))
     body = function(*axes)
+    if not isinstance(body, Expr):
+        raise ValueError(f"expected an expression for '{name}', found {body}; write `Const(type, {body})`")
     if any(isinstance(e, Reduction) for e in walk(body) if e is not body):
         raise ValueError(f"expected the reduction to be the whole of '{name}'; compute what follows it from its result")
     return Tensor(name, tuple(shape), body.type, axes, body)
 
 
-def _axis_names(function: Callable[..., Expr], count: int) -> list[str]:
+def _axis_names(function: Callable[..., object], count: int) -> list[str]:
     names: list[str] = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
@@ -203,13 +208,19 @@ def _axis_names(function: Callable[..., Expr], count: int) -> list[str]:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """The expression and all in it, outside first."""
-    yield expr
-    match expr:
-        case Call(args=parts) | Element(indices=parts):
-            for part in parts:
-                yield from walk(part)
-        case Reduction(body=body):
-            yield from walk(body)
-        case _:
-            pass
+    """The expression and all in it, outside first, each once."""
+    seen: set[Expr] = set()
+    pending = [expr]
+    while pending:
+        current = pending.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        yield current
+        match current:
+            case Call(args=parts) | Element(indices=parts):
+                pending.extend(reversed(parts))
+            case Reduction(body=body):
+                pending.append(body)
+            case _:
+                pass

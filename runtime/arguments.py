@@ -45,12 +45,13 @@ class ArgumentReader:
     def __init__(self, spec: TensorSpec, function: str):
         self._shape = spec.shape
         self._dtype = numpy_dtype(spec.element_type)
+        self._is_bool = self._dtype == np.bool_
         self._where = f"{function}() argument '{spec.name}'"
 
     def __call__(self, value: Any) -> Array:
         if type(value) is np.ndarray and value.dtype is self._dtype and value.shape == self._shape:
             flags = value.flags
-            if flags.c_contiguous and flags.aligned:
+            if flags.c_contiguous and flags.aligned and not self._is_bool:
                 return value
         return self._read(value)
 
@@ -60,7 +61,14 @@ class ArgumentReader:
             raise DTypeError(f"{self._where}: expected dtype {self._dtype.name}, found {array.dtype.name}")
         if array.shape != self._shape:
             raise ShapeError(f"{self._where}: expected shape {self._shape}, found {array.shape}")
-        return np.require(array, self._dtype, ["C", "A"])
+        array = np.require(array, self._dtype, ["C", "A"])
+        return _as_zeros_and_ones(array) if self._is_bool else array
+
+
+def _as_zeros_and_ones(array: Array) -> Array:
+    """Booleans as compiled code knows them. A view of other memory may hold any byte; for NumPy all but 0 are true."""
+    numbers = array.view(np.uint8)
+    return array if numbers.max(initial=0) <= 1 else numbers != 0
 
 
 def _as_ndarray(value: Any, where: str) -> Array:

@@ -77,9 +77,10 @@ def check_runs_here(target: Target) -> None:
         raise RelexError(f"code for cpu '{target.cpu}' needs what this machine lacks: {', '.join(sorted(missing))}")
 
 
-def _platform(target: Target) -> tuple[str, str, str]:
+def _platform(target: Target) -> tuple[str, str, str, bool]:
     parts = llvm.get_triple_parts(target.triple)
-    return parts.Arch, parts.OS, parts.ObjectFormat
+    # The x32 environments have pointers of 32 bits.
+    return parts.Arch, parts.OS, parts.ObjectFormat, parts.Env.endswith("x32")
 
 
 @lru_cache(maxsize=1)

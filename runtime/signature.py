@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType, bf16
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import numpy_dtype
-from relex.dialects.errors import DTypeError, fail
+from relex.dialects.dtypes import ELEMENT_TYPES
+from relex.dialects.errors import fail
 from relex.dialects.functions import argument_names
 from relex.dialects.relex.types import shape_str
 from relex.dialects.tir import PrimFuncOp
+
+ARRAY_ELEMENTS = tuple(t for t in ELEMENT_TYPES if t != bf16)
+"""What arrays can hold: NumPy has no bf16."""
 
 MAX_ARRAYS = 1024
 """How many arrays a native call can pass: the limit of `ctypes`."""
@@ -83,8 +86,7 @@ def _specs(function: Operation, names: Sequence[str], types: Sequence[Attribute]
 def _spec(function: Operation, name: str, t: Attribute) -> TensorSpec:
     if not (isa(t, TensorType) or isa(t, MemRefType)) or not t.has_static_shape():
         fail(function, f"expected shapes that are known at compile time in a public function, found {t}")
-    try:
-        numpy_dtype(t.element_type)
-    except DTypeError:
-        fail(function, f"expected elements that NumPy has in a public function, found {t}")
+    if t.element_type not in ARRAY_ELEMENTS:
+        allowed = " or ".join(map(str, ARRAY_ELEMENTS))
+        fail(function, f"expected elements of {allowed} in a public function, found {t}")
     return TensorSpec(name, t.get_shape(), t.element_type)

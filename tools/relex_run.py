@@ -53,7 +53,8 @@ class Input:
     @classmethod
     def read(cls, text: str) -> Input:
         name, equals, path = text.partition("=")
-        return cls(name, load_array(path)) if equals else cls(None, load_array(text))
+        is_named = equals and "/" not in name  # `./a=b.npy` is a file.
+        return cls(name, load_array(path)) if is_named else cls(None, load_array(text))
 
 
 def load_array(path: str) -> Array:
@@ -62,7 +63,8 @@ def load_array(path: str) -> Array:
 
     try:
         value: Any = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as e:
+    except Exception as e:
+        # A damaged file raises whatever the layer that stumbles over it likes.
         raise ToolError(f"cannot read '{path}': {e}") from e
     if not isinstance(value, np.ndarray):
         raise ToolError(f"cannot read '{path}': expected one array, found an archive of several")

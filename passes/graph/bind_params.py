@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TensorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
@@ -70,13 +70,14 @@ def load_params(file: str | Path) -> dict[str, Array]:
     import numpy as np
 
     try:
-        archive = np.load(file, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise RelexError(f"{file}: expected an .npz file, found a single array")
-        with archive:
-            return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError) as e:
-        raise RelexError(f"{file}: {e}") from e
+        with Path(file).open("rb") as stream:
+            archive = np.load(stream, allow_pickle=False)
+            if not isinstance(archive, np.ndarray):
+                return {name: archive[name] for name in archive.files}
+    except Exception as e:
+        # A damaged file raises whatever the layer that stumbles over it likes.
+        raise RelexError(f"cannot read '{file}': {e}") from e
+    raise RelexError(f"cannot read '{file}': expected an .npz file, found a single array")
 
 
 def _find_function(module: ModuleOp, name: str) -> func.FuncOp:
@@ -118,13 +119,23 @@ def _check(name: str, value: Any, argument: SSAValue) -> Array:
     """The array for an argument, if it fits."""
     import numpy as np
 
-    array: Array = np.asarray(value)
     expected = argument.type
     if not isa(expected, TensorType):
         raise DTypeError(f"parameter '{name}': expected a tensor to bind, found an argument of type {expected}")
-    if element_type_of(array.dtype) != expected.element_type:
+    if not expected.has_static_shape():
+        raise ShapeError(f"parameter '{name}': expected a tensor of known shape to bind, found {expected}")
+    if isinstance(value, np.ma.MaskedArray):
+        raise DTypeError(f"parameter '{name}': expected an array without a mask, found a MaskedArray; fill it first")
+    array: Array = np.asarray(value)
+    if not _has_elements(array, expected.element_type):
         raise DTypeError(f"parameter '{name}': expected elements of {expected.element_type}, found {array.dtype.name}")
-    shape = expected.get_shape()
-    if len(array.shape) != len(shape) or any(a not in (b, -1) for a, b in zip(shape, array.shape, strict=True)):
-        raise ShapeError(f"parameter '{name}': expected shape {shape}, found {array.shape}")
+    if array.shape != expected.get_shape():
+        raise ShapeError(f"parameter '{name}': expected shape {expected.get_shape()}, found {array.shape}")
     return array
+
+
+def _has_elements(array: Array, element_type: Attribute) -> bool:
+    try:
+        return element_type_of(array.dtype) == element_type
+    except DTypeError:
+        return False

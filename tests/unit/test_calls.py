@@ -11,6 +11,7 @@ import pytest
 
 from relex.dialects import RelexError, parse_module
 from relex.dialects.errors import ArityError, CompileError, DTypeError, ShapeError, UnknownNameError
+from relex.dialects.target import Target
 from relex.runtime import Executable, build
 
 PROGRAM = """
@@ -195,6 +196,113 @@ def test_wrong_calls_are_refused_by_name(ex: Executable, kind: str) -> None:
     assert str(caught.value).startswith(f"main() {message}")
     assert isinstance(caught.value, RelexError)
     assert isinstance(caught.value, TypeError | ValueError)
+
+
+def test_any_argument_name() -> None:
+    text = """
+      func.func @main(%self: tensor<2xf32>, %args: tensor<2xf32>, %x: tensor<2xf32> {relex.name = "a b"})
+          -> tensor<2xf32> {
+        %0 = relex.ewise_fma %self, %args, %x : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+        func.return %0 : tensor<2xf32>
+      }
+    """
+    one = np.ones(2, np.float32)
+    np.testing.assert_array_equal(build(text)["main"](self=one, args=2 * one, **{"a b": 3 * one}), [5, 5])
+
+
+@pytest.mark.parametrize(
+    "name", ["a.b", '"a b"', '"\u00fc\u2603"', "main1", "add", "sin", "abs", "printf", "_mlir_ciface_main"]
+)
+def test_any_function_name(name: str) -> None:
+    text = f"""
+      func.func @{name}(%x: tensor<3xf32>) -> tensor<3xf32> {{
+        %y = relex.add %x, %x : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+        func.return %y : tensor<3xf32>
+      }}
+    """
+    np.testing.assert_array_equal(build(text)[name.strip('"')](X[0]), 2 * X[0])
+
+
+def test_functions_without_tensors() -> None:
+    ex = build("func.func @f() { func.return }\nfunc.func @main() { func.call @f() : () -> ()\n func.return }")
+    assert list(ex) == ["f", "main"]
+    assert ex["main"]() is None
+
+
+def test_functions_that_are_not_called_with_arrays() -> None:
+    """Their callers pass scalars, or memory to write to."""
+    assert not build("func.func @f(%x: i32) -> i32 { func.return %x : i32 }")
+    assert not build("func.func @f(%x: memref<2xf32>) { func.return }")
+    assert not build("tir.prim_func @f(%a: f32) outs(%Y: memref<2xf32>) { }")
+
+
+WRONG_FUNCTIONS = {
+    "dynamic": (
+        "tir.prim_func @f(%X: memref<?xf32>) outs(%Y: memref<?xf32>) { }",
+        "'tir.prim_func' op expected shapes that are known at compile time in a public function, found memref<?xf32>",
+    ),
+    "bf16": (
+        "tir.prim_func @f(%X: memref<4xf32>) outs(%Y: memref<4xbf16>) { }",
+        "'tir.prim_func' op expected elements of f16 or f32 or f64 or i1 or i8 or i32 or i64 in a public function, "
+        "found memref<4xbf16>",
+    ),
+    "arguments": (
+        f"func.func @f({', '.join(f'%x{i}: tensor<1xf32>' for i in range(1025))}) {{ func.return }}",
+        "'func.func' op expected at most 1024 arguments and results in a public function, found 1025",
+    ),
+    "recursion": (
+        "func.func @f(%x: tensor<2xf32>) { func.call @g(%x) : (tensor<2xf32>) -> ()\n func.return }\n"
+        "func.func @g(%x: tensor<2xf32>) { func.call @f(%x) : (tensor<2xf32>) -> ()\n func.return }",
+        "'func.func' op expected to end, found that @f calls @g calls @f",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG_FUNCTIONS)
+def test_functions_that_cannot_be_called_are_refused(kind: str) -> None:
+    text, message = WRONG_FUNCTIONS[kind]
+    with pytest.raises(CompileError) as caught:
+        build(text)
+    assert str(caught.value).splitlines()[0] == f"<string>:1:1: error: {message}"
+
+
+def test_a_function_may_call_itself_under_a_condition() -> None:
+    text = """
+      func.func @f(%x: tensor<2xf32>) {
+        %never = arith.constant false
+        scf.if %never {
+          func.call @f(%x) : (tensor<2xf32>) -> ()
+        }
+        func.return
+      }
+    """
+    assert build(text)["f"](X[0, :2]) is None
+
+
+def test_booleans_of_any_byte() -> None:
+    """All but 0 are true, as for NumPy."""
+    text = """
+      tir.prim_func @f(%X: memref<4xi1>) outs(%Y: memref<4xi32>) {
+        tir.for %i in (4) {
+          tir.block @Y (%v: spatial<4> = %i) {
+            %x = memref.load %X[%v] : memref<4xi1>
+            %y = arith.extui %x : i1 to i32
+            memref.store %y, %Y[%v] : memref<4xi32>
+          }
+        }
+      }
+    """
+    x = np.array([0, 1, 2, 255], np.uint8).view(np.bool_)
+    np.testing.assert_array_equal(build(text)["f"](x), [0, 1, 1, 1])
+
+
+def test_targets() -> None:
+    host = Target.host()
+    for target in (Target(host.triple), Target(host.triple, host.cpu)):
+        np.testing.assert_array_equal(build(PROGRAM, target=target)["main"](X, W), X + W)
+    for triple in ("riscv64-unknown-linux-gnu", "x86_64-unknown-linux-gnux32"):
+        with pytest.raises(RelexError, match=f"code for '{triple}' cannot run on '{host.triple}'"):
+            build(PROGRAM, target=Target(triple))
 
 
 def test_unknown_function(ex: Executable) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pytest
 from programs import Array
-from xdsl.dialects.builtin import TensorType, f32, i1, i32
+from xdsl.dialects.builtin import TensorType, f32, i1, i8, i32
 from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
@@ -17,7 +17,7 @@ from relex.dialects.relex import Operator
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.lowering.emit_te import emit_prim_func
 from relex.lowering.legalizations import LEGALIZATIONS, legalizes
-from relex.lowering.te import Tensor, call, compute, maximum, minimum, placeholder, reduce_axis, sum
+from relex.lowering.te import Axis, Expr, Tensor, call, compute, maximum, minimum, placeholder, reduce_axis, sum
 from relex.runtime import build
 
 
@@ -89,6 +89,56 @@ def test_wrong_expressions() -> None:
         compute((1,), lambda i: sum(x[k], axis=k) / 4, name="mean")
     with pytest.raises(ValueError, match="no scalar function 'subtract' on i1"):
         emit_prim_func("f", [b], [compute((4,), lambda i: b[i] - b[i])])
+    with pytest.raises(ValueError, match="expected a function of 2 indices for 'y', found one of 1"):
+        compute((4, 4), lambda i: x[i], name="y")
+    with pytest.raises(ValueError, match="expected axes made by 'reduce_axis', found i"):
+        compute((4,), lambda i: sum(x[i], axis=i))
+    with pytest.raises(ValueError, match="expected axes made by 'reduce_axis', found none"):
+        compute((4,), lambda i: sum(x[i], axis=()))
+    with pytest.raises(ValueError, match=r"expected an expression for 'zeros', found 0.0; write `Const\(type, 0.0\)`"):
+        compute((4,), lambda i: 0.0, name="zeros")  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def test_wrong_functions() -> None:
+    x = placeholder("x", (4,), f32)
+    y, k = compute((4,), lambda i: x[i] + 1, name="y"), reduce_axis(4)
+    with pytest.raises(ValueError, match="expected outputs that are computed, each once, found x for 'f'"):
+        emit_prim_func("f", [x], [x])
+    with pytest.raises(ValueError, match="expected outputs that are computed, each once, found y, y for 'f'"):
+        emit_prim_func("f", [x], [y, y])
+    with pytest.raises(ValueError, match="expected all that 'y' reads among the inputs, found no x"):
+        emit_prim_func("f", [], [y])
+    with pytest.raises(ValueError, match="expected 'z' to use its own axes, found k"):
+        emit_prim_func("f", [x], [compute((4,), lambda i: x[k], name="z")])
+
+
+@pytest.mark.parametrize(
+    ("element_type", "number", "limits"),
+    [
+        (i32, 0.5, "-2147483648 to 2147483647 for a constant of i32"),
+        (i32, float("nan"), "-2147483648 to 2147483647 for a constant of i32"),
+        (i8, 128, "-128 to 127 for a constant of i8"),
+        (i1, 2, "0 to 1 for a constant of i1"),
+    ],
+    ids=str,
+)
+def test_numbers_that_a_type_does_not_have(element_type: Attribute, number: float, limits: str) -> None:
+    x = placeholder("x", (4,), element_type)
+    with pytest.raises(ValueError, match=f"expected a whole number from {limits}, found {number}"):
+        emit_prim_func("f", [x], [compute((4,), lambda i: x[i] + number)])
+
+
+def test_a_shared_expression_is_built_once() -> None:
+    def doubled(i: Axis) -> Expr:
+        value = x[i]
+        for _ in range(64):
+            value = value + value
+        return value
+
+    x = placeholder("x", (2,), f32)
+    function = emit_prim_func("f", [x], [compute((2,), doubled)])
+    assert len(list(function.walk())) < 80
+    np.testing.assert_array_equal(run(function, np.array([1, -1], np.float32)), [2.0**64, -(2.0**64)])
 
 
 @irdl_op_definition

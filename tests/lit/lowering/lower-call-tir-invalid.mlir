@@ -36,3 +36,24 @@ func.func @branch(%x: tensor<8xf32>) -> tensor<8xf32> {
 ^bb1:
   func.return %x : tensor<8xf32>
 }
+
+// -----
+
+func.func @arith(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK: :44:8: error: 'arith.addf' op cannot be lowered to buffers; expected ops of the relex dialect on tensors
+  %y = arith.addf %x, %x : tensor<8xf32>
+  func.return %y : tensor<8xf32>
+}
+
+// -----
+
+// CHECK: :51:1: error: 'func.func' op expected to end, found that @a calls @b calls @a
+func.func @a(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %y = func.call @b(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  func.return %y : tensor<8xf32>
+}
+
+func.func @b(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %y = func.call @a(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  func.return %y : tensor<8xf32>
+}

@@ -31,6 +31,9 @@
 // FORMAT: relex-run: error: cannot read '{{.*}}relex-run.mlir'
 // RUN: not relex-run %s --input %t.p.npz 2>&1 | filecheck %s --check-prefix=ARCHIVE
 // ARCHIVE: expected one array, found an archive of several
+// RUN: not relex-run %s --input %t.x.npy --params %s 2>&1 | filecheck %s --check-prefix=DAMAGED
+// DAMAGED: relex-run: error: cannot read '{{.*}}relex-run.mlir'
+// RUN: cp %t.b.npy "%t=b.npy" && relex-run %s --input %t.x.npy --input "%t=b.npy" | filecheck %s
 // RUN: not relex-run %s --params %t.x.npy 2>&1 | filecheck %s --check-prefix=PARAMS
 // PARAMS: expected an .npz file, found a single array
 // RUN: not relex-run %t.none.mlir 2>&1 | filecheck %s --check-prefix=MISSING

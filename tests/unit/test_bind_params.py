@@ -1,0 +1,118 @@
+"""Binding arrays to parameters."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from programs import Array
+
+from relex.dialects import RelexError, parse_module
+from relex.dialects.errors import DTypeError, PassError, ShapeError, UnknownNameError
+from relex.passes import BindParamsPass
+from relex.passes.graph.bind_params import load_params
+from relex.runtime import build
+
+PROGRAM = """
+func.func @main(%x: tensor<2x2xf32>, %w: tensor<2x2xf32>, %w_1: tensor<2x2xf32>, %unused: tensor<3xf32>)
+    -> tensor<2x2xf32> {
+  %y = relex.add %x, %w : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %z = relex.multiply %y, %w_1 : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %z : tensor<2x2xf32>
+}
+"""
+X, W, UNUSED = np.array([[0, 1], [2, 3]], np.float32), np.array([[1, 2], [3, 4]], np.float32), np.zeros(3, np.float32)
+
+
+@pytest.mark.parametrize(
+    "w",
+    [W, W.T, np.repeat(W, 2, axis=1)[:, ::2], W.astype(">f4")],
+    ids=["plain", "column-major", "strided", "big-endian"],
+)
+def test_any_layout_is_read_right(w: Array) -> None:
+    module = parse_module(PROGRAM)
+    before = str(module)
+    ex = build(BindParamsPass(params={"w": w, "w_1": W, "unused": UNUSED})(module))
+    np.testing.assert_array_equal(ex["main"](X), (X + w) * W)
+    assert str(module) == before
+
+
+def test_all_and_none() -> None:
+    module = parse_module(PROGRAM)
+    everything = {"x": X, "w": W, "w_1": W, "unused": UNUSED}
+    np.testing.assert_array_equal(build(BindParamsPass(params=everything)(module))["main"](), (X + W) * W)
+    np.testing.assert_array_equal(build(BindParamsPass()(module))["main"](**everything), (X + W) * W)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.float64(2.5),
+        np.arange(20) % 3 == 0,
+        np.array([1, np.nan, -np.inf], np.float16),
+        np.zeros((0, 4), np.int8),
+        np.array([0x7FC00001, 0xFF800001, 0x80000000], np.uint32).view(np.float32),
+    ],
+    ids=["scalar", "bool", "float16", "empty", "NaN bits"],
+)
+def test_every_bit_is_kept(value: Any) -> None:
+    types = {"float64": "f64", "bool": "20xi1", "float16": "3xf16", "int8": "0x4xi8", "float32": "3xf32"}
+    t = f"tensor<{types[value.dtype.name]}>"
+    module = parse_module(f"func.func @main(%x: {t}) -> {t} {{ func.return %x : {t} }}")
+    found = build(BindParamsPass(params={"x": value})(module))["main"]()
+    assert (found.dtype, found.shape, found.tobytes()) == (value.dtype, value.shape, value.tobytes())
+
+
+WRONG: dict[str, tuple[dict[str, Any], type[RelexError], str]] = {
+    "name": ({"v": W}, UnknownNameError, "@main has no parameter 'v'; its parameters are x, w, w_1, unused"),
+    "shape": ({"w": W[:1]}, ShapeError, "parameter 'w': expected shape (2, 2), found (1, 2)"),
+    "dtype": ({"w": W.astype(np.float16)}, DTypeError, "parameter 'w': expected elements of f32, found float16"),
+    "list": ({"w": W.tolist()}, DTypeError, "parameter 'w': expected elements of f32, found float64"),
+    "None": ({"w": None}, DTypeError, "parameter 'w': expected elements of f32, found object"),
+    "complex": ({"w": W.astype(complex)}, DTypeError, "parameter 'w': expected elements of f32, found complex128"),
+    "masked": ({"w": np.ma.masked_array(W)}, DTypeError, "parameter 'w': expected an array without a mask"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_wrong_arrays(kind: str) -> None:
+    params, error, message = WRONG[kind]
+    with pytest.raises(error, match=re.escape(message)):
+        BindParamsPass(params=params)(parse_module(PROGRAM))
+
+
+def test_wrong_parameters() -> None:
+    module = parse_module("""
+      func.func @main(%x: tensor<?xf32>, %n: index, %y: tensor<1xf32>, %z: tensor<1xf32> {relex.name = "y"}) {
+        func.return
+      }
+      func.func @caller(%x: tensor<?xf32>, %n: index, %y: tensor<1xf32>) {
+        func.call @main(%x, %n, %y, %y) : (tensor<?xf32>, index, tensor<1xf32>, tensor<1xf32>) -> ()
+        func.return
+      }
+    """)
+    with pytest.raises(PassError, match="calls @main, so its parameters cannot be bound"):
+        BindParamsPass(params={"x": UNUSED})(module)
+    for op in list(module.ops)[1:]:
+        op.detach()
+    with pytest.raises(ShapeError, match=r"'x': expected a tensor of known shape to bind, found tensor<\?xf32>"):
+        BindParamsPass(params={"x": UNUSED})(module)
+    with pytest.raises(DTypeError, match="'n': expected a tensor to bind, found an argument of type index"):
+        BindParamsPass(params={"n": 3})(module)
+    with pytest.raises(UnknownNameError, match="@main has more than one parameter 'y'; its parameters are x, n, y, y"):
+        BindParamsPass(params={"y": UNUSED[:1]})(module)
+
+
+def test_damaged_files(tmp_path: Path) -> None:
+    file = tmp_path / "params.npz"
+    np.savez_compressed(file, w=np.arange(1000.0))
+    good = file.read_bytes()
+    flipped = bytes(byte ^ 255 if 100 <= i < 140 else byte for i, byte in enumerate(good))
+    np.savez(file, w=np.array([{}]))
+    for data in (b"", b"nonsense", good[:50], flipped, file.read_bytes()):
+        file.write_bytes(data)
+        with pytest.raises(RelexError, match=f"cannot read '{re.escape(str(file))}'"):
+            load_params(file)
