@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,10 +40,12 @@ class RelexPipelinePass(RelexPass):
     to: Level = "llvm"
     strict: bool = False
 
+    def steps(self) -> Sequence[ModulePass]:
+        return [p for _, passes in pipeline(self.to, strict=self.strict) for p in passes]
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for _, passes in pipeline(self.to, strict=self.strict):
-            for p in passes:
-                p.apply(ctx, op)
+        for p in self.steps():
+            p.apply(ctx, op)
 
 
 def pipeline(to: Level = "llvm", *, strict: bool = False) -> list[tuple[Level, list[ModulePass]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from xdsl.dialects.builtin import ModuleOp
@@ -17,6 +17,15 @@ class RelexPass(ModulePass, ABC):
 
     def __call__(self, module: ModuleOp) -> ModuleOp:
         return run_pass(self, module)
+
+    def steps(self) -> Sequence[ModulePass]:
+        """The passes that this one is made of, in order; none if it does its work itself."""
+        return ()
+
+
+def steps_of(p: ModulePass) -> Sequence[ModulePass]:
+    """The passes that any xDSL pass is made of, as far as it tells."""
+    return p.steps() if isinstance(p, RelexPass) else ()
 
 
 def run_pass(p: ModulePass, module: ModuleOp) -> ModuleOp:

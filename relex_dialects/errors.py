@@ -80,6 +80,21 @@ class CompileError(RelexError):
         super().__init__("\n".join(str(d) for d in self.diagnostics))
 
 
+DEBUG_HINT = "note: run with --debug for the Python traceback"
+
+
+class InternalError(CompileError):
+    """An exception that no part of the compiler raised on purpose."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n{DEBUG_HINT}"
+
+
+def describe(error: BaseException) -> str:
+    """`ValueError: what it says`, or just the type for an exception without words."""
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
+
+
 class PassError(CompileError, PassFailedException):
     """A pass met an op that it cannot handle. xDSL's tools know it as a `PassFailedException`."""
 

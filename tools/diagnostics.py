@@ -11,21 +11,12 @@ from pathlib import Path
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ShrinkException
 
-from relex.dialects.errors import CompileError, Diagnostic, RelexError
+from relex.dialects.errors import DEBUG_HINT, CompileError, Diagnostic, InternalError, RelexError, describe
 from relex.dialects.parser import add_source
-
-DEBUG_HINT = "note: run with --debug for the Python traceback"
 
 
 class ToolError(RelexError):
     """A call of a tool that cannot be followed: a file that is not there, a pass that does not exist."""
-
-
-class InternalError(CompileError):
-    """An exception that no part of the compiler raised on purpose."""
-
-    def __str__(self) -> str:
-        return f"{super().__str__()}\n{DEBUG_HINT}"
 
 
 @dataclass(frozen=True)
@@ -64,6 +55,14 @@ def write_bytes(path: str, data: bytes) -> None:
         raise ToolError(f"cannot write '{path}': {e.strerror}") from e
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder and those around it, unless it is there. Raises `ToolError` when that is not possible."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise ToolError(f"cannot make folder '{path}': {e.strerror}") from e
+
+
 @contextmanager
 def stage(name: str, source: Source) -> Generator[None]:
     """Make a `CompileError` of everything that a stage of the compilation raises.
@@ -79,11 +78,6 @@ def stage(name: str, source: Source) -> Generator[None]:
         raise CompileError(Diagnostic(f"{name} failed: {e}", source.name)) from e
     except Exception as e:
         raise InternalError(Diagnostic(f"internal error in {name}: {describe(e)}", source.name)) from e
-
-
-def describe(error: BaseException) -> str:
-    """`ValueError: what it says`, or just the type for an exception without words."""
-    return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
 def run_tool(tool: str, main: Callable[[], None], *, debug: bool) -> int:

@@ -1,45 +1,46 @@
 """`relex-opt`: read MLIR text, run passes, print the result.
 
-It takes the options of `xdsl-opt`. What differs is what people see when something is wrong: errors name file, line and
-column, and the exit code is 1.
+It takes the options of `xdsl-opt` and most of those of `mlir-opt`. What differs from the former is what people see when
+something is wrong: errors name file, line and column, and the exit code is 1.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import inspect
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial
 from importlib.metadata import version
 from io import BytesIO, StringIO
 from itertools import accumulate
-from pathlib import PurePath
-from typing import Protocol, TypeVar, cast, runtime_checkable
+from pathlib import Path, PurePath
+from typing import Protocol, cast, runtime_checkable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 from xdsl.passes import ModulePass, PassPipeline
-from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, parse_pipeline, parse_spec
+from xdsl.utils.arg_spec import ArgSpec, parse_spec
 from xdsl.utils.exceptions import ShrinkException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from relex.dialects.errors import CompileError, Diagnostic, RelexError
+from relex.dialects.errors import CompileError, Diagnostic, InternalError
 from relex.dialects.parser import parse_module, verify_module
 from relex.dialects.printer import ElidingPrinter, ExactPrinter
-from relex.tools.diagnostics import InternalError, Source, ToolError, read_text, run_tool, stage, write_bytes
+from relex.passes.base import steps_of
+from relex.tools.arguments import add_arguments, normalize, pass_specs, plugin_files, set_up
+from relex.tools.diagnostics import Source, ToolError, read_text, run_tool, stage, write_bytes
+from relex.tools.expected import compare
+from relex.tools.instrumentation import DumpFiles, Instrumentation, PrintBetween, PrintIr, Selection, Timing
+from relex.tools.pass_help import help_pass, list_passes
+from relex.tools.pipelines import find_pass, instantiate, pipeline_text
+from relex.tools.plugins import Plugins
 from relex.tools.universe import RELEX_UNIVERSE, get_all_targets
 
-ConvertibleT = TypeVar("ConvertibleT", bound=ArgSpecConvertible)
-
 SPLIT_MARKER = re.compile(r"^// -----[ \t\r]*$", re.MULTILINE)
-DEFAULT_ELIDE = 16
 
 
 @runtime_checkable
@@ -59,40 +60,46 @@ class RelexOptMain(xDSLOptMain):
     version_format = f"relex {version('relex')}, xdsl {{xdsl_version}}, llvmlite {version('llvmlite')}"
 
     def __init__(self, args: Sequence[str]):
-        # argparse cannot tell `--elide FILE` from `--elide N`.
-        args = [f"--elide={DEFAULT_ELIDE}" if arg == "--elide" else arg for arg in args]
-        super().__init__("Runs passes of relex and xDSL on MLIR text.", args)
+        # xDSL registers everything before it looks at the arguments.
+        self._plugins = Plugins()
+        for path in plugin_files(args):
+            self._plugins.load(path)
+        self._arguments = list(args)
+        self._timing = Timing()
+        super().__init__("Runs passes of relex and xDSL on MLIR text.", self._arguments)
 
-    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
-        super().register_all_arguments(arg_parser)
-        arg_parser.add_argument(
-            "--elide",
-            type=int,
-            metavar="N",
-            help=f"print constants of more than N elements (--elide alone: {DEFAULT_ELIDE}) as "
-            "dense_resource<__elided__>; the text is for reading and does not parse",
-        )
-        arg_parser.add_argument("--list-passes", action="store_true", help="print the names of all passes and exit")
-        arg_parser.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
+    def register_all_dialects(self) -> None:
+        super().register_all_dialects()
+        self._plugins.add_dialects(self.ctx)
+
+    def register_all_passes(self) -> None:
+        super().register_all_passes()
+        self._plugins.add_passes(self.available_passes)
 
     def register_all_targets(self) -> None:
         super().register_all_targets()
         self.available_targets.update(get_all_targets())
+        self._plugins.add_targets(self.available_targets)
+
+    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
+        super().register_all_arguments(arg_parser)
+        set_up(arg_parser, self.available_passes)
+        add_arguments(arg_parser)
+        # xDSL parses this list next; which flags are passes is known only now.
+        self._arguments[:] = normalize(self._arguments, self.available_passes)
 
     def setup_pipeline(self) -> None:
-        self.pipeline = PassPipeline(tuple(self._make_pass(spec) for spec in parse_pipeline(self.args.passes)))
+        self.pipeline = PassPipeline(tuple(self._make_pass(spec) for spec in pass_specs(self.args)))
         self.target = self._make_target(parse_spec(self.args.target))
+        for name in (*self.args.print_ir_before, *self.args.print_ir_after):
+            find_pass(name, self.available_passes)
 
     def _make_pass(self, spec: ArgSpec) -> ModulePass:
-        if spec.name not in self.available_passes:
-            similar = get_close_matches(spec.name, self.available_passes, n=1)
-            hint = f"did you mean '{similar[0]}'?" if similar else "--list-passes shows all of them"
-            raise ToolError(f"unknown pass '{spec.name}'; {hint}")
-        return _instantiate("pass", self.available_passes[spec.name](), spec)
+        return instantiate("pass", find_pass(spec.name, self.available_passes), spec)
 
     def _make_target(self, spec: ArgSpec) -> Target:
         factory = cast(Callable[[], type[Target]], self.available_targets[spec.name])
-        target = _instantiate("target", factory(), spec)
+        target = instantiate("target", factory(), spec)
         if self.args.elide is not None and spec.name != "mlir":
             raise ToolError(f"--elide shortens MLIR text; it cannot be used with target '{spec.name}'")
         if not isinstance(target, BinaryTarget):
@@ -109,13 +116,22 @@ class RelexOptMain(xDSLOptMain):
 
     def run(self) -> None:
         if self.args.list_passes:
-            sys.stdout.write(self._describe_passes())
+            described = {**RELEX_UNIVERSE.all_passes, **self._plugins.passes}
+            sys.stdout.write(list_passes(described, self.available_passes))
             return
+        if self.args.help_pass is not None:
+            sys.stdout.write(help_pass(find_pass(self.args.help_pass, self.available_passes)))
+            return
+        if self.args.dump_pass_pipeline:
+            print(pipeline_text(self.pipeline.passes), file=sys.stderr)
         try:
             self._run()
         except ShrinkException:
             print("Success, can shrink")
             return
+        finally:
+            if self.args.timing:
+                print(self._timing.report(), file=sys.stderr)
         if self.args.shrink:
             print("Failure, can't shrink")
             sys.exit(1)
@@ -127,14 +143,14 @@ class RelexOptMain(xDSLOptMain):
         failed = False
         for i, source in enumerate(self._read_sources()):
             try:
-                result = self._process(source)
+                result = self._process(source, i)
             except CompileError as e:
                 if self.args.debug:
                     raise
                 print(e, file=sys.stderr)
                 failed = True
                 continue
-            output.write(b"// -----\n" + result if i > 0 else result)
+            output.write(b"// -----\n" + result if i > 0 and result else result)
             output.flush()
         if failed:
             sys.exit(1)
@@ -153,24 +169,31 @@ class RelexOptMain(xDSLOptMain):
         offsets = accumulate((chunk.count("\n") for chunk in chunks[:-1]), initial=0)
         return [Source(name, chunk, offset) for chunk, offset in zip(chunks, offsets, strict=True)]
 
-    def _process(self, source: Source) -> bytes:
-        """One program from text to output."""
-        tolerated = self.args.parsing_diagnostics
+    def _process(self, source: Source, index: int) -> bytes:
+        """Program number `index` of the input, from text to output."""
+        module: ModuleOp | None = None
         try:
             module = self._parse(source)
-            tolerated = self.args.verify_diagnostics
-            self._run_passes(module, source)
-            return self._emit(module, source)
+            output = self._compile(module, source, index)
         except InternalError:
             raise
         except CompileError as e:
             error = CompileError([source.show(d) for d in e.diagnostics])
-            if not tolerated:
-                raise error from e
-            return f"{error}\n".encode()
+            if self.args.verify_diagnostics:
+                return self._expect(error.diagnostics, source, b"")
+            if self.args.parsing_diagnostics and module is None:
+                return f"{error}\n".encode()
+            raise error from e
+        return self._expect([], source, output) if self.args.verify_diagnostics else output
+
+    def _expect(self, diagnostics: Sequence[Diagnostic], source: Source, output: bytes) -> bytes:
+        """The output of a program whose errors are those that its comments announce."""
+        if differences := compare(source, diagnostics):
+            raise CompileError(differences)
+        return output
 
     def _parse(self, source: Source) -> ModuleOp:
-        with stage("the parser", source):
+        with self._timing.measure("Parser"), stage("the parser", source):
             module = parse_module(
                 source.text, source.name, context=self.ctx, verify=False, line_offset=source.line_offset
             )
@@ -179,23 +202,66 @@ class RelexOptMain(xDSLOptMain):
             raise CompileError(Diagnostic("expected one builtin.module around everything", source.name))
         return module
 
-    def _run_passes(self, module: ModuleOp, source: Source) -> None:
+    def _compile(self, module: ModuleOp, source: Source, index: int) -> bytes:
         self._verify(module, source)
+        instrumentation = self._instrumentation(index)
+        for watcher in instrumentation:
+            watcher.start(module)
         for p in self.pipeline.passes:
-            start = time.perf_counter()
-            with stage(f"pass '{p.name}'", source):
-                p.apply(self.ctx, module)
-            if self.args.time_passes:
-                print(f"{(time.perf_counter() - start) * 1e3:9.2f} ms  {p.name}", file=sys.stderr)
-            self._verify(module, source, f" after pass '{p.name}'")
-            if self.args.print_between_passes and p is not self.pipeline.passes[-1]:
-                print(f"IR after {p.name}:\n{self._as_text(module)}\n\n", flush=True)
+            self._run_pass(p, module, source, instrumentation)
+        return self._emit(module, source)
+
+    def _run_pass(self, p: ModulePass, module: ModuleOp, source: Source, watchers: Sequence[Instrumentation]) -> None:
+        for watcher in watchers:
+            watcher.before(p, module)
+        try:
+            if steps := steps_of(p):
+                for step in steps:
+                    self._run_pass(step, module, source, watchers)
+            else:
+                self._apply(p, module, source)
+                self._verify(module, source, f" after pass '{p.name}'")
+        except Exception:
+            for watcher in watchers:
+                watcher.failed(p, module)
+            raise
+        for watcher in watchers:
+            watcher.after(p, module)
+
+    def _apply(self, p: ModulePass, module: ModuleOp, source: Source) -> None:
+        start = time.perf_counter()
+        with self._timing.measure(p.name), stage(f"pass '{p.name}'", source):
+            p.apply(self.ctx, module)
+        if self.args.time_passes:
+            print(f"{(time.perf_counter() - start) * 1e3:9.2f} ms  {p.name}", file=sys.stderr)
+
+    def _instrumentation(self, index: int) -> list[Instrumentation]:
+        return [*self._print_ir(), *self._print_between(), *self._dump_files(index)]
+
+    def _print_ir(self) -> Iterator[Instrumentation]:
+        args = self.args
+        before = Selection(frozenset(args.print_ir_before), args.print_ir_before_all)
+        after = Selection(frozenset(args.print_ir_after), args.print_ir_after_all)
+        if not after and (args.print_ir_after_change or args.print_ir_after_failure):
+            after = Selection(all=True)
+        if before or after:
+            yield PrintIr(self._as_text, before, after, args.print_ir_after_change, args.print_ir_after_failure)
+
+    def _print_between(self) -> Iterator[Instrumentation]:
+        if self.args.print_between_passes:
+            yield PrintBetween(self._as_text)
+
+    def _dump_files(self, index: int) -> Iterator[Instrumentation]:
+        if self.args.dump_dir is None:
+            return
+        folder = Path(self.args.dump_dir)
+        yield DumpFiles(folder / str(index) if self.args.split_input_file else folder, self._as_text)
 
     def _verify(self, module: ModuleOp, source: Source, when: str = "") -> None:
         if self.args.disable_verify:
             return
         try:
-            with stage(f"the verifier{when}", source):
+            with self._timing.measure("Verifier"), stage(f"the verifier{when}", source):
                 verify_module(module)
         except InternalError:
             raise
@@ -203,7 +269,7 @@ class RelexOptMain(xDSLOptMain):
             raise CompileError([replace(d, message=d.message + when) for d in e.diagnostics]) from e
 
     def _emit(self, module: ModuleOp, source: Source) -> bytes:
-        with stage(f"target '{self.target.name}'", source):
+        with self._timing.measure("Output"), stage(f"target '{self.target.name}'", source):
             if isinstance(self.target, BinaryTarget):
                 return self.target.emit_bytes(self.ctx, module)
             # xDSL's highlighting printer is for the eyes and may round constants.
@@ -224,33 +290,6 @@ class RelexOptMain(xDSLOptMain):
         printer.print_op(module)
         printer.print_metadata(self.ctx.loaded_dialects)
         return text.getvalue() + "\n"
-
-    def _describe_passes(self) -> str:
-        """relex's passes with the first sentence of their documentation, then the names of all others."""
-        own = RELEX_UNIVERSE.all_passes
-        width = max(map(len, own), default=0)
-        lines = [f"{name:{width}}  {_summary(own[name]())}" for name in sorted(own)]
-        return "\n".join([*lines, "", *sorted(self.available_passes.keys() - own.keys())]) + "\n"
-
-
-def _instantiate(kind: str, cls: type[ConvertibleT], spec: ArgSpec) -> ConvertibleT:
-    """A pass or target with the options of its spec. Raises `ToolError` for an option that it does not have."""
-    options = {field.name.replace("_", "-") for field in dataclasses.fields(cls) if field.init}
-    for name in spec.parameters:
-        if name.replace("_", "-") not in options:
-            known = ", ".join(sorted(options)) or "none"
-            raise ToolError(f"{kind} '{spec.name}' has no option '{name}'; its options: {known}")
-    try:
-        return cls.from_spec(spec)
-    except (ValueError, RelexError) as e:
-        raise ToolError(f"{kind} '{spec.name}': {e}") from e
-
-
-def _summary(cls: type[ModulePass]) -> str:
-    """The first sentence of a docstring."""
-    text = " ".join((inspect.getdoc(cls) or "").split())
-    sentence, end, _ = text.partition(". ")
-    return sentence + end.strip()
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -1,0 +1,31 @@
+// RUN: rm -rf %t && relex-opt %s -p canonicalize,relex-pipeline{to=core} --dump-dir %t/deep > %t.out
+// RUN: ls %t/deep | filecheck %s
+// RUN: diff %t/deep/05_convert-tir-to-scf.mlir %t.out
+// RUN: relex-opt %t/deep/01_canonicalize.mlir -p relex-pipeline{to=core} | diff - %t.out
+// CHECK:      00_input.mlir
+// CHECK-NEXT: 01_canonicalize.mlir
+// CHECK-NEXT: 02_set-target.mlir
+// CHECK-NEXT: 03_legalize-ops.mlir
+// CHECK-NEXT: 04_lower-call-tir.mlir
+// CHECK-NEXT: 05_convert-tir-to-scf.mlir
+// CHECK-NOT:  {{.}}
+
+// A folder for each program of a file that holds several.
+// RUN: rm -rf %t && relex-opt %s -p cse --split-input-file --dump-dir %t > /dev/null && ls %t/0 %t/1 | filecheck %s --check-prefix=SPLIT
+// SPLIT: 00_input.mlir
+// SPLIT-NEXT: 01_cse.mlir
+// SPLIT: 00_input.mlir
+
+// RUN: not relex-opt %s --dump-dir %s 2>&1 | filecheck %s --check-prefix=FILE
+// FILE: relex-opt: error: cannot make folder '{{.*}}dump-dir.mlir'
+
+func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %y = relex.relu %x : (tensor<3xf32>) -> tensor<3xf32>
+  func.return %y : tensor<3xf32>
+}
+
+// -----
+
+func.func @g() {
+  func.return
+}

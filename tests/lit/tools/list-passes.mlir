@@ -1,0 +1,24 @@
+// RUN: relex-opt --list-passes | filecheck %s --check-prefix=LIST
+// LIST: convert-tir-to-scf {{ +}}Turns loop functions into functions of `scf.for` loops.
+// LIST: {{^canonicalize$}}
+
+// RUN: relex-opt --help-pass legalize-ops | filecheck %s --check-prefix=HELP
+// HELP:      {{^legalize-ops$}}
+// HELP:        Turns every graph operator into a call
+// HELP:        ```mlir
+// HELP:      Options:
+// HELP-NEXT:   strict  bool  default: false
+
+// RUN: relex-opt --help-pass relex-pipeline | filecheck %s --check-prefix=CHOICE
+// CHOICE: to      graph | loops | core | llvm  default: llvm
+
+// RUN: relex-opt --help-pass set-target | filecheck %s --check-prefix=OPTIONAL
+// OPTIONAL: triple    string  optional
+
+// RUN: relex-opt --help-pass cse | filecheck %s --check-prefix=NONE
+// NONE: There is no documentation.
+// NONE: Options:
+// NONE-NEXT: none
+
+// RUN: not relex-opt --help-pass csee 2>&1 | filecheck %s --check-prefix=UNKNOWN
+// UNKNOWN: relex-opt: error: unknown pass 'csee'; did you mean 'cse'?

@@ -1,0 +1,128 @@
+"""The options of relex-opt beyond those of xdsl-opt, and the forms of them that people know from mlir-opt."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Container, Iterable, Sequence
+from difflib import get_close_matches
+from typing import NoReturn
+
+from xdsl.utils.arg_spec import ArgSpec
+
+from relex.tools.diagnostics import ToolError
+from relex.tools.pipelines import parse_pass_flag, parse_pass_pipeline, parse_passes
+
+DEFAULT_ELIDE = 16
+
+_ALONE = {
+    "--elide": f"--elide={DEFAULT_ELIDE}",
+    "--print-ir-before": "--print-ir-before-all",
+    "--print-ir-after": "--print-ir-after-all",
+}
+"""Options with a value that may be left out: argparse would take the next argument, mostly the file, for it."""
+
+_MLIR_PREFIX = re.compile(r"^--?mlir-(?=print-|timing)")
+_MLIR_ELIDE = re.compile(r"^--?mlir-elide-elementsattrs-if-larger(?==|$)")
+_LONG_OPTION = re.compile(r"--?(?P<text>(?P<name>[A-Za-z0-9][A-Za-z0-9_-]+)(=.*)?)", re.DOTALL)
+
+
+def normalize(args: Sequence[str], passes: Container[str]) -> list[str]:
+    """Arguments in forms that argparse can read: what mlir-opt spells otherwise, and a flag for each of `passes`."""
+    return [_normalize(arg, passes) for arg in args]
+
+
+def _normalize(arg: str, passes: Container[str]) -> str:
+    arg = _MLIR_ELIDE.sub("--elide", _MLIR_PREFIX.sub("--", arg))
+    option = _LONG_OPTION.fullmatch(arg)
+    if option is not None and option["name"] in passes:
+        return f"--pass-flag={option['text']}"
+    return _ALONE.get(arg, arg)
+
+
+def plugin_files(args: Sequence[str]) -> list[str]:
+    """The files of `--load-passes`, which must be known before all other arguments are read."""
+    parser = argparse.ArgumentParser(prog="relex-opt", add_help=False, allow_abbrev=False)
+    _add_load_passes(parser)
+    return parser.parse_known_args(args)[0].load_passes
+
+
+def _add_load_passes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--load-passes",
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="add the passes that a Python file defines, and what its UNIVERSE holds; may be given several times",
+    )
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]
+
+
+def set_up(parser: argparse.ArgumentParser, passes: Iterable[str]) -> None:
+    """Give a parser the name of the tool, and make it raise `ToolError`s, which name similar flags."""
+
+    def fail(message: str) -> NoReturn:
+        unknown = message.removeprefix("unrecognized arguments: ").split()[0]
+        similar = get_close_matches(unknown.lstrip("-").partition("=")[0], passes, n=1)
+        if unknown in message and unknown.startswith("--") and similar:
+            raise ToolError(f"{message}; did you mean '--{similar[0]}'?")
+        raise ToolError(f"{message}; --help shows all options")
+
+    parser.prog = "relex-opt"
+    parser.usage = "relex-opt [options] [file]"
+    parser.error = fail
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options that xdsl-opt does not have."""
+    passes = parser.add_argument_group("passes", "Every pass is also a flag: --cse, --relex-pipeline='to=core'.")
+    passes.add_argument("--pass-pipeline", metavar="TEXT", help="passes as in MLIR: 'builtin.module(cse,b{x=1})'")
+    passes.add_argument("--pass-flag", action="append", default=[], dest="pass_flags", help=argparse.SUPPRESS)
+    passes.add_argument("--list-passes", action="store_true", help="print the names of all passes and exit")
+    passes.add_argument("--help-pass", metavar="NAME", help="print what a pass does and its options, and exit")
+    passes.add_argument("--dump-pass-pipeline", action="store_true", help="print the pipeline that runs on stderr")
+
+    watch = parser.add_argument_group("watching passes", "On stderr. MLIR's names --mlir-print-ir-... do as well.")
+    for when in ("before", "after"):
+        watch.add_argument(
+            f"--print-ir-{when}",
+            type=_names,
+            default=[],
+            metavar="PASS,...",
+            help=f"print the program {when} these passes; without a pass, {when} all",
+        )
+        watch.add_argument(f"--print-ir-{when}-all", action="store_true", help=f"print the program {when} every pass")
+    watch.add_argument("--print-ir-after-change", action="store_true", help="print what passes change, as a diff")
+    watch.add_argument("--print-ir-after-failure", action="store_true", help="print after a pass that fails only")
+    watch.add_argument("--dump-dir", metavar="DIR", help="write the program after each pass to a file in DIR")
+    watch.add_argument("--timing", action="store_true", help="print a table of where the time goes")
+
+    parser.add_argument(
+        "--elide",
+        type=int,
+        metavar="N",
+        help=f"print constants of more than N elements (--elide alone: {DEFAULT_ELIDE}) as "
+        "dense_resource<__elided__>; the text is for reading and does not parse",
+    )
+    _add_load_passes(parser)
+    parser.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
+
+
+def pass_specs(args: argparse.Namespace) -> list[ArgSpec]:
+    """The passes that were asked for. Raises `ToolError` when they are given in more than one way."""
+    given = {
+        "-p": args.passes,
+        "--pass-pipeline": args.pass_pipeline,
+        "flags like --" + "".join(args.pass_flags[:1]).partition("=")[0]: args.pass_flags,
+    }
+    ways = [way for way, value in given.items() if value]
+    if len(ways) > 1:
+        raise ToolError(f"expected passes to be given in one way, found {' and '.join(ways)}")
+    if args.pass_pipeline is not None:
+        return parse_pass_pipeline(args.pass_pipeline)
+    if args.pass_flags:
+        return [parse_pass_flag(flag) for flag in args.pass_flags]
+    return parse_passes(args.passes)

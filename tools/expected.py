@@ -1,0 +1,115 @@
+"""`--verify-diagnostics`: the errors of a program are those that its comments announce, as in MLIR.
+
+```mlir
+%0 = arith.addi %a, %b : i32 // expected-error {{value %a is not defined}}
+// expected-error@+1 {{an error in the next line}}
+// expected-error@below {{the same}}
+// expected-error-re@above {{found {{[0-9]+}} results}}
+// expected-error@unknown {{an error without a place}}
+```
+
+The message of the error contains the text between the braces. With `-re`, what stands in inner braces is a regular
+expression.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from relex.dialects.errors import CompileError, Diagnostic
+from relex.tools.diagnostics import Source
+
+_START = re.compile(r"expected-(?P<kind>error|warning|note|remark)(?P<regex>-re)?\s*(?P<at>@[^\s{]*)?\s*\{\{")
+_TEXT = re.compile(r"(?P<text>(?:\{\{.*?\}\}|.)*?)\}\}(?!\})")
+_AT = re.compile(r"@(?P<offset>[+-]\d+|above|below|unknown)")
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One error that a comment announces."""
+
+    comment: Diagnostic
+    """What to say if it does not occur, at the place of the comment."""
+    pattern: re.Pattern[str]
+    kind: str
+    line: int | None
+    """Where the error is expected; None for one without a place."""
+
+    def is_met_by(self, diagnostic: Diagnostic, file: str) -> bool:
+        """Whether `diagnostic`, an error, is the one that was announced in `file`."""
+        if self.kind != "error":
+            return False
+        is_here = diagnostic.line == self.line and diagnostic.file == file if self.line else not diagnostic.line
+        return is_here and self.pattern.search(diagnostic.message) is not None
+
+
+def find_expectations(source: Source) -> list[Expectation]:
+    """All expectations of a text. Raises `CompileError` for those that cannot be read."""
+    lines = source.text.split("\n")
+    is_comment = [_START.search(line) is not None for line in lines]
+    found: list[Expectation] = []
+    wrong: list[Diagnostic] = []
+    for i, line in enumerate(lines):
+        for start in _START.finditer(line):
+            comment = Diagnostic("", source.name, source.line_offset + i + 1, start.start() + 1, line)
+            try:
+                target = _target(start["at"], i, is_comment)
+                pattern, text = _pattern(line, start)
+            except ValueError as e:
+                wrong.append(replace(comment, message=str(e)))
+                continue
+            comment = replace(comment, message=f'expected {start["kind"]} "{text}" was not produced')
+            at = None if target is None else source.line_offset + target + 1
+            found.append(Expectation(comment, pattern, start["kind"], at))
+    if wrong:
+        raise CompileError(wrong)
+    return found
+
+
+def _target(at: str | None, line: int, is_comment: Sequence[bool]) -> int | None:
+    """The index of the line that an expectation in `line` speaks of. Raises `ValueError`."""
+    if at is None:
+        return line
+    match = _AT.fullmatch(at)
+    if match is None:
+        raise ValueError(f"expected @+N, @-N, @above, @below or @unknown, found '{at}'")
+    step = {"above": -1, "below": 1}.get(match["offset"])
+    if match["offset"] == "unknown":
+        return None
+    if step is None:
+        return line + int(match["offset"])
+    # Lines of comments may stand together: they all speak of the program around them.
+    line += step
+    while 0 <= line < len(is_comment) and is_comment[line]:
+        line += step
+    return line
+
+
+def _pattern(line: str, start: re.Match[str]) -> tuple[re.Pattern[str], str]:
+    """What the message must contain, and the same as it is written. Raises `ValueError`."""
+    body = _TEXT.match(line, start.end())
+    if body is None:
+        raise ValueError("expected '}}' at the end of the message")
+    if not start["regex"]:
+        return re.compile(re.escape(body["text"])), body["text"]
+    parts = re.split(r"\{\{(.*?)\}\}", body["text"])
+    expression = "".join(f"(?:{part})" if i % 2 else re.escape(part) for i, part in enumerate(parts))
+    try:
+        return re.compile(expression), body["text"]
+    except re.error as e:
+        raise ValueError(f"expected a regular expression: {e}") from e
+
+
+def compare(source: Source, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """What differs between the errors of a program and those it announces: one diagnostic for each."""
+    open_expectations = find_expectations(source)
+    unexpected: list[Diagnostic] = []
+    for diagnostic in diagnostics:
+        met = next((e for e in open_expectations if e.is_met_by(diagnostic, source.name)), None)
+        if met is None:
+            unexpected.append(replace(diagnostic, message=f"unexpected error: {diagnostic.message}"))
+        else:
+            open_expectations.remove(met)
+    return [*unexpected, *(e.comment for e in open_expectations)]

@@ -1,0 +1,172 @@
+"""What can be watched while passes run: the program before and after each, how long each takes."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from difflib import unified_diff
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from relex.dialects.errors import describe
+from relex.passes.base import steps_of
+from relex.tools.diagnostics import make_folder, write_bytes
+
+AsText = Callable[[ModuleOp], str]
+"""How a module is printed."""
+
+
+class Instrumentation:
+    """Told of every pass. A pass that is made of others is around them: it begins before the first and ends last."""
+
+    def start(self, module: ModuleOp) -> None:
+        """The program has been read, no pass has run."""
+
+    def before(self, p: ModulePass, module: ModuleOp) -> None:
+        """A pass is about to run."""
+
+    def after(self, p: ModulePass, module: ModuleOp) -> None:
+        """A pass has run, and its result is valid."""
+
+    def failed(self, p: ModulePass, module: ModuleOp) -> None:
+        """A pass has failed, or its result is not valid."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Passes by name, or all; of a pass made of others, all means these others."""
+
+    names: frozenset[str] = frozenset()
+    all: bool = False
+
+    def __contains__(self, p: ModulePass) -> bool:
+        return p.name in self.names or (self.all and not steps_of(p))
+
+    def __bool__(self) -> bool:
+        return self.all or bool(self.names)
+
+
+@dataclass
+class PrintIr(Instrumentation):
+    """Prints the program before and after passes on stderr, as MLIR's `--mlir-print-ir-...` do."""
+
+    as_text: AsText
+    before_passes: Selection
+    after_passes: Selection
+    only_changes: bool
+    """Print what a pass has changed, as a diff, instead of the program after it."""
+    only_failures: bool
+    """Print after passes that fail only."""
+    _before: list[str] = field(default_factory=list[str])
+    """The program before each of the passes that run just now."""
+
+    def before(self, p: ModulePass, module: ModuleOp) -> None:
+        if p in self.before_passes:
+            self._print("Before", p, self.as_text(module))
+        if self.only_changes and p in self.after_passes:
+            self._before.append(self.as_text(module))
+
+    def after(self, p: ModulePass, module: ModuleOp) -> None:
+        if p not in self.after_passes:
+            return
+        text = self.as_text(module)
+        if self.only_changes:
+            text = _diff(self._before.pop(), text)
+        if text and not self.only_failures:
+            self._print("After", p, text)
+
+    def failed(self, p: ModulePass, module: ModuleOp) -> None:
+        if p not in self.after_passes:
+            return
+        try:
+            text = self.as_text(module)
+        except Exception as e:
+            text = f"the program cannot be printed: {describe(e)}\n"
+        self._print("After", p, text, " Failed")
+
+    def _print(self, when: str, p: ModulePass, text: str, how: str = "") -> None:
+        print(f"// -----// IR Dump {when} {type(p).__name__}{how} ({p.name}) //----- //\n{text}\n", file=sys.stderr)
+
+
+def _diff(before: str, after: str) -> str:
+    lines = unified_diff(before.splitlines(), after.splitlines(), "before", "after", lineterm="")
+    return "".join(f"{line}\n" for line in lines)
+
+
+@dataclass
+class PrintBetween(Instrumentation):
+    """xDSL's `--print-between-passes`: the program between every two passes, in the output."""
+
+    as_text: AsText
+    _last: ModulePass | None = None
+
+    def start(self, module: ModuleOp) -> None:
+        self._last = None
+
+    def before(self, p: ModulePass, module: ModuleOp) -> None:
+        if self._last is not None and not steps_of(p):
+            print(f"IR after {self._last.name}:\n{self.as_text(module)}\n\n", flush=True)
+
+    def after(self, p: ModulePass, module: ModuleOp) -> None:
+        if not steps_of(p):
+            self._last = p
+
+
+@dataclass
+class DumpFiles(Instrumentation):
+    """Writes the program into a file after each pass: `00_input.mlir`, `01_cse.mlir` and so on."""
+
+    folder: Path
+    as_text: AsText
+    _count: int = 0
+
+    def start(self, module: ModuleOp) -> None:
+        make_folder(self.folder)
+        self._write("input", module)
+
+    def after(self, p: ModulePass, module: ModuleOp) -> None:
+        if not steps_of(p):
+            self._write(p.name, module)
+
+    def _write(self, name: str, module: ModuleOp) -> None:
+        write_bytes(str(self.folder / f"{self._count:02}_{name}.mlir"), self.as_text(module).encode())
+        self._count += 1
+
+
+@dataclass
+class Timing:
+    """Wall time by name, in the order of first use."""
+
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    _start: float = field(default_factory=time.perf_counter)
+
+    @contextmanager
+    def measure(self, name: str) -> Generator[None]:
+        """Add the time that the body takes to that of `name`."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+    def report(self) -> str:
+        """A table in the form of MLIR's, with what was not measured as the rest."""
+        total = time.perf_counter() - self._start
+        rows = {**self.seconds, "Rest": total - sum(self.seconds.values()), "Total": total}
+        line = f"==={'-' * 73}==="
+        return "\n".join(
+            [
+                line,
+                "... Execution time report ...".center(len(line)).rstrip(),
+                line,
+                f"  Total Execution Time: {total:.4f} seconds",
+                "",
+                "  ----Wall Time----  ----Name----",
+                *(f"  {seconds:8.4f} ({seconds / total:6.1%})  {name}" for name, seconds in rows.items()),
+            ]
+        )

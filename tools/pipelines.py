@@ -1,0 +1,237 @@
+"""Pass pipelines as text: `builtin.module(cse,relex-pipeline{to=core})` of MLIR, and the bare list of xDSL."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from types import NoneType, UnionType
+from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, ParameterListType, ParameterType, parse_pipeline
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import RelexError
+from relex.passes.base import steps_of
+from relex.tools.diagnostics import ToolError
+
+ConvertibleT = TypeVar("ConvertibleT", bound=ArgSpecConvertible)
+PassFactory = Callable[[], type[ModulePass]]
+
+ANCHORS = ("builtin.module", "any")
+"""What a pipeline may be wrapped in: every pass works on the whole module."""
+
+
+class _Reader:
+    """Reads a pipeline from left to right."""
+
+    _SPACE = re.compile(r"\s*")
+    _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+    _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"|\'([^\']*)\'')
+    _BARE = re.compile(r"[^\s,{}\"']+")
+
+    def __init__(self, text: str):
+        self._text = text
+        self._pos = 0
+
+    def pipeline(self, *, bare: bool) -> list[ArgSpec]:
+        """All passes of the text. Only with `bare` may the anchor around them be missing."""
+        start = self._pos
+        anchor = self._match(self._NAME)
+        if anchor is not None and self._accept("("):
+            if anchor[0] not in ANCHORS:
+                self._fail_at(start, _anchor_advice(anchor[0]))
+            passes = self._passes(end=")")
+            self._expect(")")
+        elif bare:
+            self._pos = start
+            passes = self._passes(end="")
+        else:
+            self._fail_at(start, "expected an anchor around all passes, as in 'builtin.module(...)'; -p takes a list")
+        if self._rest():
+            self._fail("expected the end of the pipeline")
+        return passes
+
+    def options(self, end: str) -> dict[str, ParameterListType]:
+        """Options up to the character `end`, which stays; the empty string is the end of the text."""
+        options: dict[str, ParameterListType] = {}
+        while self._rest()[:1] != end:
+            start = self._pos
+            name = self._match(self._NAME)
+            if name is None:
+                self._fail(f"expected the name of an option or '{end}'" if end else "expected the name of an option")
+            if name[0] in options:
+                self._fail_at(start, f"expected every option once, found '{name[0]}' again")
+            options[name[0]] = self._values() if self._accept("=") else ()
+        return options
+
+    def _passes(self, end: str) -> list[ArgSpec]:
+        passes: list[ArgSpec] = []
+        while self._rest()[:1] != end:
+            if passes and not self._accept(","):
+                self._fail(f"expected ',' or '{end}'" if end else "expected ','")
+            start = self._pos
+            name = self._match(self._NAME)
+            if name is None:
+                self._fail("expected the name of a pass")
+            if self._rest().startswith("("):
+                self._fail_at(start, _anchor_advice(name[0]))
+            options: dict[str, ParameterListType] = {}
+            if self._accept("{"):
+                options = self.options(end="}")
+                self._expect("}")
+            passes.append(ArgSpec(name[0], options))
+        return passes
+
+    def _values(self) -> ParameterListType:
+        """One value or several between commas; MLIR puts braces around several."""
+        braced = self._accept("{")
+        values = [self._value()]
+        while self._accept(","):
+            values.append(self._value())
+        if braced:
+            self._expect("}")
+        return tuple(values)
+
+    def _value(self) -> ParameterType:
+        if (quoted := self._match(self._QUOTED)) is not None:
+            return re.sub(r"\\(.)", r"\1", quoted[1]) if quoted[1] is not None else quoted[2]
+        bare = self._match(self._BARE)
+        if bare is None:
+            self._fail("expected a value")
+        return _scalar(bare[0])
+
+    def _rest(self) -> str:
+        """What has not been read yet, without space in front."""
+        self._match(self._SPACE)
+        return self._text[self._pos :]
+
+    def _match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        if pattern is not self._SPACE:
+            self._match(self._SPACE)
+        found = pattern.match(self._text, self._pos)
+        if found is not None:
+            self._pos = found.end()
+        return found
+
+    def _accept(self, character: str) -> bool:
+        found = self._rest().startswith(character)
+        self._pos += found
+        return found
+
+    def _expect(self, character: str) -> None:
+        if not self._accept(character):
+            self._fail(f"expected '{character}'")
+
+    def _fail(self, message: str) -> NoReturn:
+        rest = self._rest()
+        self._fail_at(self._pos, f"{message}, found '{rest[0]}'" if rest else f"{message}, found the end")
+
+    def _fail_at(self, pos: int, message: str) -> NoReturn:
+        start = self._text.rfind("\n", 0, pos) + 1
+        line = self._text[start:].partition("\n")[0]
+        raise ToolError(f"wrong pass pipeline: {message}\n{line}\n{' ' * (pos - start)}^")
+
+
+def _anchor_advice(anchor: str) -> str:
+    return f"expected passes on 'builtin.module', found '{anchor}(...)'; every pass works on the whole module"
+
+
+def _scalar(text: str) -> ParameterType:
+    """What a value without quotes stands for."""
+    if text in ("true", "false"):
+        return text == "true"
+    if re.fullmatch(r"[-+]?[0-9]+", text):
+        return int(text)
+    if re.fullmatch(r"[-+]?[0-9]+\.[0-9]*([eE][-+]?[0-9]+)?", text):
+        return float(text)
+    return text
+
+
+def parse_passes(text: str) -> list[ArgSpec]:
+    """The passes of `-p`: a list, or a pipeline as MLIR writes it."""
+    # xDSL's own form for a pipeline that mlir-opt is to run: `mlir-opt["..."]`.
+    return list(parse_pipeline(text)) if "[" in text else _Reader(text).pipeline(bare=True)
+
+
+def parse_pass_pipeline(text: str) -> list[ArgSpec]:
+    """The passes of `--pass-pipeline`, which has MLIR's form: `builtin.module(...)` around all of them."""
+    return _Reader(text).pipeline(bare=False)
+
+
+def parse_pass_flag(text: str) -> ArgSpec:
+    """The pass of a flag `--NAME` or `--NAME=OPTIONS`, given without its dashes."""
+    name, _, options = text.partition("=")
+    return ArgSpec(name, _Reader(options).options(end=""))
+
+
+def find_pass(name: str, passes: Mapping[str, PassFactory]) -> type[ModulePass]:
+    """The pass of that name. Raises `ToolError`, with a similar name if there is one."""
+    if name not in passes:
+        similar = get_close_matches(name, passes, n=1)
+        hint = f"did you mean '{similar[0]}'?" if similar else "--list-passes shows all of them"
+        raise ToolError(f"unknown pass '{name}'; {hint}")
+    return passes[name]()
+
+
+def instantiate(kind: str, cls: type[ConvertibleT], spec: ArgSpec) -> ConvertibleT:
+    """A pass or target with the options of its spec. Raises `ToolError` for options that it does not take."""
+    types = get_type_hints(cls)
+    options = {field.name.replace("_", "-"): types[field.name] for field in dataclasses.fields(cls) if field.init}
+    parameters: dict[str, ParameterListType] = {}
+    for name, values in spec.parameters.items():
+        option = name.replace("_", "-")
+        if option not in options:
+            known = ", ".join(sorted(options)) or "none"
+            raise ToolError(f"{kind} '{spec.name}' has no option '{name}'; its options: {known}")
+        parameters[name] = _fit(values, options[option])
+        if not _is_value(parameters[name], options[option]):
+            found = ",".join(map(str, values)) or "no value"
+            raise ToolError(
+                f"{kind} '{spec.name}': expected {type_text(options[option])} for option '{name}', found {found}"
+            )
+    try:
+        return cls.from_spec(ArgSpec(spec.name, parameters))
+    except (ValueError, RelexError) as e:
+        raise ToolError(f"{kind} '{spec.name}': {e}") from e
+
+
+def _fit(values: ParameterListType, kind: Any) -> ParameterListType:
+    """The values of an option in the types that it has: a flag alone is true, `1` is also a float."""
+    if not values and kind is bool:
+        return (True,)
+    if _is_value(values, kind):
+        return values
+    as_floats = tuple(float(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in values)
+    return as_floats if _is_value(as_floats, kind) else values
+
+
+def _is_value(values: ParameterListType, kind: Any) -> bool:
+    if not values:
+        return NoneType in get_args(kind)
+    return isa(values, kind) or (len(values) == 1 and isa(values[0], kind))
+
+
+def type_text(kind: Any) -> str:
+    """A type as it looks on the command line: `int`, `a | b` for a choice, `int, ...` for a list."""
+    parts = [part for part in get_args(kind) if part is not NoneType]
+    if get_origin(kind) is Literal:
+        return " | ".join(map(str, parts))
+    if get_origin(kind) in (Union, UnionType):
+        return " | ".join(map(type_text, parts))
+    if get_origin(kind) is tuple:
+        return ", ".join("..." if part is ... else type_text(part) for part in parts)
+    return "string" if kind is str else kind.__name__
+
+
+def pipeline_text(passes: Iterable[ModulePass]) -> str:
+    """The pipeline as text that `--pass-pipeline` reads; passes that are made of others are written out."""
+    return f"builtin.module({','.join(str(step.spec()) for p in passes for step in flatten(p))})"
+
+
+def flatten(p: ModulePass) -> list[ModulePass]:
+    """The passes that do the work of `p`, in order: `p` itself unless it is made of others."""
+    steps = steps_of(p)
+    return [inner for step in steps for inner in flatten(step)] if steps else [p]
