@@ -28,6 +28,8 @@ from typing import Any, TypeVar
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
+from relex.dialects.errors import Diagnostic, PassError
+
 OpT = TypeVar("OpT", bound=Operation)
 AttrT = TypeVar("AttrT", bound=Attribute)
 
@@ -104,7 +106,8 @@ def convert(
     """Convert every op of `module` that `table` has a rule for, in place.
 
     `unconverted` is called with every op that is left over, casts included; a conversion that must be complete fails
-    there. The cost is linear in the number of ops.
+    there. Where rules or `unconverted` fail, all that they say is raised together, as one `PassError`, and the module
+    is left half converted. The cost is linear in the number of ops.
     """
     Conversion(table.rules(), types).run(module, unconverted)
 
@@ -227,6 +230,7 @@ class Conversion:
     def run(self, module: ModuleOp, unconverted: Callable[[Operation], None] | None) -> None:
         self.module = module
         left: list[Operation] = []
+        problems: list[Diagnostic] = []
         pending: list[Operation] = list(reversed(tuple(module.ops)))
         while pending:
             op = pending.pop()
@@ -235,7 +239,12 @@ class Conversion:
             rule = self._rules.get(type(op))
             replaced = len(self._replaced)
             if rule is not None:
-                rule(op, self)
+                try:
+                    rule(op, self)
+                except PassError as e:
+                    # Its regions cannot be converted without it.
+                    problems += e.diagnostics
+                    continue
             elif isinstance(op, UnrealizedConversionCastOp):
                 self._casts.append(op)
             if len(self._replaced) == replaced:
@@ -243,12 +252,14 @@ class Conversion:
             for region in reversed(regions):
                 for block in reversed(tuple(region.blocks)):
                     pending.extend(reversed(tuple(block.ops)))
-        self._finish()
-        if unconverted is None:
-            return
-        for op in [*left, *self._casts]:
-            if op.parent is not None:
-                unconverted(op)
+        if not problems:
+            self._finish()
+        if unconverted is not None:
+            # Casts are left where something else went wrong.
+            problems += _problems(unconverted, left)
+            problems += [] if problems else _problems(unconverted, self._casts)
+        if problems:
+            raise PassError(sorted(problems, key=lambda d: (d.file, d.line, d.column)))
 
     def _finish(self) -> None:
         for op in self._replaced:
@@ -302,3 +313,14 @@ class Conversion:
         for source in sources:
             if isinstance(source, UnrealizedConversionCastOp):
                 self._drop_unused(source)
+
+
+def _problems(visit: Callable[[Operation], None], ops: Iterable[Operation]) -> list[Diagnostic]:
+    """What a function that may fail says of ops: all of it, not only the first."""
+    problems: list[Diagnostic] = []
+    for op in (op for op in ops if op.parent is not None):
+        try:
+            visit(op)
+        except PassError as e:
+            problems += e.diagnostics
+    return problems

@@ -7,6 +7,7 @@ Python API raise subclasses of `RelexError` that are also the built-in error peo
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -137,9 +138,15 @@ def add_source(diagnostic: Diagnostic, text: str, line_offset: int = 0) -> Diagn
 
 
 def one_line(error: Exception) -> str:
-    """What an exception says, without line breaks."""
-    text = str(error).removeprefix("Operation does not verify: ") or type(error).__name__
-    return " ".join(text.split())
+    """What an exception says, in the form that messages have behind `error: `."""
+    return tidy(str(error).removeprefix("Operation does not verify: ")) or type(error).__name__
+
+
+def tidy(message: str) -> str:
+    """A message of xDSL in the form of all others: one line, in lower case, with what was expected first."""
+    text = " ".join(message.split()).removeprefix("op ").rstrip(".!")
+    text = re.sub(r"^([a-z][\w. '-]*|'.+?') expected((?: in | after ).*)?$", r"expected \1\2", text)
+    return re.sub(r"(^|\. )([A-Z])(?=[a-z]+\b)", lambda word: word[1].replace(".", ":") + word[2].lower(), text)
 
 
 def name_of(value: SSAValue) -> str:

@@ -29,17 +29,19 @@ from xdsl.dialects.builtin import (
     UnknownLoc,
     i1,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import AttrParser, ForwardDeclaredValue, Parser, UnresolvedOperand
 from xdsl.traits import IsolatedFromAbove, SymbolOpInterface
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from relex.dialects.context import make_context
 from relex.dialects.dtypes import dense_bytes
 from relex.dialects.errors import CompileError, Diagnostic, add_source, one_line
 from relex.dialects.functions import NAME_ATTR, argument_attr, argument_attrs, arguments, set_argument_attr
+from relex.dialects.syntax_errors import UndefinedNames, explain
 from relex.dialects.verifier import verify_module
 
 AttributeT = TypeVar("AttributeT", bound=Attribute)
@@ -80,6 +82,30 @@ class RelexParser(Parser):
             message, line, column = f"'{op_name}' op {message}", location.line.data, location.column.data
         return Diagnostic(message, self._file.data, line, column)
 
+    def diagnose_syntax(self, error: ParseError) -> list[Diagnostic]:
+        """The diagnostics for text that does not parse."""
+        places = [(part.msg, part.span.get_location()) for part in explain(error, self._current_token.span)]
+        return [Diagnostic(message, p.file, p.line + self._line_offset, p.col) for message, p in places]
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        """All of the text; as in MLIR, it may be empty."""
+        ops: list[Operation] = []
+        while (kind := self._current_token.kind) is not MLIRTokenKind.EOF:
+            if kind in (MLIRTokenKind.HASH_IDENT, MLIRTokenKind.EXCLAMATION_IDENT):
+                self._parse_alias_def()
+            elif kind is MLIRTokenKind.FILE_METADATA_BEGIN:
+                self._parse_file_metadata_dictionary()
+            else:
+                ops.append(self.expect(self.parse_optional_operation, "expected an operation"))
+        self._expect_all_defined(0)
+        match ops:
+            case [ModuleOp() as module]:
+                return module
+            case _ if allow_implicit_module:
+                return ModuleOp(ops)
+            case _:
+                self.raise_error("expected one builtin.module around everything", 0)
+
     def parse_operation(self) -> Operation:
         start = self.pos
         op = super().parse_operation()
@@ -101,9 +127,9 @@ class RelexParser(Parser):
 
     def _expect_all_defined(self, start: int) -> None:
         """Refuse values that were used behind `start` and not defined since; xDSL looks at the end of the file only."""
-        for name in self.forward_ssa_references:
-            if (use := self._first_uses[name]).start >= start:
-                self.raise_error(f"value %{name} is not defined", use)
+        uses = [self._first_uses[name] for name in self.forward_ssa_references]
+        if undefined := [use for use in uses if use.start >= start]:
+            raise UndefinedNames("value", undefined)
 
     def _parse_op_result_list(self) -> list[tuple[Span, int]]:
         results = super()._parse_op_result_list()
@@ -123,6 +149,13 @@ class RelexParser(Parser):
             # xDSL points behind the name.
             start = self._parser_state.lexer.input.content.rfind(name, 0, self._current_token.span.start)
             self.raise_error(e.msg, start, start + len(name))
+
+    def _parse_block(self) -> Block:
+        name = self._current_token.text[1:]
+        # xDSL stumbles over a block that is used before its first definition.
+        if name in self.blocks and name not in self.forward_block_references:
+            self.raise_error(f"block ^{name} is already defined", self.pos)
+        return super()._parse_block()
 
     def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
         super()._register_ssa_definition(name, values, span)
@@ -222,9 +255,11 @@ def parse_module(
     try:
         module = parser.parse_module()
     except ParseError as e:
-        place = e.span.get_location()
-        message, line, column = e.msg, place.line, place.col
-        raise CompileError(add_source(Diagnostic(message, name, line + line_offset, column), text, line_offset)) from e
+        raise CompileError([add_source(d, text, line_offset) for d in parser.diagnose_syntax(e)]) from e
+    except RecursionError as e:
+        line, column = parser.line_and_column
+        found = Diagnostic("expected a program that nests less deeply", name, line, column)
+        raise CompileError(add_source(found, text, line_offset)) from e
     except Exception as e:
         # Some of xDSL's parsing functions build attributes and ops that refuse their parameters.
         raise CompileError(add_source(parser.diagnose(e), text, line_offset)) from e

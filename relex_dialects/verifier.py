@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.traits import NoTerminator, SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from relex.dialects.errors import CompileError, Diagnostic, WrongOp, add_source, diagnose, name_of, one_line
+from relex.dialects.dominance import Dominance
+from relex.dialects.errors import (
+    CompileError,
+    Diagnostic,
+    InternalError,
+    WrongOp,
+    add_source,
+    describe,
+    diagnose,
+    name_of,
+    one_line,
+)
+from relex.dialects.upstream_rules import check_upstream
 
 
 def verify_module(module: ModuleOp, text: str | None = None, line_offset: int = 0) -> None:
@@ -16,23 +30,42 @@ def verify_module(module: ModuleOp, text: str | None = None, line_offset: int = 
     `text` is the source that the module was parsed from; with it, errors show the line.
     """
     diagnostics: list[Diagnostic] = []
-    crashes: list[Diagnostic] = []
-    order = {op: i for i, op in enumerate(module.walk())}
-    for op in order:
+    crashes: list[tuple[Diagnostic, Exception]] = []
+    dominance = Dominance(module)
+    for op in module.walk():
         try:
-            _verify_structure(op, order)
-            op.verify(verify_nested_ops=False)
+            _verify_structure(op, dominance)
+            _verify_op(op)
+            check_upstream(op)
         except VerifyException as e:
             diagnostics.append(diagnose(e.op if isinstance(e, WrongOp) else op, one_line(e)))
         except Exception as e:
-            # Verifiers may stumble over another op that is wrong: then what is said of that one is enough.
-            crashes.append(diagnose(op, one_line(e)))
-    if diagnostics or crashes:
-        found = diagnostics or crashes
-        raise CompileError(found if text is None else [add_source(d, text, line_offset) for d in found])
+            if type(e) is Exception:
+                # Some of xDSL's verifiers raise no VerifyException.
+                diagnostics.append(diagnose(op, one_line(e)))
+            else:
+                crashes.append((diagnose(op, f"internal error in its verifier: {describe(e)}"), e))
+
+    def located(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+        return [d if text is None else add_source(d, text, line_offset) for d in found]
+
+    if diagnostics:
+        # Verifiers may stumble over another op that is wrong: then what is said of that one is enough.
+        raise CompileError(located(diagnostics))
+    if crashes:
+        raise InternalError(located(d for d, _ in crashes)) from crashes[0][1]
 
 
-def _verify_structure(op: Operation, order: dict[Operation, int]) -> None:
+def _verify_op(op: Operation) -> None:
+    try:
+        op.verify(verify_nested_ops=False)
+    except Exception as e:
+        # Said already, of the op inside.
+        if "IsolatedFromAbove parent" not in str(e):
+            raise
+
+
+def _verify_structure(op: Operation, dominance: Dominance) -> None:
     """What xDSL checks of whole regions only, or never: blocks have ops, values are defined before their use."""
     for region in op.regions:
         if len(region.blocks) == 1 and region.block.is_empty and not op.has_trait(NoTerminator):
@@ -40,18 +73,8 @@ def _verify_structure(op: Operation, order: dict[Operation, int]) -> None:
     if op.has_trait(SymbolTable):
         _verify_symbols(op)
     for operand in op.operands:
-        if isinstance(owner := operand.owner, Operation) and _is_too_late(owner, op, order):
+        if not dominance.is_visible(operand, op):
             raise VerifyException(f"expected operands that are defined before, found {name_of(operand)}")
-
-
-def _is_too_late(definition: Operation, user: Operation, order: dict[Operation, int]) -> bool:
-    """Whether a value is used before it is defined, or by the op that it comes from; between blocks nothing is said."""
-    if definition.regions and definition.is_ancestor(user):
-        return True
-    block = definition.parent
-    if block is None or isinstance(block.parent_op(), ModuleOp) or order.get(definition, -1) < order[user]:
-        return False  # The order of ops in a module carries no meaning.
-    return block.find_ancestor_op_in_block(user) is not None
 
 
 def _verify_symbols(table: Operation) -> None:

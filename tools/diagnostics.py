@@ -11,8 +11,15 @@ from pathlib import Path
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ShrinkException
 
-from relex.dialects.errors import DEBUG_HINT, CompileError, Diagnostic, InternalError, RelexError, describe
-from relex.dialects.parser import add_source
+from relex.dialects.errors import (
+    DEBUG_HINT,
+    CompileError,
+    Diagnostic,
+    InternalError,
+    RelexError,
+    add_source,
+    describe,
+)
 
 
 class ToolError(RelexError):
@@ -76,6 +83,8 @@ def stage(name: str, source: Source) -> Generator[None]:
         raise
     except (DiagnosticException, RelexError) as e:
         raise CompileError(Diagnostic(f"{name} failed: {e}", source.name)) from e
+    except RecursionError as e:
+        raise CompileError(Diagnostic(f"{name} failed: expected a program that nests less deeply", source.name)) from e
     except Exception as e:
         raise InternalError(Diagnostic(f"internal error in {name}: {describe(e)}", source.name)) from e
 

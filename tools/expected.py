@@ -6,6 +6,7 @@
 // expected-error@below {{the same}}
 // expected-error-re@above {{found {{[0-9]+}} results}}
 // expected-error@unknown {{an error without a place}}
+// expected-error@-4:8 {{an error in column 8; MLIR cannot say this}}
 ```
 
 The message of the error contains the text between the braces. With `-re`, what stands in inner braces is a regular
@@ -23,7 +24,7 @@ from relex.tools.diagnostics import Source
 
 _START = re.compile(r"expected-(?P<kind>error|warning|note|remark)(?P<regex>-re)?\s*(?P<at>@[^\s{]*)?\s*\{\{")
 _TEXT = re.compile(r"(?P<text>(?:\{\{.*?\}\}|.)*?)\}\}(?!\})")
-_AT = re.compile(r"@(?P<offset>[+-]\d+|above|below|unknown)")
+_AT = re.compile(r"@(?P<offset>[+-]\d+|above|below|unknown)?(:(?P<column>\d+))?")
 
 
 @dataclass(frozen=True)
@@ -31,17 +32,22 @@ class Expectation:
     """One error that a comment announces."""
 
     comment: Diagnostic
-    """What to say if it does not occur, at the place of the comment."""
+    """What to say if the error does not occur, at the place of the comment."""
+    text: str
+    """What the message contains, as it is written."""
     pattern: re.Pattern[str]
     kind: str
     line: int | None
     """Where the error is expected; None for one without a place."""
+    column: int | None
 
     def is_met_by(self, diagnostic: Diagnostic, file: str) -> bool:
         """Whether `diagnostic`, an error, is the one that was announced in `file`."""
         if self.kind != "error":
             return False
         is_here = diagnostic.line == self.line and diagnostic.file == file if self.line else not diagnostic.line
+        if self.column not in (None, diagnostic.column):
+            return False
         return is_here and self.pattern.search(diagnostic.message) is not None
 
 
@@ -55,36 +61,39 @@ def find_expectations(source: Source) -> list[Expectation]:
         for start in _START.finditer(line):
             comment = Diagnostic("", source.name, source.line_offset + i + 1, start.start() + 1, line)
             try:
-                target = _target(start["at"], i, is_comment)
+                target, column = _target(start["at"] or "@", i, is_comment)
                 pattern, text = _pattern(line, start)
             except ValueError as e:
                 wrong.append(replace(comment, message=str(e)))
                 continue
             comment = replace(comment, message=f'expected {start["kind"]} "{text}" was not produced')
             at = None if target is None else source.line_offset + target + 1
-            found.append(Expectation(comment, pattern, start["kind"], at))
+            found.append(Expectation(comment, text, pattern, start["kind"], at, column))
     if wrong:
         raise CompileError(wrong)
     return found
 
 
-def _target(at: str | None, line: int, is_comment: Sequence[bool]) -> int | None:
-    """The index of the line that an expectation in `line` speaks of. Raises `ValueError`."""
-    if at is None:
-        return line
+def _target(at: str, line: int, is_comment: Sequence[bool]) -> tuple[int | None, int | None]:
+    """The index of the line that an expectation in `line` speaks of, and the column. Raises `ValueError`."""
     match = _AT.fullmatch(at)
     if match is None:
         raise ValueError(f"expected @+N, @-N, @above, @below or @unknown, found '{at}'")
-    step = {"above": -1, "below": 1}.get(match["offset"])
-    if match["offset"] == "unknown":
-        return None
-    if step is None:
-        return line + int(match["offset"])
-    # Lines of comments may stand together: they all speak of the program around them.
-    line += step
-    while 0 <= line < len(is_comment) and is_comment[line]:
-        line += step
-    return line
+    column = int(match["column"]) if match["column"] else None
+    match match["offset"]:
+        case None:
+            return line, column
+        case "unknown":
+            return None, column
+        case "above" | "below" as side:
+            # Lines of comments may stand together: they all speak of the program around them.
+            step = -1 if side == "above" else 1
+            line += step
+            while 0 <= line < len(is_comment) and is_comment[line]:
+                line += step
+            return line, column
+        case offset:
+            return line + int(offset), column
 
 
 def _pattern(line: str, start: re.Match[str]) -> tuple[re.Pattern[str], str]:

@@ -16,8 +16,7 @@ from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 from xdsl.utils.target import Target
 
-from relex.dialects.errors import CompileError, Diagnostic, describe
-from relex.dialects.parser import add_source
+from relex.dialects.errors import CompileError, Diagnostic, add_source, describe
 from relex.tools.diagnostics import ToolError, read_text
 
 T = TypeVar("T")

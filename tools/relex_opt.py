@@ -175,8 +175,8 @@ class RelexOptMain(xDSLOptMain):
         try:
             module = self._parse(source)
             output = self._compile(module, source, index)
-        except InternalError:
-            raise
+        except InternalError as e:
+            raise InternalError([source.show(d) for d in e.diagnostics]) from e.__cause__
         except CompileError as e:
             error = CompileError([source.show(d) for d in e.diagnostics])
             if self.args.verify_diagnostics:

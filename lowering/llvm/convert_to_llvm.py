@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect, Operation
+from xdsl.traits import IsTerminator
 
 from relex.dialects.errors import fail
 from relex.lowering.conversion import ConversionTable, convert
@@ -68,6 +69,9 @@ def _refuse(op: Operation) -> None:
     if isinstance(op, ModuleOp) or op.name.startswith("llvm."):
         return
     dialect, _ = Dialect.split_name(op.name)
+    around = op.parent_op()
+    if op.has_trait(IsTerminator) and around is not None and Dialect.split_name(around.name)[0] == dialect:
+        return  # It goes with the op around it.
     removed_by = REMOVED_BY.get(op.name) or REMOVED_BY.get(dialect)
     hint = f"; run {removed_by} first" if removed_by else ""
     fail(op, f"expected ops of the core level, found '{op.name}', which has no form in the LLVM dialect{hint}")

@@ -351,7 +351,7 @@ def test_wrong_sources(tmp_path: Path) -> None:
         build(tmp_path / "missing.mlir")
     with pytest.raises(RelexError, match=r"expected a file named \*.mlir"):
         build(tmp_path / "program.txt")
-    with pytest.raises(CompileError, match=r"<string>:1:1: error: Operation nonsense is not registered"):
+    with pytest.raises(CompileError, match=r"<string>:1:1: error: operation nonsense is not registered"):
         build("nonsense")
     text = PROGRAM.replace("relex.add %x, %w : (tensor<2x3xf32>", "relex.add %w, %w : (tensor<3xf32>", 1)
     with pytest.raises(CompileError) as caught:

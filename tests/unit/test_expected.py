@@ -36,6 +36,12 @@ def test_met(text: str, line: int):
     assert len(differences(text, (line, "something else"))) == 2
 
 
+def test_columns():
+    assert differences("x // expected-error@:3 {{a}}", (1, "a")) == []
+    assert differences("// expected-error@+1:3 {{a}}\nx", (2, "a")) == []
+    assert len(differences("x // expected-error@:4 {{a}}", (1, "a"))) == 2
+
+
 def test_comments_that_stand_together_speak_of_the_same_line():
     text = "// expected-error@below {{a}}\n// expected-error@below {{b}}\nx\n// expected-error@above {{c}}\n"
     text += "// expected-error@above {{d}}"

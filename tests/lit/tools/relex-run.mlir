@@ -43,7 +43,7 @@
 // RUN: not relex-run %s --input %t.x.npy --params %t.p.npz --output a --output b --output c 2>&1 | filecheck %s --check-prefix=MANY
 // MANY: relex-run: error: expected at most 2 --output, found 3
 // RUN: echo "func.func @main() { nonsense }" | not relex-run - 2>&1 | filecheck %s --check-prefix=PARSE
-// PARSE:      <stdin>:1:21: error: Operation nonsense is not registered
+// PARSE:      <stdin>:1:21: error: operation nonsense is not registered
 // PARSE-NEXT: func.func @main() { nonsense }
 // PARSE-NEXT: {{^                    \^}}
 

@@ -18,7 +18,7 @@ func.func @f() {
 // -----
 
 func.func @f() -> i32 {
-  func.return // expected-error-re {{'func.return' op Expected arguments to have the same types {{.*}}}}
+  func.return // expected-error-re {{'func.return' op expected arguments to have the same types {{.*}}}}
 }
 
 // -----

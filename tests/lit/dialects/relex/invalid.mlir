@@ -22,7 +22,7 @@ func.func @no_tensor(%x: memref<4xf32>) {
 
 func.func @element_type(%x: tensor<4xindex>) {
   %0 = relex.relu %x : (tensor<4xindex>) -> tensor<4xindex>
-//     ^ error: 'relex.relu' op Expected one of bf16, f16, f32, f64, i1, i32, i64, i8, but got index
+//     ^ error: 'relex.relu' op expected one of bf16, f16, f32, f64, i1, i32, i64, i8, but got index
   func.return
 }
 
@@ -30,7 +30,7 @@ func.func @element_type(%x: tensor<4xindex>) {
 
 func.func @unsigned(%x: tensor<4xui8>) {
   %0 = relex.relu %x : (tensor<4xui8>) -> tensor<4xui8>
-//     ^ error: 'relex.relu' op Expected one of bf16, f16, f32, f64, i1, i32, i64, i8, but got ui8
+//     ^ error: 'relex.relu' op expected one of bf16, f16, f32, f64, i1, i32, i64, i8, but got ui8
   func.return
 }
 
@@ -38,7 +38,7 @@ func.func @unsigned(%x: tensor<4xui8>) {
 
 func.func @encoding(%x: tensor<4xf32, "sparse">) {
   %0 = relex.relu %x : (tensor<4xf32, "sparse">) -> tensor<4xf32>
-//     ^ error: 'relex.relu' op Expected attribute none but got "sparse"
+//     ^ error: 'relex.relu' op expected attribute none but got "sparse"
   func.return
 }
 
@@ -179,7 +179,7 @@ func.func @matmul_batch(%x: tensor<2x3x4xf32>, %y: tensor<3x4x5xf32>) {
 
 func.func @too_few_types(%x: tensor<4xf32>) {
   %0 = relex.add %x, %x : (tensor<4xf32>) -> tensor<4xf32>
-//                         ^ error: Expected 2 operand types, but got 1
+//                         ^ error: expected 2 operand types, but got 1
   func.return
 }
 
@@ -187,7 +187,7 @@ func.func @too_few_types(%x: tensor<4xf32>) {
 
 func.func @two_results(%x: tensor<4xf32>) {
   %0, %1 = relex.relu %x : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
-//                                             ^ error: Expected 1 result type, but got 2
+//                                             ^ error: expected 1 result type, but got 2
   func.return
 }
 
@@ -195,7 +195,7 @@ func.func @two_results(%x: tensor<4xf32>) {
 
 func.func @generic_operands(%x: tensor<4xf32>) {
   %0 = "relex.add"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-//     ^ error: 'relex.add' op Expected 2 operands, but got 1
+//     ^ error: 'relex.add' op expected 2 operands, but got 1
   func.return
 }
 
@@ -203,7 +203,7 @@ func.func @generic_operands(%x: tensor<4xf32>) {
 
 func.func @generic_results(%x: tensor<4xf32>) {
   "relex.add"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> ()
-//^ error: 'relex.add' op Expected 1 result, but got 0
+//^ error: 'relex.add' op expected 1 result, but got 0
   func.return
 }
 
@@ -211,7 +211,7 @@ func.func @generic_results(%x: tensor<4xf32>) {
 
 func.func @generic_property(%x: tensor<4xf32>) {
   %0 = "relex.relu"(%x) <{slope = 1.0 : f32}> : (tensor<4xf32>) -> tensor<4xf32>
-//     ^ error: 'relex.relu' op property 'slope' is not defined by the operation 'relex.relu'. Use the dictionary attribute to add arbitrary information to the operation.
+//     ^ error: 'relex.relu' op property 'slope' is not defined by the operation 'relex.relu': use the dictionary attribute to add arbitrary information to the operation
   func.return
 }
 
@@ -238,7 +238,7 @@ func.func @before_definition(%x: tensor<4xf32>) {
 
 func.func @constant_shape() {
   %0 = relex.constant dense<[1.0, 2.0]> : tensor<3xf32>
-//                         ^ error: Shape mismatch in dense literal. Expected [3] shape from the type, but got [2] shape.
+//                         ^ error: shape mismatch in dense literal: expected [3] shape from the type, but got [2] shape
   func.return
 }
 
@@ -246,7 +246,7 @@ func.func @constant_shape() {
 
 func.func @constant_dynamic() {
   %0 = relex.constant dense<1.0> : tensor<?xf32>
-//                         ^ error: Dense literal attribute should have a static shape.
+//                         ^ error: dense literal attribute should have a static shape
   func.return
 }
 
@@ -270,7 +270,7 @@ func.func @constant_vector() {
 
 func.func @constant_range() {
   %0 = relex.constant dense<[1, 256]> : tensor<2xi8>
-//     ^ error: 'relex.constant' op Integer value 256 is out of range for type i8 which supports values in the range [-128, 256)
+//     ^ error: 'relex.constant' op integer value 256 is out of range for type i8 which supports values in the range [-128, 256)
   func.return
 }
 
@@ -278,7 +278,7 @@ func.func @constant_range() {
 
 func.func @constant_number() {
   %0 = relex.constant 1.0 : tensor<f32>
-//                    ^ error: Expected 'dense'
+//                    ^ error: expected 'dense', found '1.0'
   func.return
 }
 
@@ -310,7 +310,7 @@ func.func @constant_bytes() {
 
 func.func @constant_bytes_short() {
   %0 = relex.constant dense<"0x0000C07F0000"> : tensor<2xf32>
-//                         ^ error: Shape mismatch in dense literal. Expected 2 elements from the type, but got 1 elements.
+//                         ^ error: shape mismatch in dense literal: expected 2 elements from the type, but got 1 elements
   func.return
 }
 
@@ -318,7 +318,7 @@ func.func @constant_bytes_short() {
 
 func.func @constant_bytes_odd() {
   %0 = relex.constant dense<"0x0000C07"> : tensor<1xf32>
-//                         ^ error: Hex string in denseAttr is invalid
+//                         ^ error: hex string in denseAttr is invalid
   func.return
 }
 
@@ -359,7 +359,7 @@ func.func @constant_attribute() {
 
 func.func @constant_nothing() {
   %0 = "relex.constant"() : () -> tensor<f32>
-//     ^ error: 'relex.constant' op property 'value' expected in operation 'relex.constant'
+//     ^ error: 'relex.constant' op expected property 'value' in operation 'relex.constant'
   func.return
 }
 
@@ -483,7 +483,7 @@ func.func @call_tir_scalar(%x: tensor<f32>) {
 
 func.func @call_tir_nested_symbol(%x: tensor<4xf32>) {
   %0 = relex.call_tir @f::@g(%x) : (tensor<4xf32>) -> tensor<4xf32>
-//     ^ error: 'relex.call_tir' op Expected SymbolRefAttr with no nested symbols. Underlying verification failure: expected empty array, but got ["g"]
+//     ^ error: 'relex.call_tir' op expected SymbolRefAttr with no nested symbols: underlying verification failure: expected empty array, but got ["g"]
   func.return
 Underlying verification failure: expected empty array, but got ["g"]
 }
@@ -500,7 +500,7 @@ func.func @call_tir_segments(%x: tensor<4xf32>) {
 
 func.func @call_tir_callee(%x: tensor<4xf32>) {
   %0 = "relex.call_tir"(%x) <{operandSegmentSizes = array<i32: 1, 0>}> : (tensor<4xf32>) -> tensor<4xf32>
-//     ^ error: 'relex.call_tir' op property 'callee' expected in operation 'relex.call_tir'
+//     ^ error: 'relex.call_tir' op expected property 'callee' in operation 'relex.call_tir'
   func.return
 }
 
@@ -508,7 +508,7 @@ func.func @call_tir_callee(%x: tensor<4xf32>) {
 
 // The mistake is in the function: nothing is said about the call.
 "tir.prim_func"() <{sym_name = "f", function_type = (memref<4xf32>, memref<4xf32>) -> ()}> ({
-//< error: 'tir.prim_func' op property 'num_outputs' expected in operation 'tir.prim_func'
+//< error: 'tir.prim_func' op expected property 'num_outputs' in operation 'tir.prim_func'
 ^bb0(%X: memref<4xf32>, %Y: memref<4xf32>):
 }) : () -> ()
 func.func @call_tir_of_wrong_function(%x: tensor<4xf32>) {
@@ -660,7 +660,7 @@ func.func @dataflow_end(%x: tensor<4xf32>) {
   relex.dataflow {
 //^ error: 'relex.dataflow' op expected 'relex.output' at the end of the block
     %0 = relex.relu %x : (tensor<4xf32>) -> tensor<4xf32>
-//       ^ error: 'relex.relu' op Operation relex.relu terminates block in single-block region but is not a terminator
+//       ^ error: 'relex.relu' op operation relex.relu terminates block in single-block region but is not a terminator
   }
   func.return
 }
@@ -680,7 +680,7 @@ func.func @dataflow_ends_twice() {
 
 func.func @dataflow_empty() {
   relex.dataflow {
-//^ error: 'relex.dataflow' op Region 'body' at position 0 expected a single block, but got 0 blocks
+//^ error: 'relex.dataflow' op region 'body' at position 0 expected a single block, but got 0 blocks
   }
   func.return
 }
@@ -710,7 +710,7 @@ func.func @dataflow_arguments() {
 
 func.func @dataflow_blocks() {
   "relex.dataflow"() ({
-//^ error: 'relex.dataflow' op Region 'body' at position 0 expected a single block, but got 2 blocks
+//^ error: 'relex.dataflow' op region 'body' at position 0 expected a single block, but got 2 blocks
     relex.output
   ^bb1:
     relex.output
@@ -722,7 +722,7 @@ func.func @dataflow_blocks() {
 
 func.func @dataflow_regions() {
   "relex.dataflow"() : () -> ()
-//^ error: 'relex.dataflow' op Expected 1 region, but got 0
+//^ error: 'relex.dataflow' op expected 1 region, but got 0
   func.return
 }
 

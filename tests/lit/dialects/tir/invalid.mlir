@@ -35,15 +35,15 @@ tir.prim_func @scalar_output() outs(%y: f32) {}
 // -----
 
 tir.prim_func @no_region() attributes {a}
+//                                       ^ error: expected region, found 'tir.prim_func'
 tir.prim_func @next() {}
-//< error: Expected region!
 
 // -----
 
 func.func @outer(%x: f32) {
   tir.prim_func @isolated() {
-//^ error: 'tir.prim_func' op Operation using value defined out of its IsolatedFromAbove parent: NegfOp(%0 = arith.negf %x : f32)
     %0 = arith.negf %x : f32
+//       ^ error: 'arith.negf' op expected operands that are defined before, found %x
   }
   func.return
 }
@@ -78,7 +78,7 @@ tir.prim_func @twice() {}
 // -----
 
 "tir.prim_func"() <{sym_name = "f", function_type = (memref<4xf32>) -> (), num_outputs = 1 : i32}> ({
-//< error: 'tir.prim_func' op Expected attribute i64 but got i32
+//< error: 'tir.prim_func' op expected attribute i64 but got i32
 ^bb0(%a: memref<4xf32>):
 }) : () -> ()
 
@@ -113,13 +113,13 @@ tir.prim_func @twice() {}
 // -----
 
 "tir.prim_func"() <{sym_name = "f", function_type = () -> (), num_outputs = 0 : i64}> ({
-//< error: 'tir.prim_func' op Region 'body' at position 0 expected a single block, but got 0 blocks
+//< error: 'tir.prim_func' op region 'body' at position 0 expected a single block, but got 0 blocks
 }) : () -> ()
 
 // -----
 
 "tir.prim_func"() <{function_type = () -> (), num_outputs = 0 : i64}> ({
-//< error: 'tir.prim_func' op property 'sym_name' expected in operation 'tir.prim_func'
+//< error: 'tir.prim_func' op expected property 'sym_name' in operation 'tir.prim_func'
 ^bb0:
 }) : () -> ()
 
@@ -199,7 +199,7 @@ tir.prim_func @memory_space() {
 
 tir.prim_func @element_type() {
   %0 = tir.alloc_buffer : memref<4xindex>
-//     ^ error: 'tir.alloc_buffer' op Expected one of bf16, f16, f32, f64, i1, i32, i64, i8, but got index
+//     ^ error: 'tir.alloc_buffer' op expected one of bf16, f16, f32, f64, i1, i32, i64, i8, but got index
 }
 
 // -----
@@ -251,7 +251,7 @@ tir.prim_func @too_few_extents() {
 
 tir.prim_func @negative_extent() {
   tir.for %i in (-1) {
-//               ^ error: Expected integer literal
+//               ^ error: expected integer literal, found '-'
   }
 }
 
@@ -283,7 +283,7 @@ tir.prim_func @extent_type(%n: i64) {
 
 tir.prim_func @unknown_kind() {
   tir.for fast %i in (8) {
-//        ^ error: expected a variable, or a kind of loop: serial, parallel, vectorized, unrolled
+//        ^ error: expected a variable, or a kind of loop: serial, parallel, vectorized, unrolled, found 'fast'
   }
 }
 
@@ -317,7 +317,7 @@ tir.prim_func @no_extent() {
 
 tir.prim_func @two_values(%n: index) {
   "tir.for"(%n, %n) ({
-//^ error: 'tir.for' op Expected 0 or 1 operands, but got 2
+//^ error: 'tir.for' op expected 0 or 1 operands, but got 2
   ^bb0(%i: index):
   }) : (index, index) -> ()
 }
@@ -335,7 +335,7 @@ tir.prim_func @negative() {
 
 tir.prim_func @extent_width() {
   "tir.for"() <{static_extent = 8 : i32}> ({
-//^ error: 'tir.for' op Expected attribute i64 but got i32
+//^ error: 'tir.for' op expected attribute i64 but got i32
   ^bb0(%i: index):
   }) : () -> ()
 }
@@ -371,14 +371,14 @@ tir.prim_func @variable_type() {
 
 tir.prim_func @no_block() {
   "tir.for"() <{static_extent = 8 : i64}> ({}) : () -> ()
-//^ error: 'tir.for' op Region 'body' at position 0 expected a single block, but got 0 blocks
+//^ error: 'tir.for' op region 'body' at position 0 expected a single block, but got 0 blocks
 }
 
 // -----
 
 tir.prim_func @no_region() {
   "tir.for"() <{static_extent = 8 : i64}> : () -> ()
-//^ error: 'tir.for' op Expected 1 region, but got 0
+//^ error: 'tir.for' op expected 1 region, but got 0
 }
 
 // -----
@@ -459,7 +459,7 @@ tir.prim_func @negative_extent(%n: index) {
 
 tir.prim_func @extent_width(%n: index) {
   "tir.block"(%n) <{block_name = "a", kinds = [#tir<iter_kind spatial>], static_extents = array<i32: 8>, operandSegmentSizes = array<i32: 1, 0>}> ({
-//^ error: 'tir.block' op Expected attribute i64 but got i32
+//^ error: 'tir.block' op expected attribute i64 but got i32
   ^bb0(%v: index):
   }) : (index) -> ()
 }
@@ -468,7 +468,7 @@ tir.prim_func @extent_width(%n: index) {
 
 tir.prim_func @extent_kind(%n: index) {
   "tir.block"(%n) <{block_name = "a", kinds = [#tir<iter_kind spatial>], static_extents = array<f32: 8.0>, operandSegmentSizes = array<i32: 1, 0>}> ({
-//^ error: 'tir.block' op Expected attribute i64 but got f32
+//^ error: 'tir.block' op expected attribute i64 but got f32
   ^bb0(%v: index):
   }) : (index) -> ()
 }
@@ -486,7 +486,7 @@ tir.prim_func @variable_type(%n: index) {
 
 tir.prim_func @no_block(%n: index) {
   "tir.block"(%n) <{block_name = "a", kinds = [#tir<iter_kind spatial>], static_extents = array<i64: 8>, operandSegmentSizes = array<i32: 1, 0>}> ({}) : (index) -> ()
-//^ error: 'tir.block' op Region 'body' at position 0 expected a single block, but got 0 blocks
+//^ error: 'tir.block' op region 'body' at position 0 expected a single block, but got 0 blocks
 }
 
 // -----
@@ -514,7 +514,7 @@ tir.prim_func @init_of_wrong_block(%n: index) {
 
 tir.prim_func @no_name() {
   "tir.block"() <{kinds = [], static_extents = array<i64>, operandSegmentSizes = array<i32: 0, 0>}> ({
-//^ error: 'tir.block' op property 'block_name' expected in operation 'tir.block'
+//^ error: 'tir.block' op expected property 'block_name' in operation 'tir.block'
   ^bb0:
   }) : () -> ()
 }
@@ -523,7 +523,7 @@ tir.prim_func @no_name() {
 
 tir.prim_func @no_properties() {
   "tir.block"() ({
-//^ error: 'tir.block' op Expected operandSegmentSizes property in tir.block operation.
+//^ error: 'tir.block' op expected operandSegmentSizes property in tir.block operation
   ^bb0:
   }) : () -> ()
 }
@@ -549,7 +549,7 @@ tir.prim_func @binding_type(%n: i32) {
 
 tir.prim_func @unknown_kind(%n: index) {
   tir.block @a (%v: temporal<8> = %n) {
-//                  ^ error: Expected `spatial`, or `reduce`.
+//                  ^ error: expected `spatial`, or `reduce`
   }
 }
 
@@ -557,7 +557,7 @@ tir.prim_func @unknown_kind(%n: index) {
 
 tir.prim_func @no_extent(%n: index) {
   tir.block @a (%v: spatial = %n) {
-//                          ^ error: Expected '<'
+//                          ^ error: expected '<', found '='
   }
 }
 
@@ -1108,7 +1108,7 @@ tir.prim_func @rank(%X: memref<8x4xf32>) outs(%Y: memref<8xf32>) {
   tir.for %i in (1) {
     tir.block @Y (%vi: spatial<1> = %i) {
       memref.store %zero, %Y[] : memref<8xf32>
-//    ^ error: 'memref.store' op Expected an index for each dimension
+//    ^ error: 'memref.store' op expected an index for each dimension
     }
   }
 }

@@ -1,0 +1,57 @@
+// What the default compilation cannot lower.
+// ARGS: -p relex-pipeline{to=llvm}
+
+func.func @main(%x: tensor<?xf32>, %h: tensor<4xf16>) -> tensor<?xf32> {
+// expected-error@+1:8 {{'relex.relu' op expected shapes that are known at compile time, found tensor<?xf32>}}
+  %y = relex.relu %x : (tensor<?xf32>) -> tensor<?xf32>
+// expected-error@+1:8 {{'relex.relu' op expected elements among f32, f64, i1, i8, i32, i64 to compute on, found tensor<4xf16>}}
+  %z = relex.relu %h : (tensor<4xf16>) -> tensor<4xf16>
+  func.return %y : tensor<?xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+// expected-error@+1:8 {{'relex.call_dps_packed' op cannot be compiled yet: library function "env.relu" is not reached from compiled code}}
+  %y = relex.call_dps_packed "env.relu"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1:1 {{'func.func' op expected results that are tensors, found (tensor<4xf32>, i32)}}
+func.func @main(%x: tensor<4xf32>, %y: i32) -> (tensor<4xf32>, i32) {
+  func.return %x, %y : tensor<4xf32>, i32
+}
+
+// -----
+
+// expected-error@+1:1 {{'func.func' op expected a function of one block, found 2}}
+func.func @main(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
+  cf.cond_br %c, ^bb1, ^bb1
+^bb1:
+  func.return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @main() {
+// expected-error@+1:3 {{'test.op' op expected ops of the core level, found 'test.op', which has no form in the LLVM dialect}}
+  "test.op"() : () -> ()
+  func.return
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+// expected-error@+1:8 {{'tensor.cast' op cannot be lowered to buffers; run 'legalize-ops' before 'lower-call-tir'}}
+  %y = "tensor.cast"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1:1 {{'func.func' op expected types of the core level (integers, floats, index, memref), found 'complex<f32>'}}
+func.func @main(%x: complex<f32>) {
+  func.return
+}

@@ -1,0 +1,75 @@
+"""Where values may be used, in functions of several blocks."""
+
+import time
+
+import pytest
+
+from relex.dialects import CompileError, parse_module
+
+
+def errors(body: str) -> list[str]:
+    """The mistakes of a function of blocks, with `%c` to branch on, as `line: message`."""
+    try:
+        parse_module(f"func.func @f(%c: i1) {{\n{body}\n}}")
+    except CompileError as e:
+        return [f"{d.line - 1}: {d.message}" for d in e.diagnostics]
+    return []
+
+
+DIAMOND = """cf.cond_br %c, ^bb1, ^bb2
+^bb1:
+{left}
+cf.br ^bb3
+^bb2:
+{right}
+cf.br ^bb3
+^bb3:
+{end}
+func.return"""
+DEFINE = "%x = arith.constant 1 : i32"
+USE = '"test.op"(%x) : (i32) -> ()'
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "end", "line"),
+    [
+        (DEFINE, USE, "", 6),
+        (DEFINE, "", USE, 9),
+        (f"{DEFINE}\n{USE}", "", "", None),
+        (f"{USE}\n{DEFINE}", "", "", 3),
+        ("", "", f"{DEFINE}\n{USE}", None),
+        ("", USE, DEFINE, 6),
+    ],
+)
+def test_diamond(left: str, right: str, end: str, line: int | None):
+    expected = [] if line is None else [f"{line}: 'test.op' op expected operands that are defined before, found %x"]
+    assert errors(DIAMOND.format(left=left, right=right, end=end)) == expected
+
+
+def test_what_every_way_passes():
+    assert errors(f"{DEFINE}\n{DIAMOND.format(left=USE, right=USE, end=USE)}") == []
+    assert errors("%x = arith.constant 1 : i32\nscf.if %c {\n" + USE + "\n}\nfunc.return") == []
+
+
+def test_loop():
+    text = f"cf.br ^bb1\n^bb1:\n{DEFINE}\ncf.cond_br %c, ^bb1, ^bb2\n^bb2:\n{USE}\nfunc.return"
+    assert errors(text) == []
+    text = f"cf.br ^bb1\n^bb1:\n{USE}\ncf.cond_br %c, ^bb2, ^bb3\n^bb2:\n{DEFINE}\ncf.br ^bb1\n^bb3:\nfunc.return"
+    assert errors(text) == ["3: 'test.op' op expected operands that are defined before, found %x"]
+
+
+def test_what_is_never_reached_may_use_anything():
+    assert errors(f"func.return\n^bb1:\n{USE}\nfunc.return\n^bb2:\n{DEFINE}\nfunc.return") == []
+    assert errors(f"{USE}\nfunc.return\n^bb1:\n{DEFINE}\nfunc.return") != []
+
+
+def test_many_blocks_take_linear_time():
+    def seconds(count: int) -> float:
+        chain = "".join(f"cf.cond_br %c, ^a{i}, ^end\n^a{i}:\n{USE}\n" for i in range(count))
+        text = f"func.func @f(%c: i1) {{\n{DEFINE}\n{chain}cf.br ^end\n^end:\n{USE}\nfunc.return\n}}"
+        start = time.perf_counter()
+        parse_module(text)
+        return time.perf_counter() - start
+
+    seconds(10)
+    assert seconds(2000) < 30 * seconds(200)

@@ -1,0 +1,82 @@
+"""
+Wrong programs: the exact message, line and column of everything that relex-opt says of them.
+
+The programs are in tests/errors. The second line of a file holds the arguments of relex-opt, and comments announce the
+errors as for its --verify-diagnostics.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from relex.tools.diagnostics import Source
+from relex.tools.expected import find_expectations
+from relex.tools.relex_opt import main
+
+FILES = sorted((Path(__file__).parents[1] / "errors").glob("*.mlir"))
+
+
+def arguments(path: Path) -> list[str]:
+    line = path.read_text().split("\n")[1]
+    assert line.startswith("// ARGS:"), path
+    return [str(path), "--split-input-file", *line.split()[2:]]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_programs_say_what_is_wrong_with_them(path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main([*arguments(path), "--verify-diagnostics"]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_messages_are_exact(path: Path, capsys: pytest.CaptureFixture[str]):
+    """`--verify-diagnostics` looks for a part of the message, and takes one that comes without its source line."""
+    assert main(arguments(path)) == 1
+    error = capsys.readouterr().err
+    text = path.read_text()
+    lines = text.split("\n")
+    found = re.findall(rf"^{re.escape(str(path))}:(\d+):(\d+): error: (.*)\n(.*)\n( *)\^$", error, re.MULTILINE)
+    assert len(found) == error.count("error: ")
+    for line, column, _, source_line, indent in found:
+        assert source_line == lines[int(line) - 1]
+        assert len(indent) == int(column) - 1
+    expected = [(e.line, e.column, e.text) for e in find_expectations(Source(str(path), text))]
+    assert sorted((int(line), int(column), message) for line, column, message, _, _ in found) == sorted(expected)
+
+
+def test_there_are_many():
+    assert sum(len(path.read_text().split("// -----\n")) for path in FILES) >= 60
+    assert all("expected-error" in program for path in FILES for program in path.read_text().split("// -----\n"))
+
+
+@pytest.mark.parametrize(
+    ("before", "again", "after"),
+    [
+        ("", "{", ""),
+        ("", '"test.op"() ({', ""),
+        ("func.func @f() {", "scf.execute_region {", ""),
+        ("", '"test.op"() ({', "}) : () -> ()"),
+        ('"test.op"() {a = ', "[", ""),
+        ('"test.op"() : () -> ', "tuple<", ""),
+        ('"test.op"() : () -> () loc(', "fused[", ""),
+        ("#map = affine_map<(d0) -> (", "(", ""),
+    ],
+)
+def test_deep_nesting(before: str, again: str, after: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "a.mlir"
+    path.write_text(before + again * 10_000 + after * 10_000)
+    assert main([str(path)]) == 1
+    error = capsys.readouterr().err
+    assert re.match(
+        rf"{path}:1:\d+: error: expected (a program that nests less deeply|an operation, found '{{')\n", error
+    )
+
+
+@pytest.mark.parametrize("text", ["", "\n", "// nothing", "#map = affine_map<(d0) -> (d0)>"])
+def test_an_empty_text_is_an_empty_module(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "a.mlir"
+    path.write_text(text)
+    assert main([str(path)]) == 0
+    assert capsys.readouterr().out == "builtin.module {\n}\n"
