@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from relex.lowering.llvm.convert_arith_to_llvm import ConvertArithToLlvmPass as ConvertArithToLlvmPass
     from relex.lowering.llvm.convert_cf_to_llvm import ConvertCfToLlvmPass as ConvertCfToLlvmPass
     from relex.lowering.llvm.convert_func_to_llvm import ConvertFuncToLlvmPass as ConvertFuncToLlvmPass
+    from relex.lowering.llvm.convert_math_to_libm import ConvertMathToLibmPass as ConvertMathToLibmPass
     from relex.lowering.llvm.convert_math_to_llvm import ConvertMathToLlvmPass as ConvertMathToLlvmPass
     from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass as ConvertToLlvmPass
     from relex.lowering.llvm.finalize_memref_to_llvm import FinalizeMemrefToLlvmPass as FinalizeMemrefToLlvmPass
@@ -28,6 +29,7 @@ PASSES = lazy_passes(
         "convert-arith-to-llvm": "llvm",
         "convert-cf-to-llvm": "llvm",
         "convert-func-to-llvm": "llvm",
+        "convert-math-to-libm": "llvm",
         "convert-math-to-llvm": "llvm",
         "finalize-memref-to-llvm": "llvm",
         "llvm-request-c-wrappers": "llvm",

@@ -155,6 +155,15 @@ class Conversion:
         new.location = self._op.location
         return new
 
+    def split_block(self) -> Block:
+        """Cut the block before the op that is being converted, and return the part that starts with it.
+
+        The part before has to get a new terminator first.
+        """
+        block = self._op.parent
+        assert block is not None
+        return block.split_before(self._op)
+
     def once_in_block(self, key: Hashable, make: Callable[[], SSAValue]) -> SSAValue:
         """The value that `make` gave for `key` when it was asked for earlier in this block, else a new one."""
         place = (self._op.parent, key)
@@ -189,7 +198,8 @@ class Conversion:
             return
         self._symbols.add(StringAttr(name))
         declaration = make()
-        declaration.location = self._op.location
+        for op in declaration.walk():
+            op.location = self._op.location
         first = self.module.body.block.first_op
         assert first is not None
         self.module.body.block.insert_op_before(declaration, first)
@@ -234,7 +244,8 @@ class Conversion:
         pending: list[Operation] = list(reversed(tuple(module.ops)))
         while pending:
             op = pending.pop()
-            regions = tuple(op.regions)
+            # Rules may move them.
+            inner = [inner for region in op.regions for block in region.blocks for inner in block.ops]
             self._op = op
             rule = self._rules.get(type(op))
             replaced = len(self._replaced)
@@ -249,9 +260,7 @@ class Conversion:
                 self._casts.append(op)
             if len(self._replaced) == replaced:
                 left.append(op)
-            for region in reversed(regions):
-                for block in reversed(tuple(region.blocks)):
-                    pending.extend(reversed(tuple(block.ops)))
+            pending.extend(reversed(inner))
         if not problems:
             self._finish()
         if unconverted is not None:

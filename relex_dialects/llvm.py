@@ -6,9 +6,43 @@ They look and mean what MLIR's ops of the same names do. A context has one diale
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import ClassVar
+
 from xdsl.context import Context
 from xdsl.dialects import llvm
-from xdsl.irdl import irdl_op_definition
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DenseIntElementsAttr,
+    IntAttr,
+    IntegerType,
+    VectorType,
+    i32,
+)
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    RangeOf,
+    VarConstraint,
+    base,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    successor_def,
+    traits_def,
+    var_operand_def,
+    var_successor_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, NoMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 
 @irdl_op_definition
@@ -50,7 +84,164 @@ class UIToFPOp(llvm.GenericCastOp):
     name = "llvm.uitofp"
 
 
-MISSING_OPS = {op.name: op for op in (FPToSIOp, FPToUIOp, UIToFPOp)}
+@irdl_op_definition
+class ExtractElementOp(IRDLOperation):
+    """
+    The element of a vector at a place that may be known at run time only. Poison behind the end.
+
+    ```mlir
+    %1 = llvm.extractelement %0[%i : i64] : vector<4xf32>
+    ```
+    """
+
+    name = "llvm.extractelement"
+
+    ELEMENT: ClassVar = VarConstraint("ELEMENT", AnyAttr())
+
+    vector = operand_def(VectorType.constr(ELEMENT, shape=ArrayAttr.constr(RangeOf(base(IntAttr)).of_length(1))))
+    index = operand_def(IntegerType)
+    res = result_def(ELEMENT)
+
+    traits = traits_def(NoMemoryEffect())
+
+    assembly_format = "$vector `[` $index `:` type($index) `]` attr-dict `:` type($vector)"
+
+    def __init__(self, vector: SSAValue, index: SSAValue):
+        assert isa(vector.type, VectorType)
+        super().__init__(operands=[vector, index], result_types=[vector.type.element_type])
+
+
+@irdl_op_definition
+class SwitchOp(IRDLOperation):
+    """
+    Goes to the block of the case that has the value, or to the default block.
+
+    ```mlir
+    llvm.switch %i : i32, ^default(%x : f32) [
+      5: ^five,
+      7: ^seven(%y : f32)
+    ]
+    ```
+    """
+
+    name = "llvm.switch"
+
+    value = operand_def(IntegerType)
+    default_arguments = var_operand_def()
+    case_operands = var_operand_def()
+
+    case_values = opt_prop_def(DenseIntElementsAttr)
+    case_operand_segments = prop_def(DenseArrayBase.constr(i32))
+
+    default_block = successor_def()
+    case_blocks = var_successor_def()
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    traits = traits_def(IsTerminator())
+
+    def __init__(
+        self,
+        value: SSAValue,
+        default_block: Block,
+        default_arguments: Sequence[SSAValue],
+        case_values: Sequence[int] = (),
+        case_blocks: Sequence[Block] = (),
+        case_arguments: Sequence[Sequence[SSAValue]] = (),
+    ):
+        values = None
+        if case_values:
+            assert isa(value.type, IntegerType)
+            values = DenseIntElementsAttr.from_list(VectorType(value.type, [len(case_values)]), case_values)
+        super().__init__(
+            operands=[value, default_arguments, [argument for arguments in case_arguments for argument in arguments]],
+            properties={
+                "case_values": values,
+                "case_operand_segments": DenseArrayBase.from_list(i32, [len(list(a)) for a in case_arguments]),
+            },
+            successors=[default_block, case_blocks],
+        )
+
+    @property
+    def case_numbers(self) -> list[int]:
+        """The value of each case, as a signed number."""
+        return [] if self.case_values is None else list(self.case_values.get_values())
+
+    @property
+    def case_arguments(self) -> list[Sequence[SSAValue]]:
+        """What is passed to the block of each case."""
+        arguments = iter(self.case_operands)
+        return [[next(arguments) for _ in range(size)] for size in self.case_operand_segments.get_values()]
+
+    def verify_(self) -> None:
+        sizes = {len(self.case_numbers), len(self.case_blocks), len(self.case_operand_segments)}
+        if len(sizes) != 1:
+            raise VerifyException("expected as many values as blocks and argument lists")
+        if sum(self.case_operand_segments.get_values()) != len(self.case_operands):
+            raise VerifyException("expected argument lists that share out all arguments of cases")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SwitchOp:
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(":")
+        operand = parser.resolve_operand(value, parser.parse_type())
+        parser.parse_punctuation(",")
+        default = _parse_target(parser)
+        cases = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, lambda: _parse_case(parser))
+        attributes = parser.parse_optional_attr_dict()
+        op = cls(operand, *default, [c[0] for c in cases], [c[1] for c in cases], [c[2] for c in cases])
+        op.attributes |= attributes
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.value)
+        printer.print_string(" : ")
+        printer.print_attribute(self.value.type)
+        printer.print_string(", ")
+        _print_target(printer, self.default_block, self.default_arguments)
+        printer.print_string(" [")
+        with printer.indented():
+            for i, number in enumerate(self.case_numbers):
+                printer.print_string(",\n" if i else "\n")
+                printer.print_string(f"{number}: ")
+                _print_target(printer, self.case_blocks[i], self.case_arguments[i])
+        if self.case_blocks:
+            printer.print_string("\n")
+        printer.print_string("]")
+        printer.print_op_attributes(self.attributes)
+
+
+def _parse_case(parser: Parser) -> tuple[int, Block, Sequence[SSAValue]]:
+    number = parser.parse_integer()
+    parser.parse_punctuation(":")
+    return (number, *_parse_target(parser))
+
+
+def _parse_target(parser: Parser) -> tuple[Block, Sequence[SSAValue]]:
+    block = parser.parse_successor()
+    if not parser.parse_optional_punctuation("("):
+        return block, ()
+    arguments = parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_unresolved_operand)
+    parser.parse_punctuation(":")
+    types = parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_type)
+    parser.parse_punctuation(")")
+    return block, parser.resolve_operands(arguments, types, parser.pos)
+
+
+def _print_target(printer: Printer, block: Block, arguments: Sequence[SSAValue]) -> None:
+    printer.print_block_name(block)
+    if not arguments:
+        return
+    with printer.in_parens():
+        printer.print_list(arguments, printer.print_operand)
+        printer.print_string(" : ")
+        printer.print_list([argument.type for argument in arguments], printer.print_attribute)
+
+
+MISSING_OPS: dict[str, type[Operation]] = {
+    op.name: op for op in (ExtractElementOp, FPToSIOp, FPToUIOp, SwitchOp, UIToFPOp)
+}
 
 
 def load_missing_ops(context: Context) -> None:

@@ -43,6 +43,11 @@ def new_function(
     return llvm.FuncOp(name, function_type, linkage, body=body, other_props=properties)
 
 
+def declaration(name: str, inputs: Sequence[Attribute], output: Attribute) -> llvm.FuncOp:
+    """The declaration of a function that is defined elsewhere."""
+    return new_function(name, llvm.LLVMFunctionType(inputs, output), llvm.LinkageAttr("external"), Region())
+
+
 def call(callee: SymbolRefAttr, arguments: Iterable[SSAValue], result: Attribute) -> llvm.CallOp:
     """A call of a function that returns `result`, which may be `!llvm.void`."""
     return llvm.CallOp(callee, *arguments, return_type=None if isinstance(result, llvm.LLVMVoidType) else result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -12,8 +13,10 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FloatAttr,
+    IndexType,
     IntegerAttr,
     IntegerType,
+    MemRefType,
     ModuleOp,
     VectorType,
     i1,
@@ -28,7 +31,17 @@ from relex.dialects.errors import fail
 from relex.dialects.llvm import FPToSIOp, FPToUIOp, UIToFPOp
 from relex.lowering.conversion import Conversion, ConversionTable, convert
 from relex.lowering.llvm.intrinsics import add_intrinsic_rules, call_intrinsic, llvm_flags, mangled
-from relex.lowering.llvm.types import EQ, LLVM_TYPES, NE, SLT, constant, convert_type, require_native_floats
+from relex.lowering.llvm.lanes import by_lanes
+from relex.lowering.llvm.types import (
+    EQ,
+    LLVM_TYPES,
+    NE,
+    SLT,
+    constant,
+    convert_type,
+    converted_operands,
+    require_native_floats,
+)
 from relex.passes.base import RelexPass
 
 ARITH_TO_LLVM = ConversionTable()
@@ -122,19 +135,21 @@ def convert_constant(op: arith.ConstantOp, conversion: Conversion) -> None:
 
 @ARITH_TO_LLVM.rule(*INTEGER_OPS)
 def convert_integer_op(op: arith.SignlessIntegerBinaryOperation, conversion: Conversion) -> None:
-    new = INTEGER_OPS[type(op)](conversion.value(op.lhs), conversion.value(op.rhs))
+    lhs, rhs = converted_operands(op, conversion)
+    new = INTEGER_OPS[type(op)](lhs, rhs)
     conversion.replace(conversion.add(new).res)
 
 
 @ARITH_TO_LLVM.rule(arith.OrIOp)
 def convert_or(op: arith.OrIOp, conversion: Conversion) -> None:
-    conversion.replace(conversion.add(llvm.OrOp(conversion.value(op.lhs), conversion.value(op.rhs))).res)
+    lhs, rhs = converted_operands(op, conversion)
+    conversion.replace(conversion.add(llvm.OrOp(lhs, rhs)).res)
 
 
 @ARITH_TO_LLVM.rule(*OVERFLOW_OPS)
 def convert_overflow_op(op: arith.SignlessIntegerBinaryOperationWithOverflow, conversion: Conversion) -> None:
-    flags = overflow_flags(op.overflow_flags.data)
-    new = OVERFLOW_OPS[type(op)](conversion.value(op.lhs), conversion.value(op.rhs), overflow=flags)
+    lhs, rhs = converted_operands(op, conversion)
+    new = OVERFLOW_OPS[type(op)](lhs, rhs, overflow=overflow_flags(op.overflow_flags.data))
     conversion.replace(conversion.add(new).res)
 
 
@@ -147,18 +162,21 @@ def overflow_flags(flags: frozenset[arith.IntegerOverflowFlag]) -> IntegerAttr[I
 @ARITH_TO_LLVM.rule(*FLOAT_OPS)
 def convert_float_op(op: arith.FloatingPointLikeBinaryOperation, conversion: Conversion) -> None:
     require_native_floats(op, conversion)
-    new = FLOAT_OPS[type(op)](conversion.value(op.lhs), conversion.value(op.rhs), llvm_flags(op))
+    lhs, rhs = converted_operands(op, conversion)
+    new = FLOAT_OPS[type(op)](lhs, rhs, llvm_flags(op))
     conversion.replace(conversion.add(new).res)
 
 
 @ARITH_TO_LLVM.rule(arith.NegfOp)
 def convert_negf(op: arith.NegfOp, conversion: Conversion) -> None:
     require_native_floats(op, conversion)
-    conversion.replace(conversion.add(llvm.FNegOp(conversion.value(op.operand), llvm_flags(op))).res)
+    (operand,) = converted_operands(op, conversion)
+    conversion.replace(conversion.add(llvm.FNegOp(operand, llvm_flags(op))).res)
 
 
 @ARITH_TO_LLVM.rule(arith.CmpiOp)
 def convert_cmpi(op: arith.CmpiOp, conversion: Conversion) -> None:
+    _require_scalars(op)
     # Both dialects number the predicates alike.
     predicate = IntegerAttr(op.predicate.value.data, i64)
     new = llvm.ICmpOp(conversion.value(op.lhs), conversion.value(op.rhs), predicate)
@@ -167,6 +185,7 @@ def convert_cmpi(op: arith.CmpiOp, conversion: Conversion) -> None:
 
 @ARITH_TO_LLVM.rule(arith.CmpfOp)
 def convert_cmpf(op: arith.CmpfOp, conversion: Conversion) -> None:
+    _require_scalars(op)
     require_native_floats(op, conversion)
     match llvm.FCmpPredicateFlag.from_int(op.predicate.value.data):
         case llvm.FCmpPredicateFlag.FALSE:
@@ -181,13 +200,21 @@ def convert_cmpf(op: arith.CmpfOp, conversion: Conversion) -> None:
             conversion.replace(conversion.add(new).res)
 
 
+def _require_scalars(op: arith.CmpiOp | arith.CmpfOp) -> None:
+    """xDSL's comparisons give one `i1`, which is no result of a comparison of vectors."""
+    if not isa(op.lhs.type, IntegerType | IndexType | AnyFloat):
+        fail(op, f"expected numbers to compare, found {op.lhs.type}")
+
+
 @ARITH_TO_LLVM.rule(arith.SelectOp)
 def convert_select(op: arith.SelectOp, conversion: Conversion) -> None:
-    conversion.replace(conversion.add(llvm.SelectOp(*conversion.values(op.operands))).res)
+    conversion.replace(conversion.add(llvm.SelectOp(*converted_operands(op, conversion))).res)
 
 
 @ARITH_TO_LLVM.rule(*FLOAT_CASTS)
 def convert_float_cast(op: Operation, conversion: Conversion) -> None:
+    if isa(op.operands[0].type, MemRefType):
+        fail(op, f"expected numbers or vectors, found {op.operands[0].type}")
     require_native_floats(op, conversion)
     new = FLOAT_CASTS[type(op)](conversion.value(op.operands[0]), convert_type(op, op.results[0].type))
     conversion.replace(conversion.add(new).result)
@@ -197,69 +224,81 @@ def convert_float_cast(op: Operation, conversion: Conversion) -> None:
 def convert_integer_cast(
     op: arith.ExtSIOp | arith.ExtUIOp | arith.TruncIOp | arith.IndexCastOp, conversion: Conversion
 ) -> None:
-    conversion.replace(
-        resize_integer(
-            conversion,
-            conversion.value(op.input),
-            convert_type(op, op.result.type),
-            signed=not isinstance(op, arith.ExtUIOp),
-        )
-    )
+    (value,) = converted_operands(op, conversion)
+    kind = integer_type(op, op.result.type)
+    conversion.replace(resize_integer(conversion, value, kind, signed=not isinstance(op, arith.ExtUIOp)))
 
 
-def resize_integer(conversion: Conversion, value: SSAValue, kind: Attribute, *, signed: bool) -> SSAValue:
-    """`value` truncated or extended to the integer (or integer vector) type `kind`."""
-    old_width, new_width = integer_width(value.type), integer_width(kind)
-    if old_width == new_width:
+def resize_integer(conversion: Conversion, value: SSAValue, kind: IntegerType, *, signed: bool) -> SSAValue:
+    """`value`, an integer, truncated or extended to the type `kind`."""
+    old = value.type
+    assert isa(old, IntegerType)
+    if old.bitwidth == kind.bitwidth:
         return value
-    if old_width > new_width:
+    if old.bitwidth > kind.bitwidth:
         return conversion.add(llvm.TruncOp(value, kind)).res
     return conversion.add(llvm.SExtOp(value, kind) if signed else llvm.ZExtOp(value, kind)).res
 
 
-def integer_width(kind: Attribute) -> int:
-    element = get_element_type_or_self(kind)
-    assert isa(element, IntegerType)
-    return element.bitwidth
+def integer_type(op: Operation, old: Attribute) -> IntegerType:
+    """The machine type of an integer or of the elements of a vector."""
+    kind = get_element_type_or_self(convert_type(op, old))
+    if not isa(kind, IntegerType):
+        fail(op, f"expected integers, found {old}")
+    return kind
 
 
 @ARITH_TO_LLVM.rule(arith.FloorDivSIOp)
 def convert_floordivsi(op: arith.FloorDivSIOp, conversion: Conversion) -> None:
-    conversion.replace(rounded_division(op, conversion, correction=-1))
+    _convert_rounded_division(op, conversion, correction=-1)
 
 
 @ARITH_TO_LLVM.rule(arith.CeilDivSIOp)
 def convert_ceildivsi(op: arith.CeilDivSIOp, conversion: Conversion) -> None:
-    conversion.replace(rounded_division(op, conversion, correction=1))
+    _convert_rounded_division(op, conversion, correction=1)
 
 
-def rounded_division(op: arith.FloorDivSIOp | arith.CeilDivSIOp, conversion: Conversion, correction: int) -> SSAValue:
+def _convert_rounded_division(
+    op: arith.FloorDivSIOp | arith.CeilDivSIOp, conversion: Conversion, correction: int
+) -> None:
     """Signed division that rounds down (`correction` -1) or up (+1).
 
     The quotient rounded towards zero is off by one when there is a remainder and the exact quotient is negative
     (rounding down) or positive (rounding up).
     """
-    add, (lhs, rhs) = conversion.add, conversion.values(op.operands)
-    zero = constant(conversion, 0, lhs.type)
-    quotient = add(llvm.SDivOp(lhs, rhs)).res
-    product = add(llvm.MulOp(quotient, rhs)).res
-    inexact = add(llvm.ICmpOp(lhs, product, NE)).res
-    lhs_negative, rhs_negative = (add(llvm.ICmpOp(value, zero, SLT)).res for value in (lhs, rhs))
-    off_by_one_sign = add(llvm.ICmpOp(lhs_negative, rhs_negative, NE if correction < 0 else EQ)).res
-    off_by_one = add(llvm.AndOp(inexact, off_by_one_sign)).res
-    corrected = add(llvm.AddOp(quotient, constant(conversion, correction, lhs.type))).res
-    return add(llvm.SelectOp(off_by_one, corrected, quotient)).res
+    add = conversion.add
+
+    def divide(operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        lhs, rhs = operands
+        zero = constant(conversion, 0, lhs.type)
+        quotient = add(llvm.SDivOp(lhs, rhs)).res
+        product = add(llvm.MulOp(quotient, rhs)).res
+        inexact = add(llvm.ICmpOp(lhs, product, NE)).res
+        lhs_negative, rhs_negative = (add(llvm.ICmpOp(value, zero, SLT)).res for value in (lhs, rhs))
+        off_by_one_sign = add(llvm.ICmpOp(lhs_negative, rhs_negative, NE if correction < 0 else EQ)).res
+        off_by_one = add(llvm.AndOp(inexact, off_by_one_sign)).res
+        corrected = add(llvm.AddOp(quotient, constant(conversion, correction, lhs.type))).res
+        return [add(llvm.SelectOp(off_by_one, corrected, quotient)).res]
+
+    kind = convert_type(op, op.result.type)
+    conversion.replace(*by_lanes(conversion, conversion.values(op.operands), [kind], divide))
 
 
 @ARITH_TO_LLVM.rule(arith.CeilDivUIOp)
 def convert_ceildivui(op: arith.CeilDivUIOp, conversion: Conversion) -> None:
-    add, (lhs, rhs) = conversion.add, conversion.values(op.operands)
-    zero, one = (constant(conversion, value, lhs.type) for value in (0, 1))
-    # (lhs - 1) / rhs + 1, which cannot overflow, except for lhs = 0.
-    is_zero = add(llvm.ICmpOp(lhs, zero, EQ)).res
-    quotient = add(llvm.UDivOp(add(llvm.SubOp(lhs, one)).res, rhs)).res
-    rounded = add(llvm.AddOp(quotient, one)).res
-    conversion.replace(add(llvm.SelectOp(is_zero, zero, rounded)).res)
+    add = conversion.add
+
+    def divide(operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        lhs, rhs = operands
+        zero, one = (constant(conversion, value, lhs.type) for value in (0, 1))
+        # (lhs - 1) / rhs + 1, which cannot overflow, except for lhs = 0.
+        is_zero = add(llvm.ICmpOp(lhs, zero, EQ)).res
+        quotient = add(llvm.UDivOp(add(llvm.SubOp(lhs, one)).res, rhs)).res
+        rounded = add(llvm.AddOp(quotient, one)).res
+        return [add(llvm.SelectOp(is_zero, zero, rounded)).res]
+
+    kind = convert_type(op, op.result.type)
+    conversion.replace(*by_lanes(conversion, conversion.values(op.operands), [kind], divide))
 
 
 @ARITH_TO_LLVM.rule(arith.AddUIExtendedOp)
@@ -277,12 +316,15 @@ def convert_addui_extended(op: arith.AddUIExtendedOp, conversion: Conversion) ->
 
 @ARITH_TO_LLVM.rule(arith.MulSIExtendedOp, arith.MulUIExtendedOp)
 def convert_mul_extended(op: arith.MulSIExtendedOp | arith.MulUIExtendedOp, conversion: Conversion) -> None:
-    narrow = convert_type(op, op.lhs.type)
-    width = integer_width(narrow)
-    wide_element = IntegerType(2 * width)
-    wide = VectorType(wide_element, narrow.shape) if isa(narrow, VectorType) else wide_element
+    narrow = integer_type(op, op.lhs.type)
+    wide = IntegerType(2 * narrow.bitwidth)
     signed = isinstance(op, arith.MulSIExtendedOp)
-    lhs, rhs = (resize_integer(conversion, value, wide, signed=signed) for value in conversion.values(op.operands))
-    product = conversion.add(llvm.MulOp(lhs, rhs)).res
-    high = conversion.add(llvm.LShrOp(product, constant(conversion, width, wide))).res
-    conversion.replace(*(resize_integer(conversion, half, narrow, signed=False) for half in (product, high)))
+
+    def multiply(operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        lhs, rhs = (resize_integer(conversion, value, wide, signed=signed) for value in operands)
+        product = conversion.add(llvm.MulOp(lhs, rhs)).res
+        high = conversion.add(llvm.LShrOp(product, constant(conversion, narrow.bitwidth, wide))).res
+        return [resize_integer(conversion, half, narrow, signed=False) for half in (product, high)]
+
+    kinds = [convert_type(op, result.type) for result in op.results]
+    conversion.replace(*by_lanes(conversion, conversion.values(op.operands), kinds, multiply))

@@ -1,32 +1,54 @@
-"""`math` to the LLVM dialect."""
+"""`math` to the LLVM dialect: what LLVM has intrinsics for, and powers with integers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import math
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects import llvm, math
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    FloatAttr,
+    ModuleOp,
+    VectorType,
+    f32,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
+from xdsl.utils.type import get_element_type_or_self
 
-from relex.lowering.conversion import ConversionTable, convert
-from relex.lowering.llvm.intrinsics import add_intrinsic_rules
-from relex.lowering.llvm.types import LLVM_TYPES
+from relex.lowering.conversion import Conversion, ConversionTable, convert
+from relex.lowering.llvm.c_interface import call
+from relex.lowering.llvm.convert_arith_to_llvm import integer_type, resize_integer
+from relex.lowering.llvm.helpers import FLOAT_POWER, INTEGER_POWER, declare_helper
+from relex.lowering.llvm.intrinsics import add_intrinsic, add_intrinsic_rules, llvm_flags
+from relex.lowering.llvm.lanes import by_lanes
+from relex.lowering.llvm.types import LLVM_TYPES, constant, convert_type, require_native_floats
 from relex.passes.base import RelexPass
 
 MATH_TO_LLVM = ConversionTable()
-"""What each op of `math` becomes."""
+"""What each op of `math` becomes that is no function of the C library."""
 
 
 @dataclass(frozen=True)
 class ConvertMathToLlvmPass(RelexPass):
     """
-    Converts the ops of `math` that are one LLVM intrinsic. Fast-math flags are kept.
+    Converts the ops of `math` that LLVM has an intrinsic for, or that are a few ops. Fast-math flags are kept.
+    `math.ipowi` and `math.fpowi` become calls of a function that this pass adds. `convert-math-to-libm` does the rest.
 
     ```mlir
     %0 = math.sqrt %a : f32
+    %1 = math.rsqrt %a : f32
     // convert-math-to-llvm
     %0 = llvm.call_intrinsic "llvm.sqrt.f32"(%a) : (f32) -> f32
+    %2 = llvm.mlir.constant(1.0 : f32) : f32
+    %3 = llvm.call_intrinsic "llvm.sqrt.f32"(%a) : (f32) -> f32
+    %1 = llvm.fdiv %2, %3 : f32
     ```
     """
 
@@ -38,9 +60,14 @@ class ConvertMathToLlvmPass(RelexPass):
 
 INTRINSICS: dict[type[Operation], str] = {
     math.AbsFOp: "llvm.fabs",
+    math.AcosOp: "llvm.acos",
+    math.AsinOp: "llvm.asin",
+    math.Atan2Op: "llvm.atan2",
+    math.AtanOp: "llvm.atan",
     math.CeilOp: "llvm.ceil",
     math.CopySignOp: "llvm.copysign",
     math.CosOp: "llvm.cos",
+    math.CoshOp: "llvm.cosh",
     math.CtPopOp: "llvm.ctpop",
     math.Exp2Op: "llvm.exp2",
     math.ExpOp: "llvm.exp",
@@ -53,10 +80,103 @@ INTRINSICS: dict[type[Operation], str] = {
     math.RoundEvenOp: "llvm.roundeven",
     math.RoundOp: "llvm.round",
     math.SinOp: "llvm.sin",
+    math.SinhOp: "llvm.sinh",
     math.SqrtOp: "llvm.sqrt",
     math.TanhOp: "llvm.tanh",
     math.TanOp: "llvm.tan",
     math.TruncOp: "llvm.trunc",
 }
 
+INTRINSICS_WITH_FLAG: dict[type[Operation], str] = {
+    math.AbsIOp: "llvm.abs",
+    math.CountLeadingZerosOp: "llvm.ctlz",
+    math.CountTrailingZerosOp: "llvm.cttz",
+}
+"""Their second argument says whether the smallest integer, or zero, gives poison; here it never does."""
+
 add_intrinsic_rules(MATH_TO_LLVM, INTRINSICS)
+
+
+@MATH_TO_LLVM.rule(*INTRINSICS_WITH_FLAG)
+def convert_integer_function(op: math.AbsIOp, conversion: Conversion) -> None:
+    convert_type(op, op.result.type)
+    arguments = [conversion.value(op.operand), constant(conversion, 0, i1)]
+    conversion.replace(add_intrinsic(conversion, INTRINSICS_WITH_FLAG[type(op)], arguments))
+
+
+@MATH_TO_LLVM.rule(math.RsqrtOp)
+def convert_rsqrt(op: math.RsqrtOp, conversion: Conversion) -> None:
+    operand, one = _operand_and_one(op, conversion)
+    root = add_intrinsic(conversion, "llvm.sqrt", [operand], llvm_flags(op))
+    conversion.replace(conversion.add(llvm.FDivOp(one, root, llvm_flags(op))).res)
+
+
+@MATH_TO_LLVM.rule(math.ExpM1Op)
+def convert_expm1(op: math.ExpM1Op, conversion: Conversion) -> None:
+    operand, one = _operand_and_one(op, conversion)
+    power = add_intrinsic(conversion, "llvm.exp", [operand], llvm_flags(op))
+    conversion.replace(conversion.add(llvm.FSubOp(power, one, llvm_flags(op))).res)
+
+
+@MATH_TO_LLVM.rule(math.Log1pOp)
+def convert_log1p(op: math.Log1pOp, conversion: Conversion) -> None:
+    operand, one = _operand_and_one(op, conversion)
+    argument = conversion.add(llvm.FAddOp(one, operand, llvm_flags(op))).res
+    conversion.replace(add_intrinsic(conversion, "llvm.log", [argument], llvm_flags(op)))
+
+
+def _operand_and_one(op: math.RsqrtOp | math.ExpM1Op | math.Log1pOp, conversion: Conversion) -> tuple[SSAValue, ...]:
+    require_native_floats(op, conversion)
+    kind = convert_type(op, op.result.type)
+    return conversion.value(op.operand), float_constant(conversion, 1.0, kind)
+
+
+def float_constant(conversion: Conversion, value: float, kind: Attribute) -> SSAValue:
+    """A constant of a type of floats, in every element if it is a vector, for the op that is being converted."""
+
+    def make() -> SSAValue:
+        if isa(kind, VectorType[AnyFloat]):
+            return conversion.add(llvm.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, [value]), kind)).result
+        assert isa(kind, AnyFloat)
+        return conversion.add(llvm.ConstantOp(FloatAttr(value, kind), kind)).result
+
+    return conversion.once_in_block((value, kind), make)
+
+
+# Powers with integer exponents: LLVM's intrinsic calls a function that not every process has.
+
+
+@MATH_TO_LLVM.rule(math.IPowIOp)
+def convert_ipowi(op: math.IPowIOp, conversion: Conversion) -> None:
+    kind = convert_type(op, op.result.type)
+    narrow = integer_type(op, op.result.type)
+    helper = declare_helper(conversion, INTEGER_POWER)
+
+    def power(operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        wide = [resize_integer(conversion, operand, i64, signed=True) for operand in operands]
+        result = conversion.add(call(helper, wide, i64)).results[0]
+        return [resize_integer(conversion, result, narrow, signed=True)]
+
+    conversion.replace(*by_lanes(conversion, conversion.values(op.operands), [kind], power))
+
+
+@MATH_TO_LLVM.rule(math.FPowIOp)
+def convert_fpowi(op: math.FPowIOp, conversion: Conversion) -> None:
+    require_native_floats(op, conversion)
+    kind = convert_type(op, op.result.type)
+    convert_type(op, op.rhs.type)
+    element = get_element_type_or_self(kind)
+    computed = f32 if element == Float16Type() else element
+    helper = declare_helper(conversion, FLOAT_POWER.replace("TYPE", str(computed)))
+
+    def power(operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        base, exponent = operands
+        if computed != element:
+            base = conversion.add(llvm.FPExtOp(base, computed)).result
+        exponent = resize_integer(conversion, exponent, i64, signed=True)
+        result = conversion.add(call(helper, [base, exponent], computed)).results[0]
+        if computed != element:
+            result = conversion.add(llvm.FPTruncOp(result, element)).result
+        return [result]
+
+    conversion.replace(*by_lanes(conversion, conversion.values(op.operands), [kind], power))

@@ -14,13 +14,17 @@ from relex.lowering.conversion import ConversionTable, convert
 from relex.lowering.llvm.convert_arith_to_llvm import ARITH_TO_LLVM
 from relex.lowering.llvm.convert_cf_to_llvm import CF_TO_LLVM
 from relex.lowering.llvm.convert_func_to_llvm import FUNC_TO_LLVM
+from relex.lowering.llvm.convert_math_to_libm import MATH_TO_LIBM
 from relex.lowering.llvm.convert_math_to_llvm import MATH_TO_LLVM
 from relex.lowering.llvm.finalize_memref_to_llvm import MEMREF_TO_LLVM
 from relex.lowering.llvm.types import LLVM_TYPES
 from relex.passes.base import RelexPass
 
-TO_LLVM = ConversionTable(ARITH_TO_LLVM, MATH_TO_LLVM, MEMREF_TO_LLVM, CF_TO_LLVM, FUNC_TO_LLVM)
-"""What each op of the core level becomes. A rule for an op of another dialect goes here: `TO_LLVM.rule(MyOp)`."""
+TO_LLVM = ConversionTable(ARITH_TO_LLVM, MATH_TO_LIBM, MATH_TO_LLVM, MEMREF_TO_LLVM, CF_TO_LLVM, FUNC_TO_LLVM)
+"""What each op of the core level becomes; where there is an intrinsic, no function of the C library is called.
+
+A rule for an op of another dialect goes here: `TO_LLVM.rule(MyOp)`.
+"""
 
 REMOVED_BY = {
     "affine": "lower-affine",

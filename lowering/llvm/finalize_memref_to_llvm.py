@@ -28,13 +28,13 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import ConstantLike
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.lowering.conversion import Conversion, ConversionTable, convert
-from relex.lowering.llvm.c_interface import call, new_function
+from relex.lowering.llvm.c_interface import call, declaration
 from relex.lowering.llvm.descriptor import ALIGNED, BASE, OFFSET, Descriptor, Position, size_at, stride_at
 from relex.lowering.llvm.intrinsics import call_intrinsic
 from relex.lowering.llvm.types import EQ, LLVM_TYPES, PTR, constant, convert_type
@@ -147,7 +147,7 @@ def convert_alloc(op: memref.AllocOp, conversion: Conversion) -> None:
     alignment = op.alignment.value.data if op.alignment is not None else 1
     if alignment > 1:
         size = conversion.add(llvm.AddOp(size, constant(conversion, alignment - 1))).res
-    conversion.declare("malloc", lambda: _declaration("malloc", [i64], PTR))
+    conversion.declare("malloc", lambda: declaration("malloc", [i64], PTR))
     base = conversion.add(call(SymbolRefAttr("malloc"), [size], PTR)).results[0]
     aligned = _align(conversion, base, alignment) if alignment > 1 else base
     conversion.replace(_new_descriptor(conversion, op.memref, base, aligned, sizes))
@@ -168,7 +168,7 @@ def convert_alloca(op: memref.AllocaOp, conversion: Conversion) -> None:
 @MEMREF_TO_LLVM.rule(memref.DeallocOp)
 def convert_dealloc(op: memref.DeallocOp, conversion: Conversion) -> None:
     buffer_type(op, op.memref.type)
-    conversion.declare("free", lambda: _declaration("free", [PTR], llvm.LLVMVoidType()))
+    conversion.declare("free", lambda: declaration("free", [PTR], llvm.LLVMVoidType()))
     base = Descriptor.of(conversion, op.memref).field(BASE)
     conversion.add(call(SymbolRefAttr("free"), [base], llvm.LLVMVoidType()))
     conversion.replace()
@@ -211,10 +211,6 @@ def _align(conversion: Conversion, pointer: SSAValue, alignment: int) -> SSAValu
     negated = conversion.add(llvm.SubOp(constant(conversion, 0), address)).res
     gap = conversion.add(llvm.AndOp(negated, constant(conversion, alignment - 1))).res
     return conversion.add(llvm.GEPOp.from_mixed_indices(pointer, [gap], i8)).result
-
-
-def _declaration(name: str, inputs: Sequence[Attribute], output: Attribute) -> llvm.FuncOp:
-    return new_function(name, llvm.LLVMFunctionType(inputs, output), llvm.LinkageAttr("external"), Region())
 
 
 def _new_descriptor(

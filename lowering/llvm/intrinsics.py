@@ -57,9 +57,15 @@ def add_intrinsic_rules(table: ConversionTable, names: dict[type[Operation], str
 
     def convert_to_intrinsic(op: Operation, conversion: Conversion) -> None:
         require_native_floats(op, conversion)
-        kind = convert_type(op, op.results[0].type)
-        call = call_intrinsic(mangled(names[type(op)], kind), conversion.values(op.operands), [kind], llvm_flags(op))
-        conversion.add(call)
-        conversion.replace(*call.results)
+        convert_type(op, op.results[0].type)
+        conversion.replace(add_intrinsic(conversion, names[type(op)], conversion.values(op.operands), llvm_flags(op)))
 
     table.rule(*names)(convert_to_intrinsic)
+
+
+def add_intrinsic(
+    conversion: Conversion, name: str, arguments: Sequence[SSAValue], flags: llvm.FastMathAttr | None = None
+) -> SSAValue:
+    """The result of a call of the overloaded intrinsic `name`, which has the type of the first argument."""
+    kind = arguments[0].type
+    return conversion.add(call_intrinsic(mangled(name, kind), arguments, [kind], flags)).results[0]

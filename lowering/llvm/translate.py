@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import LLVMTranslationException
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
-from relex.dialects.llvm import FPToSIOp, FPToUIOp, UIToFPOp
+from relex.dialects.llvm import ExtractElementOp, FPToSIOp, FPToUIOp, SwitchOp, UIToFPOp
 from relex.lowering.llvm.intrinsics import mangled
 
 EXTERNAL_CONSTANT_BYTES = 1024
@@ -267,18 +267,52 @@ def _rule(*kinds: type[OpT]) -> Callable[[_Rule[OpT]], _Rule[OpT]]:
     return register
 
 
+# Branches. A phi has one value for each block that it is reached from: of several ways from one block to another, all
+# but the first lead over a block of their own.
+
+
+@_rule(llvm.BrOp)
+def _translate_br(op: llvm.BrOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
+    builder.branch(_Ways(builder, function).to(op.successor, op.arguments))
+
+
 @_rule(llvm.CondBrOp)
 def _translate_cond_br(op: llvm.CondBrOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
-    if op.then_block is not op.else_block:
-        convert_op(op, builder, function.values, function.blocks)
-        return
-    # A phi has one value for each block that it is reached from.
-    values = function.values
-    for argument, then, other in zip(op.then_block.args, op.then_arguments, op.else_arguments, strict=True):
-        phi = values[argument]
-        assert isinstance(phi, ir.PhiInstr)
-        phi.add_incoming(builder.select(values[op.cond], values[then], values[other]), builder.block)
-    builder.branch(function.blocks[op.then_block])
+    ways = _Ways(builder, function)
+    then = ways.to(op.then_block, op.then_arguments)
+    builder.cbranch(function.values[op.cond], then, ways.to(op.else_block, op.else_arguments))
+
+
+@_rule(SwitchOp)
+def _translate_switch(op: SwitchOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
+    ways = _Ways(builder, function)
+    value = function.values[op.value]
+    switch = builder.switch(value, ways.to(op.default_block, op.default_arguments))
+    for number, block, arguments in zip(op.case_numbers, op.case_blocks, op.case_arguments, strict=True):
+        switch.add_case(ir.Constant(value.type, number), ways.to(block, arguments))
+
+
+class _Ways:
+    """The ways out of the block that `builder` writes."""
+
+    def __init__(self, builder: ir.IRBuilder, function: _FunctionTranslation):
+        self._from = builder.block
+        self._function = function
+        self._used: set[Block] = set()
+
+    def to(self, target: Block, arguments: Sequence[SSAValue]) -> ir.Block:
+        """Where to branch to so that `target` gets `arguments`."""
+        function = self._function
+        first, source = function.blocks[target], self._from
+        if arguments and target in self._used:
+            first = source = function.function.append_basic_block()
+            ir.IRBuilder(source).branch(function.blocks[target])
+        self._used.add(target)
+        for argument, value in zip(target.args, arguments, strict=True):
+            phi = function.values[argument]
+            assert isinstance(phi, ir.PhiInstr)
+            phi.add_incoming(function.values[value], source)
+        return first
 
 
 @_rule(llvm.FCmpOp)
@@ -303,6 +337,18 @@ def _translate_fptoui(op: FPToUIOp, builder: ir.IRBuilder, function: _FunctionTr
 @_rule(UIToFPOp)
 def _translate_uitofp(op: UIToFPOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
     function.values[op.result] = builder.uitofp(function.values[op.arg], convert_type(op.result.type))
+
+
+@_rule(ExtractElementOp)
+def _translate_extractelement(op: ExtractElementOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
+    function.values[op.res] = builder.extract_element(function.values[op.vector], function.values[op.index])
+
+
+@_rule(llvm.ShuffleVectorOp)
+def _translate_shufflevector(op: llvm.ShuffleVectorOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
+    lanes = [ir.Undefined if lane < 0 else lane for lane in op.mask.get_values()]
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), [ir.Constant(ir.IntType(32), n) for n in lanes])
+    function.values[op.res] = builder.shuffle_vector(function.values[op.v1], function.values[op.v2], mask)
 
 
 @_rule(llvm.LoadOp, llvm.StoreOp)
@@ -341,6 +387,27 @@ def _translate_call_intrinsic(op: llvm.CallIntrinsicOp, builder: ir.IRBuilder, f
 def _translate_intrinsic_op(op: Operation, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
     name = mangled(op.name.replace("llvm.intr.", "llvm."), op.results[0].type)
     _call_intrinsic(op, name, op.operands, builder, function)
+
+
+@_rule(llvm.VectorReduceFAddOp, llvm.VectorReduceFMulOp)
+def _translate_vector_reduce(
+    op: llvm.VectorReduceOperation, builder: ir.IRBuilder, function: _FunctionTranslation
+) -> None:
+    name = mangled(op.name.replace("llvm.intr.", "llvm."), op.vector.type)
+    _call_intrinsic(op, name, op.operands, builder, function)
+
+
+@_rule(llvm.MaskedStoreOp)
+def _translate_masked_store(op: llvm.MaskedStoreOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
+    # Without a word on the alignment, LLVM expects none.
+    _call_intrinsic(op, f"{mangled('llvm.masked.store', op.value.type)}.p0", op.operands, builder, function)
+
+
+@_rule(llvm.StackSaveOp, llvm.StackRestoreOp)
+def _translate_stack(
+    op: llvm.StackSaveOp | llvm.StackRestoreOp, builder: ir.IRBuilder, function: _FunctionTranslation
+) -> None:
+    _call_intrinsic(op, op.name.replace("llvm.intr.", "llvm.") + ".p0", op.operands, builder, function)
 
 
 def _call_intrinsic(

@@ -63,10 +63,19 @@ def convert_type(op: Operation, old: Attribute) -> Attribute:
     """The machine type of `old`; a type that has none is an error at `op`."""
     if get_element_type_or_self(old) == BFloat16Type():
         _refuse_bf16(op)
+    if isa(old, VectorType) and (old.get_num_dims() != 1 or old.get_num_scalable_dims()):
+        fail(op, f"expected vectors of one dimension and a fixed length, found {old}")
     new = LLVM_TYPES.convert(old)
     if not llvm.is_compatible_type(new):
-        fail(op, f"expected types of the core level (integers, floats, index, memref), found '{old}'")
+        fail(op, f"expected types of the core level (integers, floats, index, vector, memref), found '{old}'")
     return new
+
+
+def converted_operands(op: Operation, conversion: Conversion) -> list[SSAValue]:
+    """The converted operands of an op whose results all have machine types."""
+    for result in op.results:
+        convert_type(op, result.type)
+    return conversion.values(op.operands)
 
 
 def _refuse_bf16(op: Operation) -> NoReturn:

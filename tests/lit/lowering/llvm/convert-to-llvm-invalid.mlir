@@ -19,7 +19,7 @@ func.func @graph() {
 
 // -----
 
-// CHECK: :23:1: error: 'func.func' op expected types of the core level (integers, floats, index, memref), found 'tensor<4xf32>'
+// CHECK: :23:1: error: 'func.func' op expected types of the core level (integers, floats, index, vector, memref), found 'tensor<4xf32>'
 func.func @tensor(%x: tensor<4xf32>) {
   func.return
 }
