@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from relex.lowering.llvm.convert_math_to_libm import ConvertMathToLibmPass as ConvertMathToLibmPass
     from relex.lowering.llvm.convert_math_to_llvm import ConvertMathToLlvmPass as ConvertMathToLlvmPass
     from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass as ConvertToLlvmPass
+    from relex.lowering.llvm.convert_vector_to_llvm import ConvertVectorToLlvmPass as ConvertVectorToLlvmPass
     from relex.lowering.llvm.finalize_memref_to_llvm import FinalizeMemrefToLlvmPass as FinalizeMemrefToLlvmPass
     from relex.lowering.llvm.llvm_request_c_wrappers import LlvmRequestCWrappersPass as LlvmRequestCWrappersPass
     from relex.lowering.lower_call_tir import LowerCallTirPass as LowerCallTirPass
@@ -31,6 +32,7 @@ PASSES = lazy_passes(
         "convert-func-to-llvm": "llvm",
         "convert-math-to-libm": "llvm",
         "convert-math-to-llvm": "llvm",
+        "convert-vector-to-llvm": "llvm",
         "finalize-memref-to-llvm": "llvm",
         "llvm-request-c-wrappers": "llvm",
         "convert-to-llvm": "llvm",

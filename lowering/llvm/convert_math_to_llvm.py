@@ -8,25 +8,20 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import llvm, math
 from xdsl.dialects.builtin import (
-    AnyFloat,
-    DenseIntOrFPElementsAttr,
     Float16Type,
-    FloatAttr,
     ModuleOp,
-    VectorType,
     f32,
     i1,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
 from relex.lowering.conversion import Conversion, ConversionTable, convert
 from relex.lowering.llvm.c_interface import call
 from relex.lowering.llvm.convert_arith_to_llvm import integer_type, resize_integer
 from relex.lowering.llvm.helpers import FLOAT_POWER, INTEGER_POWER, declare_helper
-from relex.lowering.llvm.intrinsics import add_intrinsic, add_intrinsic_rules, llvm_flags
+from relex.lowering.llvm.intrinsics import add_intrinsic, add_intrinsic_rules, float_constant, llvm_flags
 from relex.lowering.llvm.lanes import by_lanes
 from relex.lowering.llvm.types import LLVM_TYPES, constant, convert_type, require_native_floats
 from relex.passes.base import RelexPass
@@ -129,18 +124,6 @@ def _operand_and_one(op: math.RsqrtOp | math.ExpM1Op | math.Log1pOp, conversion:
     require_native_floats(op, conversion)
     kind = convert_type(op, op.result.type)
     return conversion.value(op.operand), float_constant(conversion, 1.0, kind)
-
-
-def float_constant(conversion: Conversion, value: float, kind: Attribute) -> SSAValue:
-    """A constant of a type of floats, in every element if it is a vector, for the op that is being converted."""
-
-    def make() -> SSAValue:
-        if isa(kind, VectorType[AnyFloat]):
-            return conversion.add(llvm.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, [value]), kind)).result
-        assert isa(kind, AnyFloat)
-        return conversion.add(llvm.ConstantOp(FloatAttr(value, kind), kind)).result
-
-    return conversion.once_in_block((value, kind), make)
 
 
 # Powers with integer exponents: LLVM's intrinsic calls a function that not every process has.

@@ -16,11 +16,14 @@ from relex.lowering.llvm.convert_cf_to_llvm import CF_TO_LLVM
 from relex.lowering.llvm.convert_func_to_llvm import FUNC_TO_LLVM
 from relex.lowering.llvm.convert_math_to_libm import MATH_TO_LIBM
 from relex.lowering.llvm.convert_math_to_llvm import MATH_TO_LLVM
+from relex.lowering.llvm.convert_vector_to_llvm import VECTOR_TO_LLVM
 from relex.lowering.llvm.finalize_memref_to_llvm import MEMREF_TO_LLVM
 from relex.lowering.llvm.types import LLVM_TYPES
 from relex.passes.base import RelexPass
 
-TO_LLVM = ConversionTable(ARITH_TO_LLVM, MATH_TO_LIBM, MATH_TO_LLVM, MEMREF_TO_LLVM, CF_TO_LLVM, FUNC_TO_LLVM)
+TO_LLVM = ConversionTable(
+    ARITH_TO_LLVM, MATH_TO_LIBM, MATH_TO_LLVM, VECTOR_TO_LLVM, MEMREF_TO_LLVM, CF_TO_LLVM, FUNC_TO_LLVM
+)
 """What each op of the core level becomes; where there is an intrinsic, no function of the C library is called.
 
 A rule for an op of another dialect goes here: `TO_LLVM.rule(MyOp)`.
@@ -46,8 +49,8 @@ REMOVED_BY = {
 @dataclass(frozen=True)
 class ConvertToLlvmPass(RelexPass):
     """
-    Converts `arith`, `math`, `memref`, `cf` and `func` to the LLVM dialect in one walk, without a cast in between. What
-    it cannot convert is an error that names the pass to run before.
+    Converts `arith`, `math`, `vector`, `memref`, `cf` and `func` to the LLVM dialect in one walk, without a cast in
+    between. What it cannot convert is an error that names the pass to run before.
 
     ```mlir
     func.func @f(%x: memref<4xf32>, %i: index) -> f32 {

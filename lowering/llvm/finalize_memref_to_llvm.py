@@ -44,6 +44,7 @@ MEMREF_TO_LLVM = ConversionTable()
 """What each op of `memref` becomes."""
 
 
+MAY_WRAP = IntegerAttr(0, i32)
 NO_SIGNED_WRAP = IntegerAttr(llvm.OverflowAttr([llvm.OverflowFlag.NO_SIGNED_WRAP]).to_int(), i32)
 NO_WRAP = IntegerAttr(llvm.OverflowAttr(list(llvm.OverflowFlag)).to_int(), i32)
 
@@ -84,16 +85,16 @@ def convert_store(op: memref.StoreOp, conversion: Conversion) -> None:
     conversion.replace()
 
 
-def element_pointer(op: Operation, conversion: Conversion, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
-    """The address of `buffer[indices]`."""
+def element_pointer(
+    op: Operation, conversion: Conversion, buffer: SSAValue, indices: Sequence[SSAValue], *, inside: bool = True
+) -> SSAValue:
+    """The address of `buffer[indices]`, which is a place in the buffer unless `inside` is false."""
     kind = buffer_type(op, buffer.type)
     element = convert_type(op, kind.element_type)
     pointer = first_element(op, conversion, buffer)
     descriptor = Descriptor.of(conversion, buffer)
     strides = buffer_strides(op, kind)
-    # Only known strides are known to be positive.
-    positive = all(stride is not None and stride >= 0 for stride in strides)
-    no_wrap = NO_WRAP if positive else NO_SIGNED_WRAP
+    no_wrap = _no_wrap(strides) if inside else MAY_WRAP
     position: SSAValue | None = None
     for dim, (index, stride) in enumerate(zip(conversion.values(indices), strides, strict=True)):
         step = index
@@ -103,7 +104,13 @@ def element_pointer(op: Operation, conversion: Conversion, buffer: SSAValue, ind
         position = step if position is None else conversion.add(llvm.AddOp(position, step, overflow=no_wrap)).res
     if position is None:
         return pointer
-    return conversion.add(llvm.GEPOp.from_mixed_indices(pointer, [position], element, inbounds=True)).result
+    return conversion.add(llvm.GEPOp.from_mixed_indices(pointer, [position], element, inbounds=inside)).result
+
+
+def _no_wrap(strides: Sequence[int | None]) -> IntegerAttr[IntegerType]:
+    # Only known strides are known to be positive.
+    positive = all(stride is not None and stride >= 0 for stride in strides)
+    return NO_WRAP if positive else NO_SIGNED_WRAP
 
 
 def first_element(op: Operation, conversion: Conversion, buffer: SSAValue) -> SSAValue:

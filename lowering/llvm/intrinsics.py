@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, FloatAttr, VectorType
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
@@ -69,3 +69,15 @@ def add_intrinsic(
     """The result of a call of the overloaded intrinsic `name`, which has the type of the first argument."""
     kind = arguments[0].type
     return conversion.add(call_intrinsic(mangled(name, kind), arguments, [kind], flags)).results[0]
+
+
+def float_constant(conversion: Conversion, value: float, kind: Attribute) -> SSAValue:
+    """A constant of a type of floats, in every element if it is a vector, for the op that is being converted."""
+
+    def make() -> SSAValue:
+        if isa(kind, VectorType[AnyFloat]):
+            return conversion.add(llvm.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, [value]), kind)).result
+        assert isa(kind, AnyFloat)
+        return conversion.add(llvm.ConstantOp(FloatAttr(value, kind), kind)).result
+
+    return conversion.once_in_block((value, kind), make)

@@ -346,8 +346,9 @@ def _translate_extractelement(op: ExtractElementOp, builder: ir.IRBuilder, funct
 
 @_rule(llvm.ShuffleVectorOp)
 def _translate_shufflevector(op: llvm.ShuffleVectorOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
-    lanes = [ir.Undefined if lane < 0 else lane for lane in op.mask.get_values()]
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), [ir.Constant(ir.IntType(32), n) for n in lanes])
+    # A lane of -1 may hold anything; llvmlite cannot write that.
+    lanes = [max(lane, 0) for lane in op.mask.get_values()]
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
     function.values[op.res] = builder.shuffle_vector(function.values[op.v1], function.values[op.v2], mask)
 
 

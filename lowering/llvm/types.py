@@ -28,9 +28,14 @@ from relex.lowering.llvm.features import has_feature
 
 PTR = llvm.LLVMPointerType()
 
-EQ, NE, SLT = (
+EQ, NE, SGT, SLT = (
     IntegerAttr(flag.to_int(), i64)
-    for flag in (llvm.ICmpPredicateFlag.EQ, llvm.ICmpPredicateFlag.NE, llvm.ICmpPredicateFlag.SLT)
+    for flag in (
+        llvm.ICmpPredicateFlag.EQ,
+        llvm.ICmpPredicateFlag.NE,
+        llvm.ICmpPredicateFlag.SGT,
+        llvm.ICmpPredicateFlag.SLT,
+    )
 )
 """Predicates of `llvm.icmp`."""
 

@@ -22,10 +22,6 @@ class ArrayType(Type):
 class FunctionType(Type):
     def __init__(self, return_type: Type, args: Iterable[Type], var_arg: bool = False) -> None: ...
 
-class UndefinedType: ...
-
-Undefined: UndefinedType
-
 class Value:
     type: Type
 
