@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from relex.passes.base import class_name, lazy_passes
 
 if TYPE_CHECKING:
+    from relex.lowering.convert_scf_while_to_cf import ConvertScfWhileToCfPass as ConvertScfWhileToCfPass
     from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass as ConvertTirToScfPass
     from relex.lowering.legalize_ops import LegalizeOpsPass as LegalizeOpsPass
     from relex.lowering.llvm.convert_arith_to_llvm import ConvertArithToLlvmPass as ConvertArithToLlvmPass
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from relex.lowering.llvm.llvm_request_c_wrappers import LlvmRequestCWrappersPass as LlvmRequestCWrappersPass
     from relex.lowering.lower_call_tir import LowerCallTirPass as LowerCallTirPass
     from relex.lowering.relex_pipeline import RelexPipelinePass as RelexPipelinePass
+    from relex.lowering.scf_parallel_for_to_nested_fors import (
+        ScfParallelForToNestedForsPass as ScfParallelForToNestedForsPass,
+    )
 
 PASSES = lazy_passes(
     "relex.lowering",
@@ -27,6 +31,8 @@ PASSES = lazy_passes(
         "legalize-ops": "",
         "lower-call-tir": "",
         "convert-tir-to-scf": "",
+        "scf-parallel-for-to-nested-fors": "",
+        "convert-scf-while-to-cf": "",
         "convert-arith-to-llvm": "llvm",
         "convert-cf-to-llvm": "llvm",
         "convert-func-to-llvm": "llvm",

@@ -155,14 +155,11 @@ class Conversion:
         new.location = self._op.location
         return new
 
-    def split_block(self) -> Block:
-        """Cut the block before the op that is being converted, and return the part that starts with it.
-
-        The part before has to get a new terminator first.
-        """
-        block = self._op.parent
-        assert block is not None
-        return block.split_before(self._op)
+    def split_block(self) -> tuple[Block, Block]:
+        """Cut the block before the op that is being converted; the first part needs a new terminator."""
+        before = self._op.parent
+        assert before is not None
+        return before, before.split_before(self._op)
 
     def once_in_block(self, key: Hashable, make: Callable[[], SSAValue]) -> SSAValue:
         """The value that `make` gave for `key` when it was asked for earlier in this block, else a new one."""

@@ -11,10 +11,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.transforms.convert_scf_to_cf import ConvertScfToCf
 
+from relex.lowering.convert_scf_while_to_cf import ConvertScfWhileToCfPass
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
 from relex.lowering.lower_call_tir import LowerCallTirPass
+from relex.lowering.scf_parallel_for_to_nested_fors import ScfParallelForToNestedForsPass
 from relex.passes import SetTargetPass
 from relex.passes.base import RelexPass
 
@@ -29,7 +31,8 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,legalize-ops,lower-call-tir,convert-tir-to-scf,convert-scf-to-cf,convert-to-llvm
+    // set-target,legalize-ops,lower-call-tir,convert-tir-to-scf,
+    // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm
     ```
 
     With `strict`, sums keep the order and the roundings of the plain loop.
@@ -54,7 +57,7 @@ def pipeline(to: Level = "llvm", *, strict: bool = False) -> list[tuple[Level, l
         ("graph", [SetTargetPass()]),
         ("loops", [LegalizeOpsPass(strict)]),
         ("core", [LowerCallTirPass(), ConvertTirToScfPass()]),
-        ("llvm", [ConvertScfToCf(), ConvertToLlvmPass()]),
+        ("llvm", [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf(), ConvertToLlvmPass()]),
     ]
     names = [level for level, _ in levels]
     return levels[: names.index(to) + 1]

@@ -6,10 +6,19 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import cf, llvm
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    ModuleOp,
+    SymbolRefAttr,
+    TensorType,
+    i8,
+)
+from xdsl.ir import Block
 
+from relex.dialects.llvm import SwitchOp
 from relex.lowering.conversion import Conversion, ConversionTable, convert
-from relex.lowering.llvm.types import LLVM_TYPES
+from relex.lowering.llvm.c_interface import call, declaration
+from relex.lowering.llvm.types import LLVM_TYPES, PTR
 from relex.passes.base import RelexPass
 
 CF_TO_LLVM = ConversionTable()
@@ -19,7 +28,8 @@ CF_TO_LLVM = ConversionTable()
 @dataclass(frozen=True)
 class ConvertCfToLlvmPass(RelexPass):
     """
-    Converts branches, and with them the arguments of the blocks that they go to.
+    Converts branches, and with them the arguments of the blocks that they go to. `cf.assert` becomes a branch to a
+    block that prints the message with `puts` and calls `abort`.
 
     ```mlir
       cf.br ^loop(%i : index)
@@ -60,3 +70,56 @@ def convert_conditional_branch(op: cf.ConditionalBranchOp, conversion: Conversio
     )
     conversion.add(branch)
     conversion.replace()
+
+
+@CF_TO_LLVM.rule(cf.SwitchOp)
+def convert_switch(op: cf.SwitchOp, conversion: Conversion) -> None:
+    for block in op.successors:
+        conversion.convert_arguments(block)
+    switch = SwitchOp(
+        conversion.value(op.flag),
+        op.default_block,
+        conversion.values(op.default_operands),
+        list(op.case_values.get_values()) if op.case_values is not None else (),
+        op.case_blocks,
+        [conversion.values(operands) for operands in op.case_operand],
+    )
+    conversion.add(switch)
+    conversion.replace()
+
+
+@CF_TO_LLVM.rule(cf.AssertOp)
+def convert_assert(op: cf.AssertOp, conversion: Conversion) -> None:
+    message = _declare_message(op, conversion)
+    conversion.declare("puts", lambda: declaration("puts", [PTR], llvm.LLVMVoidType()))
+    conversion.declare("abort", lambda: declaration("abort", [], llvm.LLVMVoidType()))
+    address = llvm.AddressOfOp(message, PTR)
+    failed = Block(
+        [
+            address,
+            call(SymbolRefAttr("puts"), [address.result], llvm.LLVMVoidType()),
+            call(SymbolRefAttr("abort"), [], llvm.LLVMVoidType()),
+            llvm.UnreachableOp(),
+        ]
+    )
+    for new in failed.ops:
+        new.location = op.location
+    condition = conversion.value(op.arg)
+    before, behind = conversion.split_block()
+    branch = llvm.CondBrOp(condition, behind, (), failed, ())
+    branch.location = op.location
+    before.add_op(branch)
+    region = before.parent
+    assert region is not None
+    region.add_block(failed)
+    conversion.replace()
+
+
+def _declare_message(op: cf.AssertOp, conversion: Conversion) -> str:
+    """The name of a global with the message, which ends with a zero as C has it."""
+    data = [*op.msg.data.encode(), 0]
+    name = f"relex.message.{op.msg.data.encode().hex()}"
+    value = DenseIntOrFPElementsAttr.from_list(TensorType(i8, [len(data)]), data)
+    storage = llvm.LLVMArrayType(len(data), i8)
+    conversion.declare(name, lambda: llvm.GlobalOp(storage, name, "private", constant=True, value=value))
+    return name

@@ -41,6 +41,9 @@ REMOVED_BY = {
     "relex.dataflow": "lower-call-tir",
     "relex.output": "lower-call-tir",
     "scf": "convert-scf-to-cf",
+    "scf.execute_region": "convert-scf-while-to-cf",
+    "scf.parallel": "scf-parallel-for-to-nested-fors",
+    "scf.while": "convert-scf-while-to-cf",
     "tir": "convert-tir-to-scf",
 }
 """The pass that removes an op, or the ops of a dialect, before this one runs."""

@@ -13,12 +13,10 @@ from xdsl.dialects.builtin import (
     BoolAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    IntegerAttr,
     IntegerType,
     ModuleOp,
     VectorType,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -27,8 +25,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.errors import fail
 from relex.dialects.llvm import ExtractElementOp
 from relex.lowering.conversion import Conversion, ConversionTable, convert
-from relex.lowering.llvm.descriptor import Descriptor, size_at
-from relex.lowering.llvm.finalize_memref_to_llvm import buffer_strides, buffer_type, element_pointer
+from relex.lowering.llvm.buffers import buffer_strides, buffer_type, element_pointer, sizes_of
 from relex.lowering.llvm.intrinsics import add_intrinsic, call_intrinsic, float_constant, llvm_flags, mangled
 from relex.lowering.llvm.types import (
     LLVM_TYPES,
@@ -37,6 +34,7 @@ from relex.lowering.llvm.types import (
     convert_type,
     converted_operands,
     require_native_floats,
+    vector_alignment,
 )
 from relex.passes.base import RelexPass
 
@@ -154,7 +152,8 @@ def _transfer_mask(
     if isa(in_bounds, ArrayAttr[BoolAttr]) and all(in_bounds):
         return mask
     last = len(op.indices) - 1
-    size = Descriptor.of(conversion, op.source).field(size_at(last))
+    size = sizes_of(op, conversion, op.source)[last]
+    size = constant(conversion, size) if isinstance(size, int) else size
     room = conversion.add(llvm.SubOp(size, conversion.value(op.indices[last]))).res
     inside = first_lanes(conversion, room, kind.get_shape()[0])
     return inside if mask is None else conversion.add(llvm.AndOp(inside, mask)).res
@@ -176,20 +175,14 @@ def _vector_pointer(
 
 def _load(conversion: Conversion, pointer: SSAValue, kind: VectorType[Attribute]) -> SSAValue:
     load = llvm.LoadOp(pointer, kind)
-    load.alignment = _alignment(kind)
+    load.alignment = vector_alignment(kind)
     return conversion.add(load).dereferenced_value
 
 
 def _store(conversion: Conversion, value: SSAValue, pointer: SSAValue) -> None:
     store = llvm.StoreOp(value, pointer)
-    store.alignment = _alignment(value.type)
+    store.alignment = vector_alignment(value.type)
     conversion.add(store)
-
-
-def _alignment(kind: Attribute) -> IntegerAttr[IntegerType]:
-    """That of the elements: LLVM would expect the whole vector to be aligned."""
-    assert isa(kind, VectorType[IntegerType | AnyFloat])
-    return IntegerAttr(kind.element_type.compile_time_size, i64)
 
 
 def _masked_load(conversion: Conversion, pointer: SSAValue, mask: SSAValue, otherwise: SSAValue) -> SSAValue:

@@ -25,28 +25,24 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i1,
     i8,
-    i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.traits import ConstantLike
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.lowering.conversion import Conversion, ConversionTable, convert
+from relex.lowering.llvm.buffers import Number, buffer_type, element_pointer, first_element, sizes_of, strides_of
 from relex.lowering.llvm.c_interface import call, declaration
-from relex.lowering.llvm.descriptor import ALIGNED, BASE, OFFSET, Descriptor, Position, size_at, stride_at
+from relex.lowering.llvm.descriptor import BASE, Descriptor
+from relex.lowering.llvm.helpers import declare_helper, strided_copy
 from relex.lowering.llvm.intrinsics import call_intrinsic
-from relex.lowering.llvm.types import EQ, LLVM_TYPES, PTR, constant, convert_type
+from relex.lowering.llvm.memref_views import VIEWS_TO_LLVM, new_descriptor
+from relex.lowering.llvm.types import LLVM_TYPES, PTR, constant, convert_type, vector_alignment
 from relex.passes.base import RelexPass
 
-MEMREF_TO_LLVM = ConversionTable()
+MEMREF_TO_LLVM = ConversionTable(VIEWS_TO_LLVM)
 """What each op of `memref` becomes."""
-
-
-MAY_WRAP = IntegerAttr(0, i32)
-NO_SIGNED_WRAP = IntegerAttr(llvm.OverflowAttr([llvm.OverflowFlag.NO_SIGNED_WRAP]).to_int(), i32)
-NO_WRAP = IntegerAttr(llvm.OverflowAttr(list(llvm.OverflowFlag)).to_int(), i32)
 
 
 @dataclass(frozen=True)
@@ -74,73 +70,17 @@ class FinalizeMemrefToLlvmPass(RelexPass):
 @MEMREF_TO_LLVM.rule(memref.LoadOp)
 def convert_load(op: memref.LoadOp, conversion: Conversion) -> None:
     kind = convert_type(op, op.res.type)
-    pointer = element_pointer(op, conversion, op.memref, op.indices)
-    conversion.replace(conversion.add(llvm.LoadOp(pointer, kind)).dereferenced_value)
+    load = conversion.add(llvm.LoadOp(element_pointer(op, conversion, op.memref, op.indices), kind))
+    load.alignment = vector_alignment(kind)
+    conversion.replace(load.dereferenced_value)
 
 
 @MEMREF_TO_LLVM.rule(memref.StoreOp)
 def convert_store(op: memref.StoreOp, conversion: Conversion) -> None:
     pointer = element_pointer(op, conversion, op.memref, op.indices)
-    conversion.add(llvm.StoreOp(conversion.value(op.value), pointer))
+    store = conversion.add(llvm.StoreOp(conversion.value(op.value), pointer))
+    store.alignment = vector_alignment(store.value.type)
     conversion.replace()
-
-
-def element_pointer(
-    op: Operation, conversion: Conversion, buffer: SSAValue, indices: Sequence[SSAValue], *, inside: bool = True
-) -> SSAValue:
-    """The address of `buffer[indices]`, which is a place in the buffer unless `inside` is false."""
-    kind = buffer_type(op, buffer.type)
-    element = convert_type(op, kind.element_type)
-    pointer = first_element(op, conversion, buffer)
-    descriptor = Descriptor.of(conversion, buffer)
-    strides = buffer_strides(op, kind)
-    no_wrap = _no_wrap(strides) if inside else MAY_WRAP
-    position: SSAValue | None = None
-    for dim, (index, stride) in enumerate(zip(conversion.values(indices), strides, strict=True)):
-        step = index
-        if stride != 1:
-            factor = descriptor.field(stride_at(dim)) if stride is None else constant(conversion, stride)
-            step = conversion.add(llvm.MulOp(index, factor, overflow=no_wrap)).res
-        position = step if position is None else conversion.add(llvm.AddOp(position, step, overflow=no_wrap)).res
-    if position is None:
-        return pointer
-    return conversion.add(llvm.GEPOp.from_mixed_indices(pointer, [position], element, inbounds=inside)).result
-
-
-def _no_wrap(strides: Sequence[int | None]) -> IntegerAttr[IntegerType]:
-    # Only known strides are known to be positive.
-    positive = all(stride is not None and stride >= 0 for stride in strides)
-    return NO_WRAP if positive else NO_SIGNED_WRAP
-
-
-def first_element(op: Operation, conversion: Conversion, buffer: SSAValue) -> SSAValue:
-    """The address of the element at index zero: the aligned pointer, advanced by the offset."""
-    kind = buffer_type(op, buffer.type)
-    descriptor = Descriptor.of(conversion, buffer)
-    pointer = descriptor.field(ALIGNED)
-    offset = kind.get_offset()
-    if offset == 0:
-        return pointer
-    index = descriptor.field(OFFSET) if offset is None else offset
-    element = convert_type(op, kind.element_type)
-    return conversion.add(llvm.GEPOp.from_mixed_indices(pointer, [index], element)).result
-
-
-def buffer_type(op: Operation, kind: Attribute) -> MemRefType:
-    """Check that `kind` is a memref type that this pass can handle."""
-    if not isa(kind, MemRefType):
-        fail(op, f"expected a ranked memref, found {kind}")
-    if not isinstance(kind.memory_space, NoneAttr):
-        fail(op, f"expected a memref in the default memory space, found {kind}")
-    return kind
-
-
-def buffer_strides(op: Operation, kind: MemRefType) -> Sequence[int | None]:
-    """The strides in elements; None for those that are not known while compiling."""
-    strides = kind.get_strides()
-    if strides is None:
-        fail(op, f"expected a memref with strides, found {kind}")
-    return strides
 
 
 # Allocation
@@ -157,7 +97,7 @@ def convert_alloc(op: memref.AllocOp, conversion: Conversion) -> None:
     conversion.declare("malloc", lambda: declaration("malloc", [i64], PTR))
     base = conversion.add(call(SymbolRefAttr("malloc"), [size], PTR)).results[0]
     aligned = _align(conversion, base, alignment) if alignment > 1 else base
-    conversion.replace(_new_descriptor(conversion, op.memref, base, aligned, sizes))
+    conversion.replace(new_descriptor(conversion, op.memref, base, aligned, sizes))
 
 
 @MEMREF_TO_LLVM.rule(memref.AllocaOp)
@@ -169,7 +109,30 @@ def convert_alloca(op: memref.AllocaOp, conversion: Conversion) -> None:
         properties["alignment"] = IntegerAttr(op.alignment.value, i64)
     count = _element_count(conversion, sizes)
     pointer = conversion.add(llvm.AllocaOp.create(operands=[count], properties=properties, result_types=[PTR])).res
-    conversion.replace(_new_descriptor(conversion, op.memref, pointer, pointer, sizes))
+    conversion.replace(new_descriptor(conversion, op.memref, pointer, pointer, sizes))
+
+
+@MEMREF_TO_LLVM.rule(memref.AllocaScopeOp)
+def convert_alloca_scope(op: memref.AllocaScopeOp, conversion: Conversion) -> None:
+    stack = conversion.add(llvm.StackSaveOp()).res
+    conversion.add(llvm.BrOp(op.scope.blocks[0]))
+    _, behind = conversion.split_block()
+    results = [behind.insert_arg(convert_type(op, old.type), i) for i, old in enumerate(op.results)]
+    for block in op.scope.blocks:
+        if isinstance(leave := block.last_op, memref.AllocaScopeReturnOp):
+            # What its rule has to know.
+            leave.operands = [*leave.operands, stack]
+            leave.successors = [behind]
+    op.scope.move_blocks_before(behind)
+    conversion.replace(*results)
+
+
+@MEMREF_TO_LLVM.rule(memref.AllocaScopeReturnOp)
+def convert_alloca_scope_return(op: memref.AllocaScopeReturnOp, conversion: Conversion) -> None:
+    *results, stack = conversion.values(op.operands)
+    conversion.add(llvm.StackRestoreOp(stack))
+    conversion.add(llvm.BrOp(op.successors[0], *results))
+    conversion.replace()
 
 
 @MEMREF_TO_LLVM.rule(memref.DeallocOp)
@@ -196,12 +159,12 @@ def _contiguous(op: Operation, kind: MemRefType) -> MemRefType:
     return kind
 
 
-def _sizes(conversion: Conversion, kind: MemRefType, dynamic: Sequence[SSAValue]) -> list[SSAValue | int]:
+def _sizes(conversion: Conversion, kind: MemRefType, dynamic: Sequence[SSAValue]) -> list[Number]:
     given = iter(conversion.values(dynamic))
     return [next(given) if size == DYNAMIC_INDEX else size for size in kind.get_shape()]
 
 
-def _element_count(conversion: Conversion, sizes: Sequence[SSAValue | int]) -> SSAValue:
+def _element_count(conversion: Conversion, sizes: Sequence[Number]) -> SSAValue:
     known = prod(size for size in sizes if isinstance(size, int))
     dynamic = [size for size in sizes if isinstance(size, SSAValue)]
     if not dynamic or known != 1:
@@ -220,105 +183,38 @@ def _align(conversion: Conversion, pointer: SSAValue, alignment: int) -> SSAValu
     return conversion.add(llvm.GEPOp.from_mixed_indices(pointer, [gap], i8)).result
 
 
-def _new_descriptor(
-    conversion: Conversion, buffer: SSAValue, base: SSAValue, aligned: SSAValue, sizes: Sequence[SSAValue | int]
-) -> Descriptor:
-    """The descriptor of a contiguous buffer."""
-    fields: dict[Position, SSAValue | int] = {BASE: base, ALIGNED: aligned, OFFSET: 0}
-    fields |= {size_at(dim): size for dim, size in enumerate(sizes)}
-    stride: SSAValue | int = 1
-    for dim, size in reversed(list(enumerate(sizes))):
-        fields[stride_at(dim)] = stride
-        stride = _product(conversion, size, stride) if dim else stride
-    if aligned.name_hint is None:
-        aligned.name_hint = buffer.name_hint
-    return Descriptor(conversion, buffer, fields)
-
-
-def _product(conversion: Conversion, lhs: SSAValue | int, rhs: SSAValue | int) -> SSAValue | int:
-    if isinstance(lhs, int) and isinstance(rhs, int):
-        return lhs * rhs
-    if lhs == 1:
-        return rhs
-    if rhs == 1:
-        return lhs
-    lhs, rhs = (constant(conversion, value) if isinstance(value, int) else value for value in (lhs, rhs))
-    return conversion.add(llvm.MulOp(lhs, rhs)).res
-
-
-# Descriptors and whole buffers
-
-
-@MEMREF_TO_LLVM.rule(memref.DimOp)
-def convert_dim(op: memref.DimOp, conversion: Conversion) -> None:
-    shape = buffer_type(op, op.source.type).get_shape()
-    index = conversion.value(op.index)
-    match _known_integer(op.index), _known_integer(index):
-        case (None, None):
-            conversion.replace(_size_at_dynamic(op, conversion, index))
-        case (known, None) | (_, known):
-            if not 0 <= known < len(shape):
-                fail(op, f"expected a dimension below {len(shape)}, found {known}")
-            conversion.replace(_size(op, conversion, known))
-
-
-def _known_integer(value: SSAValue) -> int | None:
-    """The value of a constant, converted or not."""
-    attr = value.owner.value if isinstance(value.owner, llvm.ConstantOp) else ConstantLike.get_constant_value(value)
-    return attr.value.data if isinstance(attr, IntegerAttr) else None
-
-
-def _size(op: memref.DimOp, conversion: Conversion, dim: int) -> SSAValue:
-    known = buffer_type(op, op.source.type).get_shape()[dim]
-    if known != DYNAMIC_INDEX:
-        return constant(conversion, known)
-    return Descriptor.of(conversion, op.source).field(size_at(dim))
-
-
-def _size_at_dynamic(op: memref.DimOp, conversion: Conversion, index: SSAValue) -> SSAValue:
-    rank = buffer_type(op, op.source.type).get_num_dims()
-    if not rank:
-        fail(op, "expected a memref with dimensions, found one of rank 0")
-    size = _size(op, conversion, rank - 1)
-    for dim in range(rank - 1):
-        equal = conversion.add(llvm.ICmpOp(index, constant(conversion, dim), EQ)).res
-        size = conversion.add(llvm.SelectOp(equal, _size(op, conversion, dim), size)).res
-    return size
-
-
-@MEMREF_TO_LLVM.rule(memref.RankOp)
-def convert_rank(op: memref.RankOp, conversion: Conversion) -> None:
-    conversion.replace(constant(conversion, buffer_type(op, op.source.type).get_num_dims()))
-
-
-@MEMREF_TO_LLVM.rule(memref.CastOp)
-def convert_cast(op: memref.CastOp, conversion: Conversion) -> None:
-    source, dest = (buffer_type(op, value.type) for value in (op.source, op.dest))
-    if source.get_num_dims() != dest.get_num_dims():
-        fail(op, f"expected memrefs of one rank, found {source} and {dest}")
-    conversion.replace(Descriptor.of(conversion, op.source).as_type(op.dest))
+# Whole buffers
 
 
 @MEMREF_TO_LLVM.rule(memref.CopyOp)
 def convert_copy(op: memref.CopyOp, conversion: Conversion) -> None:
-    source, dest = (buffer_type(op, value.type) for value in (op.source, op.destination))
-    for kind in (source, dest):
-        if not _is_contiguous(kind):
-            fail(op, f"expected contiguous buffers, found {kind}: copy it element by element")
-    descriptor = Descriptor.of(conversion, op.source)
-    sizes = [
-        descriptor.field(size_at(dim)) if size == DYNAMIC_INDEX else size for dim, size in enumerate(source.get_shape())
-    ]
-    size = byte_count(op, conversion, source, _element_count(conversion, sizes))
-    to, start = (first_element(op, conversion, value) for value in (op.destination, op.source))
-    conversion.add(call_intrinsic("llvm.memcpy.p0.p0.i64", [to, start, size, constant(conversion, 0, i1)], []))
+    kinds = [buffer_type(op, value.type) for value in (op.source, op.destination)]
+    pointers = [first_element(op, conversion, value) for value in (op.source, op.destination)]
+    sizes = sizes_of(op, conversion, op.source)
+    if all(map(_is_contiguous, kinds)):
+        size = byte_count(op, conversion, kinds[0], _element_count(conversion, sizes))
+        source, dest = pointers
+        conversion.add(call_intrinsic("llvm.memcpy.p0.p0.i64", [dest, source, size, constant(conversion, 0, i1)], []))
+        conversion.replace()
+        return
+    element = convert_type(op, kinds[0].element_type)
+    copy = declare_helper(conversion, strided_copy(len(sizes), element))
+    numbers = sizes + strides_of(op, conversion, op.source) + strides_of(op, conversion, op.destination)
+    arguments = [constant(conversion, number) if isinstance(number, int) else number for number in numbers]
+    conversion.add(call(copy, [*pointers, *arguments], llvm.LLVMVoidType()))
     conversion.replace()
 
 
 def _is_contiguous(kind: MemRefType) -> bool:
     """Whether the elements lie one behind the other, at whatever offset."""
-    identity = MemRefType(kind.element_type, kind.shape)
-    return kind.get_strides() == identity.get_strides()
+    if isinstance(kind.layout, NoneAttr):
+        return True
+    strides = kind.get_strides()
+    return (
+        strides is not None
+        and None not in strides
+        and strides == MemRefType(kind.element_type, kind.shape).get_strides()
+    )
 
 
 @MEMREF_TO_LLVM.rule(memref.GlobalOp)
@@ -355,4 +251,4 @@ def _zeros(op: Operation, kind: MemRefType) -> DenseIntOrFPElementsAttr:
 def convert_get_global(op: memref.GetGlobalOp, conversion: Conversion) -> None:
     kind = _contiguous(op, op.memref.type)
     address = conversion.add(llvm.AddressOfOp(op.name_, PTR)).result
-    conversion.replace(_new_descriptor(conversion, op.memref, address, address, list(kind.get_shape())))
+    conversion.replace(new_descriptor(conversion, op.memref, address, address, list(kind.get_shape())))

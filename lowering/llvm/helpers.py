@@ -10,10 +10,13 @@ import re
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.ir import Attribute
 
 from relex.dialects.context import make_context
 from relex.dialects.parser import parse_module
 from relex.lowering.conversion import Conversion
+from relex.lowering.llvm.intrinsics import mangled
+from relex.lowering.llvm.types import vector_alignment
 
 INTEGER_POWER = """
 llvm.func internal @relex.ipowi(%base: i64, %exponent: i64) -> i64 {
@@ -76,6 +79,54 @@ llvm.func internal @relex.fpowi.TYPE(%base: TYPE, %exponent: i64) -> TYPE {
 }
 """
 """A float of type `TYPE` to the power of an integer, by repeated squaring."""
+
+
+COPY_LOOP = """
+^headDIM(%iDIM: i64):
+  %moreDIM = llvm.icmp "slt" %iDIM, %sizeDIM : i64
+  llvm.cond_br %moreDIM, ^bodyDIM, ^OUT
+^bodyDIM:
+  %from_stepDIM = llvm.mul %iDIM, %from_strideDIM : i64
+  %fromNEXT = llvm.getelementptr %fromDIM[%from_stepDIM] : (!llvm.ptr, i64) -> !llvm.ptr, TYPE
+  %to_stepDIM = llvm.mul %iDIM, %to_strideDIM : i64
+  %toNEXT = llvm.getelementptr %toDIM[%to_stepDIM] : (!llvm.ptr, i64) -> !llvm.ptr, TYPE
+  INSIDE
+^nextDIM:
+  %jDIM = llvm.add %iDIM, %one : i64
+  llvm.br ^headDIM(%jDIM : i64)
+"""
+
+COPY_ELEMENT = """
+  %element = llvm.load %fromRANKALIGNMENT : !llvm.ptr -> TYPE
+  llvm.store %element, %toRANKALIGNMENT : TYPE, !llvm.ptr
+  llvm.br ^nextLAST
+"""
+
+
+def strided_copy(rank: int, kind: Attribute) -> str:
+    """A function that copies the elements, of type `kind`, of a buffer of `rank` dimensions, one by one.
+
+    Its arguments are the two pointers to the first elements, all sizes, all strides of the source, all of the target.
+    """
+    alignment = vector_alignment(kind)
+    place = f" {{alignment = {alignment}}}" if alignment is not None else ""
+    copy_element = COPY_ELEMENT.replace("RANK", str(rank)).replace("LAST", str(rank - 1)).replace("ALIGNMENT", place)
+    loops = ""
+    for dim in range(rank):
+        inside = f"llvm.br ^head{dim + 1}(%zero : i64)" if dim + 1 < rank else copy_element.strip()
+        loop = COPY_LOOP.replace("INSIDE", inside).replace("OUT", f"next{dim - 1}" if dim else "end")
+        loops += loop.replace("DIM", str(dim)).replace("NEXT", str(dim + 1))
+    numbers = [f"%{name}{dim}: i64" for name in ("size", "from_stride", "to_stride") for dim in range(rank)]
+    return f"""
+llvm.func internal @{mangled(f"relex.copy.{rank}", kind)}(%from0: !llvm.ptr, %to0: !llvm.ptr, {", ".join(numbers)}) {{
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  llvm.br ^head0(%zero : i64)
+{loops}
+^end:
+  llvm.return
+}}
+""".replace("TYPE", str(kind))
 
 
 def declare_helper(conversion: Conversion, text: str) -> SymbolRefAttr:

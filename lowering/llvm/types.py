@@ -6,6 +6,7 @@ from typing import NoReturn
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
+    AnyFloat,
     BFloat16Type,
     DenseIntOrFPElementsAttr,
     Float16Type,
@@ -110,3 +111,10 @@ def require_native_floats(op: Operation, conversion: Conversion) -> None:
     needed = "avx512fp16" if Float64Type() in kinds else "f16c"
     if target.triple.startswith("x86_64") and not has_feature(target, needed):
         fail(op, f"expected f32 or f64, found f16: the target has no '{needed}' instructions for it")
+
+
+def vector_alignment(kind: Attribute) -> IntegerAttr[IntegerType] | None:
+    """What to say of the alignment where a vector lies in memory: LLVM would expect more than that of the elements."""
+    if not isa(kind, VectorType[IntegerType | AnyFloat]):
+        return None
+    return IntegerAttr(kind.element_type.compile_time_size, i64)

@@ -248,11 +248,6 @@ REFUSED = {
         "%c = arith.constant 1 : index\n  %0 = memref.dim %a, %c : memref<4xf32>",
         "expected a dimension below 1, found 1",
     ),
-    "strided copy": (
-        "%a: memref<4xf32, strided<[2]>>, %b: memref<4xf32>",
-        '"memref.copy"(%a, %b) : (memref<4xf32, strided<[2]>>, memref<4xf32>) -> ()',
-        "expected contiguous buffers",
-    ),
     "strided alloc": ("", "%0 = memref.alloc() : memref<4xf32, strided<[2]>>", "expected a memref of identity layout"),
 }
 

@@ -34,11 +34,11 @@ func.func @bf16(%x: memref<4xbf16>, %i: index) {
 
 // -----
 
-func.func @copy(%x: memref<4xf32, strided<[2]>>, %y: memref<4xf32>) {
-  // CHECK: :39:3: error: 'memref.copy' op expected contiguous buffers, found memref<4xf32, strided<[2]>>
-  "memref.copy"(%x, %y) : (memref<4xf32, strided<[2]>>, memref<4xf32>) -> ()
+func.func @vectors(%x: vector<2x4xf32>) {
+  // CHECK: :37:1: error: 'func.func' op expected vectors of one dimension and a fixed length, found vector<2x4xf32>
   func.return
 }
+
 
 // -----
 

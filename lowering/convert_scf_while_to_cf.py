@@ -1,0 +1,103 @@
+"""Loops with a condition to branches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import cf, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import BlockInsertPoint, InsertPoint
+from xdsl.transforms.convert_scf_to_cf import ForLowering, IfLowering, SwitchLowering
+
+from relex.passes.base import RelexPass
+
+
+@dataclass(frozen=True)
+class ConvertScfWhileToCfPass(RelexPass):
+    """
+    Turns every `scf.while` and `scf.execute_region` into branches, and with them the other ops of `scf` in the same
+    function: their regions have one block only, so that there is no step in between. Functions without them are left
+    to `convert-scf-to-cf`.
+
+    ```mlir
+    %0 = scf.while (%i = %start) : (index) -> index {
+      scf.condition(%more) %i : index
+    } do {
+    ^bb0(%j: index):
+      scf.yield %next : index
+    }
+    // convert-scf-while-to-cf
+      cf.br ^before(%start : index)
+    ^before(%i: index):
+      cf.cond_br %more, ^after(%i : index), ^end
+    ^after(%j: index):
+      cf.br ^before(%next : index)
+    ^end:
+    ```
+
+    Requires that `scf.parallel` is gone: `scf-parallel-for-to-nested-fors` turns it into `scf.for`.
+    """
+
+    name = "convert-scf-while-to-cf"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        own: list[RewritePattern] = [LowerWhile(), LowerExecuteRegion()]
+        walker = PatternRewriteWalker(
+            GreedyRewritePatternApplier([*own, SwitchLowering(), IfLowering(), ForLowering()])
+        )
+        for function in op.ops:
+            if any(isinstance(inner, scf.WhileOp | scf.ExecuteRegionOp) for inner in function.walk()):
+                for region in function.regions:
+                    walker.rewrite_region(region)
+
+
+class LowerWhile(RewritePattern):
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: scf.WhileOp, rewriter: PatternRewriter) -> None:
+        start = op.parent
+        assert start is not None
+        end = start.split_before(op)
+        before, after = op.before_region.blocks[0], op.after_region.blocks[0]
+        condition, leave = op.before_region.blocks[-1].last_op, op.after_region.blocks[-1].last_op
+        assert isinstance(condition, scf.ConditionOp)
+        assert isinstance(leave, scf.YieldOp)
+        results = condition.args
+        _place(op, cf.BranchOp(before, *op.arguments), start, rewriter)
+        rewriter.inline_region(op.before_region, BlockInsertPoint.before(end))
+        rewriter.inline_region(op.after_region, BlockInsertPoint.before(end))
+        rewriter.replace(condition, cf.ConditionalBranchOp(condition.condition, after, results, end, ()))
+        rewriter.replace(leave, cf.BranchOp(before, *leave.operands))
+        # The block of the condition comes before the end on every way.
+        rewriter.replace(op, [], results)
+
+
+class LowerExecuteRegion(RewritePattern):
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: scf.ExecuteRegionOp, rewriter: PatternRewriter) -> None:
+        start = op.parent
+        assert start is not None
+        end = start.split_before(op)
+        results = [end.insert_arg(result.type, i) for i, result in enumerate(op.results)]
+        _place(op, cf.BranchOp(op.region.blocks[0]), start, rewriter)
+        for leave in _yields(op.region):
+            rewriter.replace(leave, cf.BranchOp(end, *leave.operands))
+        rewriter.inline_region(op.region, BlockInsertPoint.before(end))
+        rewriter.replace(op, [], results)
+
+
+def _yields(region: Region) -> list[scf.YieldOp]:
+    return [block.last_op for block in region.blocks if isinstance(block.last_op, scf.YieldOp)]
+
+
+def _place(op: Operation, new: Operation, block: Block, rewriter: PatternRewriter) -> None:
+    new.location = op.location
+    rewriter.insert(new, InsertPoint.at_end(block))
