@@ -1,7 +1,7 @@
 // What has no form in the LLVM dialect.
 // ARGS: --convert-to-llvm
 
-// expected-error@+1:1 {{'func.func' op expected types of the core level (integers, floats, index, memref), found 'tensor<4xf32>'}}
+// expected-error@+1:1 {{'func.func' op expected types of the core level (integers, floats, index, vector, memref), found 'tensor<4xf32>'}}
 func.func @f(%x: tensor<4xf32>) {
   %y = relex.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   func.return
@@ -32,7 +32,7 @@ func.func @f(%m: memref<4xf32, affine_map<(d0) -> (d0 * 2)>>, %i: index) {
 
 // -----
 
-// expected-error@+1:1 {{'func.func' op expected types of the core level (integers, floats, index, memref), found 'vector<2x2xf32>'}}
+// expected-error@+1:1 {{'func.func' op expected vectors of one dimension and a fixed length, found vector<2x2xf32>}}
 func.func @f(%x: vector<2x2xf32>) {
   %y = arith.addf %x, %x : vector<2x2xf32>
   func.return
@@ -58,7 +58,7 @@ func.func @f(%x: vector<4xf32>, %m: memref<4xf32>, %i: index) {
 
 // -----
 
-// expected-error@+1:1 {{'func.func' op expected types of the core level (integers, floats, index, memref), found 'memref<*xf32>'}}
+// expected-error@+1:1 {{'func.func' op expected types of the core level (integers, floats, index, vector, memref), found 'memref<*xf32>'}}
 func.func @f(%m: memref<*xf32>) {
   func.return
 }
@@ -70,7 +70,7 @@ memref.load
 
 // -----
 
-// expected-error@+1:1 {{'func.func' op expected types of the core level (integers, floats, index, memref), found 'tensor<2xi1>'}}
+// expected-error@+1:1 {{'func.func' op expected types of the core level (integers, floats, index, vector, memref), found 'tensor<2xi1>'}}
 func.func @f(%x: f80, %y: tensor<2xi1>) {
   func.return
 }
