@@ -27,8 +27,9 @@ from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.utils.symbol_table import get_name_if_symbol
 
-from relex.dialects.errors import Diagnostic, PassError
+from relex.dialects.errors import Diagnostic, PassError, fail
 
 OpT = TypeVar("OpT", bound=Operation)
 AttrT = TypeVar("AttrT", bound=Attribute)
@@ -127,6 +128,7 @@ class Conversion:
         self._casts: list[UnrealizedConversionCastOp] = []
         self._once: dict[tuple[Block | None, Hashable], SSAValue] = {}
         self._symbols: set[Attribute | None] | None = None
+        self._defined: frozenset[str]
         self._op: Operation
 
     # What rules use
@@ -189,6 +191,8 @@ class Conversion:
 
     def declare(self, name: str, make: Callable[[], Operation]) -> None:
         """See to it that the module has a symbol `name`; `make` builds the op that declares it."""
+        if name in self._defined:
+            fail(self._op, f"calls '{name}' of the C library, expected no other function of that name in the module")
         if self._symbols is None:
             self._symbols = {op.get_attr_or_prop("sym_name") for op in self.module.ops}
         if StringAttr(name) in self._symbols:
@@ -236,6 +240,9 @@ class Conversion:
 
     def run(self, module: ModuleOp, unconverted: Callable[[Operation], None] | None) -> None:
         self.module = module
+        self._defined = frozenset(
+            name for op in module.ops if any(r.blocks for r in op.regions) and (name := get_name_if_symbol(op))
+        )
         left: list[Operation] = []
         problems: list[Diagnostic] = []
         pending: list[Operation] = list(reversed(tuple(module.ops)))

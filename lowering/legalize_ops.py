@@ -17,6 +17,7 @@ from relex.dialects.relex import CallTirOp, Operator
 from relex.dialects.relex.operator import tensor_type
 from relex.lowering.emit_te import emit_prim_func
 from relex.lowering.legalizations import LEGALIZATIONS
+from relex.lowering.llvm.reserved import RESERVED
 from relex.lowering.te import Tensor, placeholder
 from relex.passes.base import RelexPass
 
@@ -56,7 +57,7 @@ class LegalizeOpsPass(RelexPass):
         problems = [problem for o in op.walk() if isinstance(o, Operator) and (problem := _refuse(o))]
         if problems:
             raise PassError(problems)
-        pattern = LegalizeOperator(op, Names.of_symbols(op), self.strict)
+        pattern = LegalizeOperator(op, Names.of_symbols(op, RESERVED), self.strict)
         PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)
 
 

@@ -78,6 +78,9 @@ def dense_from_array(array: Array) -> DenseIntOrFPElementsAttr:
     import numpy as np
 
     element_type = element_type_of(array.dtype)
+    if element_type == i1:
+        # A view of other memory may hold any byte.
+        array = np.require(array, requirements="C").view(np.uint8) != 0
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     tensor_type = cast(TensorType[AnyDenseElement], TensorType(element_type, array.shape))
     return DenseIntOrFPElementsAttr(tensor_type, BytesAttr(little.tobytes()))

@@ -15,9 +15,9 @@ class Names:
         self._taken = set(taken)
 
     @classmethod
-    def of_symbols(cls, module: ModuleOp) -> Names:
-        """The names of a module's functions and globals."""
-        return cls(name for op in module.ops if (name := get_name_if_symbol(op)) is not None)
+    def of_symbols(cls, module: ModuleOp, reserved: Iterable[str] = ()) -> Names:
+        """The names of a module's functions and globals, and those that are `reserved`."""
+        return cls((*reserved, *(name for op in module.ops if (name := get_name_if_symbol(op)) is not None)))
 
     def fresh(self, name: str) -> str:
         """`name`, or the first of `name1`, `name2`, ... that is free; it is taken from now on."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from xdsl.builder import ImplicitBuilder
+from xdsl.builder import Builder
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
 from relex.lowering.llvm.descriptor import field_type, positions
@@ -63,19 +64,20 @@ def wrap_definition(op: func.FuncOp, function: llvm.FuncOp) -> llvm.FuncOp:
     signature = _c_signature(op, result)
     returns_struct = isinstance(result, llvm.LLVMStructType)
     block = Block(arg_types=signature.inputs)
-    with ImplicitBuilder(block):
-        arguments: list[SSAValue] = []
-        for old, passed in zip(op.function_type.inputs, block.args[returns_struct:], strict=True):
-            if isa(old, MemRefType):
-                struct = llvm.LoadOp(passed, LLVM_TYPES.convert(old)).dereferenced_value
-                arguments += (extract(struct, p, field_type(p)).res for p in positions(old.get_num_dims()))
-            else:
-                arguments.append(passed)
-        results = call(SymbolRefAttr(function.sym_name), arguments, result).results
-        if returns_struct:
-            llvm.StoreOp(results[0], block.args[0])
-            results = ()
-        llvm.ReturnOp(*results)
+    builder = Builder(InsertPoint.at_end(block))
+    arguments: list[SSAValue] = []
+    for old, passed in zip(op.function_type.inputs, block.args[returns_struct:], strict=True):
+        if isa(old, MemRefType):
+            struct = builder.insert(llvm.LoadOp(passed, LLVM_TYPES.convert(old))).dereferenced_value
+            fields = [extract(struct, p, field_type(p)) for p in positions(old.get_num_dims())]
+            arguments += (builder.insert(field).res for field in fields)
+        else:
+            arguments.append(passed)
+    results = builder.insert(call(SymbolRefAttr(function.sym_name), arguments, result)).results
+    if returns_struct:
+        builder.insert(llvm.StoreOp(results[0], block.args[0]))
+        results = ()
+    builder.insert(llvm.ReturnOp(*results))
     return _c_function(op, signature, Region(block))
 
 
@@ -87,23 +89,23 @@ def wrap_declaration(op: func.FuncOp, function: llvm.FuncOp) -> llvm.FuncOp:
     block = Block(arg_types=function.function_type.inputs)
     function.body.add_block(block)
     declaration = _c_function(op, signature, Region())
-    with ImplicitBuilder(block):
-        arguments: list[SSAValue] = [_on_stack(result)] if returns_struct else []
-        passed = iter(block.args)
-        for old in op.function_type.inputs:
-            if isa(old, MemRefType):
-                struct: SSAValue = llvm.UndefOp(LLVM_TYPES.convert(old)).res
-                for position in positions(old.get_num_dims()):
-                    place = DenseArrayBase.from_list(i64, position)
-                    struct = llvm.InsertValueOp(place, struct, next(passed)).res
-                arguments.append(_on_stack(struct.type))
-                llvm.StoreOp(struct, arguments[-1])
-            else:
-                arguments.append(next(passed))
-        results = call(SymbolRefAttr(declaration.sym_name), arguments, signature.output).results
-        if returns_struct:
-            results = llvm.LoadOp(arguments[0], result).results
-        llvm.ReturnOp(*results)
+    builder = Builder(InsertPoint.at_end(block))
+    arguments: list[SSAValue] = [_on_stack(builder, result)] if returns_struct else []
+    passed = iter(block.args)
+    for old in op.function_type.inputs:
+        if not isa(old, MemRefType):
+            arguments.append(next(passed))
+            continue
+        struct: SSAValue = builder.insert(llvm.UndefOp(LLVM_TYPES.convert(old))).res
+        for position in positions(old.get_num_dims()):
+            place = DenseArrayBase.from_list(i64, position)
+            struct = builder.insert(llvm.InsertValueOp(place, struct, next(passed))).res
+        arguments.append(_on_stack(builder, struct.type))
+        builder.insert(llvm.StoreOp(struct, arguments[-1]))
+    results = builder.insert(call(SymbolRefAttr(declaration.sym_name), arguments, signature.output)).results
+    if returns_struct:
+        results = builder.insert(llvm.LoadOp(arguments[0], result)).results
+    builder.insert(llvm.ReturnOp(*results))
     return declaration
 
 
@@ -121,6 +123,6 @@ def _c_function(op: func.FuncOp, signature: llvm.LLVMFunctionType, body: Region)
     return function
 
 
-def _on_stack(kind: Attribute) -> SSAValue:
-    one = llvm.ConstantOp(IntegerAttr(1, i64), i64).result
-    return llvm.AllocaOp.create(operands=[one], properties={"elem_type": kind}, result_types=[PTR]).res
+def _on_stack(builder: Builder, kind: Attribute) -> SSAValue:
+    one = builder.insert(llvm.ConstantOp(IntegerAttr(1, i64), i64)).result
+    return builder.insert(llvm.AllocaOp.create(operands=[one], properties={"elem_type": kind}, result_types=[PTR])).res

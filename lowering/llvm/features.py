@@ -6,6 +6,7 @@ function is inlined into another only if the machine of the caller has every fea
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 
@@ -22,6 +23,9 @@ _NEVER_GENERATED = frozenset(
 """Features for instructions that only an explicit request produces; virtual machines often hide them."""
 
 
+_FLAG = re.compile(r"[+-][A-Za-z0-9][A-Za-z0-9._-]*")
+
+
 @cache
 def native_target(triple: str) -> llvm.Target:
     """LLVM's code generator for a triple; raises `UnknownNameError` when there is none."""
@@ -35,8 +39,12 @@ def native_target(triple: str) -> llvm.Target:
 
 @lru_cache(maxsize=64)
 def check_target(target: Target) -> None:
-    """Raise `UnknownNameError` unless LLVM knows the triple and the cpu of `target`."""
+    """Raise `UnknownNameError` unless LLVM knows the triple and the cpu of `target` and can read its features."""
     native_target(target.triple)
+    for flag in target.features.split(",") if target.features else ():
+        # LLVM ends the process over a feature without a sign, and over x86-64 code without 64 bits.
+        if not _FLAG.fullmatch(flag) or (flag == "-64bit" and _is_x86_64(target.triple)):
+            raise UnknownNameError(f"expected features such as '+avx2,-fma', found '{flag}' in '{target.features}'")
     # LLVM ends the process when it generates 64-bit x86 code for a cpu that it does not know.
     if not _is_x86_64(target.triple) or not target.cpu:
         return

@@ -24,6 +24,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.errors import fail
 from relex.dialects.llvm import ExtractElementOp, FPToSIOp, FPToUIOp, SwitchOp, UIToFPOp
 from relex.lowering.llvm.intrinsics import mangled
+from relex.lowering.llvm.reserved import MATH, MEMORY, functions_of
 
 EXTERNAL_CONSTANT_BYTES = 1024
 """Initial values from this size on stay out of the text, unless they are to be embedded."""
@@ -49,7 +50,7 @@ def translate(module: ModuleOp, *, triple: str = "", embed_constants: bool = Fal
     dialect or that cannot be translated.
     """
     check_machine_level(module)
-    target = ir.Module()
+    target = _Module(_called_by_llvm(module))
     target.triple = triple
     constants: dict[str, bytes] = {}
     functions: list[llvm.FuncOp] = []
@@ -83,6 +84,41 @@ def _located(op: Operation) -> Generator[None]:
         yield
     except (LLVMTranslationException, LookupError, NameError, NotImplementedError, TypeError, ValueError) as e:
         fail(op, f"cannot be translated to LLVM IR: {e}")
+
+
+class _Module(ir.Module):
+    """An LLVM module whose internal functions have other names than in the program.
+
+    What is internal still has a name in the object code. There `exp` would stand for the function of the C library that
+    LLVM calls where the program computes an exponential.
+    """
+
+    def __init__(self, reserved: frozenset[str]):
+        super().__init__()
+        self._reserved = reserved
+        self._linked: dict[str, str] = {}
+
+    def link_name(self, op: llvm.FuncOp) -> str:
+        """The name for a function of the program."""
+        name = op.sym_name.data
+        if op.linkage.linkage.data == "internal":
+            self._linked[name] = f"relex.{name}"
+        elif op.body.first_block is not None and name in self._reserved:
+            fail(op, f"expected a public function not to be named as one that compiled code calls, found '{name}'")
+        if not name or "\0" in name or name.startswith("llvm."):
+            fail(op, f"expected a name that a symbol can have, found '{name}'")
+        return self._linked.get(name, name)
+
+    def get_global(self, name: str) -> ir.GlobalValue:
+        return super().get_global(self._linked.get(name, name))
+
+
+def _called_by_llvm(module: ModuleOp) -> frozenset[str]:
+    """The functions of the C library that the code generator may call for this module."""
+    intrinsics = (op.intrin.data for op in module.walk() if isinstance(op, llvm.CallIntrinsicOp))
+    named = (op.name.replace("llvm.intr.", "llvm.").replace("llvm.frem", "llvm.fmod") for op in module.walk())
+    used = {name.split(".")[1] for name in (*intrinsics, *named) if "." in name}
+    return MEMORY | functions_of(MATH & used)
 
 
 # Globals
@@ -153,10 +189,10 @@ _ARGUMENT_HINTS = {"llvm.readnone", "llvm.readonly", "llvm.writeonly"}
 """Promises to LLVM that llvmlite cannot write; leaving them out is correct."""
 
 
-def _declare_function(op: llvm.FuncOp, target: ir.Module) -> None:
+def _declare_function(op: llvm.FuncOp, target: _Module) -> None:
     signature = convert_type(op.function_type)
     assert isinstance(signature, ir.FunctionType)
-    function = ir.Function(target, signature, op.sym_name.data)
+    function = ir.Function(target, signature, target.link_name(op))
     linkage = op.linkage.linkage.data
     if linkage != "external":
         function.linkage = linkage
@@ -192,8 +228,8 @@ def _function_attributes(op: llvm.FuncOp) -> Iterator[str]:
 class _FunctionTranslation:
     """The translation of one function body."""
 
-    def __init__(self, op: llvm.FuncOp, target: ir.Module):
-        function = target.globals[op.sym_name.data]
+    def __init__(self, op: llvm.FuncOp, target: _Module):
+        function = target.get_global(op.sym_name.data)
         assert isinstance(function, ir.Function)
         self.function = function
         self.values: dict[SSAValue, ir.Value] = {}

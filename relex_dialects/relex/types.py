@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 from relex.dialects.errors import InferenceError
 
 Shape = tuple[int, ...]
-"""Sizes; -1, printed `?`, stands for one that is known at run time."""
+"""Sizes; `DYNAMIC_INDEX`, printed `?`, stands for one that is known at run time."""
 
 
 def same_element_type(*types: TensorType) -> Attribute:

@@ -30,7 +30,7 @@ class Access:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the buffer, -1 for a size known at run time."""
+        """The shape of the buffer, `DYNAMIC_INDEX` for a size known at run time."""
         buffer_type = self.buffer.type
         return buffer_type.get_shape() if isinstance(buffer_type, MemRefType) else ()
 

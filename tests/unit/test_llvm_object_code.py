@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import io
+import math
 import pickle
 import re
 import time
@@ -19,11 +20,14 @@ from xdsl.utils.target import Target as OutputTarget
 from relex.dialects import make_context, parse_module
 from relex.dialects.errors import CompileError, RelexError, UnknownNameError
 from relex.dialects.target import Target, set_target
+from relex.lowering.llvm.convert_math_to_libm import FUNCTIONS
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
 from relex.lowering.llvm.features import check_target, has_feature, missing_features
 from relex.lowering.llvm.object_code import compile_module, compile_to_assembly
+from relex.lowering.llvm.reserved import MATH
 from relex.lowering.llvm.targets import AsmTarget, LlvmTarget, ObjTarget
 from relex.lowering.llvm.translate import EXTERNAL_CONSTANT_BYTES, translate
+from relex.runtime import build
 from relex.runtime.loader import LoadedCode, load
 
 X86 = "x86_64-unknown-linux-gnu"
@@ -174,7 +178,7 @@ llvm.func internal @f(%a: !llvm.ptr {llvm.noalias, llvm.align = 16 : i64, llvm.n
   llvm.return
 }""")
     assert re.search(
-        r"define internal void @\"f\"\(ptr captures\(none\) noalias align 16 .*, i8 signext .*\) noinline", text
+        r"define internal void @\"relex.f\"\(ptr captures\(none\) noalias align 16 .*, i8 signext .*\) noinline", text
     )
 
 
@@ -367,3 +371,57 @@ def test_loading_is_quick():
         load(code)
         times.append(time.perf_counter() - start)
     assert min(times) < 0.05
+
+
+NAMED = """
+func.func @main(%x: tensor<3xf64>) -> tensor<3xf64> {{
+  %0 = relex.call_tir @{name}(%x) : (tensor<3xf64>) -> tensor<3xf64>
+  func.return %0 : tensor<3xf64>
+}}
+tir.prim_func {visibility} @{name}(%X: memref<3xf64>) outs(%Y: memref<3xf64>) {{
+  tir.for %i in (3) {{
+    tir.block @Y (%v: spatial<3> = %i) {{
+      %x = memref.load %X[%v] : memref<3xf64>
+      %e = math.exp %x : f64
+      %y = math.erf %e : f64
+      memref.store %y, %Y[%v] : memref<3xf64>
+    }}
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize("name", ["exp", "memcpy", "f.g", '".text"'])
+def test_private_functions_may_be_named_as_those_of_the_c_library(name: str):
+    x = np.array([0.0, -1.0, 0.5])
+    found = build(NAMED.format(name=name, visibility="private"))["main"](x)
+    np.testing.assert_allclose(found, [math.erf(math.exp(v)) for v in x], rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["exp", "memcpy"])
+def test_public_functions_may_not(name: str):
+    with pytest.raises(CompileError, match=rf"6:1: error: .* as one that compiled code calls, found '{name}'"):
+        build(NAMED.format(name=name, visibility=""))
+
+
+@pytest.mark.parametrize("visibility", ["", "private"])
+def test_calls_of_the_c_library_are_no_calls_of_the_program(visibility: str):
+    with pytest.raises(CompileError, match="calls 'erf' of the C library, expected no other function of that name"):
+        build(NAMED.format(name="erf", visibility=visibility))
+
+
+def test_reserved_names_are_those_that_conversions_call():
+    assert set(FUNCTIONS.values()) <= MATH
+
+
+@pytest.mark.parametrize("features", ["avx2", "+avx2 , -fma", "-64bit", "+avx2,,+fma", "+", "+a b"])
+def test_features_that_cannot_be_read_are_refused(features: str):
+    with pytest.raises(UnknownNameError, match="expected features such as"):
+        check_target(Target("x86_64-unknown-linux-gnu", "", features))
+
+
+def test_threads_may_build_at_the_same_time():
+    text = NAMED.format(name="f", visibility="private")
+    with ThreadPoolExecutor(4) as pool:
+        found = [e["main"](np.zeros(3)) for e in pool.map(build, [text] * 24)]
+    assert all((result == found[0]).all() for result in found)

@@ -74,6 +74,7 @@ class Function(GlobalValue):
 class Module:
     triple: str
     globals: dict[str, GlobalValue]
+    def get_global(self, name: str) -> GlobalValue: ...
     def __init__(self, name: str = "") -> None: ...
 
 class IRBuilder:
