@@ -3,132 +3,32 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache
-from itertools import count
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
-import numpy.typing as npt
 import pytest
-from xdsl.transforms.convert_scf_to_cf import ConvertScfToCf
+from native import (
+    DTYPES,
+    Array,
+    bits,
+    call,
+    compile_core,
+    compile_core_by_mlir,
+    descriptor,
+    elementwise,
+    needs_mlir,
+    run_case,
+    samples,
+)
 
 from relex.dialects import parse_module
 from relex.dialects.errors import CompileError, RelexError, UnknownNameError
 from relex.dialects.target import Target
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
 from relex.lowering.llvm.features import has_feature
-from relex.lowering.llvm.llvm_request_c_wrappers import LlvmRequestCWrappersPass
 from relex.lowering.llvm.object_code import compile_module
-from relex.passes.base import run_pass
 from relex.runtime.loader import LoadedCode, load
-
-Array = npt.NDArray[Any]
-
-needs_mlir = pytest.mark.skipif(
-    not all(shutil.which(tool) for tool in ("mlir-opt-22", "mlir-translate-22")), reason="needs mlir-opt-22"
-)
-
-
-def compile_core(text: str) -> LoadedCode:
-    """Native code for a core-level program, with C wrappers for all functions."""
-    module = LlvmRequestCWrappersPass()(parse_module(text))
-    module = ConvertToLlvmPass()(run_pass(ConvertScfToCf(), module))
-    module.verify()
-    return load(compile_module(module))
-
-
-@cache
-def jit() -> llvm.LLJIT:
-    return llvm.create_lljit_compiler()
-
-
-_library_numbers = count()
-
-
-@dataclass
-class MlirCode:
-    """The same program compiled by MLIR's conversion."""
-
-    library: llvm.ResourceTracker
-
-    def address(self, function: str) -> int:
-        return self.library[function]
-
-
-def compile_core_by_mlir(text: str, *functions: str) -> MlirCode:
-    passes = ["--llvm-request-c-wrappers", "--convert-scf-to-cf", "--convert-to-llvm", "--reconcile-unrealized-casts"]
-    machine = subprocess.run(["mlir-opt-22", *passes], input=text, capture_output=True, text=True, check=True).stdout
-    translate = ["mlir-translate-22", "--mlir-to-llvmir"]
-    ir = subprocess.run(translate, input=machine, capture_output=True, text=True, check=True).stdout
-    library = llvm.JITLibraryBuilder().add_ir(ir).add_current_process()
-    for function in functions:
-        library.export_symbol(f"_mlir_ciface_{function}")
-    return MlirCode(library.link(jit(), f"mlir.{next(_library_numbers)}"))
-
-
-def descriptor(array: Array) -> ctypes.Structure:
-    """The memref descriptor of an array."""
-    vector = ctypes.c_int64 * array.ndim
-    fields = [("base", ctypes.c_void_p), ("aligned", ctypes.c_void_p), ("offset", ctypes.c_int64)]
-    fields += [("sizes", vector), ("strides", vector)]
-    struct: type[ctypes.Structure] = type("Descriptor", (ctypes.Structure,), {"_fields_": fields})
-    strides = vector(*(stride // array.itemsize for stride in array.strides))
-    return struct(array.ctypes.data, array.ctypes.data, 0, vector(*array.shape), strides)
-
-
-def call(code: LoadedCode | MlirCode, function: str, *arguments: Array | int, result: Any = None) -> Any:
-    """Call a function through its C wrapper; integers are passed as 64-bit ones."""
-    descriptors = [descriptor(a) if isinstance(a, np.ndarray) else a for a in arguments]
-    types = [ctypes.c_int64 if isinstance(d, int) else ctypes.c_void_p for d in descriptors]
-    entry = ctypes.CFUNCTYPE(result, *types)(code.address(f"_mlir_ciface_{function}"))
-    return entry(*(d if isinstance(d, int) else ctypes.addressof(d) for d in descriptors))
-
-
-DTYPES: dict[str, Any] = {
-    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8, "i32": np.int32,
-    "i64": np.int64, "index": np.int64,
-}  # fmt: skip
-
-
-def elementwise(name: str, op: str, inputs: list[str], result: str) -> str:
-    """A function that applies `op` (with operands %0, %1, ...) to every element."""
-    arguments = "".join(f"%a{i}: memref<?x{kind}>, " for i, kind in enumerate(inputs))
-    loads = "\n".join(f"    %{i} = memref.load %a{i}[%i] : memref<?x{kind}>" for i, kind in enumerate(inputs))
-    return f"""
-func.func @{name}({arguments}%out: memref<?x{result}>) {{
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %n = memref.dim %out, %c0 : memref<?x{result}>
-  scf.for %i = %c0 to %n step %c1 {{
-{loads}
-    %r = {op}
-    memref.store %r, %out[%i] : memref<?x{result}>
-  }}
-  func.return
-}}
-"""
-
-
-def samples(kind: str, salt: int) -> Array:
-    """Numbers with all the special ones among them, in another order for every `salt`."""
-    generator = np.random.default_rng(salt)
-    dtype = DTYPES[kind]
-    if dtype == np.bool_:
-        return generator.integers(0, 2, 400).astype(np.bool_)
-    if np.issubdtype(dtype, np.integer):
-        info = np.iinfo(dtype)
-        special = np.array([0, 1, -1, 2, -2, 7, -7, info.max, info.min, info.min + 1], dtype)
-        values = np.concatenate([np.repeat(special, 10), generator.integers(-100, 100, 300).astype(dtype)])
-    else:
-        special = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, -2.5, 3.5], dtype)
-        values = np.concatenate([np.repeat(special, 10), (generator.standard_normal(300) * 4).astype(dtype)])
-    return generator.permutation(values)
-
 
 FLOATS = ["f32", "f64"]
 INTEGERS = ["i8", "i32", "i64"]
@@ -195,20 +95,6 @@ COMPARISONS: dict[str, Callable[..., Any]] = {
 CASES = list(cases())
 
 
-def bits(array: Array) -> bytes:
-    """The contents, with one NaN for all of them: which one an operation gives is nobody's promise."""
-    if np.issubdtype(array.dtype, np.floating):
-        array = np.where(np.isnan(array), np.array(np.nan, array.dtype), array)
-    return array.tobytes()
-
-
-def run_case(code: LoadedCode | MlirCode, name: str, inputs: list[str], result: str) -> Array:
-    arrays = [samples(kind, salt) for salt, kind in enumerate(inputs)]
-    out = np.empty(len(arrays[0]), DTYPES[result])
-    call(code, name, *arrays, out)
-    return out
-
-
 @pytest.fixture(scope="module")
 def corpus() -> str:
     return "".join(elementwise(name, op, inputs, result) for name, op, inputs, result, _ in CASES)
@@ -234,7 +120,7 @@ def test_elementwise_ops_agree_with_numpy(
 
 @needs_mlir
 def test_elementwise_ops_agree_with_mlir(corpus: str, native: LoadedCode):
-    theirs = compile_core_by_mlir(corpus, *(case[0] for case in CASES))
+    theirs = compile_core_by_mlir(corpus)
     wrong = [
         name
         for name, _, inputs, result, _ in CASES
