@@ -23,7 +23,7 @@ from relex.lowering.llvm.convert_arith_to_llvm import integer_type, resize_integ
 from relex.lowering.llvm.helpers import FLOAT_POWER, INTEGER_POWER, declare_helper
 from relex.lowering.llvm.intrinsics import add_intrinsic, add_intrinsic_rules, float_constant, llvm_flags
 from relex.lowering.llvm.lanes import by_lanes
-from relex.lowering.llvm.types import LLVM_TYPES, constant, convert_type, require_native_floats
+from relex.lowering.llvm.types import LLVM_TYPES, constant, convert_type, converted_operands, require_native_floats
 from relex.passes.base import RelexPass
 
 MATH_TO_LLVM = ConversionTable()
@@ -67,7 +67,6 @@ INTRINSICS: dict[type[Operation], str] = {
     math.Exp2Op: "llvm.exp2",
     math.ExpOp: "llvm.exp",
     math.FloorOp: "llvm.floor",
-    math.FmaOp: "llvm.fma",
     math.Log10Op: "llvm.log10",
     math.Log2Op: "llvm.log2",
     math.LogOp: "llvm.log",
@@ -97,6 +96,12 @@ def convert_integer_function(op: math.AbsIOp, conversion: Conversion) -> None:
     convert_type(op, op.result.type)
     arguments = [conversion.value(op.operand), constant(conversion, 0, i1)]
     conversion.replace(add_intrinsic(conversion, INTRINSICS_WITH_FLAG[type(op)], arguments))
+
+
+@MATH_TO_LLVM.rule(math.FmaOp)
+def convert_fma(op: math.FmaOp, conversion: Conversion) -> None:
+    require_native_floats(op, conversion, fused=True)
+    conversion.replace(add_intrinsic(conversion, "llvm.fma", converted_operands(op, conversion), llvm_flags(op)))
 
 
 @MATH_TO_LLVM.rule(math.RsqrtOp)

@@ -100,15 +100,18 @@ def constant(conversion: Conversion, value: int, kind: Attribute = i64) -> SSAVa
     return conversion.once_in_block((value, kind), make)
 
 
-def require_native_floats(op: Operation, conversion: Conversion) -> None:
-    """Refuse arithmetic on half-width floats where the target would call a helper function for it."""
+def require_native_floats(op: Operation, conversion: Conversion, *, fused: bool = False) -> None:
+    """Refuse arithmetic on half-width floats where the target would call a helper function for it.
+
+    A `fused` multiplication and addition is rounded once: without instructions of its own it is computed as f64.
+    """
     kinds = {get_element_type_or_self(value.type) for value in (*op.operands, *op.results)}
     if BFloat16Type() in kinds:
         _refuse_bf16(op)
     if Float16Type() not in kinds:
         return
     target = get_target(conversion.module) or Target.host()
-    needed = "avx512fp16" if Float64Type() in kinds else "f16c"
+    needed = "avx512fp16" if fused or Float64Type() in kinds else "f16c"
     if target.triple.startswith("x86_64") and not has_feature(target, needed):
         fail(op, f"expected f32 or f64, found f16: the target has no '{needed}' instructions for it")
 

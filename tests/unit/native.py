@@ -89,8 +89,8 @@ def call(code: LoadedCode, function: str, *arguments: Array | int, result: Any =
 
 
 DTYPES: dict[str, Any] = {
-    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8, "i32": np.int32,
-    "i64": np.int64, "index": np.int64,
+    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8, "i16": np.int16,
+    "i32": np.int32, "i64": np.int64, "index": np.int64,
 }  # fmt: skip
 
 
