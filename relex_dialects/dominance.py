@@ -51,21 +51,19 @@ class Dominance:
 
 def _intervals(region: Region) -> dict[Block, tuple[int, int]]:
     """For each block that can be reached, its number in the dominator tree, and the first one behind those below it."""
-    order = _reverse_postorder(region)
-    parents = _immediate_dominators(order)
-    children: dict[Block, list[Block]] = {block: [] for block in order}
-    for block in order[1:]:
-        children[parents[block]].append(block)
-    sizes: dict[Block, int] = {}
-    for block in reversed(order):
-        sizes[block] = 1 + sum(sizes[child] for child in children[block])
-    starts = {order[0]: 0}
-    for block in order:
-        place = starts[block] + 1
-        for child in children[block]:
-            starts[child] = place
-            place += sizes[child]
-    return {block: (starts[block], starts[block] + sizes[block]) for block in order}
+    blocks, parents = _depth_first(region)
+    dominators = _immediate_dominators(blocks, parents)
+    sizes = [1] * len(blocks)
+    for i in reversed(range(1, len(blocks))):
+        sizes[dominators[i]] += sizes[i]
+    starts = [0] * len(blocks)
+    free = [1] * len(blocks)
+    for i in range(1, len(blocks)):
+        above = dominators[i]
+        starts[i] = free[above]
+        free[above] += sizes[i]
+        free[i] = starts[i] + 1
+    return {block: (starts[i], starts[i] + sizes[i]) for i, block in enumerate(blocks)}
 
 
 def _successors(block: Block) -> list[Block]:
@@ -73,49 +71,58 @@ def _successors(block: Block) -> list[Block]:
     return [b for b in last.successors if b.parent is block.parent] if last is not None else []
 
 
-def _reverse_postorder(region: Region) -> list[Block]:
-    """The blocks that can be reached, each before those that only it leads to."""
-    done: list[Block] = []
-    seen = {region.blocks[0]}
-    stack = [(region.blocks[0], iter(_successors(region.blocks[0])))]
+def _depth_first(region: Region) -> tuple[list[Block], list[int]]:
+    """The blocks that can be reached, depth first, and for each the number of the one it was reached from."""
+    entry = region.blocks[0]
+    numbers = {entry: 0}
+    parents = [0]
+    stack = [(0, iter(_successors(entry)))]
     while stack:
-        block, rest = stack[-1]
-        following = next((b for b in rest if b not in seen), None)
+        number, rest = stack[-1]
+        following = next((b for b in rest if b not in numbers), None)
         if following is None:
-            done.append(block)
             stack.pop()
-        else:
-            seen.add(following)
-            stack.append((following, iter(_successors(following))))
-    return done[::-1]
+            continue
+        numbers[following] = len(parents)
+        stack.append((len(parents), iter(_successors(following))))
+        parents.append(number)
+    return list(numbers), parents
 
 
-def _immediate_dominators(order: list[Block]) -> dict[Block, Block]:
-    """The last block that every way to a block passes, by the iteration of Cooper, Harvey and Kennedy."""
-    number = {block: i for i, block in enumerate(order)}
-    predecessors: dict[Block, list[Block]] = {block: [] for block in order}
-    for block in order:
+def _immediate_dominators(blocks: list[Block], parents: list[int]) -> list[int]:
+    """
+    The last block that every way to a block passes, by number; the first block has itself.
+
+    Semidominators as by Lengauer and Tarjan, then the nearest common ancestor of each and the parent.
+    """
+    numbers = {block: i for i, block in enumerate(blocks)}
+    predecessors: list[list[int]] = [[] for _ in blocks]
+    for i, block in enumerate(blocks):
         for successor in _successors(block):
-            predecessors[successor].append(block)
-    parents = {order[0]: order[0]}
-    changed = True
-    while changed:
-        changed = False
-        for block in order[1:]:
-            known = [b for b in predecessors[block] if b in parents]
-            new = known[0]
-            for other in known[1:]:
-                new = _meet(new, other, parents, number)
-            if parents.get(block) is not new:
-                parents[block] = new
-                changed = True
-    return parents
+            predecessors[numbers[successor]].append(i)
+    semi = list(range(len(blocks)))
+    best = list(range(len(blocks)))
+    linked: list[int | None] = [None] * len(blocks)
 
+    def find_best(i: int) -> int:
+        """The block with the least semidominator on the linked path above `i`; the path is made shorter."""
+        path: list[int] = []
+        above = linked[i]
+        while above is not None and linked[above] is not None:
+            path.append(i)
+            i, above = above, linked[above]
+        for below in reversed(path):
+            if semi[best[i]] < semi[best[below]]:
+                best[below] = best[i]
+            linked[below] = linked[i]
+            i = below
+        return best[i]
 
-def _meet(a: Block, b: Block, parents: dict[Block, Block], number: dict[Block, int]) -> Block:
-    while a is not b:
-        if number[a] > number[b]:
-            a = parents[a]
-        else:
-            b = parents[b]
-    return a
+    for i in reversed(range(1, len(blocks))):
+        semi[i] = min(semi[find_best(p)] for p in predecessors[i])
+        linked[i] = parents[i]
+    dominators = parents.copy()
+    for i in range(1, len(blocks)):
+        while dominators[i] > semi[i]:
+            dominators[i] = dominators[dominators[i]]
+    return dominators

@@ -34,13 +34,14 @@ from xdsl.irdl import IRDLOperation
 from xdsl.parser import AttrParser, ForwardDeclaredValue, Parser, UnresolvedOperand
 from xdsl.traits import IsolatedFromAbove, SymbolOpInterface
 from xdsl.utils.exceptions import ParseError
-from xdsl.utils.lexer import Span
+from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from relex.dialects.context import make_context
 from relex.dialects.dtypes import dense_bytes
 from relex.dialects.errors import CompileError, Diagnostic, add_source, one_line
 from relex.dialects.functions import NAME_ATTR, argument_attr, argument_attrs, arguments, set_argument_attr
+from relex.dialects.lexer import Lexer
 from relex.dialects.syntax_errors import UndefinedNames, explain
 from relex.dialects.verifier import verify_module
 
@@ -51,12 +52,14 @@ class RelexParser(Parser):
     """xDSL's parser, recording where each op stands."""
 
     def __init__(self, ctx: Context, text: str, name: str = "<string>", line_offset: int = 0):
-        super().__init__(ctx, text, name)
+        super().__init__(ctx, "", name)
+        self._parser_state.lexer = Lexer(Input(text, name))
+        self._resume_from(0)
         self._file = StringAttr(name)
         self._line_offset = line_offset
         self._line_starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
         self._full_names: dict[SSAValue, str] = {}
-        self._first_uses: dict[str, Span] = {}
+        self._first_uses: dict[SSAValue, Span] = {}
         self._elements: list[AttrParser._TensorLiteralElement] = []
         self._open_ops: list[tuple[str, FileLineColLoc]] = []
 
@@ -73,19 +76,21 @@ class RelexParser(Parser):
         line, column = self.line_and_column
         return FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
 
+    @property
+    def next_token(self) -> Span:
+        """What is read next."""
+        return self._current_token.span
+
     def diagnose(self, error: Exception) -> Diagnostic:
         """The diagnostic for what building an attribute or op raised: it belongs to the op that is being read."""
+        if isinstance(error, RecursionError):
+            return Diagnostic("expected a program that nests less deeply", self._file.data, *self.line_and_column)
         message = one_line(error)
         line, column = self.line_and_column
         if self._open_ops:
             op_name, location = self._open_ops[-1]
             message, line, column = f"'{op_name}' op {message}", location.line.data, location.column.data
         return Diagnostic(message, self._file.data, line, column)
-
-    def diagnose_syntax(self, error: ParseError) -> list[Diagnostic]:
-        """The diagnostics for text that does not parse."""
-        places = [(part.msg, part.span.get_location()) for part in explain(error, self._current_token.span)]
-        return [Diagnostic(message, p.file, p.line + self._line_offset, p.col) for message, p in places]
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         """All of the text; as in MLIR, it may be empty."""
@@ -112,6 +117,7 @@ class RelexParser(Parser):
         _, location = self._open_ops.pop()
         if isinstance(op.location, UnknownLoc):
             op.location = location
+        self._expect_operands(op)
         if op.has_trait(IsolatedFromAbove):
             self._expect_all_defined(start)
         if op.has_trait(SymbolOpInterface):
@@ -119,17 +125,26 @@ class RelexParser(Parser):
         return op
 
     def resolve_operand(self, operand: UnresolvedOperand, type: AttributeT) -> SSAValue[AttributeT]:
-        is_new = operand.operand_name not in self.forward_ssa_references
         value = super().resolve_operand(operand, type)
-        if is_new and isinstance(value, ForwardDeclaredValue):
-            self._first_uses[operand.operand_name] = operand.span
+        if isinstance(value, ForwardDeclaredValue):
+            self._first_uses.setdefault(value, operand.span)
         return value
+
+    def _expect_operands(self, op: Operation) -> None:
+        """Refuse values that were defined inside of the op that uses them, and are not known outside."""
+        for operand in op.operands:
+            if not isinstance(operand, ForwardDeclaredValue):
+                continue
+            use = self._first_uses[operand]
+            if operand not in self.forward_ssa_references.get(use.text[1:], {}).values():
+                raise UndefinedNames("value", [use])
 
     def _expect_all_defined(self, start: int) -> None:
         """Refuse values that were used behind `start` and not defined since; xDSL looks at the end of the file only."""
-        uses = [self._first_uses[name] for name in self.forward_ssa_references]
-        if undefined := [use for use in uses if use.start >= start]:
-            raise UndefinedNames("value", undefined)
+        undefined = [value for values in self.forward_ssa_references.values() for value in values.values()]
+        uses = [use for value in undefined if (use := self._first_uses[value]).start >= start]
+        if uses:
+            raise UndefinedNames("value", uses)
 
     def _parse_op_result_list(self) -> list[tuple[Span, int]]:
         results = super()._parse_op_result_list()
@@ -251,16 +266,19 @@ def parse_module(
     `name` is the file name for locations and errors, `line_offset` is added to every line number.
     Raises `CompileError` when the text does not parse or the module does not verify.
     """
-    parser = RelexParser(context or make_context(), text, name, line_offset)
+    parser: RelexParser | None = None
     try:
+        parser = RelexParser(context or make_context(), text, name, line_offset)
         module = parser.parse_module()
     except ParseError as e:
-        raise CompileError([add_source(d, text, line_offset) for d in parser.diagnose_syntax(e)]) from e
-    except RecursionError as e:
-        line, column = parser.line_and_column
-        found = Diagnostic("expected a program that nests less deeply", name, line, column)
-        raise CompileError(add_source(found, text, line_offset)) from e
+        # Without a parser, there is no first token.
+        parts = explain(e, parser.next_token if parser else None)
+        places = [(part.msg, part.span.get_location()) for part in parts]
+        found = [Diagnostic(message, name, place.line + line_offset, place.col) for message, place in places]
+        raise CompileError([add_source(d, text, line_offset) for d in found]) from e
     except Exception as e:
+        if parser is None:
+            raise
         # Some of xDSL's parsing functions build attributes and ops that refuse their parameters.
         raise CompileError(add_source(parser.diagnose(e), text, line_offset)) from e
     if verify:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from relex.dialects.errors import tidy
+from relex.dialects.lexer import Lexer
 
 AnySpan = Span[str] | Span[bytes]
 
@@ -38,7 +39,7 @@ class UndefinedNames(ParseError):
         self.parts = [ParseError(use, f"{kind} {use.text} is not defined") for use in uses]
 
 
-def explain(error: ParseError, next_token: AnySpan) -> list[ParseError]:
+def explain(error: ParseError, next_token: AnySpan | None) -> list[ParseError]:
     """One error for each place that is wrong. `next_token` is what the parser would have read next."""
     match error:
         case UndefinedNames():
@@ -48,7 +49,7 @@ def explain(error: ParseError, next_token: AnySpan) -> list[ParseError]:
             return [ParseError(use, f"block {use.text} is not defined") for use, _ in refs]
         case _:
             message = tidy(_REWORDED.get(error.msg, error.msg))
-    if error.span != next_token:
+    if next_token is None or error.span != next_token:
         return [ParseError(error.span, message)]
     if not message.startswith("expected "):
         # Found out behind what is wrong.
@@ -80,10 +81,14 @@ def _token_before(span: AnySpan) -> Span[str] | None:
     content = span.input.content
     if isinstance(content, bytes):
         return None
-    lexer = MLIRLexer(Input(content, span.input.name))
+    lexer = Lexer(Input(content, span.input.name))
     before: Span[str] | None = None
-    while (token := lexer.lex()).kind is not MLIRTokenKind.EOF and token.span.start < span.start:
-        before = token.span
+    try:
+        while (token := lexer.lex()).kind is not MLIRTokenKind.EOF and token.span.start < span.start:
+            before = token.span
+    except ParseError:
+        # The parser reads some tokens, as those of shapes, in its own way.
+        return None
     return before
 
 

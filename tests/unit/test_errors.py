@@ -11,7 +11,10 @@ import re
 from pathlib import Path
 
 import pytest
+from xdsl.dialects.func import FuncOp, ReturnOp
 
+from relex.dialects import CompileError, parse_module
+from relex.dialects.errors import InternalError
 from relex.tools.diagnostics import Source
 from relex.tools.expected import find_expectations
 from relex.tools.relex_opt import main
@@ -80,3 +83,34 @@ def test_an_empty_text_is_an_empty_module(text: str, tmp_path: Path, capsys: pyt
     path.write_text(text)
     assert main([str(path)]) == 0
     assert capsys.readouterr().out == "builtin.module {\n}\n"
+
+
+def test_a_verifier_that_stumbles_is_an_internal_error(monkeypatch: pytest.MonkeyPatch):
+    def stumble(self: ReturnOp) -> None:
+        raise KeyError("nothing")
+
+    monkeypatch.setattr(ReturnOp, "verify_", stumble)
+    with pytest.raises(InternalError) as caught:
+        parse_module("func.func @f() { func.return }", "a.mlir")
+    assert str(caught.value).startswith(
+        "a.mlir:1:18: error: 'func.return' op internal error in its verifier: KeyError: 'nothing'\n"
+    )
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_what_a_verifier_stumbles_over_is_enough(monkeypatch: pytest.MonkeyPatch):
+    """Where an op is wrong, the verifiers of others may expect too much."""
+
+    def stumble(self: FuncOp) -> None:
+        raise KeyError("nothing")
+
+    monkeypatch.setattr(FuncOp, "verify_", stumble)
+    with pytest.raises(CompileError) as caught:
+        parse_module("func.func @f() { func.call @g() : () -> () func.return }")
+    assert not isinstance(caught.value, InternalError)
+    assert len(caught.value.diagnostics) == 1
+
+
+def test_strings_that_are_not_closed_take_no_time():
+    with pytest.raises(CompileError, match="end of file reached before closing string literal"):
+        parse_module('"test.op"() {a = "' + "never closed " * 10_000)
