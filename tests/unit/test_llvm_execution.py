@@ -83,7 +83,7 @@ def cases() -> Iterator[tuple[str, str, list[str], str, Callable[..., Any] | Non
         yield f"index_cast_{kind}", f"arith.index_cast %0 : {kind} to index", [kind], "index", np.int64
         yield f"index_uncast_{kind}", f"arith.index_cast %0 : index to {kind}", ["index"], kind, DTYPES[kind]
     yield "extf", "arith.extf %0 : f32 to f64", ["f32"], "f64", np.float64
-    yield "truncf", "arith.truncf %0 : f64 to f32", ["f64"], "f32", np.float32
+    yield "truncate", "arith.truncf %0 : f64 to f32", ["f64"], "f32", np.float32
     yield "bitcast", "arith.bitcast %0 : f32 to i32", ["f32"], "i32", float_bits
 
 
