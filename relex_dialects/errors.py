@@ -100,6 +100,10 @@ class PassError(CompileError, PassFailedException):
     """A pass met an op that it cannot handle. xDSL's tools know it as a `PassFailedException`."""
 
 
+class ExecutionError(CompileError):
+    """A program that goes wrong while it is interpreted, at one of its ops."""
+
+
 def locate(location: Attribute) -> FileLineColLoc | None:
     """The file position behind a location attribute, if it has one."""
     match location:
@@ -152,6 +156,11 @@ def tidy(message: str) -> str:
 def name_of(value: SSAValue) -> str:
     """What a message calls a value: `%x`."""
     return f"%{value.name_hint}" if value.name_hint else "a value"
+
+
+def stop(op: Operation, message: str) -> NoReturn:
+    """Stop a run of the interpreter at `op`."""
+    raise ExecutionError(diagnose(op, message))
 
 
 def fail(op: Operation, message: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Compile, load and run programs."""
+"""Compile, load and run programs, or interpret them as they are."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ if TYPE_CHECKING:
     from relex.runtime.compilation import build as build
     from relex.runtime.executable import CompiledFunction as CompiledFunction
     from relex.runtime.executable import Executable as Executable
+    from relex.runtime.interpreter.api import Interpretation as Interpretation
+    from relex.runtime.interpreter.api import InterpretedFunction as InterpretedFunction
+    from relex.runtime.interpreter.api import interpret as interpret
 
 _HOMES = {
     "CompiledFunction": "relex.runtime.executable",
     "Executable": "relex.runtime.executable",
+    "Interpretation": "relex.runtime.interpreter.api",
+    "InterpretedFunction": "relex.runtime.interpreter.api",
     "build": "relex.runtime.compilation",
+    "interpret": "relex.runtime.interpreter.api",
 }
 
 

@@ -42,6 +42,8 @@ class Signature:
     name: str
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
+    writes_inputs: bool = False
+    """The function is one on buffers that does not say which of them are its outputs."""
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})"
@@ -61,6 +63,23 @@ def signatures(module: ModuleOp) -> dict[str, Signature]:
     return found
 
 
+def buffer_signatures(module: ModuleOp) -> dict[str, Signature]:
+    """The signatures of a module's public functions on buffers, which loop and graph functions become, by name."""
+    found: dict[str, Signature] = {}
+    for op in module.ops:
+        if not isinstance(op, func.FuncOp) or not op.body.blocks or not _is_public(op):
+            continue
+        inputs, outputs = op.function_type.inputs.data, op.function_type.outputs.data
+        if inputs and not outputs and all(isinstance(t, MemRefType) for t in inputs):
+            name = op.sym_name.data
+            found[name] = Signature(name, _specs(op, argument_names(op), inputs), (), writes_inputs=True)
+    return found
+
+
+def _is_public(op: func.FuncOp | PrimFuncOp) -> bool:
+    return op.sym_visibility is None or op.sym_visibility.data == "public"
+
+
 def _signature(op: Operation) -> Signature | None:
     match op:
         case func.FuncOp() if op.body.blocks:
@@ -69,8 +88,7 @@ def _signature(op: Operation) -> Signature | None:
             kind, inputs, outputs = MemRefType, op.input_types, op.output_types
         case _:
             return None
-    is_public = op.sym_visibility is None or op.sym_visibility.data == "public"
-    if not is_public or not all(isinstance(t, kind) for t in (*inputs, *outputs)):
+    if not _is_public(op) or not all(isinstance(t, kind) for t in (*inputs, *outputs)):
         return None
     if (count := len(inputs) + len(outputs)) > MAX_ARRAYS:
         fail(op, f"expected at most {MAX_ARRAYS} arguments and results in a public function, found {count}")

@@ -1,0 +1,140 @@
+"""Programs as Python functions, without compiling them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.interpreter import InterpreterFunctions
+from xdsl.traits import SymbolTable
+
+from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.errors import CompileError, DTypeError, RelexError, UnknownNameError
+from relex.dialects.parser import add_source
+from relex.runtime.arguments import ArgumentReader, bind_arguments
+from relex.runtime.compilation import read_program
+
+# Each of these adds what its dialect means to the table of steps.
+from relex.runtime.interpreter import arith as arith
+from relex.runtime.interpreter import control as control
+from relex.runtime.interpreter import graph as graph
+from relex.runtime.interpreter import loops as loops
+from relex.runtime.interpreter import math as math
+from relex.runtime.interpreter import memref as memref
+from relex.runtime.interpreter.checks import Monitor
+from relex.runtime.interpreter.memory import Buffer, fresh_array
+from relex.runtime.interpreter.program import Function, Program
+from relex.runtime.signature import Signature, buffer_signatures, signatures
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+def interpret(
+    module: ModuleOp | str | Path,
+    *,
+    checked: bool = False,
+    interface: Mapping[str, Signature] | None = None,
+    implementations: Iterable[InterpreterFunctions] = (),
+) -> Interpretation:
+    """The functions of a program, run op by op as the program is: graph, loops, core, or a mixture of them.
+
+    `module` is a module, MLIR text, or the path of an `.mlir` file. The functions take and give what those of `build`
+    do. Graph operators compute what their NumPy semantics say, everything below one rounding a step, in program order.
+
+    With `checked`, fresh memory holds NaN (integers a pattern, booleans true and false in turn), and a run stops where
+    memory is used after it was freed, where two iterations of a parallel loop or two values of a block's spatial
+    variables write one element, and where a block's variable leaves its range. Accesses are always kept in bounds.
+
+    Lowering makes outputs the last arguments. `interface` gives the signatures from before (`signatures(module)`), and
+    functions are called by these; without it, a function on buffers takes all of them, and writes into them.
+    `implementations` are those of xDSL's interpreter for further dialects.
+
+    Raises `CompileError` for a program that is wrong; a run raises `ExecutionError`, which names the op.
+    """
+    program, text = read_program(module)
+    if interface is None:
+        interface = {**signatures(program), **buffer_signatures(program)}
+    return Interpretation(Program(program, checked=checked, implementations=implementations), interface, text)
+
+
+class Interpretation(Mapping[str, "InterpretedFunction"]):
+    """A program that is interpreted: a mapping from the names of functions to functions."""
+
+    def __init__(self, program: Program, interface: Mapping[str, Signature], text: str | None):
+        self._functions: dict[str, InterpretedFunction] = {}
+        for name, signature in interface.items():
+            op = SymbolTable.lookup_symbol(program.module, name)
+            if op is not None:
+                self._functions[name] = InterpretedFunction(program.function(op), signature, program.checked, text)
+
+    def __getitem__(self, name: str) -> InterpretedFunction:
+        if name not in self._functions:
+            raise UnknownNameError(f"no function '{name}'; there are {', '.join(self._functions) or 'none'}")
+        return self._functions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
+
+    def __len__(self) -> int:
+        return len(self._functions)
+
+
+class InterpretedFunction:
+    """A function on arrays, called like a compiled one: see `relex.runtime.CompiledFunction`."""
+
+    def __init__(self, function: Function, signature: Signature, checked: bool, text: str | None):
+        self.signature = signature
+        self._function = function
+        self._checked = checked
+        self._text = text
+        self._readers = [ArgumentReader(spec, signature.name) for spec in signature.inputs]
+
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
+        values = bind_arguments(self.signature, args, named)
+        inputs = [read(value) for read, value in zip(self._readers, values, strict=True)]
+        with self._located(), np.errstate(all="ignore"):
+            results = self._run(inputs, values)
+        return results[0] if len(results) == 1 else tuple(results) or None
+
+    def _run(self, inputs: Sequence[Array], given: Sequence[Any]) -> list[Array]:
+        monitor = Monitor() if self._checked else None
+        op = self._function.op
+        if isinstance(op, FuncOp) and len(op.function_type.inputs) == len(inputs):
+            if not self.signature.writes_inputs:
+                return [np.array(result) for result in self._function(monitor, *inputs)]
+            self._expect_in_place(inputs, given)
+            self._function(monitor, *map(Buffer, inputs))
+            return []
+        specs = [(spec.shape, numpy_dtype(spec.element_type)) for spec in self.signature.outputs]
+        outputs = [fresh_array(shape, dtype, checked=self._checked) for shape, dtype in specs]
+        self._function(monitor, *map(Buffer.read_only, inputs), *map(Buffer, outputs))
+        return outputs
+
+    def _expect_in_place(self, inputs: Sequence[Array], given: Sequence[Any]) -> None:
+        for spec, array, value in zip(self.signature.inputs, inputs, given, strict=True):
+            if array is not value:
+                raise DTypeError(
+                    f"{self.signature.name}() argument '{spec.name}': expected a NumPy array that can be written in "
+                    "place, aligned and row-major, found one that would be copied"
+                )
+
+    @contextmanager
+    def _located(self) -> Generator[None]:
+        """Errors show the source line, where the program came as text."""
+        try:
+            yield
+        except CompileError as e:
+            if self._text is None:
+                raise
+            raise type(e)([add_source(d, self._text) for d in e.diagnostics]) from e
+        except RecursionError as e:
+            raise RelexError(f"{self.signature.name}() calls itself too deeply to be interpreted") from e
+
+    def __repr__(self) -> str:
+        return f"<interpreted {self.signature}>"

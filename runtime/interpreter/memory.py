@@ -1,0 +1,68 @@
+"""Buffers: the memory behind memrefs, and what is known about it in a checked run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from xdsl.ir import Operation
+
+from relex.dialects.errors import name_of, stop
+
+if TYPE_CHECKING:
+    from xdsl.ir import SSAValue
+
+    from relex.dialects.dtypes import Array
+
+PATTERN = 0xA5
+"""Each byte of a fresh integer in a checked run."""
+
+
+class Buffer:
+    """Memory that is read and written in place."""
+
+    __slots__ = ("array", "freed_by")
+
+    def __init__(self, array: Array):
+        self.array = array
+        self.freed_by: Operation | None = None
+
+    @classmethod
+    def read_only(cls, array: Array) -> Buffer:
+        """A buffer that stops the run when it is written."""
+        view = array.view()
+        view.flags.writeable = False
+        return cls(view)
+
+
+def fresh_array(shape: tuple[int, ...], dtype: np.dtype[Any], *, checked: bool) -> Array:
+    """An array of unspecified content. In a checked run that is NaN, a pattern, or true and false in turn."""
+    array = np.empty(shape, dtype)
+    if not checked:
+        return array
+    if dtype.kind == "f":
+        array.fill(np.nan)
+    elif dtype.kind == "b":
+        array[...] = (np.arange(array.size) % 2 == 0).reshape(shape)
+    else:
+        array.fill(np.frombuffer(bytes([PATTERN] * dtype.itemsize), dtype)[0])
+    return array
+
+
+def check_size(op: Operation, shape: tuple[int, ...]) -> None:
+    """Stop at `op` unless these are sizes."""
+    if any(size < 0 for size in shape):
+        stop(op, f"expected sizes of 0 or more, found {min(shape)}")
+
+
+def check_bounds(op: Operation, name: SSAValue, array: Array, index: tuple[Any, ...]) -> None:
+    """Stop at `op` unless all indices, numbers or arrays of them, are in the buffer called like the value `name`."""
+    for dimension, (place, size) in enumerate(zip(index, array.shape, strict=True)):
+        outside = (place < 0) | (place >= size)
+        if not outside.any():
+            continue
+        if size == 0:
+            stop(op, f"expected no access to {name_of(name)}, which has no elements")
+        found = np.extract(outside, place)[0]
+        allowed = f"0..{size - 1}" if size > 1 else "0"
+        stop(op, f"expected index {dimension} of {name_of(name)} in {allowed}, found {found}")

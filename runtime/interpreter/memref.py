@@ -1,0 +1,189 @@
+"""The meaning of `memref`, for buffers of identity layout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, MemRefType, NoneAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import SymbolTable
+from xdsl.utils.hints import isa
+
+from relex.dialects.dtypes import array_from_dense
+from relex.dialects.errors import name_of, stop
+from relex.dialects.relex.types import shape_str
+from relex.dialects.tir import AllocBufferOp
+from relex.runtime.interpreter.memory import Buffer, check_bounds, check_size, fresh_array
+from relex.runtime.interpreter.program import MONITOR, STEPS, Frame, Preparation, Program, Step, shape_of
+from relex.runtime.interpreter.scalars import INDEX, dtype_of
+
+
+@STEPS.rule(memref.AllocOp, memref.AllocaOp, AllocBufferOp)
+def _(op: memref.AllocOp | memref.AllocaOp | AllocBufferOp, preparation: Preparation) -> Step:
+    sizes = op.sizes if isinstance(op, AllocBufferOp) else op.dynamic_sizes
+    buffer_type = _buffer_type(op, op.results[0])
+    dtype, checked = dtype_of(op, buffer_type.element_type), preparation.checked
+    operands, result = preparation.slots(sizes), preparation.slot(op.results[0])
+
+    def step(frame: Frame) -> None:
+        shape = shape_of(buffer_type, [frame[slot] for slot in operands])
+        check_size(op, shape)
+        frame[result] = Buffer(fresh_array(shape, dtype, checked=checked))
+
+    return step
+
+
+def _buffer_type(op: Operation, value: SSAValue) -> MemRefType:
+    """The type of a memref, if it is one that the interpreter has memory for."""
+    t = value.type
+    if not isa(t, MemRefType) or not isinstance(t.layout, NoneAttr):
+        stop(op, f"cannot be interpreted: expected a memref of identity layout, found {t}")
+    return t
+
+
+@STEPS.rule(memref.DeallocOp)
+def _(op: memref.DeallocOp, preparation: Preparation) -> Step | None:
+    if not preparation.checked:
+        return None
+    buffer = preparation.slot(op.memref)
+
+    def step(frame: Frame) -> None:
+        frame[MONITOR].frees(op, op.memref, frame[buffer])
+
+    return step
+
+
+@STEPS.rule(memref.LoadOp)
+def _(op: memref.LoadOp, preparation: Preparation) -> Step:
+    _buffer_type(op, op.memref)
+    buffer, result, indices = preparation.slot(op.memref), preparation.slot(op.res), preparation.slots(op.indices)
+
+    def step(frame: Frame) -> None:
+        array: Any = frame[buffer].array
+        index = tuple([frame[slot] for slot in indices])
+        try:
+            # NumPy counts a negative index from the end.
+            if index and min(index) < 0:
+                raise IndexError
+            frame[result] = array[index]
+        except IndexError:
+            check_bounds(op, op.memref, array, index)
+            raise
+
+    def checked_step(frame: Frame) -> None:
+        frame[MONITOR].reads(op, op.memref, frame[buffer])
+        step(frame)
+
+    return checked_step if preparation.checked else step
+
+
+@STEPS.rule(memref.StoreOp)
+def _(op: memref.StoreOp, preparation: Preparation) -> Step:
+    _buffer_type(op, op.memref)
+    buffer, value, indices = preparation.slot(op.memref), preparation.slot(op.value), preparation.slots(op.indices)
+
+    def step(frame: Frame) -> None:
+        array: Any = frame[buffer].array
+        index = tuple([frame[slot] for slot in indices])
+        try:
+            if index and min(index) < 0:
+                raise IndexError
+            array[index] = frame[value]
+        except IndexError:
+            check_bounds(op, op.memref, array, index)
+            raise
+        except ValueError:
+            stop_read_only(op, op.memref)
+
+    def checked_step(frame: Frame) -> None:
+        step(frame)
+        frame[MONITOR].writes(op, op.memref, frame[buffer], tuple([int(frame[slot]) for slot in indices]))
+
+    return checked_step if preparation.checked else step
+
+
+def stop_read_only(op: Operation, buffer: SSAValue) -> None:
+    stop(op, f"expected a buffer that may be written, found {name_of(buffer)}, which holds an input or a constant")
+
+
+@STEPS.rule(memref.CopyOp)
+def _(op: memref.CopyOp, preparation: Preparation) -> Step:
+    _buffer_type(op, op.source)
+    _buffer_type(op, op.destination)
+    source, destination = preparation.slot(op.source), preparation.slot(op.destination)
+
+    def step(frame: Frame) -> None:
+        read, written = frame[source].array, frame[destination].array
+        if read.shape != written.shape:
+            stop(op, f"expected buffers of one shape, found {shape_str(read.shape)} and {shape_str(written.shape)}")
+        if not written.flags.writeable:
+            stop_read_only(op, op.destination)
+        np.copyto(written, read)
+
+    def checked_step(frame: Frame) -> None:
+        monitor = frame[MONITOR]
+        monitor.reads(op, op.source, frame[source])
+        step(frame)
+        for index in np.ndindex(frame[destination].array.shape):
+            monitor.writes(op, op.destination, frame[destination], index)
+
+    return checked_step if preparation.checked else step
+
+
+@STEPS.rule(memref.GetGlobalOp)
+def _(op: memref.GetGlobalOp, preparation: Preparation) -> None:
+    found = SymbolTable.lookup_symbol(op, op.name_)
+    if not isinstance(found, memref.GlobalOp):
+        stop(op, f"expected a 'memref.global' named {op.name_}, found no such global")
+    preparation.preset(op.memref, _global(found, preparation.program))
+
+
+def _global(op: memref.GlobalOp, program: Program) -> Buffer:
+    """The memory of a global: one for all functions and calls."""
+    if op not in program.globals:
+        program.globals[op] = _make_global(op, program.checked)
+    return program.globals[op]
+
+
+def _make_global(op: memref.GlobalOp, checked: bool) -> Buffer:
+    dtype = dtype_of(op, op.type.element_type)
+    if not isinstance(op.initial_value, DenseIntOrFPElementsAttr):
+        return Buffer(fresh_array(op.type.get_shape(), dtype, checked=checked))
+    array = array_from_dense(op.initial_value).astype(dtype).reshape(op.type.get_shape())
+    return Buffer.read_only(array) if op.constant is not None else Buffer(array)
+
+
+@STEPS.rule(memref.DimOp)
+def _(op: memref.DimOp, preparation: Preparation) -> Step:
+    source, index, result = preparation.slot(op.source), preparation.slot(op.index), preparation.slot(op.result)
+
+    def step(frame: Frame) -> None:
+        shape, dimension = frame[source].array.shape, frame[index]
+        if not 0 <= dimension < len(shape):
+            stop(op, f"expected a dimension of {name_of(op.source)}, which has {len(shape)}, found {dimension}")
+        frame[result] = INDEX.type(shape[dimension])
+
+    return step
+
+
+@STEPS.rule(memref.RankOp)
+def _(op: memref.RankOp, preparation: Preparation) -> None:
+    preparation.preset(op.rank, INDEX.type(_buffer_type(op, op.source).get_num_dims()))
+
+
+@STEPS.rule(memref.CastOp)
+def _(op: memref.CastOp, preparation: Preparation) -> Step:
+    target = _buffer_type(op, op.dest)
+    source, result = preparation.slot(op.source), preparation.slot(op.dest)
+
+    def step(frame: Frame) -> None:
+        shape, expected = frame[source].array.shape, target.get_shape()
+        if len(shape) != len(expected) or any(
+            b not in (a, DYNAMIC_INDEX) for a, b in zip(shape, expected, strict=True)
+        ):
+            stop(op, f"expected a buffer of shape {shape_str(expected)}, found {shape_str(shape)}")
+        frame[result] = frame[source]
+
+    return step

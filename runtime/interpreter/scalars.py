@@ -1,0 +1,157 @@
+"""Scalars as NumPy scalars of their exact type, and the functions that compute with them.
+
+The functions work on arrays of such numbers as well: then they compute each element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, i16
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.hints import isa
+
+from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.errors import DTypeError, stop
+from relex.runtime.interpreter.program import STEPS, Frame, Preparation, Step
+
+OpT = TypeVar("OpT", bound=Operation)
+
+Function = Callable[..., Any]
+"""From the values of an op's operands to its result; a tuple of several."""
+
+Unary = Callable[[Any], Any]
+Binary = Callable[[Any, Any], Any]
+
+_RULES: dict[type[Operation], Callable[[Any], Function]] = {}
+
+INDEX = np.dtype(np.int64)
+
+
+def scalar_rule(*kinds: type[OpT]) -> Callable[[Callable[[OpT], Function]], Callable[[OpT], Function]]:
+    """Decorates what gives the function of these ops, which have no other effect than their results."""
+
+    def register(rule: Callable[[OpT], Function]) -> Callable[[OpT], Function]:
+        _RULES.update(dict.fromkeys(kinds, rule))
+        STEPS.rule(*kinds)(_scalar_step)
+        return rule
+
+    return register
+
+
+def is_scalar_op(op: Operation) -> bool:
+    return type(op) in _RULES
+
+
+def _scalar_step(op: Operation, preparation: Preparation) -> Step:
+    function = _RULES[type(op)](op)
+    operands, results = preparation.slots(op.operands), preparation.slots(op.results)
+    result = results[0]
+    match operands:
+        case (operand,):
+
+            def unary(frame: Frame) -> None:
+                frame[result] = function(frame[operand])
+
+            step = unary
+        case (lhs, rhs) if len(results) == 1:
+
+            def binary(frame: Frame) -> None:
+                frame[result] = function(frame[lhs], frame[rhs])
+
+            step = binary
+        case _:
+
+            def general(frame: Frame) -> None:
+                value = function(*[frame[slot] for slot in operands])
+                for slot, part in zip(results, value if len(results) > 1 else (value,), strict=True):
+                    frame[slot] = part
+
+            step = general
+    return step
+
+
+def dtype_of(op: Operation, t: Attribute) -> np.dtype[Any]:
+    """The dtype of a scalar's type, for `op`."""
+    if isinstance(t, IndexType):
+        return INDEX
+    if t == i16:
+        return np.dtype(np.int16)
+    try:
+        return numpy_dtype(t)
+    except DTypeError:
+        stop(op, f"cannot be interpreted: NumPy has no {t}")
+
+
+def constant(op: Operation, attr: Attribute, t: Attribute) -> Any:
+    """The number that an attribute of `op` holds."""
+    dtype = dtype_of(op, t)
+    if isinstance(attr, FloatAttr):
+        with np.errstate(all="ignore"):
+            return dtype.type(attr.value.data)
+    if isa(attr, IntegerAttr):
+        return wrap(attr.value.data, dtype)
+    stop(op, f"cannot be interpreted: expected a number, found {attr}")
+
+
+def wrap(value: int, dtype: np.dtype[Any]) -> Any:
+    """The number of an integer dtype that equals a Python integer modulo its range."""
+    if dtype == np.bool_:
+        return np.bool_(value & 1)
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    return unsigned.type(value & (2 ** (8 * dtype.itemsize) - 1)).view(dtype)
+
+
+@dataclass(frozen=True)
+class Integers:
+    """How the values of an integer type are read: as signed or unsigned numbers, and how results become values.
+
+    The values of i1 are booleans. As a signed number, true is -1.
+    """
+
+    dtype: np.dtype[Any]
+
+    @property
+    def is_bool(self) -> bool:
+        return self.dtype == np.bool_
+
+    @property
+    def width(self) -> int:
+        return 1 if self.is_bool else 8 * self.dtype.itemsize
+
+    def signed(self, value: Any) -> Any:
+        return -value.astype(np.int8) if self.is_bool else value
+
+    def unsigned(self, value: Any) -> Any:
+        return value.astype(np.uint8) if self.is_bool else value.view(f"u{self.dtype.itemsize}")
+
+    def value(self, number: Any) -> Any:
+        """The value that stands for a number, modulo the range of the type."""
+        if self.is_bool:
+            return (number & 1).astype(np.bool_)
+        return number.astype(self.dtype)
+
+
+def integers(op: Operation, t: Attribute) -> Integers:
+    """How values of the type `t` are read. `op` is what asks."""
+    if not isa(t, IntegerType | IndexType):
+        stop(op, f"cannot be interpreted: expected an integer or index, found {t}")
+    return Integers(dtype_of(op, t))
+
+
+def any_of(condition: Any) -> bool:
+    """Whether a condition holds, or holds for any element."""
+    return bool(condition.any())
+
+
+_where: Any = np.where
+
+
+def choose(condition: Any, a: Any, b: Any) -> Any:
+    """`a` where a condition holds, else `b`."""
+    if isinstance(condition, np.bool_):
+        return a if condition else b
+    return _where(condition, a, b)
