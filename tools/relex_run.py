@@ -1,4 +1,4 @@
-"""`relex-run`: compile a program, run one of its functions, print or save the results."""
+"""`relex-run`: compile or interpret a program, run one of its functions, print or save the results."""
 
 from __future__ import annotations
 
@@ -7,19 +7,24 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from relex.dialects.errors import CompileError
 from relex.tools.diagnostics import Source, ToolError, read_text, run_tool
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from relex.dialects.dtypes import Array
+    from relex.runtime import Executable, Interpretation
+
+Level = Literal["graph", "loops", "core", "native"]
 
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="relex-run",
-        description="Compiles a program and runs one of its functions on arrays from files.",
+        description="Compiles or interprets a program and runs one of its functions on arrays from files.",
     )
     parser.add_argument("file", help="an .mlir file; - reads standard input")
     parser.add_argument("--entry", default="main", metavar="NAME", help="the function to run (main)")
@@ -39,6 +44,17 @@ def make_parser() -> argparse.ArgumentParser:
         help="save a result, in order, instead of printing it; may be given several times",
     )
     parser.add_argument("--strict", action="store_true", help="keep the order and the roundings of plain loops in sums")
+    parser.add_argument(
+        "--level",
+        choices=get_args(Level),
+        default="native",
+        help="lower the program to this level and interpret it there; native code is compiled (native)",
+    )
+    parser.add_argument(
+        "--checked",
+        action="store_true",
+        help="when interpreting, stop at races and at the use of freed memory, and fill fresh memory with NaN",
+    )
     parser.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
     return parser
 
@@ -74,8 +90,9 @@ def load_array(path: str) -> Array:
 def run(args: argparse.Namespace) -> None:
     from relex.dialects.parser import parse_module
     from relex.passes.graph.bind_params import BindParamsPass
-    from relex.runtime.compilation import build
 
+    if args.checked and args.level == "native":
+        raise ToolError("expected --level graph, loops or core with --checked: native code is not checked")
     inputs = [Input.read(text) for text in args.input]
     name, text = read_text(args.file)
     source = Source(name, text)
@@ -83,18 +100,38 @@ def run(args: argparse.Namespace) -> None:
         module = parse_module(text, name)
         if args.params:
             module = BindParamsPass(args.entry, file=args.params)(module)
-        executable = build(module, strict=args.strict)
+        results = call(prepare(module, args), args, inputs)
     except CompileError as e:
         raise CompileError([source.show(d) for d in e.diagnostics]) from e
+    write_results(results, args.output)
+
+
+def prepare(module: ModuleOp, args: argparse.Namespace) -> Executable | Interpretation:
+    """The functions of a program on the level that was asked for."""
+    if args.level == "native":
+        from relex.runtime.compilation import build
+
+        return build(module, strict=args.strict)
+    from relex.lowering.relex_pipeline import RelexPipelinePass
+    from relex.runtime.interpreter.api import interpret
+    from relex.runtime.signature import signatures
+
+    lowered = RelexPipelinePass(args.level, args.strict)(module)
+    return interpret(lowered, checked=args.checked, interface=signatures(module))
+
+
+def call(functions: Executable | Interpretation, args: argparse.Namespace, inputs: Sequence[Input]) -> Sequence[Array]:
+    """The results of the function that was asked for."""
     in_order = [i.value for i in inputs if i.name is None]
     by_name = {i.name: i.value for i in inputs if i.name is not None}
     if len(by_name) + len(in_order) != len(inputs):
         raise ToolError("expected every --input name once")
-    function = executable[args.entry]
-    if len(args.output) > len(function.signature.outputs):
-        raise ToolError(f"expected at most {len(function.signature.outputs)} --output, found {len(args.output)}")
+    function = functions[args.entry]
+    count = len(function.signature.outputs)
+    if len(args.output) > count:
+        raise ToolError(f"expected at most {count} --output, found {len(args.output)}")
     result = function(*in_order, **by_name)
-    write_results([result] if len(function.signature.outputs) == 1 else result or [], args.output)
+    return [result] if count == 1 else result or []
 
 
 def write_results(results: Sequence[Array], files: Sequence[str]) -> None:
