@@ -51,7 +51,7 @@ def whole_array_step(
     kinds = _Kinds.of(nest)
     if kinds is None or not _accesses_fit(nest, kinds.varying):
         return None
-    run = _WholeArrays(nest, kinds, preparation)
+    run = WholeArrays(nest, kinds, preparation)
 
     def step(frame: Frame) -> None:
         if not run.try_run(frame):
@@ -163,7 +163,7 @@ def _is_same(a: SSAValue, b: SSAValue) -> bool:
     return a is b or ((value := constant_value(a)) is not None and value == constant_value(b))
 
 
-class _WholeArrays:
+class WholeArrays:
     """The steps of a nest, for arrays."""
 
     def __init__(self, nest: _Nest, kinds: _Kinds, preparation: Preparation):

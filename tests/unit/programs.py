@@ -9,8 +9,12 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
+from relex.dialects import parse_module
 from relex.dialects.dtypes import element_type_of
 from relex.dialects.relex import Operator
+from relex.lowering.relex_pipeline import Level, RelexPipelinePass
+from relex.runtime import Interpretation, interpret
+from relex.runtime.signature import signatures
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -42,3 +46,13 @@ def random_array(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> 
         return rng.random(shape) < 0.5
     info = np.iinfo(kind)
     return rng.integers(info.min, info.max, shape, dtype=kind, endpoint=True)
+
+
+LEVELS: tuple[Level, ...] = ("graph", "loops", "core")
+
+
+def interpreted(text: str, level: Level, *, strict: bool = True, checked: bool = False) -> Interpretation:
+    """A program lowered to a level and interpreted there."""
+    module = parse_module(text)
+    lowered = RelexPipelinePass(level, strict)(module)
+    return interpret(lowered, checked=checked, interface=signatures(module))
