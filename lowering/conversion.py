@@ -189,8 +189,8 @@ class Conversion:
         new.location = parent.location
         return new
 
-    def declare(self, name: str, make: Callable[[], Operation]) -> None:
-        """See to it that the module has a symbol `name`; `make` builds the op that declares it."""
+    def declare(self, name: str, make: Callable[[], Operation], *, at_end: bool = False) -> None:
+        """See to it that the module has a symbol `name`; `make` builds the op that declares it, at its start or end."""
         if name in self._defined:
             fail(self._op, f"calls '{name}' of the C library, expected no other function of that name in the module")
         if self._symbols is None:
@@ -201,9 +201,11 @@ class Conversion:
         declaration = make()
         for op in declaration.walk():
             op.location = self._op.location
-        first = self.module.body.block.first_op
-        assert first is not None
-        self.module.body.block.insert_op_before(declaration, first)
+        block = self.module.body.block
+        if at_end or block.first_op is None:
+            block.add_op(declaration)
+        else:
+            block.insert_op_before(declaration, block.first_op)
 
     def replace(self, *new: Replacement) -> None:
         """Replace the op that is being converted: one replacement for each of its results."""

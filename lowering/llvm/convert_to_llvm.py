@@ -48,6 +48,14 @@ REMOVED_BY = {
 }
 """The pass that removes an op, or the ops of a dialect, before this one runs."""
 
+REFUSED = {
+    "memref.atomic_rmw": "the LLVM dialect of xDSL has no atomic ops",
+    "memref.dma_start": "nothing at the machine level copies in the background",
+    "memref.dma_wait": "nothing at the machine level copies in the background",
+    "vector.print": "there is no library at run time that prints vectors",
+}
+"""Why ops of the core level have no form at the machine level."""
+
 
 @dataclass(frozen=True)
 class ConvertToLlvmPass(RelexPass):
@@ -82,6 +90,12 @@ def _refuse(op: Operation) -> None:
     around = op.parent_op()
     if op.has_trait(IsTerminator) and around is not None and Dialect.split_name(around.name)[0] == dialect:
         return  # It goes with the op around it.
+    fail(op, f"expected ops of the core level, found '{op.name}', which has no form in the LLVM dialect{_hint(op)}")
+
+
+def _hint(op: Operation) -> str:
+    if op.name in REFUSED:
+        return f": {REFUSED[op.name]}"
+    dialect, _ = Dialect.split_name(op.name)
     removed_by = REMOVED_BY.get(op.name) or REMOVED_BY.get(dialect)
-    hint = f"; run {removed_by} first" if removed_by else ""
-    fail(op, f"expected ops of the core level, found '{op.name}', which has no form in the LLVM dialect{hint}")
+    return f"; run {removed_by} first" if removed_by else ""

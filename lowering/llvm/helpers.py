@@ -133,7 +133,8 @@ def declare_helper(conversion: Conversion, text: str) -> SymbolRefAttr:
     """See to it that the module has the function that `text` defines, and return its name."""
     name = re.search(r"@([\w.]+)", text)
     assert name is not None
-    conversion.declare(name[1], lambda: _parse(text))
+    # Behind the program, whose values keep their names in print.
+    conversion.declare(name[1], lambda: _parse(text), at_end=True)
     return SymbolRefAttr(name[1])
 
 

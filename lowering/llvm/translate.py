@@ -232,6 +232,7 @@ class _FunctionTranslation:
         function = target.get_global(op.sym_name.data)
         assert isinstance(function, ir.Function)
         self.function = function
+        self._op = op
         self.values: dict[SSAValue, ir.Value] = {}
         self.blocks: dict[Block, ir.Block] = {}
         self._order = _reverse_postorder(op.body)
@@ -243,9 +244,10 @@ class _FunctionTranslation:
         self.values.update(zip(entry.args, self.function.args, strict=True))
         for block in others:
             builder = ir.IRBuilder(self.blocks[block])
-            for argument in block.args:
-                # The branches add what comes in.
-                self.values[argument] = builder.phi(convert_type(argument.type))
+            with _located(self._op):
+                for argument in block.args:
+                    # The branches add what comes in.
+                    self.values[argument] = builder.phi(convert_type(argument.type))
         for block in self._order:
             builder = ir.IRBuilder(self.blocks[block])
             builder.position_at_end(self.blocks[block])

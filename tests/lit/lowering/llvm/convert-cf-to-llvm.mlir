@@ -27,3 +27,36 @@ func.func @loop(%n: index, %a: memref<?xf32>) {
   // CHECK: func.return
   func.return
 }
+
+// CHECK-LABEL: func.func @switch
+func.func @switch(%flag: i32, %x: index) -> index {
+  // CHECK-NEXT: [[X:%.+]] = builtin.unrealized_conversion_cast %x : index to i64
+  // CHECK-NEXT: llvm.switch %flag : i32, ^[[END:.+]]([[X]] : i64) [
+  // CHECK-NEXT:   5: ^[[OTHER:.+]],
+  // CHECK-NEXT:   -7: ^[[END]]([[X]] : i64)
+  // CHECK-NEXT: ]
+  cf.switch %flag : i32, [
+    default: ^end(%x : index),
+    5: ^other,
+    -7: ^end(%x : index)
+  ]
+^other:
+  cf.br ^end(%x : index)
+^end(%y: index):
+  func.return %y : index
+}
+
+// Says why it stops the program.
+// CHECK-LABEL: func.func @assert
+func.func @assert(%holds: i1) {
+  // CHECK-NEXT: llvm.cond_br %holds, ^[[HOLDS:.+]], ^[[FAILS:.+]]
+  // CHECK-NEXT: ^[[HOLDS]]:
+  // CHECK-NEXT: func.return
+  // CHECK-NEXT: ^[[FAILS]]:
+  // CHECK-NEXT: [[TEXT:%.+]] = llvm.mlir.addressof @relex.message.6e6f : !llvm.ptr
+  // CHECK-NEXT: llvm.call @puts([[TEXT]]) : (!llvm.ptr) -> ()
+  // CHECK-NEXT: llvm.call @abort() : () -> ()
+  // CHECK-NEXT: llvm.unreachable
+  cf.assert %holds, "no"
+  func.return
+}

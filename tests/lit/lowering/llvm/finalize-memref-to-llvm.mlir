@@ -95,3 +95,78 @@ func.func @get_global(%i: index) -> f32 {
   %0 = memref.load %t[%i, %i] : memref<2x3xf32>
   func.return %0 : f32
 }
+
+// Views are new descriptors for the same memory.
+// CHECK-LABEL: llvm.func @subview
+func.func @subview(%v: memref<8x16xf32>, %row: index, %rows: index) -> (index, index) {
+  // CHECK:      [[SIXTEEN:%.+]] = llvm.mlir.constant(16) : i64
+  // CHECK-NEXT: [[START:%.+]] = llvm.mul %row, [[SIXTEEN]] : i64
+  // CHECK:      [[OFFSET:%.+]] = llvm.add [[START]], %{{.+}} : i64
+  %0 = memref.subview %v[%row, 3][%rows, 4][2, 1] : memref<8x16xf32> to memref<?x4xf32, strided<[32, 1], offset: ?>>
+  %b, %o, %s0, %s1, %t0, %t1 = memref.extract_strided_metadata %0 : memref<?x4xf32, strided<[32, 1], offset: ?>>
+    -> memref<f32>, index, index, index, index, index
+  // CHECK: llvm.insertvalue [[OFFSET]], %{{.+}}[0]
+  // CHECK: llvm.insertvalue %rows, %{{.+}}[1]
+  func.return %o, %s0 : index, index
+}
+
+// CHECK-LABEL: llvm.func @reinterpret
+func.func @reinterpret(%v1: memref<8xf32>, %n1: index, %m1: index) -> f32 {
+  // CHECK:      llvm.getelementptr %v1[%n1] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  // CHECK-NEXT: llvm.mul %m1, %n1 overflow<nsw> : i64
+  %0 = memref.reinterpret_cast %v1 to offset: [%n1], sizes: [%m1], strides: [%n1]
+    : memref<8xf32> to memref<?xf32, strided<[?], offset: ?>>
+  %1 = memref.load %0[%m1] : memref<?xf32, strided<[?], offset: ?>>
+  func.return %1 : f32
+}
+
+// CHECK-LABEL: llvm.func @shapes
+func.func @shapes(%v2: memref<?x6xf32>, %n2: index) -> (index, index) {
+  %c0 = arith.constant 0 : index
+  // CHECK: [[ALL:%.+]] = llvm.mul %v2_size0, %{{.+}} : i64
+  %0 = memref.collapse_shape %v2 [[0, 1]] : memref<?x6xf32> into memref<?xf32>
+  %1 = memref.expand_shape %0 [[0, 1]] output_shape [%n2, 3] : memref<?xf32> into memref<?x3xf32>
+  %2 = memref.dim %0, %c0 : memref<?xf32>
+  %3 = memref.dim %1, %c0 : memref<?x3xf32>
+  // CHECK: llvm.insertvalue [[ALL]], %{{.+}}[0]
+  // CHECK: llvm.insertvalue %n2, %{{.+}}[1]
+  func.return %2, %3 : index, index
+}
+
+// CHECK-LABEL: llvm.func @align
+func.func @align(%v3: memref<8xf32>) -> index {
+  // CHECK:      llvm.ptrtoint %v3 : !llvm.ptr to i64
+  // CHECK:      llvm.call_intrinsic "llvm.assume"
+  %0 = memref.assume_alignment %v3, 64 : memref<8xf32>
+  // CHECK-NEXT: [[P:%.+]] = llvm.ptrtoint %v3 : !llvm.ptr to i64
+  // CHECK-NEXT: llvm.return [[P]] : i64
+  %1 = "memref.extract_aligned_pointer_as_index"(%0) : (memref<8xf32>) -> index
+  func.return %1 : index
+}
+
+// Buffers with gaps are copied by a function of this module's own.
+// CHECK-LABEL: llvm.func @copy_gaps
+func.func @copy_gaps(%v4: memref<?xf32, strided<[2]>>, %v5: memref<?xf32>) {
+  // CHECK: llvm.call @relex.copy.1.f32(%v4, %v5, %v4_size0, %{{.+}}, %{{.+}}) : (!llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
+  "memref.copy"(%v4, %v5) : (memref<?xf32, strided<[2]>>, memref<?xf32>) -> ()
+  func.return
+}
+
+// CHECK-LABEL: llvm.func @scope
+func.func @scope(%n6: index) -> f32 {
+  // CHECK-NEXT: [[STACK:%.+]] = llvm.intr.stacksave : !llvm.ptr
+  // CHECK-NEXT: llvm.br ^[[IN:.+]]
+  // CHECK-NEXT: ^[[IN]]:
+  %0 = "memref.alloca_scope"() ({
+    // CHECK-NEXT: [[A:%.+]] = llvm.alloca
+    %a = memref.alloca(%n6) : memref<?xf32>
+    // CHECK:      [[X:%.+]] = llvm.load
+    %x = memref.load %a[%n6] : memref<?xf32>
+    // CHECK-NEXT: llvm.intr.stackrestore [[STACK]] : !llvm.ptr
+    // CHECK-NEXT: llvm.br ^[[OUT:.+]]([[X]] : f32)
+    "memref.alloca_scope.return"(%x) : (f32) -> ()
+  }) : () -> f32
+  // CHECK-NEXT: ^[[OUT]]([[R:%.+]]: f32):
+  // CHECK-NEXT: llvm.return [[R]] : f32
+  func.return %0 : f32
+}
