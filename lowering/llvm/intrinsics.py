@@ -75,9 +75,9 @@ def float_constant(conversion: Conversion, value: float, kind: Attribute) -> SSA
     """A constant of a type of floats, in every element if it is a vector, for the op that is being converted."""
 
     def make() -> SSAValue:
-        if isa(kind, VectorType[AnyFloat]):
-            return conversion.add(llvm.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, [value]), kind)).result
-        assert isa(kind, AnyFloat)
-        return conversion.add(llvm.ConstantOp(FloatAttr(value, kind), kind)).result
+        if isa(kind, AnyFloat):
+            return conversion.add(llvm.ConstantOp(FloatAttr(value, kind), kind)).result
+        assert isa(kind, VectorType[AnyFloat])
+        return conversion.add(llvm.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, [value]), kind)).result
 
     return conversion.once_in_block((value, kind), make)

@@ -6,8 +6,8 @@ from typing import NoReturn
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
-    AnyFloat,
     BFloat16Type,
+    CompileTimeFixedBitwidthType,
     DenseIntOrFPElementsAttr,
     Float16Type,
     Float64Type,
@@ -92,10 +92,10 @@ def constant(conversion: Conversion, value: int, kind: Attribute = i64) -> SSAVa
     """A constant of a type of integers, in every element if it is a vector, for the op that is being converted."""
 
     def make() -> SSAValue:
-        if isa(kind, VectorType[IntegerType]):
-            return conversion.add(llvm.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, [value]), kind)).result
-        assert isa(kind, IntegerType)
-        return conversion.add(llvm.ConstantOp(IntegerAttr(value, kind), kind)).result
+        if isa(kind, IntegerType):
+            return conversion.add(llvm.ConstantOp(IntegerAttr(value, kind), kind)).result
+        assert isa(kind, VectorType[IntegerType])
+        return conversion.add(llvm.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, [value]), kind)).result
 
     return conversion.once_in_block((value, kind), make)
 
@@ -118,6 +118,8 @@ def require_native_floats(op: Operation, conversion: Conversion, *, fused: bool 
 
 def vector_alignment(kind: Attribute) -> IntegerAttr[IntegerType] | None:
     """What to say of the alignment where a vector lies in memory: LLVM would expect more than that of the elements."""
-    if not isa(kind, VectorType[IntegerType | AnyFloat]):
+    if not isa(kind, VectorType):
         return None
-    return IntegerAttr(kind.element_type.compile_time_size, i64)
+    element = kind.element_type
+    assert isinstance(element, CompileTimeFixedBitwidthType)
+    return IntegerAttr(element.compile_time_size, i64)
