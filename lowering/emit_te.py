@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.builder import Builder
-from xdsl.dialects import memref
+from xdsl.dialects import memref, scf
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.utils import FastMathFlag
@@ -14,8 +14,8 @@ from xdsl.rewriter import InsertPoint
 
 from relex.dialects.names import Names
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
-from relex.lowering.scalars import build_constant, build_scalar
-from relex.lowering.te import Axis, Call, Const, Element, Expr, Reduction, Tensor, walk
+from relex.lowering.scalars import build_constant, build_conversion, build_scalar
+from relex.lowering.te import Axis, Call, Const, Converted, Element, Expr, IfThenElse, Reduction, Tensor, walk
 
 _SUM_FLAGS = FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])
 _PRODUCT_FLAGS = FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
@@ -84,6 +84,7 @@ class _Stage:
         self._names = names
         self._strict = strict
         self._values: dict[Expr, SSAValue] = {}
+        """What is computed already: an expression that is used twice is computed once."""
 
     def emit(self) -> None:
         body = self._tensor.body
@@ -123,7 +124,7 @@ class _Stage:
     def _reduce(self, builder: Builder, reduction: Reduction, indices: Sequence[SSAValue]) -> None:
         init = builder.insert(InitOp(Region(Block())))
         at_init = Builder(InsertPoint.at_end(init.body.block))
-        self._store(at_init, self._constant(at_init, reduction.identity, reduction), indices)
+        self._store(at_init, at_init.insert(build_constant(reduction.identity, reduction.type)).result, indices)
         loose = not self._strict and reduction.combiner == "add"
         old = builder.insert(memref.LoadOp.get(self._buffers[self._tensor], indices)).res
         term = self._value(builder, reduction.body, _PRODUCT_FLAGS if loose else None)
@@ -133,20 +134,18 @@ class _Stage:
     def _store(self, builder: Builder, value: SSAValue, indices: Sequence[SSAValue]) -> None:
         builder.insert(memref.StoreOp.get(value, self._buffers[self._tensor], indices))
 
-    def _constant(self, builder: Builder, value: float, like: Expr) -> SSAValue:
-        return builder.insert(build_constant(value, like.type)).result
-
     def _value(self, builder: Builder, expr: Expr, product_flags: FastMathFlagsAttr | None = None) -> SSAValue:
-        """The value of an expression, built when first asked for."""
+        """The value of an expression, built when first asked for. `product_flags` go on a product that is summed, so
+        that it may become an FMA."""
         if expr not in self._values:
-            self._values[expr] = self._build(builder, expr, product_flags)
+            self._values[expr] = builder.insert(self._build(builder, expr, product_flags)).results[0]
         return self._values[expr]
 
-    def _build(self, builder: Builder, expr: Expr, product_flags: FastMathFlagsAttr | None) -> SSAValue:
-        """Build an expression. `product_flags` go on a product that is summed, so that it may become an FMA."""
+    def _build(self, builder: Builder, expr: Expr, product_flags: FastMathFlagsAttr | None) -> Operation:
+        """The op that computes an expression, behind those that compute its parts."""
         match expr:
             case Const(value=value):
-                return self._constant(builder, value, expr)
+                return build_constant(value, expr.type)
             case Axis(name=name):
                 raise ValueError(f"expected '{self._tensor.name}' to use its own axes, found {name}")
             case Element(tensor=tensor) if tensor not in self._buffers:
@@ -155,10 +154,23 @@ class _Stage:
                 )
             case Element(tensor=tensor, indices=indices):
                 places = [self._value(builder, index) for index in indices]
-                return builder.insert(memref.LoadOp.get(self._buffers[tensor], places)).res
+                return memref.LoadOp.get(self._buffers[tensor], places)
             case Call(function=function, args=args):
                 flags = product_flags if function == "multiply" else None
-                op: Operation = build_scalar(function, [self._value(builder, arg) for arg in args], flags)
-                return builder.insert(op).results[0]
+                return build_scalar(function, [self._value(builder, arg) for arg in args], flags)
+            case Converted(value=value):
+                return build_conversion(self._value(builder, value), expr.type)
+            case IfThenElse(condition=condition, value=value, other=other):
+                holds = self._value(builder, condition)
+                return scf.IfOp(holds, [expr.type], self._branch(value), self._branch(other))
             case _:
                 raise ValueError(f"expected an expression of one element, found {type(expr).__name__}")
+
+    def _branch(self, expr: Expr) -> Region:
+        """A region that computes an expression. What is computed in it is not seen outside."""
+        block = Block()
+        outside = dict(self._values)
+        value = self._value(Builder(InsertPoint.at_end(block)), expr)
+        block.add_op(scf.YieldOp(value))
+        self._values = outside
+        return Region(block)

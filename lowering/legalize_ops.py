@@ -82,8 +82,8 @@ class LegalizeOperator(RewritePattern):
 
     def _add_function(self, op: Operator) -> str:
         legalize = LEGALIZATIONS[type(op)]
-        names = _parameters(legalize)
         types = [tensor_type(t) for t in op.operand_types]
+        names = _parameters(legalize, len(types))
         inputs = [placeholder(name, t.get_shape(), t.element_type) for name, t in zip(names, types, strict=True)]
         output: Tensor = legalize(op, *inputs)
         name = self.names.fresh(op.name.rpartition(".")[2])
@@ -94,9 +94,12 @@ class LegalizeOperator(RewritePattern):
         return name
 
 
-def _parameters(function: Callable[..., Tensor]) -> list[str]:
+def _parameters(function: Callable[..., Tensor], count: int) -> list[str]:
     """The names of a legalization's tensors: its parameters behind the first, which is the op."""
-    return list(inspect.signature(function).parameters)[1:]
+    _, *parameters = inspect.signature(function).parameters.values()
+    if parameters[-1].kind is inspect.Parameter.VAR_POSITIONAL:
+        return [f"{parameters[-1].name}{i}" for i in range(count)]
+    return [parameter.name for parameter in parameters]
 
 
 def _refuse(op: Operator) -> Diagnostic | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
@@ -15,7 +16,10 @@ Builder = Callable[..., Operation]
 
 @dataclass(frozen=True)
 class Scalar:
-    """What computes a scalar function: an op for floats, for integers (and `index`), for i1; None where it has none."""
+    """What computes a scalar function: an op for floats, for integers and `index`, for i1; None where it has none.
+
+    The type of the last argument decides.
+    """
 
     on_float: Builder | None = None
     on_integer: Builder | None = None
@@ -29,6 +33,13 @@ class Scalar:
         return self.on_integer if isinstance(type, IntegerType | IndexType) else None
 
 
+def _comparison(on_float: str, on_integer: str, on_bool: str) -> Scalar:
+    """A comparison by the predicates of `arith.cmpf` and `arith.cmpi`."""
+    return Scalar(
+        partial(arith.CmpfOp, arg=on_float), partial(arith.CmpiOp, arg=on_integer), partial(arith.CmpiOp, arg=on_bool)
+    )
+
+
 SCALARS: dict[str, Scalar] = {
     "add": Scalar(arith.AddfOp, arith.AddiOp, arith.OrIOp),
     "subtract": Scalar(arith.SubfOp, arith.SubiOp),
@@ -36,13 +47,33 @@ SCALARS: dict[str, Scalar] = {
     "divide": Scalar(arith.DivfOp),
     "maximum": Scalar(arith.MaximumfOp, arith.MaxSIOp, arith.OrIOp),
     "minimum": Scalar(arith.MinimumfOp, arith.MinSIOp, arith.AndIOp),
+    "floor_divide": Scalar(on_integer=arith.DivUIOp),
+    "remainder": Scalar(on_integer=arith.RemUIOp),
+    "and": Scalar(on_bool=arith.AndIOp),
+    "or": Scalar(on_bool=arith.OrIOp),
+    "equal": _comparison("oeq", "eq", "eq"),
+    "not_equal": _comparison("une", "ne", "ne"),
+    "less": _comparison("olt", "slt", "ult"),
+    "less_equal": _comparison("ole", "sle", "ule"),
+    "greater": _comparison("ogt", "sgt", "ugt"),
+    "greater_equal": _comparison("oge", "sge", "uge"),
+    "select": Scalar(arith.SelectOp, arith.SelectOp, arith.SelectOp),
+    "negative": Scalar(arith.NegfOp),
+    "abs": Scalar(math.AbsFOp),
+    "floor": Scalar(math.FloorOp),
+    "sqrt": Scalar(math.SqrtOp),
+    "exp": Scalar(math.ExpOp),
+    "log": Scalar(math.LogOp),
+    "tanh": Scalar(math.TanhOp),
+    "erf": Scalar(math.ErfOp),
+    "power": Scalar(math.PowFOp),
 }
 """The table; other packages add to it. On i1 the functions are NumPy's: `add` is or, `multiply` is and."""
 
 
 def build_scalar(function: str, args: Sequence[SSAValue], flags: arith.FastMathFlagsAttr | None = None) -> Operation:
     """The op that applies a scalar function. `flags` are what floating-point rules it need not keep."""
-    type = args[0].type
+    type = args[-1].type
     builder = SCALARS[function].for_type(type) if function in SCALARS else None
     if builder is None:
         raise ValueError(f"no scalar function '{function}' on {type}")
@@ -69,3 +100,21 @@ def _limits(type: IntegerType | IndexType) -> tuple[int, int]:
         return 0, 1
     bits = type.width.data if isinstance(type, IntegerType) else 64
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+
+def build_conversion(value: SSAValue, type: Attribute) -> Operation:
+    """The op that turns a number into one of another type. A float must lie in the range of an integer type."""
+    old = value.type
+    if isinstance(old, AnyFloat) and isinstance(type, AnyFloat):
+        return (arith.ExtFOp if old.bitwidth < type.bitwidth else arith.TruncFOp)(value, type)
+    if isa(old, IntegerType) and isinstance(type, AnyFloat):
+        return (arith.UIToFPOp if old == i1 else arith.SIToFPOp)(value, type)
+    if isinstance(old, AnyFloat) and isa(type, IntegerType):
+        return arith.FPToSIOp(value, type)
+    if isa(old, IntegerType) and isa(type, IntegerType):
+        if old.bitwidth > type.bitwidth:
+            return arith.TruncIOp(value, type)
+        return (arith.ExtUIOp if old == i1 else arith.ExtSIOp)(value, type)
+    if i1 not in (old, type) and IndexType() in (old, type):
+        return arith.IndexCastOp(value, type)
+    raise ValueError(f"no conversion of {old} to {type}")

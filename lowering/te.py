@@ -14,10 +14,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Protocol, overload
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, i1
 from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
 from relex.dialects.tir import IterKind
 
@@ -69,6 +71,35 @@ class Expr:
     def __rtruediv__(self, other: Number) -> Expr:
         return call("divide", other, self)
 
+    def __floordiv__(self, other: Expr | Number) -> Expr:
+        """The quotient of two indices, which must not be negative."""
+        return _of_indices("floor_divide", self, other)
+
+    def __mod__(self, other: Expr | Number) -> Expr:
+        """The remainder of two indices, which must not be negative."""
+        return _of_indices("remainder", self, other)
+
+    def __lt__(self, other: Expr | Number) -> Expr:
+        return compare("less", self, other)
+
+    def __le__(self, other: Expr | Number) -> Expr:
+        return compare("less_equal", self, other)
+
+    def __gt__(self, other: Expr | Number) -> Expr:
+        return compare("greater", self, other)
+
+    def __ge__(self, other: Expr | Number) -> Expr:
+        return compare("greater_equal", self, other)
+
+    def __and__(self, other: Expr) -> Expr:
+        return call("and", self, other)
+
+    def __or__(self, other: Expr) -> Expr:
+        return call("or", self, other)
+
+    def __bool__(self) -> bool:
+        raise TypeError("an expression has no truth value yet; use 'if_then_else', '&' and '|'")
+
 
 @dataclass(frozen=True, eq=False)
 class Const(Expr):
@@ -92,6 +123,22 @@ class Call(Expr):
 
     function: str
     args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Converted(Expr):
+    """A number as the nearest one of another type; `cast` says what is done about those that have none."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class IfThenElse(Expr):
+    """One of two expressions, of which only that one is computed."""
+
+    condition: Expr
+    value: Expr
+    other: Expr
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,13 +186,92 @@ def as_expr(value: Expr | Number, type: Attribute) -> Expr:
 
 def call(function: str, *args: Expr | Number) -> Expr:
     """Apply a scalar function to expressions of one type; numbers take the type of the others."""
+    exprs = _of_one_type(function, *args)
+    return Call(exprs[0].type, function, exprs)
+
+
+def compare(function: str, lhs: Expr | Number, rhs: Expr | Number) -> Expr:
+    """Apply a scalar function that gives an i1. With NaN only `not_equal` holds."""
+    return Call(i1, function, _of_one_type(function, lhs, rhs))
+
+
+def _of_indices(function: str, lhs: Expr, rhs: Expr | Number) -> Expr:
+    if lhs.type != IndexType():
+        raise ValueError(f"expected indices for '{function}', found {lhs.type}")
+    return call(function, lhs, rhs)
+
+
+def equal(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
+    return compare("equal", lhs, rhs)
+
+
+def not_equal(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
+    return compare("not_equal", lhs, rhs)
+
+
+def is_nan(value: Expr) -> Expr:
+    """Whether a float is NaN: the only number that differs from itself."""
+    return not_equal(value, value)
+
+
+def _of_one_type(function: str, *args: Expr | Number) -> tuple[Expr, ...]:
     types = {arg.type for arg in args if isinstance(arg, Expr)}
     if len(types) != 1:
         raise ValueError(
             f"expected arguments of one type for '{function}', found {', '.join(map(str, types)) or 'none'}"
         )
     (type,) = types
-    return Call(type, function, tuple(as_expr(arg, type) for arg in args))
+    return tuple(as_expr(arg, type) for arg in args)
+
+
+def select(condition: Expr, value: Expr | Number, other: Expr | Number) -> Expr:
+    """`value` where the condition holds, else `other`; both are computed."""
+    value, other = _of_one_type("select", value, other)
+    return Call(value.type, "select", (condition, value, other))
+
+
+def if_then_else(condition: Expr, value: Expr | Number, other: Expr | Number) -> Expr:
+    """`value` where the condition holds, else `other`; the one that is not taken is not computed: it reads nothing."""
+    value, other = _of_one_type("if_then_else", value, other)
+    return IfThenElse(value.type, condition, value, other)
+
+
+def cast(value: Expr, type: Attribute) -> Expr:
+    """A number as one of another type.
+
+    Integers wrap around. Floats are rounded towards zero to integers; those that are too large or too small for the
+    type become its largest or smallest number, NaN becomes 0. To i1 everything but zero is true.
+    """
+    if value.type == type:
+        return value
+    if type == i1:
+        return not_equal(value, 0)
+    if not isinstance(value.type, AnyFloat) or isinstance(type, AnyFloat):
+        return Converted(type, value)
+    low, high = lowest(type), highest(type)
+    inside = (value >= low) & (value < high + 1)  # As floats, `high` itself may be rounded up.
+    converted = Converted(type, select(inside, value, 0))
+    return select(value < low, low, select(value >= high + 1, high, converted))
+
+
+def lowest(type: Attribute) -> Number:
+    """The smallest number of a type."""
+    if isinstance(type, AnyFloat):
+        return -inf
+    return -(1 << _width(type) - 1) if type != i1 else 0
+
+
+def highest(type: Attribute) -> Number:
+    """The largest number of a type."""
+    if isinstance(type, AnyFloat):
+        return inf
+    return (1 << _width(type) - 1) - 1 if type != i1 else 1
+
+
+def _width(type: Attribute) -> int:
+    if not isa(type, IntegerType):
+        raise ValueError(f"expected a type with a smallest and a largest number, found {type}")
+    return type.bitwidth
 
 
 def maximum(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
@@ -170,10 +296,25 @@ def reduce_axis(extent: int, name: str = "k") -> Axis:
 
 def sum(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
     """The sum of `body` over all values of the axes; 0 over none. On i1 it is the logical or, as in NumPy's `@`."""
+    return reduce("add", 0, body, axis)
+
+
+def max(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
+    """The largest `body` over all values of the axes, NaN if any is; the smallest number of the type over none."""
+    return reduce("maximum", lowest(body.type), body, axis)
+
+
+def min(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
+    """The smallest `body` over all values of the axes, NaN if any is; the largest number of the type over none."""
+    return reduce("minimum", highest(body.type), body, axis)
+
+
+def reduce(combiner: str, identity: Number, body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
+    """`body` over all values of the axes, combined by a scalar function that the identity does not change."""
     axes = (axis,) if isinstance(axis, Axis) else tuple(axis)
     if not axes or any(a.kind is not IterKind.REDUCE for a in axes):
         raise ValueError(f"expected axes made by 'reduce_axis', found {', '.join(a.name for a in axes) or 'none'}")
-    return Reduction(body.type, "add", 0, body, axes)
+    return Reduction(body.type, combiner, identity, body, axes)
 
 
 @overload
@@ -220,7 +361,9 @@ def walk(expr: Expr) -> Iterator[Expr]:
         match current:
             case Call(args=parts) | Element(indices=parts):
                 pending.extend(reversed(parts))
-            case Reduction(body=body):
-                pending.append(body)
+            case IfThenElse(condition=condition, value=value, other=other):
+                pending.extend((other, value, condition))
+            case Reduction(body=part) | Converted(value=part):
+                pending.append(part)
             case _:
                 pass

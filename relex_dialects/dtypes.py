@@ -45,6 +45,11 @@ _NUMPY_NAMES: dict[Attribute, str] = {
 ELEMENT_TYPES: tuple[Attribute, ...] = (f16, bf16, f32, f64, i1, i8, i32, i64)
 """What a tensor or buffer may hold. Integers are signless and read as signed, i1 is NumPy's bool."""
 
+FLOATS: tuple[Attribute, ...] = (f16, bf16, f32, f64)
+INTEGERS: tuple[Attribute, ...] = (i8, i32, i64)
+NUMBERS = (*FLOATS, *INTEGERS)
+"""Everything but i1."""
+
 ElementConstr = AttrSetConstraint.get(*ELEMENT_TYPES)
 TensorConstr: AttrConstraint[TensorType] = ParamAttrConstraint(
     TensorType, (AnyAttr(), ElementConstr, EqAttrConstraint(NoneAttr()))

@@ -6,11 +6,11 @@ from abc import ABC
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import TensorType, bf16, f16, f32, f64, i1
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
-from relex.dialects.dtypes import ELEMENT_TYPES, TensorConstr
+from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, TensorConstr
 from relex.dialects.relex.operator import Operator, ieee_arithmetic
 from relex.dialects.relex.types import broadcast, expect_element_type, same_element_type
 
@@ -76,7 +76,7 @@ class SubtractOp(BinaryElementwise):
     """
 
     name = "relex.subtract"
-    ALLOWED: ClassVar = tuple(t for t in ELEMENT_TYPES if t != i1)
+    ALLOWED: ClassVar = NUMBERS
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
@@ -115,13 +115,33 @@ class DivideOp(BinaryElementwise):
     """
 
     name = "relex.divide"
-    ALLOWED: ClassVar = (f16, bf16, f32, f64)
+    ALLOWED: ClassVar = FLOATS
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
 
         with ieee_arithmetic():
             return np.divide(*operands)
+
+
+@irdl_op_definition
+class PowerOp(BinaryElementwise):
+    """
+    The first tensor to the power of the second, both floats. Integers are refused: a negative exponent has no result.
+
+    ```mlir
+    %z = relex.power %x, %y : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x4xf32>
+    ```
+    """
+
+    name = "relex.power"
+    ALLOWED: ClassVar = FLOATS
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        with ieee_arithmetic():
+            return np.power(*operands)
 
 
 @irdl_op_definition

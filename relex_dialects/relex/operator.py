@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, traits_def
+from xdsl.irdl import IRDLOperation, VarOperandDef, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
@@ -30,16 +30,26 @@ class Operator(IRDLOperation, ABC):
 
     traits = traits_def(Pure())
 
-    def __init__(self, *operands: SSAValue | Operation, properties: Mapping[str, Attribute] | None = None):
+    def __init__(self, *operands: SSAValue | Operation, properties: Mapping[str, Attribute | None] | None = None):
         values = [SSAValue.get(operand) for operand in operands]
-        properties = properties or {}
-        result = self.infer([tensor_type(value.type) for value in values], properties)
-        super().__init__(operands=values, result_types=[result], properties=properties)
+        complete = self.with_defaults(properties or {})
+        result = self.infer([tensor_type(value.type) for value in values], complete)
+        # A declaration with one operand that stands for many takes them as one.
+        variadic = any(isinstance(kind, VarOperandDef) for _, kind in self.get_irdl_definition().operands)
+        super().__init__(operands=[values] if variadic else values, result_types=[result], properties=complete)
+
+    @classmethod
+    def with_defaults(cls, properties: Mapping[str, Attribute | None]) -> dict[str, Attribute]:
+        """The properties and the defaults of those that are not given. None stands for one that is not given."""
+        declared = cls.get_irdl_definition().properties
+        defaults = {name: d.default_value for name, d in declared.items() if d.default_value is not None}
+        return defaults | {name: value for name, value in properties.items() if value is not None}
 
     @classmethod
     @abstractmethod
     def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
-        """The type of the result. Raises `InferenceError` for operands that the operator does not take."""
+        """The type of the result, `properties` being complete. Raises `InferenceError` for operands and properties that
+        the operator does not take."""
 
     @abstractmethod
     def evaluate(self, *operands: Array) -> Array:

@@ -52,3 +52,33 @@ def contract(lhs: int, rhs: int, what: str) -> None:
 def shape_str(shape: Sequence[int]) -> str:
     """`(1, 784)` as `1x784`, a scalar's shape as `scalar`."""
     return "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in shape) or "scalar"
+
+
+def normalize_axis(axis: int, rank: int) -> int:
+    """A dimension counted from the front; a negative one counts from the back."""
+    if not -rank <= axis < rank:
+        raise InferenceError(f"expected an axis in {-rank}..{rank - 1} for rank {rank}, found {axis}")
+    return axis % rank
+
+
+def normalize_axes(axes: Sequence[int], rank: int) -> Shape:
+    """Dimensions counted from the front. None may stand twice."""
+    normal = tuple(normalize_axis(axis, rank) for axis in axes)
+    if len(set(normal)) != len(normal):
+        raise InferenceError(f"expected axes that differ, found {', '.join(map(str, axes))}")
+    return normal
+
+
+def expect_integers(values: Sequence[int], what: str, *, count: int | None = None, least: int | None = None) -> Shape:
+    """Check how many integers a property has, and that none is too small."""
+    if count is not None and len(values) != count:
+        raise InferenceError(f"expected {count} {what}, found {len(values)}")
+    if least is not None and any(value < least for value in values):
+        raise InferenceError(f"expected {what} of {least} or more, found {', '.join(map(str, values))}")
+    return tuple(values)
+
+
+def merge(lhs: int, rhs: int, what: str) -> int:
+    """One size for two that must be equal: the one that is known."""
+    contract(lhs, rhs, what)
+    return rhs if lhs == DYNAMIC_INDEX else lhs

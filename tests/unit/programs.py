@@ -1,13 +1,14 @@
-"""Programs for tests, as text."""
+"""Programs for tests, and what they give."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.ir import Attribute, Block, Region
 
 from relex.dialects import parse_module
 from relex.dialects.dtypes import element_type_of
@@ -18,23 +19,24 @@ from relex.runtime.signature import signatures
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+MakeOperator = Callable[..., Operator]
+"""An operator for some operands: its class, or a function that knows its properties too."""
+
 
 def tensor_of(array: Array) -> TensorType[Attribute]:
     return TensorType(element_type_of(array.dtype), array.shape)
 
 
-def operator_program(operator: type[Operator], operands: Sequence[Array]) -> str:
+def operator_program(make: MakeOperator, operands: Sequence[Array]) -> str:
     """A function @main that applies one operator to arguments like `operands`."""
     types = [tensor_of(array) for array in operands]
-    result = operator.infer(types, {})
-    names = [f"%x{i}" for i in range(len(types))]
-    arguments = ", ".join(f"{name}: {t}" for name, t in zip(names, types, strict=True))
-    return (
-        f"func.func @main({arguments}) -> {result} {{\n"
-        f"  %r = {operator.name} {', '.join(names)} : ({', '.join(map(str, types))}) -> {result}\n"
-        f"  func.return %r : {result}\n"
-        "}\n"
-    )
+    block = Block(arg_types=types)
+    for i, argument in enumerate(block.args):
+        argument.name_hint = f"x{i}"
+    operator = make(*block.args)
+    block.add_ops([operator, func.ReturnOp(*operator.results)])
+    main = func.FuncOp("main", FunctionType.from_lists(types, operator.result_types), Region(block))
+    return str(ModuleOp([main]))
 
 
 def random_array(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Array:

@@ -1,0 +1,28 @@
+"""What each graph operator computes: one tensor expression an operator.
+
+Other packages add their operators with the same decorator; nothing else needs to change:
+
+    @legalizes(SquareOp)
+    def square(op: SquareOp, x: Tensor) -> Tensor:
+        return compute(x.shape, lambda *i: x[i] * x[i], name="square")
+"""
+
+# The module of each family fills the table when it is imported.
+from relex.lowering.legalizations import arithmetic, convolution, indexing, linear, normalization, reductions, shape
+from relex.lowering.legalizations.broadcasting import broadcast_indices, elementwise
+from relex.lowering.legalizations.table import LEGALIZATIONS, Legalization, legalizes
+
+__all__ = [
+    "LEGALIZATIONS",
+    "Legalization",
+    "arithmetic",
+    "broadcast_indices",
+    "convolution",
+    "elementwise",
+    "indexing",
+    "legalizes",
+    "linear",
+    "normalization",
+    "reductions",
+    "shape",
+]

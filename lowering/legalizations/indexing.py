@@ -1,0 +1,75 @@
+"""Joining, cutting out, padding and picking elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from xdsl.dialects.builtin import IndexType
+
+from relex.dialects.relex import ConcatOp, PadOp, StridedSliceOp, TakeOp
+from relex.lowering.legalizations.table import legalizes
+from relex.lowering.te import Axis, Expr, Tensor, cast, compute, if_then_else, maximum, minimum
+
+
+@legalizes(ConcatOp)
+def concat(op: ConcatOp, *x: Tensor) -> Tensor:
+    axis = op.normal_axis
+    tensors = [tensor for tensor in x if tensor.shape[axis]] or x[:1]
+
+    def element(*i: Axis) -> Expr:
+        def choose(place: Expr, first: Tensor, *others: Tensor) -> Expr:
+            value = first[*i[:axis], place, *i[axis + 1 :]]
+            size = first.shape[axis]
+            return if_then_else(place < size, value, choose(place - size, *others)) if others else value
+
+        return choose(i[axis], *tensors)
+
+    return compute(op.result.type.get_shape(), element, name="concat")
+
+
+@legalizes(StridedSliceOp)
+def strided_slice(op: StridedSliceOp, x: Tensor) -> Tensor:
+    parts = [range(*part.indices(size)) for part, size in zip(op.slices, x.shape, strict=True)]
+
+    def place(index: Axis, part: range) -> Expr:
+        scaled = index if part.step == 1 else index * part.step
+        return scaled + part.start if part.start else scaled
+
+    return compute(
+        op.result.type.get_shape(),
+        lambda *i: x[*(place(index, part) for index, part in zip(i, parts, strict=True))],
+        name="strided_slice",
+    )
+
+
+@legalizes(TakeOp)
+def take(op: TakeOp, x: Tensor, indices: Tensor) -> Tensor:
+    axis = op.normal_axis
+    last = x.shape[axis] - 1
+
+    def element(*i: Axis) -> Expr:
+        behind = axis + indices.ndim
+        place = cast(indices[*i[axis:behind]], IndexType())
+        return x[*i[:axis], minimum(maximum(place, 0), last), *i[behind:]]
+
+    return compute(op.result.type.get_shape(), element, name="take")
+
+
+@legalizes(PadOp)
+def pad(op: PadOp, x: Tensor) -> Tensor:
+    return padded(x, op.before, op.behind, op.value, "pad")
+
+
+def padded(x: Tensor, before: Sequence[int], behind: Sequence[int], value: float, name: str = "padded") -> Tensor:
+    """A tensor with a number around it. Where the number stands, nothing is read."""
+
+    def element(*i: Axis) -> Expr:
+        inside = [index >= width for index, width in zip(i, before, strict=True) if width]
+        ends = (first + size for first, size in zip(before, x.shape, strict=True))
+        inside += [index < end for index, end, width in zip(i, ends, behind, strict=True) if width]
+        place = [index - width if width else index for index, width in zip(i, before, strict=True)]
+        return if_then_else(reduce(lambda a, b: a & b, inside), x[place], value) if inside else x[place]
+
+    shape = [sum(sizes) for sizes in zip(before, x.shape, behind, strict=True)]
+    return compute(shape, element, name=name)

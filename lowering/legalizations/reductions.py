@@ -1,0 +1,101 @@
+"""Reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from xdsl.dialects.builtin import AnyFloat, IndexType, i64
+
+from relex.dialects.relex import ArgmaxOp, MaxOp, MeanOp, MinOp, SumOp
+from relex.dialects.relex.reductions import reduced_shape
+from relex.lowering.legalizations.table import legalizes
+from relex.lowering.te import (
+    Axis,
+    Expr,
+    Tensor,
+    as_expr,
+    cast,
+    compute,
+    equal,
+    is_nan,
+    max,
+    min,
+    reduce_axis,
+    select,
+    sum,
+)
+
+ReduceFunction = Callable[[Expr, Sequence[Axis]], Expr]
+"""From an expression and the axes to reduce it over to its reduction, such as `te.sum`."""
+
+
+@legalizes(SumOp)
+def total(op: SumOp, x: Tensor) -> Tensor:
+    return reduced(x, op.axes, sum, "sum", keepdims=op.keepdims is not None)
+
+
+@legalizes(MaxOp)
+def largest(op: MaxOp, x: Tensor) -> Tensor:
+    return reduced(x, op.axes, max, "max", keepdims=op.keepdims is not None)
+
+
+@legalizes(MinOp)
+def smallest(op: MinOp, x: Tensor) -> Tensor:
+    return reduced(x, op.axes, min, "min", keepdims=op.keepdims is not None)
+
+
+@legalizes(MeanOp)
+def mean(op: MeanOp, x: Tensor) -> Tensor:
+    return average(reduced(x, op.axes, sum, "sum", keepdims=op.keepdims is not None), x, op.axes, "mean")
+
+
+@legalizes(ArgmaxOp)
+def argmax(op: ArgmaxOp, x: Tensor) -> Tensor:
+    """The largest element first, then the smallest place where it stands, or where NaN does."""
+    axes = op.axes
+    best = reduced(x, axes, max, "best", keepdims=True)
+    places = {axis: reduce_axis(x.shape[axis], f"k{axis}") for axis in axes}
+    beyond = prod(x.shape[axis] for axis in axes)
+    shape = reduced_shape(x.shape, axes, op.keepdims is not None)
+
+    def element(*i: Axis) -> Expr:
+        at = dict(zip(_kept(x, axes, op.keepdims is not None), i, strict=True)) | places
+        value = x[*(at[d] for d in range(x.ndim))]
+        wanted = best[*(0 if d in axes else at[d] for d in range(x.ndim))]
+        found = equal(value, wanted) | is_nan(value) if isinstance(x.type, AnyFloat) else equal(value, wanted)
+        place = select(found, cast(_place(list(places.values())), i64), beyond)
+        return min(place, list(places.values())) if places else place
+
+    return compute(shape, element, name="argmax")
+
+
+def _place(axes: Sequence[Axis]) -> Expr:
+    """The place in row-major order."""
+    place = as_expr(0, IndexType())
+    for step, axis in enumerate(axes):
+        place = place * axis.extent + axis if step else axis
+    return place
+
+
+def _kept(x: Tensor, axes: Sequence[int], keepdims: bool) -> list[int]:
+    """The dimensions of a tensor that its reduction has too."""
+    return [d for d in range(x.ndim) if keepdims or d not in axes]
+
+
+def reduced(x: Tensor, axes: Sequence[int], function: ReduceFunction, name: str, *, keepdims: bool) -> Tensor:
+    """The reduction of a tensor over some of its dimensions."""
+    places = {axis: reduce_axis(x.shape[axis], f"k{axis}") for axis in axes}
+
+    def element(*i: Axis) -> Expr:
+        at = dict(zip(_kept(x, axes, keepdims), i, strict=True)) | places
+        value = x[*(at[d] for d in range(x.ndim))]
+        return function(value, list(places.values())) if places else value
+
+    return compute(reduced_shape(x.shape, axes, keepdims), element, name=name)
+
+
+def average(total: Tensor, x: Tensor, axes: Sequence[int], name: str) -> Tensor:
+    """A sum of elements of `x` over some of its dimensions divided by their number."""
+    count = prod(x.shape[axis] for axis in axes)
+    return compute(total.shape, lambda *i: total[*i] / count, name=name)

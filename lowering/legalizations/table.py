@@ -1,0 +1,26 @@
+"""The table of legalizations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.ir import Operation
+
+from relex.lowering.te import Tensor
+
+Legalization = Callable[..., Tensor]
+"""From an operator and its operands, as inputs of a tensor expression, to its result."""
+
+LEGALIZATIONS: dict[type[Operation], Legalization] = {}
+"""The table, by operator class."""
+
+
+def legalizes(*operators: type[Operation]) -> Callable[[Legalization], Legalization]:
+    """Enter a function into the table. Its parameter names become the names of the buffers."""
+
+    def enter(function: Legalization) -> Legalization:
+        for operator in operators:
+            LEGALIZATIONS[operator] = function
+        return function
+
+    return enter

@@ -1,0 +1,148 @@
+"""Comparisons, which give tensors of i1, and the choice by them. Shapes broadcast as in NumPy."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from xdsl.dialects.builtin import TensorType, i1
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def
+
+from relex.dialects.dtypes import TensorConstr
+from relex.dialects.relex.elementwise import BinaryElementwise, Elementwise
+from relex.dialects.relex.types import broadcast, expect_element_type, same_element_type
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+class Comparison(BinaryElementwise, ABC):
+    """Whether a relation holds, element by element. With NaN only `not_equal` does; on i1 false is less than true."""
+
+    NUMPY: ClassVar[str]
+    """Its name in NumPy."""
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        return TensorType(i1, super().infer(operands, properties).get_shape())
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        return getattr(np, self.NUMPY)(*operands)
+
+
+@irdl_op_definition
+class EqualOp(Comparison):
+    """
+    Whether two elements are equal; +0 and -0 are, NaN is equal to nothing.
+
+    ```mlir
+    %c = relex.equal %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
+    ```
+    """
+
+    name = "relex.equal"
+    NUMPY: ClassVar = "equal"
+
+
+@irdl_op_definition
+class NotEqualOp(Comparison):
+    """
+    Whether two elements differ; NaN differs from everything.
+
+    ```mlir
+    %c = relex.not_equal %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
+    ```
+    """
+
+    name = "relex.not_equal"
+    NUMPY: ClassVar = "not_equal"
+
+
+@irdl_op_definition
+class LessOp(Comparison):
+    """
+    Whether the first element is smaller; never with NaN.
+
+    ```mlir
+    %c = relex.less %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
+    ```
+    """
+
+    name = "relex.less"
+    NUMPY: ClassVar = "less"
+
+
+@irdl_op_definition
+class LessEqualOp(Comparison):
+    """
+    Whether the first element is not larger; never with NaN.
+
+    ```mlir
+    %c = relex.less_equal %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
+    ```
+    """
+
+    name = "relex.less_equal"
+    NUMPY: ClassVar = "less_equal"
+
+
+@irdl_op_definition
+class GreaterOp(Comparison):
+    """
+    Whether the first element is larger; never with NaN.
+
+    ```mlir
+    %c = relex.greater %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
+    ```
+    """
+
+    name = "relex.greater"
+    NUMPY: ClassVar = "greater"
+
+
+@irdl_op_definition
+class GreaterEqualOp(Comparison):
+    """
+    Whether the first element is not smaller; never with NaN.
+
+    ```mlir
+    %c = relex.greater_equal %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
+    ```
+    """
+
+    name = "relex.greater_equal"
+    NUMPY: ClassVar = "greater_equal"
+
+
+@irdl_op_definition
+class WhereOp(Elementwise):
+    """
+    The elements of one tensor where a condition holds, those of another where it does not.
+
+    ```mlir
+    %z = relex.where %c, %x, %y : (tensor<3x1xi1>, tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
+    ```
+    """
+
+    name = "relex.where"
+
+    condition = operand_def(TensorConstr)
+    x = operand_def(TensorConstr)
+    y = operand_def(TensorConstr)
+
+    assembly_format = "$condition `,` $x `,` $y attr-dict `:` functional-type(operands, results)"
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        condition, x, y = operands
+        expect_element_type(condition, (i1,), "a condition")
+        return TensorType(same_element_type(x, y), broadcast(*(t.get_shape() for t in operands)))
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        return np.where(*operands)

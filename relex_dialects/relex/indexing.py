@@ -1,0 +1,304 @@
+"""Joining, cutting out, padding and picking elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+)
+
+from relex.dialects.dtypes import INTEGERS, TensorConstr
+from relex.dialects.errors import InferenceError
+from relex.dialects.relex.operator import Operator, tensor_type
+from relex.dialects.relex.properties import (
+    IntegerConstr,
+    IntegersConstr,
+    ScalarConstr,
+    as_integer,
+    as_integers,
+    expect_scalar,
+    integer,
+    integers,
+    number,
+    scalar,
+)
+from relex.dialects.relex.types import (
+    Shape,
+    expect_element_type,
+    expect_integers,
+    merge,
+    normalize_axes,
+    normalize_axis,
+    same_element_type,
+    shape_str,
+)
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+@irdl_op_definition
+class ConcatOp(Operator):
+    """
+    Tensors one behind the other along a dimension, by default the first; their other sizes are equal.
+
+    ```mlir
+    %z = relex.concat %x, %y axis = 1 : (tensor<3x4xf32>, tensor<3x2xf32>) -> tensor<3x6xf32>
+    ```
+    """
+
+    name = "relex.concat"
+
+    tensors = var_operand_def(TensorConstr)
+    axis = prop_def(IntegerConstr, default_value=integer(0))
+    result = result_def(TensorConstr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$tensors (`axis` `=` $axis^)? attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, *tensors: SSAValue | Operation, axis: int = 0):
+        super().__init__(*tensors, properties={"axis": integer(axis)})
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        if not operands:
+            raise InferenceError("expected tensors to join, found none")
+        element_type = same_element_type(*operands)
+        shapes = [t.get_shape() for t in operands]
+        if len({len(shape) for shape in shapes}) > 1:
+            raise InferenceError(f"expected tensors of one rank, found {' and '.join(map(shape_str, shapes))}")
+        axis = normalize_axis(as_integer(properties["axis"]), len(shapes[0]))
+        result = list(shapes[0])
+        for shape in shapes[1:]:
+            for place, size in enumerate(shape):
+                if place != axis:
+                    result[place] = merge(result[place], size, f"sizes of dimension {place}")
+        lengths = [shape[axis] for shape in shapes]
+        result[axis] = DYNAMIC_INDEX if DYNAMIC_INDEX in lengths else sum(lengths)
+        return TensorType(element_type, result)
+
+    @property
+    def normal_axis(self) -> int:
+        """The dimension, counted from the front."""
+        return normalize_axis(as_integer(self.axis), len(tensor_type(self.tensors[0].type).get_shape()))
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        return np.concatenate(operands, axis=self.normal_axis)
+
+
+@irdl_op_definition
+class StridedSliceOp(Operator):
+    """
+    Every `strides`-th element from `begin` to before `end` along each of `axes`, as Python's slices mean it: negative
+    places count from the end, what lies outside is cut off, and a negative stride goes backwards.
+
+    ```mlir
+    %y = relex.strided_slice %x axes = [0, 1] begin = [1, -1] end = [3, -9] strides = [1, -2]
+        : (tensor<3x4xf32>) -> tensor<2x2xf32>
+    %z = relex.strided_slice %x axes = [1] begin = [0] end = [2] : (tensor<3x4xf32>) -> tensor<3x2xf32>
+    ```
+    """
+
+    name = "relex.strided_slice"
+
+    operand = operand_def(TensorConstr)
+    axes = prop_def(IntegersConstr)
+    begin = prop_def(IntegersConstr)
+    end = prop_def(IntegersConstr)
+    strides = opt_prop_def(IntegersConstr)
+    result = result_def(TensorConstr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$operand `axes` `=` $axes `begin` `=` $begin `end` `=` $end (`strides` `=` $strides^)? "
+        "attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        operand: SSAValue | Operation,
+        axes: Sequence[int],
+        begin: Sequence[int],
+        end: Sequence[int],
+        strides: Sequence[int] | None = None,
+    ):
+        properties = {
+            "axes": integers(axes),
+            "begin": integers(begin),
+            "end": integers(end),
+            "strides": None if strides is None else integers(strides),
+        }
+        super().__init__(operand, properties=properties)
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        (operand,) = operands
+        shape = operand.get_shape()
+        sizes = list(shape)
+        for axis, part in _slices(properties, len(shape)).items():
+            if shape[axis] != DYNAMIC_INDEX:
+                sizes[axis] = len(range(*part.indices(shape[axis])))
+        return TensorType(operand.element_type, sizes)
+
+    @property
+    def slices(self) -> tuple[slice, ...]:
+        """What is taken along each dimension."""
+        rank = len(tensor_type(self.operand.type).get_shape())
+        parts = _slices(self.properties, rank)
+        return tuple(parts.get(axis, slice(None)) for axis in range(rank))
+
+    def evaluate(self, *operands: Array) -> Array:
+        (x,) = operands
+        return x[self.slices]
+
+
+def _slices(properties: Mapping[str, Attribute], rank: int) -> dict[int, slice]:
+    axes = as_integers(properties["axes"])
+    count = len(axes)
+    begin, end = (expect_integers(as_integers(properties[name]), name, count=count) for name in ("begin", "end"))
+    strides = expect_integers(as_integers(properties.get("strides", integers([1] * count))), "strides", count=count)
+    if 0 in strides:
+        raise InferenceError("expected strides other than 0")
+    return dict(zip(normalize_axes(axes, rank), map(slice, begin, end, strides), strict=True))
+
+
+@irdl_op_definition
+class TakeOp(Operator):
+    """
+    The elements at some places along a dimension; the dimensions of `indices` take its place. Without `axis` the
+    operand has one dimension. An index below 0 means 0 and one behind the end the last place, as in NumPy's mode
+    `clip`: no index reads outside of the tensor, and negative ones do not count from the end.
+
+    ```mlir
+    %y = relex.take %x, %indices axis = 1 : (tensor<3x4xf32>, tensor<2x5xi64>) -> tensor<3x2x5xf32>
+    %z = relex.take %v, %indices : (tensor<4xf32>, tensor<2x5xi64>) -> tensor<2x5xf32>
+    ```
+    """
+
+    name = "relex.take"
+
+    operand = operand_def(TensorConstr)
+    indices = operand_def(TensorConstr)
+    axis = opt_prop_def(IntegerConstr)
+    result = result_def(TensorConstr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$operand `,` $indices (`axis` `=` $axis^)? attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, operand: SSAValue | Operation, indices: SSAValue | Operation, axis: int | None = None):
+        super().__init__(operand, indices, properties={"axis": None if axis is None else integer(axis)})
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        operand, indices = operands
+        expect_element_type(indices, INTEGERS, "indices")
+        shape, places = operand.get_shape(), indices.get_shape()
+        axis = _axis(properties, shape)
+        result = (*shape[:axis], *places, *shape[axis + 1 :])
+        if shape[axis] == 0 and 0 not in result:
+            raise InferenceError(f"expected elements to take from, found none in {shape_str(shape)}")
+        return TensorType(operand.element_type, result)
+
+    @property
+    def normal_axis(self) -> int:
+        """The dimension, counted from the front."""
+        return _axis(self.properties, tensor_type(self.operand.type).get_shape())
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        x, indices = operands
+        axis = self.normal_axis
+        # Not by np.take's mode, which refuses an empty dimension even where nothing is taken from it.
+        clipped = np.clip(indices.astype(np.int64), 0, max(x.shape[axis] - 1, 0))
+        if x.shape[axis] == 0:
+            return np.zeros((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)
+        return np.take(x, clipped, axis=axis)
+
+
+def _axis(properties: Mapping[str, Attribute], shape: Sequence[int]) -> int:
+    if (axis := properties.get("axis")) is not None:
+        return normalize_axis(as_integer(axis), len(shape))
+    if len(shape) != 1:
+        raise InferenceError(f"expected an axis, or a tensor of rank 1, found {shape_str(shape)}")
+    return 0
+
+
+@irdl_op_definition
+class PadOp(Operator):
+    """
+    The tensor with `pad_value`, by default 0, around it: `pad_width` has the widths before and behind each dimension.
+
+    ```mlir
+    %y = relex.pad %x pad_width = [0, 0, 1, 2] : (tensor<3x4xf32>) -> tensor<3x7xf32>
+    %z = relex.pad %x pad_width = [1, 1, 0, 0] pad_value = -1.0 : f32 : (tensor<3x4xf32>) -> tensor<5x4xf32>
+    ```
+    """
+
+    name = "relex.pad"
+
+    operand = operand_def(TensorConstr)
+    pad_width = prop_def(IntegersConstr)
+    pad_value = opt_prop_def(ScalarConstr)
+    result = result_def(TensorConstr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$operand `pad_width` `=` $pad_width (`pad_value` `=` $pad_value^)? "
+        "attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(self, operand: SSAValue | Operation, pad_width: Sequence[int], pad_value: float | None = None):
+        value = None if pad_value is None else scalar(pad_value, operand)
+        super().__init__(operand, properties={"pad_width": integers(pad_width), "pad_value": value})
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        (operand,) = operands
+        shape = operand.get_shape()
+        widths = expect_integers(as_integers(properties["pad_width"]), "widths", count=2 * len(shape), least=0)
+        if "pad_value" in properties:
+            expect_scalar(properties["pad_value"], operand)
+        sizes = [
+            size if size == DYNAMIC_INDEX else before + size + behind
+            for size, before, behind in zip(shape, widths[::2], widths[1::2], strict=True)
+        ]
+        return TensorType(operand.element_type, sizes)
+
+    @property
+    def before(self) -> Shape:
+        """The widths in front of each dimension."""
+        return as_integers(self.pad_width)[::2]
+
+    @property
+    def behind(self) -> Shape:
+        """The widths behind each dimension."""
+        return as_integers(self.pad_width)[1::2]
+
+    @property
+    def value(self) -> float:
+        """What is put around the tensor."""
+        return 0 if self.pad_value is None else number(self.pad_value)
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        (x,) = operands
+        # Not by np.pad, which takes no scalars.
+        result = np.full(
+            [sum(sizes) for sizes in zip(self.before, x.shape, self.behind, strict=True)], self.value, x.dtype
+        )
+        result[tuple(slice(start, start + size) for start, size in zip(self.before, x.shape, strict=True))] = x
+        return result

@@ -1,0 +1,260 @@
+"""Normalizations."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import FloatAttr, TensorType, f64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, prop_def, result_def
+
+from relex.dialects.dtypes import FLOATS, TensorConstr
+from relex.dialects.errors import InferenceError
+from relex.dialects.relex.operator import Operator, ieee_arithmetic, tensor_type
+from relex.dialects.relex.properties import (
+    Float64Constr,
+    IntegerConstr,
+    IntegersConstr,
+    as_integer,
+    as_integers,
+    integer,
+    integers,
+)
+from relex.dialects.relex.types import (
+    Shape,
+    contract,
+    expect_element_type,
+    normalize_axes,
+    normalize_axis,
+    same_element_type,
+    shape_str,
+)
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+_EPSILON = FloatAttr(1e-5, f64)
+
+
+class _AlongAxis(Operator, ABC):
+    """Normalizes along one dimension, by default the last."""
+
+    data = operand_def(TensorConstr)
+    axis = prop_def(IntegerConstr, default_value=integer(-1))
+    result = result_def(TensorConstr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$data (`axis` `=` $axis^)? attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: SSAValue | Operation, axis: int = -1):
+        super().__init__(data, properties={"axis": integer(axis)})
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        (data,) = operands
+        expect_element_type(data, FLOATS, "operands")
+        normalize_axis(as_integer(properties["axis"]), len(data.get_shape()))
+        return data
+
+    @property
+    def normal_axis(self) -> int:
+        """The dimension, counted from the front."""
+        return normalize_axis(as_integer(self.axis), len(tensor_type(self.data.type).get_shape()))
+
+
+@irdl_op_definition
+class SoftmaxOp(_AlongAxis):
+    """
+    `exp(x) / sum(exp(x))` along one dimension, computed on `x - max(x)`, so that nothing overflows. All NaN where one
+    element is NaN or plus infinity, or all are minus infinity.
+
+    ```mlir
+    %y = relex.softmax %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
+    %z = relex.softmax %x axis = 0 : (tensor<3x4xf32>) -> tensor<3x4xf32>
+    ```
+    """
+
+    name = "relex.softmax"
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        (x,) = operands
+        axis = self.normal_axis
+        with ieee_arithmetic():
+            powers = np.exp(x - np.max(x, axis=axis, keepdims=True, initial=-np.inf))
+            return powers / np.sum(powers, axis=axis, keepdims=True)
+
+
+@irdl_op_definition
+class LogSoftmaxOp(_AlongAxis):
+    """
+    The logarithm of the softmax, computed as `x - max(x) - log(sum(exp(x - max(x))))`.
+
+    ```mlir
+    %y = relex.log_softmax %x axis = 1 : (tensor<3x4xf32>) -> tensor<3x4xf32>
+    ```
+    """
+
+    name = "relex.log_softmax"
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        (x,) = operands
+        axis = self.normal_axis
+        with ieee_arithmetic():
+            shifted = x - np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+            return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+
+
+@irdl_op_definition
+class LayerNormOp(Operator):
+    """
+    `(x - mean) / sqrt(variance + epsilon) * gamma + beta`, mean and variance taken over `axes`, by default the last
+    dimension. `gamma` and `beta` have the sizes of those dimensions.
+
+    ```mlir
+    %y = relex.layer_norm %x, %gamma, %beta axes = [1, 2] epsilon = 0.001
+        : (tensor<2x3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<2x3x4xf32>
+    ```
+    """
+
+    name = "relex.layer_norm"
+
+    data = operand_def(TensorConstr)
+    gamma = operand_def(TensorConstr)
+    beta = operand_def(TensorConstr)
+    axes = prop_def(IntegersConstr, default_value=integers([-1]))
+    epsilon = prop_def(Float64Constr, default_value=_EPSILON)
+    result = result_def(TensorConstr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$data `,` $gamma `,` $beta (`axes` `=` $axes^)? (`epsilon` `=` $epsilon^)? "
+        "attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: SSAValue | Operation,
+        gamma: SSAValue | Operation,
+        beta: SSAValue | Operation,
+        axes: Sequence[int] = (-1,),
+        epsilon: float = 1e-5,
+    ):
+        properties = {"axes": integers(axes), "epsilon": FloatAttr(epsilon, f64)}
+        super().__init__(data, gamma, beta, properties=properties)
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        data, gamma, beta = operands
+        same_element_type(*operands)
+        expect_element_type(data, FLOATS, "operands")
+        shape = data.get_shape()
+        axes = normalize_axes(as_integers(properties["axes"]), len(shape))
+        if list(axes) != sorted(axes):
+            raise InferenceError(f"expected axes in ascending order, found {', '.join(map(str, axes))}")
+        sizes = [shape[axis] for axis in axes]
+        _expect_shape(gamma, sizes, "gamma")
+        _expect_shape(beta, sizes, "beta")
+        return data
+
+    @property
+    def normal_axes(self) -> Shape:
+        """The dimensions that are normalized, counted from the front."""
+        return normalize_axes(as_integers(self.axes), len(tensor_type(self.data.type).get_shape()))
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        x, gamma, beta = operands
+        axes = self.normal_axes
+        epsilon = x.dtype.type(self.epsilon.value.data)
+        parameters = [size if axis in axes else 1 for axis, size in enumerate(x.shape)]
+        count = prod(x.shape[axis] for axis in axes)
+        with ieee_arithmetic():
+            centred = x - np.sum(x, axis=axes, keepdims=True) / count
+            variance = np.sum(centred * centred, axis=axes, keepdims=True) / count
+            scale = gamma.reshape(parameters) / np.sqrt(variance + epsilon)
+            return centred * scale + beta.reshape(parameters)
+
+
+@irdl_op_definition
+class BatchNormOp(Operator):
+    """
+    `(x - mean) / sqrt(variance + epsilon) * gamma + beta` with a mean and a variance that are known from training, all
+    four with one number for each place along `axis`.
+
+    ```mlir
+    %y = relex.batch_norm %x, %gamma, %beta, %mean, %variance
+        : (tensor<1x3x8x8xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<1x3x8x8xf32>
+    ```
+    """
+
+    name = "relex.batch_norm"
+
+    data = operand_def(TensorConstr)
+    gamma = operand_def(TensorConstr)
+    beta = operand_def(TensorConstr)
+    moving_mean = operand_def(TensorConstr)
+    moving_var = operand_def(TensorConstr)
+    axis = prop_def(IntegerConstr, default_value=integer(1))
+    epsilon = prop_def(Float64Constr, default_value=_EPSILON)
+    result = result_def(TensorConstr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$data `,` $gamma `,` $beta `,` $moving_mean `,` $moving_var (`axis` `=` $axis^)? (`epsilon` `=` $epsilon^)? "
+        "attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: SSAValue | Operation,
+        gamma: SSAValue | Operation,
+        beta: SSAValue | Operation,
+        moving_mean: SSAValue | Operation,
+        moving_var: SSAValue | Operation,
+        axis: int = 1,
+        epsilon: float = 1e-5,
+    ):
+        properties = {"axis": integer(axis), "epsilon": FloatAttr(epsilon, f64)}
+        super().__init__(data, gamma, beta, moving_mean, moving_var, properties=properties)
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        data, *parameters = operands
+        same_element_type(*operands)
+        expect_element_type(data, FLOATS, "operands")
+        shape = data.get_shape()
+        axis = normalize_axis(as_integer(properties["axis"]), len(shape))
+        for name, parameter in zip(("gamma", "beta", "moving_mean", "moving_var"), parameters, strict=True):
+            _expect_shape(parameter, [shape[axis]], name)
+        return data
+
+    @property
+    def normal_axis(self) -> int:
+        """The dimension of the parameters, counted from the front."""
+        return normalize_axis(as_integer(self.axis), len(tensor_type(self.data.type).get_shape()))
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        x, *parameters = operands
+        epsilon = x.dtype.type(self.epsilon.value.data)
+        shape = [size if axis == self.normal_axis else 1 for axis, size in enumerate(x.shape)]
+        gamma, beta, mean, variance = (parameter.reshape(shape) for parameter in parameters)
+        with ieee_arithmetic():
+            return (x - mean) * (gamma / np.sqrt(variance + epsilon)) + beta
+
+
+def _expect_shape(t: TensorType, sizes: Sequence[int], name: str) -> None:
+    shape = t.get_shape()
+    if len(shape) != len(sizes):
+        raise InferenceError(f"expected {name} of shape {shape_str(sizes)}, found {shape_str(shape)}")
+    for found, size in zip(shape, sizes, strict=True):
+        contract(found, size, f"sizes of {name} and data")

@@ -1,0 +1,232 @@
+"""Reductions: many elements to one, along some dimensions or all of them."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, ClassVar
+
+from xdsl.dialects.builtin import TensorType, UnitAttr, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, opt_prop_def, result_def
+
+from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, TensorConstr
+from relex.dialects.errors import InferenceError
+from relex.dialects.relex.operator import Operator, ieee_arithmetic, tensor_type
+from relex.dialects.relex.properties import (
+    IntegerConstr,
+    IntegersConstr,
+    as_integer,
+    as_integers,
+    flag,
+    integer,
+    integers,
+)
+from relex.dialects.relex.types import Shape, expect_element_type, normalize_axes, normalize_axis, shape_str
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+class Reduction(Operator, ABC):
+    """
+    A reduction over the dimensions `axis`, by default all; negative ones count from the back. With `keepdims` they
+    stay, with size 1.
+    """
+
+    operand = operand_def(TensorConstr)
+    axis = opt_prop_def(IntegersConstr)
+    keepdims = opt_prop_def(UnitAttr)
+    result = result_def(TensorConstr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$operand (`axis` `=` $axis^)? (`keepdims` $keepdims^)? attr-dict `:` functional-type(operands, results)"
+    )
+
+    ALLOWED: ClassVar[tuple[Attribute, ...]] = ELEMENT_TYPES
+    """What the operand may hold."""
+    OVER_NONE: ClassVar[bool] = True
+    """Whether there is a result for no elements."""
+
+    def __init__(self, operand: SSAValue | Operation, axis: int | Sequence[int] | None = None, keepdims: bool = False):
+        axes = [axis] if isinstance(axis, int) else axis
+        properties = {"axis": None if axes is None else integers(axes), "keepdims": flag(keepdims)}
+        super().__init__(operand, properties=properties)
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        (operand,) = operands
+        element_type = expect_element_type(operand, cls.ALLOWED, "operands")
+        shape = operand.get_shape()
+        result = reduced_shape(shape, _axes(properties, len(shape)), "keepdims" in properties)
+        if not cls.OVER_NONE:
+            expect_elements(shape, result)
+        return TensorType(element_type, result)
+
+    @property
+    def axes(self) -> Shape:
+        """The dimensions that are reduced, counted from the front, in order."""
+        return _axes(self.properties, len(tensor_type(self.operand.type).get_shape()))
+
+
+def _axes(properties: Mapping[str, Attribute], rank: int) -> Shape:
+    if (axis := properties.get("axis")) is None:
+        return tuple(range(rank))
+    return tuple(sorted(normalize_axes(as_integers(axis), rank)))
+
+
+def reduced_shape(shape: Sequence[int], axes: Sequence[int], keepdims: bool) -> Shape:
+    if keepdims:
+        return tuple(1 if d in axes else size for d, size in enumerate(shape))
+    return tuple(size for d, size in enumerate(shape) if d not in axes)
+
+
+def expect_elements(shape: Sequence[int], result: Sequence[int]) -> None:
+    """Check that no element of the result stands for no elements of the operand."""
+    if 0 in shape and 0 not in result:
+        raise InferenceError(f"expected elements to choose from, found none in {shape_str(shape)}")
+
+
+@irdl_op_definition
+class SumOp(Reduction):
+    """
+    The sum, in the type of the elements: integers wrap around (NumPy widens them to 64 bits). The order of the
+    additions is left open. Not on i1; `relex.astype` first says what to count in.
+
+    ```mlir
+    %y = relex.sum %x axis = [1] keepdims : (tensor<3x4xf32>) -> tensor<3x1xf32>
+    %z = relex.sum %x : (tensor<3x4xf32>) -> tensor<f32>
+    ```
+    """
+
+    name = "relex.sum"
+    ALLOWED: ClassVar = NUMBERS
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        (x,) = operands
+        with ieee_arithmetic():
+            return np.sum(x, axis=self.axes, dtype=x.dtype, keepdims=self.keepdims is not None)
+
+
+@irdl_op_definition
+class MeanOp(Reduction):
+    """
+    The sum divided by the number of elements; NaN for none. Integers are refused: NumPy's result is a float.
+
+    ```mlir
+    %y = relex.mean %x axis = [-1] : (tensor<3x4xf32>) -> tensor<3xf32>
+    ```
+    """
+
+    name = "relex.mean"
+    ALLOWED: ClassVar = FLOATS
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        (x,) = operands
+        count = prod(x.shape[axis] for axis in self.axes)
+        with ieee_arithmetic():
+            wide = np.promote_types(x.dtype, np.float32)
+            total = np.sum(x, axis=self.axes, dtype=wide, keepdims=self.keepdims is not None)
+            return (total / count).astype(x.dtype)
+
+
+@irdl_op_definition
+class MaxOp(Reduction):
+    """
+    The largest element; NaN where one is NaN. Refused where there are no elements to choose from.
+
+    ```mlir
+    %y = relex.max %x axis = [0, 1] : (tensor<3x4xf32>) -> tensor<f32>
+    ```
+    """
+
+    name = "relex.max"
+    OVER_NONE: ClassVar = False
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        (x,) = operands
+        return np.max(x, axis=self.axes, keepdims=self.keepdims is not None)
+
+
+@irdl_op_definition
+class MinOp(Reduction):
+    """
+    The smallest element; NaN where one is NaN. Refused where there are no elements to choose from.
+
+    ```mlir
+    %y = relex.min %x axis = [0, 1] keepdims : (tensor<3x4xi32>) -> tensor<1x1xi32>
+    ```
+    """
+
+    name = "relex.min"
+    OVER_NONE: ClassVar = False
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        (x,) = operands
+        return np.min(x, axis=self.axes, keepdims=self.keepdims is not None)
+
+
+@irdl_op_definition
+class ArgmaxOp(Operator):
+    """
+    The place of the first largest element along one dimension, or in the whole tensor in row-major order. The first NaN
+    counts as largest.
+
+    ```mlir
+    %y = relex.argmax %x axis = 1 : (tensor<3x4xf32>) -> tensor<3xi64>
+    %z = relex.argmax %x keepdims : (tensor<3x4xf32>) -> tensor<1x1xi64>
+    ```
+    """
+
+    name = "relex.argmax"
+
+    operand = operand_def(TensorConstr)
+    axis = opt_prop_def(IntegerConstr)
+    keepdims = opt_prop_def(UnitAttr)
+    result = result_def(TensorConstr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$operand (`axis` `=` $axis^)? (`keepdims` $keepdims^)? attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(self, operand: SSAValue | Operation, axis: int | None = None, keepdims: bool = False):
+        properties = {"axis": None if axis is None else integer(axis), "keepdims": flag(keepdims)}
+        super().__init__(operand, properties=properties)
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        shape = operands[0].get_shape()
+        result = reduced_shape(shape, _chosen_axes(properties, len(shape)), "keepdims" in properties)
+        expect_elements(shape, result)
+        return TensorType(i64, result)
+
+    @property
+    def axes(self) -> Shape:
+        """The dimensions that are searched, counted from the front: one or all."""
+        return _chosen_axes(self.properties, len(tensor_type(self.operand.type).get_shape()))
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        (x,) = operands
+        axis = None if self.axis is None else as_integer(self.axis)
+        if 0 in x.shape:
+            return np.zeros(reduced_shape(x.shape, self.axes, self.keepdims is not None), np.int64)
+        return np.argmax(x, axis=axis, keepdims=self.keepdims is not None).astype(np.int64)
+
+
+def _chosen_axes(properties: Mapping[str, Attribute], rank: int) -> Shape:
+    if (axis := properties.get("axis")) is None:
+        return tuple(range(rank))
+    return (normalize_axis(as_integer(axis), rank),)

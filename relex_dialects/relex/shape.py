@@ -1,0 +1,252 @@
+"""Other shapes of the same elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+
+from relex.dialects.dtypes import TensorConstr
+from relex.dialects.errors import InferenceError
+from relex.dialects.relex.operator import Operator, tensor_type
+from relex.dialects.relex.properties import IntegersConstr, as_integers, integers
+from relex.dialects.relex.types import Shape, expect_integers, normalize_axes, shape_str
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+@irdl_op_definition
+class PermuteDimsOp(Operator):
+    """
+    The dimensions in another order: dimension `i` of the result is dimension `axes[i]` of the operand. By default the
+    order is reversed.
+
+    ```mlir
+    %y = relex.permute_dims %x axes = [0, 2, 1] : (tensor<2x3x4xf32>) -> tensor<2x4x3xf32>
+    %z = relex.permute_dims %x : (tensor<2x3x4xf32>) -> tensor<4x3x2xf32>
+    ```
+    """
+
+    name = "relex.permute_dims"
+
+    operand = operand_def(TensorConstr)
+    axes = opt_prop_def(IntegersConstr)
+    result = result_def(TensorConstr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$operand (`axes` `=` $axes^)? attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, operand: SSAValue | Operation, axes: Sequence[int] | None = None):
+        super().__init__(operand, properties={"axes": None if axes is None else integers(axes)})
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        (operand,) = operands
+        shape = operand.get_shape()
+        return TensorType(operand.element_type, [shape[axis] for axis in _order(properties, len(shape))])
+
+    @property
+    def order(self) -> Shape:
+        """The dimensions of the operand, counted from the front, in the order that the result has them in."""
+        return _order(self.properties, len(tensor_type(self.operand.type).get_shape()))
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        return np.transpose(*operands, axes=self.order)
+
+
+def _order(properties: Mapping[str, Attribute], rank: int) -> Shape:
+    if (axes := properties.get("axes")) is None:
+        return tuple(reversed(range(rank)))
+    return normalize_axes(expect_integers(as_integers(axes), "axes", count=rank), rank)
+
+
+@irdl_op_definition
+class ReshapeOp(Operator):
+    """
+    The same elements in row-major order as a tensor of another shape. One size may be -1: it is what the others leave.
+
+    ```mlir
+    %y = relex.reshape %x shape = [2, -1] : (tensor<2x3x4xf32>) -> tensor<2x12xf32>
+    ```
+    """
+
+    name = "relex.reshape"
+
+    operand = operand_def(TensorConstr)
+    shape = prop_def(IntegersConstr)
+    result = result_def(TensorConstr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$operand `shape` `=` $shape attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, operand: SSAValue | Operation, shape: Sequence[int]):
+        super().__init__(operand, properties={"shape": integers(shape)})
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        (operand,) = operands
+        shape = expect_integers(as_integers(properties["shape"]), "sizes", least=-1)
+        return TensorType(operand.element_type, _reshaped(operand.get_shape(), shape))
+
+    def evaluate(self, *operands: Array) -> Array:
+        (x,) = operands
+        return x.reshape(as_integers(self.shape))
+
+
+def _reshaped(old: Sequence[int], new: Sequence[int]) -> Shape:
+    """The new shape with its -1 replaced; it stays open where sizes of the old shape are."""
+    if new.count(-1) > 1:
+        raise InferenceError(f"expected one size of -1 at most, found {new.count(-1)}")
+    elements = prod(size for size in old if size != DYNAMIC_INDEX)
+    known = prod(size for size in new if size != -1)
+    if DYNAMIC_INDEX in old:
+        # Any multiple of the elements that are known is possible.
+        if -1 not in new and (known % elements if elements else known):
+            raise _wrong_count(old, new)
+        return tuple(DYNAMIC_INDEX if size == -1 else size for size in new)
+    if -1 not in new:
+        if known != elements:
+            raise _wrong_count(old, new)
+        return tuple(new)
+    if not known or elements % known:
+        raise _wrong_count(old, new)
+    return tuple(elements // known if size == -1 else size for size in new)
+
+
+def _wrong_count(old: Sequence[int], new: Sequence[int]) -> InferenceError:
+    return InferenceError(f"expected a shape with as many elements as {shape_str(old)} has, found {shape_str(new)}")
+
+
+@irdl_op_definition
+class ExpandDimsOp(Operator):
+    """
+    New dimensions of size 1, which are the dimensions `axis` of the result.
+
+    ```mlir
+    %y = relex.expand_dims %x axis = [0, -1] : (tensor<3x4xf32>) -> tensor<1x3x4x1xf32>
+    ```
+    """
+
+    name = "relex.expand_dims"
+
+    operand = operand_def(TensorConstr)
+    axis = prop_def(IntegersConstr)
+    result = result_def(TensorConstr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$operand `axis` `=` $axis attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, operand: SSAValue | Operation, axis: int | Sequence[int]):
+        super().__init__(operand, properties={"axis": integers([axis] if isinstance(axis, int) else axis)})
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        (operand,) = operands
+        axis = as_integers(properties["axis"])
+        sizes = list(operand.get_shape())
+        for place in sorted(normalize_axes(axis, len(sizes) + len(axis))):
+            sizes.insert(place, 1)
+        return TensorType(operand.element_type, sizes)
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        (x,) = operands
+        return np.expand_dims(x, as_integers(self.axis))
+
+
+@irdl_op_definition
+class SqueezeOp(Operator):
+    """
+    Without the dimensions `axis`, whose size is 1; by default all that have size 1.
+
+    ```mlir
+    %y = relex.squeeze %x axis = [0] : (tensor<1x3x1xf32>) -> tensor<3x1xf32>
+    %z = relex.squeeze %x : (tensor<1x3x1xf32>) -> tensor<3xf32>
+    ```
+    """
+
+    name = "relex.squeeze"
+
+    operand = operand_def(TensorConstr)
+    axis = opt_prop_def(IntegersConstr)
+    result = result_def(TensorConstr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$operand (`axis` `=` $axis^)? attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, operand: SSAValue | Operation, axis: int | Sequence[int] | None = None):
+        axes = [axis] if isinstance(axis, int) else axis
+        super().__init__(operand, properties={"axis": None if axes is None else integers(axes)})
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        (operand,) = operands
+        shape = operand.get_shape()
+        if (axis := properties.get("axis")) is None:
+            if DYNAMIC_INDEX in shape:
+                raise InferenceError(f"expected an axis, as any '?' may be 1, found none for {shape_str(shape)}")
+            return TensorType(operand.element_type, [size for size in shape if size != 1])
+        axes = normalize_axes(as_integers(axis), len(shape))
+        if any(shape[place] not in (1, DYNAMIC_INDEX) for place in axes):
+            sizes = ", ".join(str(shape[place]) for place in axes)
+            raise InferenceError(f"expected dimensions of size 1 to remove, found {sizes}")
+        return TensorType(operand.element_type, [size for place, size in enumerate(shape) if place not in axes])
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        (x,) = operands
+        return np.squeeze(x, None if self.axis is None else as_integers(self.axis))
+
+
+@irdl_op_definition
+class BroadcastToOp(Operator):
+    """
+    The elements repeated along dimensions of size 1 and along new dimensions in front, as NumPy broadcasts. A size of
+    -1 stays as the operand has it.
+
+    ```mlir
+    %y = relex.broadcast_to %x shape = [2, 3, -1] : (tensor<3x?xf32>) -> tensor<2x3x?xf32>
+    ```
+    """
+
+    name = "relex.broadcast_to"
+
+    operand = operand_def(TensorConstr)
+    shape = prop_def(IntegersConstr)
+    result = result_def(TensorConstr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$operand `shape` `=` $shape attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, operand: SSAValue | Operation, shape: Sequence[int]):
+        super().__init__(operand, properties={"shape": integers(shape)})
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+        (operand,) = operands
+        wanted = expect_integers(as_integers(properties["shape"]), "sizes", least=-1)
+        return TensorType(operand.element_type, _broadcast_to(operand.get_shape(), wanted))
+
+    def evaluate(self, *operands: Array) -> Array:
+        import numpy as np
+
+        (x,) = operands
+        return np.broadcast_to(x, _broadcast_to(x.shape, as_integers(self.shape)))
+
+
+def _broadcast_to(old: Sequence[int], new: Sequence[int]) -> Shape:
+    added = len(new) - len(old)
+    pairs = list(zip(old, new[max(added, 0) :], strict=False))
+    fits = all(wanted in (-1, size) or size in (1, DYNAMIC_INDEX) for size, wanted in pairs)
+    if added < 0 or -1 in new[:added] or not fits:
+        raise InferenceError(f"expected a shape that {shape_str(old)} broadcasts to, found {shape_str(new)}")
+    return (*new[:added], *(size if wanted == -1 else wanted for size, wanted in pairs))

@@ -1,0 +1,73 @@
+"""Windows that move over the last two dimensions of a tensor: what convolution and pooling look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Attribute
+
+from relex.dialects.errors import InferenceError
+from relex.dialects.relex.properties import as_integers
+from relex.dialects.relex.types import Shape, expect_integers
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows of a height and a width, their steps, what is padded around the tensor, and the steps inside of them."""
+
+    size: Shape
+    strides: Shape
+    padding: Shape
+    """Top, left, bottom, right."""
+    dilation: Shape
+
+    @classmethod
+    def read(cls, size: Sequence[int], properties: Mapping[str, Attribute]) -> Windows:
+        """From the properties `strides`, `padding` and `dilation`. Raises `InferenceError` for wrong ones."""
+        padding = expect_integers(as_integers(properties["padding"]), "paddings", least=0)
+        if len(padding) not in (1, 2, 4):
+            raise InferenceError(f"expected 1, 2 or 4 paddings, found {len(padding)}")
+        return cls(
+            tuple(size),
+            expect_integers(as_integers(properties["strides"]), "strides", count=2, least=1),
+            padding * (4 // len(padding)),
+            expect_integers(as_integers(properties["dilation"]), "dilations", count=2, least=1),
+        )
+
+    @property
+    def before(self) -> Shape:
+        return self.padding[:2]
+
+    @property
+    def behind(self) -> Shape:
+        return self.padding[2:]
+
+    def counts(self, sizes: Sequence[int]) -> Shape:
+        """How many windows fit in a height and a width."""
+        return tuple(self._count(dimension, size) for dimension, size in enumerate(sizes))
+
+    def _count(self, dimension: int, size: int) -> int:
+        if DYNAMIC_INDEX in (size, self.size[dimension]):
+            return DYNAMIC_INDEX
+        room = self.before[dimension] + size + self.behind[dimension]
+        span = (self.size[dimension] - 1) * self.dilation[dimension] + 1
+        if room < span:
+            raise InferenceError(f"expected windows of {room} elements at most, as the padded data has, found {span}")
+        return (room - span) // self.strides[dimension] + 1
+
+    def over(self, x: Array, fill: float) -> Array:
+        """The windows of an array as two more dimensions behind those that say which window it is."""
+        import numpy as np
+
+        widths = [(0, 0)] * (x.ndim - 2) + list(zip(self.before, self.behind, strict=True))
+        padded = np.pad(x, widths, constant_values=x.dtype.type(fill))
+        spans = [(size - 1) * step + 1 for size, step in zip(self.size, self.dilation, strict=True)]
+        windows = np.lib.stride_tricks.sliding_window_view(padded, spans, axis=(-2, -1))
+        (down, right), (inner_down, inner_right) = self.strides, self.dilation
+        return windows[..., ::down, ::right, ::inner_down, ::inner_right]

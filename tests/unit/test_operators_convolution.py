@@ -1,0 +1,190 @@
+"""Convolution and pooling, compiled, against their NumPy semantics, and those against plain loops."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+from operator_checks import assert_same, check, expected, infer, native
+from programs import Array, MakeOperator, random_array
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i1, i32
+
+from relex.dialects.errors import InferenceError
+from relex.dialects.relex import AvgPool2dOp, Conv2dOp, MaxPool2dOp
+
+Shape = tuple[int, ...]
+
+CONVOLUTIONS: tuple[tuple[Shape, Shape, dict[str, Any]], ...] = (
+    ((1, 1, 1, 1), (1, 1, 1, 1), {}),
+    ((2, 3, 7, 5), (4, 3, 3, 2), {}),
+    ((2, 3, 7, 5), (4, 3, 3, 3), {"padding": (1, 1)}),
+    ((2, 3, 7, 5), (4, 3, 3, 3), {"padding": (1,), "strides": (2, 1)}),
+    ((1, 2, 9, 8), (3, 2, 2, 3), {"padding": (0, 1, 2, 3), "dilation": (3, 2), "strides": (2, 3)}),
+    ((2, 4, 5, 5), (6, 2, 3, 3), {"groups": 2, "padding": (1, 1)}),
+    ((1, 3, 5, 5), (6, 1, 3, 3), {"groups": 3}),
+    ((0, 3, 5, 5), (2, 3, 3, 3), {}),
+    ((1, 3, 5, 5), (0, 3, 3, 3), {}),
+    ((1, 0, 5, 5), (2, 0, 3, 3), {"padding": (1, 1)}),
+    ((1, 1, 28, 28), (6, 1, 5, 5), {"padding": (2, 2)}),
+)
+POOLS: tuple[tuple[Shape, dict[str, Any]], ...] = (
+    ((1, 1, 1, 1), {"pool_size": (1, 1)}),
+    ((2, 3, 7, 5), {"pool_size": (2, 2)}),
+    ((2, 3, 7, 5), {"pool_size": (2, 3), "strides": (2, 2)}),
+    ((2, 3, 7, 5), {"pool_size": (3, 3), "strides": (2, 1), "padding": (1, 1)}),
+    ((1, 1, 9, 8), {"pool_size": (2, 3), "padding": (0, 1, 1, 2), "dilation": (3, 2)}),
+    ((0, 3, 5, 5), {"pool_size": (2, 2)}),
+    # Windows at the corners see nothing but padding.
+    ((1, 1, 2, 2), {"pool_size": (1, 1), "padding": (2, 2)}),
+)
+
+
+def complete(padding: Shape) -> tuple[int, int, int, int]:
+    top, left, bottom, right = padding * (4 // len(padding))
+    return top, left, bottom, right
+
+
+def places(size: Shape, options: dict[str, Any], kernel: Shape) -> list[list[list[int]]]:
+    """For each of two dimensions and each window the places in the data, which may lie outside."""
+    strides, dilation = options.get("strides", (1, 1)), options.get("dilation", (1, 1))
+    top, left, bottom, right = complete(options.get("padding", (0, 0)))
+    windows: list[list[list[int]]] = []
+    for d, (before, behind) in enumerate(((top, bottom), (left, right))):
+        last = size[d] + behind - (kernel[d] - 1) * dilation[d]
+        starts = range(-before, last, strides[d])
+        windows.append([[start + k * dilation[d] for k in range(kernel[d])] for start in starts])
+    return windows
+
+
+def convolve(x: Array, weight: Array, options: dict[str, Any]) -> Array:
+    groups = options.get("groups", 1)
+    height, width = x.shape[2:]
+    rows, columns = places((height, width), options, weight.shape[2:])
+    outputs, channels = weight.shape[:2]
+    result = np.zeros((x.shape[0], outputs, len(rows), len(columns)), x.dtype)
+    for o, (i, ys), (j, xs) in product(range(outputs), enumerate(rows), enumerate(columns)):
+        first = o // (outputs // groups) * channels
+        for (r, y), (s, z) in product(enumerate(ys), enumerate(xs)):
+            if 0 <= y < height and 0 <= z < width:
+                result[:, o, i, j] += (x[:, first : first + channels, y, z] * weight[o, :, r, s]).sum(axis=1)
+    return result
+
+
+def pool(x: Array, options: dict[str, Any]) -> list[list[Array]]:
+    """What each window sees, padding left out."""
+    height, width = x.shape[2:]
+    rows, columns = places((height, width), options, options["pool_size"])
+    inside = [[y for y in ys if 0 <= y < height] for ys in rows], [[z for z in zs if 0 <= z < width] for zs in columns]
+    return [[x[:, :, ys][:, :, :, zs] for zs in inside[1]] for ys in inside[0]]
+
+
+@pytest.mark.parametrize(("data", "weight", "options"), CONVOLUTIONS, ids=str)
+def test_conv2d(data: Shape, weight: Shape, options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    make = partial(Conv2dOp, **options)
+    x, w = (rng.integers(-9, 9, shape, dtype=np.int32) for shape in (data, weight))
+    wanted = convolve(x, w, options)
+    assert_same(native(make, x, w), wanted)
+    assert_same(expected(make, x, w), wanted)
+    x, w = (random_array(rng, "float32", shape) for shape in (data, weight))
+    found, wanted = native(make, x, w), expected(make, x, w)
+    # Both are within (K + 2) u sum|a b| of the exact value.
+    bound = 2 * (prod(weight[1:]) + 2) * np.finfo(np.float32).eps / 2 * expected(make, abs(x), abs(w))
+    assert found.shape == wanted.shape
+    assert (abs(found - wanted) <= bound).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int8", "int64"])
+def test_conv2d_dtypes(dtype: str) -> None:
+    rng = np.random.default_rng(1)
+    # Small numbers: the sums are exact.
+    x, w = (rng.integers(-3, 3, shape).astype(dtype) for shape in ((2, 3, 4, 4), (2, 3, 2, 2)))
+    check(Conv2dOp, x, w)
+
+
+def test_padding_of_a_convolution_is_zero_even_for_infinite_weights() -> None:
+    x, w = np.ones((1, 1, 2, 2), np.float32), np.full((1, 1, 3, 3), np.inf, np.float32)
+    # 0 * inf is NaN: every window reaches into the padding.
+    for found in (native(partial(Conv2dOp, padding=(1, 1)), x, w), expected(partial(Conv2dOp, padding=(1, 1)), x, w)):
+        assert np.isnan(found).all()
+
+
+@pytest.mark.parametrize(("shape", "options"), POOLS, ids=str)
+def test_max_pool2d(shape: Shape, options: dict[str, Any]) -> None:
+    make = partial(MaxPool2dOp, **options)
+    for dtype, lowest in (("float32", -np.inf), ("int8", -128)):
+        x = random_array(np.random.default_rng(2), dtype, shape)
+        wanted = [[np.max(seen, axis=(2, 3), initial=lowest) for seen in row] for row in pool(x, options)]
+        wanted = np.moveaxis(np.array(wanted, dtype), (0, 1), (2, 3))
+        assert_same(native(make, x), wanted)
+        assert_same(expected(make, x), wanted)
+
+
+@pytest.mark.parametrize(("shape", "options"), POOLS, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("include", [False, True])
+def test_avg_pool2d(shape: Shape, options: dict[str, Any], dtype: str, include: bool) -> None:
+    make = partial(AvgPool2dOp, count_include_pad=include, **options)
+    # Small whole numbers: the sums are exact, and so is everything but one division.
+    x = np.random.default_rng(3).integers(-9, 9, shape).astype(dtype)
+    size = prod(options["pool_size"])
+    with np.errstate(invalid="ignore"):
+        wanted = [
+            [seen.sum(axis=(2, 3)) / (size if include else seen.shape[2] * seen.shape[3]) for seen in row]
+            for row in pool(x, options)
+        ]
+    wanted = np.moveaxis(np.array(wanted, dtype), (0, 1), (2, 3))
+    assert_same(native(make, x), wanted)
+    assert_same(expected(make, x), wanted)
+
+
+def test_pools_keep_nan() -> None:
+    x = np.zeros((1, 1, 3, 3), np.float32)
+    x[0, 0, 1, 2] = np.nan
+    for make in (partial(MaxPool2dOp, pool_size=(2, 2)), partial(AvgPool2dOp, pool_size=(2, 2))):
+        assert np.isnan(native(make, x)).tolist() == [[[[False, True], [False, True]]]]
+        check(make, x)
+
+
+def test_type_rules() -> None:
+    unknown = TensorType(f32, (DYNAMIC_INDEX, 3, DYNAMIC_INDEX, 8))
+    weight = TensorType(f32, (4, DYNAMIC_INDEX, 3, 3))
+    assert infer(Conv2dOp, unknown, weight) == TensorType(f32, (DYNAMIC_INDEX, 4, DYNAMIC_INDEX, 6))
+    pooled = TensorType(f32, (DYNAMIC_INDEX, 3, DYNAMIC_INDEX, 4))
+    for make in (MaxPool2dOp, AvgPool2dOp):
+        assert infer(partial(make, pool_size=(2, 2), strides=(2, 2)), unknown) == pooled
+
+
+X, W = TensorType(f32, (1, 4, 5, 5)), TensorType(f32, (6, 4, 3, 3))
+
+
+@pytest.mark.parametrize(
+    ("make", "types", "message"),
+    [
+        (Conv2dOp, [TensorType(f32, (4, 5, 5)), W], "expected data of rank 4, found 4x5x5"),
+        (Conv2dOp, [X, TensorType(f32, (4, 3, 3))], "expected a weight of rank 4, found 4x3x3"),
+        (Conv2dOp, [X, TensorType(f32, (6, 3, 3, 3))], "expected equal input channels .* found 4 and 3"),
+        (partial(Conv2dOp, groups=2), [X, W], "expected equal input channels .* found 2 and 4"),
+        (partial(Conv2dOp, groups=3), [X, W], "expected input channels that 3 groups share, found 4"),
+        (partial(Conv2dOp, groups=4), [X, TensorType(f32, (6, 1, 3, 3))], "expected output channels that 4 groups"),
+        (partial(Conv2dOp, groups=0), [X, W], "expected groups of 1 or more, found 0"),
+        (partial(Conv2dOp, strides=(1,)), [X, W], "expected 2 strides, found 1"),
+        (partial(Conv2dOp, strides=(0, 1)), [X, W], "expected strides of 1 or more, found 0, 1"),
+        (partial(Conv2dOp, padding=(1, 2, 3)), [X, W], "expected 1, 2 or 4 paddings, found 3"),
+        (partial(Conv2dOp, padding=(-1, 0)), [X, W], "expected paddings of 0 or more, found -1, 0"),
+        (partial(Conv2dOp, dilation=(3, 3)), [X, W], "expected windows of 5 elements at most, .* found 7"),
+        (Conv2dOp, [X, TensorType(i32, (6, 4, 3, 3))], "expected operands of one element type, found f32 and i32"),
+        (Conv2dOp, [TensorType(i1, (1, 1, 1, 1))] * 2, "expected operands of .*, found i1"),
+        (partial(MaxPool2dOp, pool_size=(0, 1)), [X], "expected sizes of a window of 1 or more, found 0, 1"),
+        (partial(MaxPool2dOp, pool_size=(6, 1)), [X], "expected windows of 5 elements at most, .* found 6"),
+        (partial(AvgPool2dOp, pool_size=(1, 1)), [TensorType(i32, (1, 1, 1, 1))], "expected operands of .*, found i32"),
+    ],
+    ids=str,
+)
+def test_refused(make: MakeOperator, types: list[TensorType], message: str) -> None:
+    with pytest.raises(InferenceError, match=message):
+        infer(make, *types)
