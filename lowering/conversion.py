@@ -89,6 +89,10 @@ class ConversionTable:
 
         return register
 
+    def __contains__(self, kind: type[Operation]) -> bool:
+        """Whether there is a rule for ops of class `kind`."""
+        return kind in self._rules or any(kind in part for part in self._parts)
+
     def rules(self) -> Mapping[type[Operation], Rule]:
         """All rules by class of op, those of the tables that this one is made of included."""
         merged: dict[type[Operation], Rule] = {}
@@ -123,6 +127,7 @@ class Conversion:
         self._rules = rules
         self._new: dict[SSAValue, Replacement] = {}
         self._replaced: list[Operation] = []
+        self._left: list[Operation] = []
         self._converted_blocks: set[Block] = set()
         self._old_arguments: list[BlockArgument] = []
         self._casts: list[UnrealizedConversionCastOp] = []
@@ -241,11 +246,22 @@ class Conversion:
     # The walk
 
     def run(self, module: ModuleOp, unconverted: Callable[[Operation], None] | None) -> None:
+        problems = self.walk(module)
+        if not problems:
+            self._finish()
+        if unconverted is not None:
+            # Casts are left where something else went wrong.
+            problems += _problems(unconverted, self._left)
+            problems += [] if problems else _problems(unconverted, self._casts)
+        if problems:
+            raise PassError(sorted(problems, key=lambda d: (d.file, d.line, d.column)))
+
+    def walk(self, module: ModuleOp) -> list[Diagnostic]:
+        """Call the rules, and return what those say that fail. The module is left between old and new."""
         self.module = module
         self._defined = frozenset(
             name for op in module.ops if any(r.blocks for r in op.regions) and (name := get_name_if_symbol(op))
         )
-        left: list[Operation] = []
         problems: list[Diagnostic] = []
         pending: list[Operation] = list(reversed(tuple(module.ops)))
         while pending:
@@ -265,16 +281,9 @@ class Conversion:
             elif isinstance(op, UnrealizedConversionCastOp):
                 self._casts.append(op)
             if len(self._replaced) == replaced:
-                left.append(op)
+                self._left.append(op)
             pending.extend(reversed(inner))
-        if not problems:
-            self._finish()
-        if unconverted is not None:
-            # Casts are left where something else went wrong.
-            problems += _problems(unconverted, left)
-            problems += [] if problems else _problems(unconverted, self._casts)
-        if problems:
-            raise PassError(sorted(problems, key=lambda d: (d.file, d.line, d.column)))
+        return problems
 
     def _finish(self) -> None:
         for op in self._replaced:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -53,8 +53,14 @@ class LegalizeOpsPass(RelexPass):
 
     strict: bool = False
 
+    def takes(self, op: Operation) -> bool:
+        return isinstance(op, Operator)
+
+    def refusals(self, module: ModuleOp, ops: Iterable[Operation]) -> list[Diagnostic]:
+        return [problem for op in ops if isinstance(op, Operator) and (problem := _refuse(op))]
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        problems = [problem for o in op.walk() if isinstance(o, Operator) and (problem := _refuse(o))]
+        problems = self.refusals(op, op.walk())
         if problems:
             raise PassError(problems)
         pattern = LegalizeOperator(op, Names.of_symbols(op, RESERVED), self.strict)

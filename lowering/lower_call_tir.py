@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from hashlib import sha256
@@ -25,11 +25,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
 from relex.dialects import tir
-from relex.dialects.errors import fail
+from relex.dialects.errors import Diagnostic, PassError, fail
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, ConstantOp, DataflowOp, Operator
 from relex.dialects.relex.types import shape_str
 from relex.lowering.conversion import Conversion, ConversionTable, TypeConverter, convert
-from relex.passes.base import RelexPass
+from relex.lowering.conversion_pass import ConversionPass
 
 ALIGNMENT = 64
 """Of buffers and constants, in bytes: a cache line, and the widest vector."""
@@ -49,7 +49,7 @@ def _(tensor: TensorType) -> Attribute:
 
 
 @dataclass(frozen=True)
-class LowerCallTirPass(RelexPass):
+class LowerCallTirPass(ConversionPass):
     """
     Makes memory visible: tensors become buffers, and functions get their results as further arguments to fill. A call
     writes straight into the caller's buffer where its result is returned; other results get memory that is freed at the
@@ -76,6 +76,20 @@ class LowerCallTirPass(RelexPass):
     """
 
     name = "lower-call-tir"
+
+    table = GRAPH_TO_BUFFERS
+    types = _types
+
+    def takes(self, op: Operation) -> bool:
+        return super().takes(op) and _mentions_tensors(op)
+
+    def refusals(self, module: ModuleOp, ops: Iterable[Operation]) -> list[Diagnostic]:
+        problems = super().refusals(module, ops)
+        try:
+            _check_recursion(module)
+        except PassError as e:
+            problems += e.diagnostics
+        return problems
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for block in [o for o in op.walk() if isinstance(o, DataflowOp)]:
@@ -242,6 +256,11 @@ def _dissolve(block: DataflowOp) -> None:
         result.replace_all_uses_with(value)
     block.detach()
     block.erase()
+
+
+def _mentions_tensors(op: Operation) -> bool:
+    types = op.function_type.inputs.data + op.function_type.outputs.data if isinstance(op, func.FuncOp) else ()
+    return any(isinstance(t, TensorType) for t in (*op.operand_types, *op.result_types, *types))
 
 
 def _check_no_tensors(op: Operation) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from relex.dialects.context import make_context
+from relex.dialects.errors import Diagnostic
 
 
 class RelexPass(ModulePass, ABC):
@@ -21,6 +23,14 @@ class RelexPass(ModulePass, ABC):
     def steps(self) -> Sequence[ModulePass]:
         """The passes that this one is made of, in order; none if it does its work itself."""
         return ()
+
+    def takes(self, op: Operation) -> bool:
+        """Whether the pass replaces ops like `op` by others."""
+        return False
+
+    def refusals(self, module: ModuleOp, ops: Iterable[Operation]) -> list[Diagnostic]:
+        """What the pass would say of those of `ops` that it cannot take down, seen before any pass has run."""
+        return []
 
 
 def steps_of(p: ModulePass) -> Sequence[ModulePass]:

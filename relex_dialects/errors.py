@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import NoReturn
 
-from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
+from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc, UnregisteredOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 from xdsl.utils.hints import isa
@@ -121,7 +121,8 @@ def locate(location: Attribute) -> FileLineColLoc | None:
 
 def diagnose(op: Operation, message: str) -> Diagnostic:
     """A diagnostic at the place of `op`; an op without a place uses the nearest op around it that has one."""
-    message = f"'{op.name}' op {message}"
+    op_name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+    message = f"'{op_name}' op {message}"
     scope: Operation | None = op
     while scope is not None:
         if (place := locate(scope.location)) is not None:

@@ -84,6 +84,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     passes.add_argument("--list-passes", action="store_true", help="print the names of all passes and exit")
     passes.add_argument("--help-pass", metavar="NAME", help="print what a pass does and its options, and exit")
     passes.add_argument("--dump-pass-pipeline", action="store_true", help="print the pipeline that runs on stderr")
+    passes.add_argument(
+        "--report-unsupported",
+        action="store_true",
+        help="run no pass, but report every op that the pipeline (without one: the default compilation) cannot lower",
+    )
 
     watch = parser.add_argument_group("watching passes", "On stderr. MLIR's names --mlir-print-ir-... do as well.")
     for when in ("before", "after"):

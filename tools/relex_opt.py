@@ -36,7 +36,7 @@ from relex.tools.diagnostics import Source, ToolError, read_text, run_tool, stag
 from relex.tools.expected import compare
 from relex.tools.instrumentation import DumpFiles, Instrumentation, PrintBetween, PrintIr, Selection, Timing
 from relex.tools.pass_help import help_pass, list_passes
-from relex.tools.pipelines import find_pass, instantiate, pipeline_text
+from relex.tools.pipelines import find_pass, flatten, instantiate, pipeline_text
 from relex.tools.plugins import Plugins
 from relex.tools.universe import RELEX_UNIVERSE, get_all_targets
 
@@ -204,12 +204,26 @@ class RelexOptMain(xDSLOptMain):
 
     def _compile(self, module: ModuleOp, source: Source, index: int) -> bytes:
         self._verify(module, source)
+        if self.args.report_unsupported:
+            return self._report_unsupported(module, source)
         instrumentation = self._instrumentation(index)
         for watcher in instrumentation:
             watcher.start(module)
         for p in self.pipeline.passes:
             self._run_pass(p, module, source, instrumentation)
         return self._emit(module, source)
+
+    def _report_unsupported(self, module: ModuleOp, source: Source) -> bytes:
+        # What the other uses of the tool need not load.
+        from relex.lowering.relex_pipeline import RelexPipelinePass
+        from relex.lowering.support import find_unsupported
+
+        passes = self.pipeline.passes or (RelexPipelinePass(),)
+        with stage("the search for unsupported ops", source):
+            problems = find_unsupported(module, [step for p in passes for step in flatten(p)])
+        if problems:
+            raise CompileError(problems)
+        return b"everything is supported\n"
 
     def _run_pass(self, p: ModulePass, module: ModuleOp, source: Source, watchers: Sequence[Instrumentation]) -> None:
         for watcher in watchers:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from xdsl.context import Context
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -17,7 +16,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
-    ModuleOp,
     VectorType,
     i1,
     i32,
@@ -29,7 +27,8 @@ from xdsl.utils.type import get_element_type_or_self
 
 from relex.dialects.errors import fail
 from relex.dialects.llvm import FPToSIOp, FPToUIOp, UIToFPOp
-from relex.lowering.conversion import Conversion, ConversionTable, convert
+from relex.lowering.conversion import Conversion, ConversionTable
+from relex.lowering.conversion_pass import ConversionPass
 from relex.lowering.llvm.intrinsics import add_intrinsic_rules, call_intrinsic, llvm_flags, mangled
 from relex.lowering.llvm.lanes import by_lanes
 from relex.lowering.llvm.types import (
@@ -42,14 +41,13 @@ from relex.lowering.llvm.types import (
     converted_operands,
     require_native_floats,
 )
-from relex.passes.base import RelexPass
 
 ARITH_TO_LLVM = ConversionTable()
 """What each op of `arith` becomes."""
 
 
 @dataclass(frozen=True)
-class ConvertArithToLlvmPass(RelexPass):
+class ConvertArithToLlvmPass(ConversionPass):
     """
     Converts `arith` to the LLVM dialect; `index` becomes `i64`. Fast-math and overflow flags are kept.
 
@@ -64,8 +62,8 @@ class ConvertArithToLlvmPass(RelexPass):
 
     name = "convert-arith-to-llvm"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        convert(op, ARITH_TO_LLVM, LLVM_TYPES)
+    table = ARITH_TO_LLVM
+    types = LLVM_TYPES
 
 
 INTEGER_OPS: dict[type[Operation], type[llvm.ArithmeticBinOperation | llvm.ArithmeticBinOpExact]] = {

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import cf, llvm
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
-    ModuleOp,
     SymbolRefAttr,
     TensorType,
     i8,
@@ -16,17 +14,17 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block
 
 from relex.dialects.llvm import SwitchOp
-from relex.lowering.conversion import Conversion, ConversionTable, convert
+from relex.lowering.conversion import Conversion, ConversionTable
+from relex.lowering.conversion_pass import ConversionPass
 from relex.lowering.llvm.c_interface import call, declaration
 from relex.lowering.llvm.types import LLVM_TYPES, PTR
-from relex.passes.base import RelexPass
 
 CF_TO_LLVM = ConversionTable()
 """What each op of `cf` becomes."""
 
 
 @dataclass(frozen=True)
-class ConvertCfToLlvmPass(RelexPass):
+class ConvertCfToLlvmPass(ConversionPass):
     """
     Converts branches, and with them the arguments of the blocks that they go to. `cf.assert` becomes a branch to a
     block that prints the message with `puts` and calls `abort`.
@@ -46,8 +44,8 @@ class ConvertCfToLlvmPass(RelexPass):
 
     name = "convert-cf-to-llvm"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        convert(op, CF_TO_LLVM, LLVM_TYPES)
+    table = CF_TO_LLVM
+    types = LLVM_TYPES
 
 
 @CF_TO_LLVM.rule(cf.BranchOp)

@@ -8,24 +8,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     DictionaryAttr,
     MemRefType,
-    ModuleOp,
     StringAttr,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.lowering.conversion import Conversion, ConversionTable, convert
+from relex.lowering.conversion import Conversion, ConversionTable
+from relex.lowering.conversion_pass import ConversionPass
 from relex.lowering.llvm.c_interface import C_INTERFACE, call, extract, new_function, wrap_declaration, wrap_definition
 from relex.lowering.llvm.descriptor import ALIGNED, Descriptor, field_name, field_type, positions
 from relex.lowering.llvm.types import LLVM_TYPES, convert_type
-from relex.passes.base import RelexPass
 
 FUNC_TO_LLVM = ConversionTable()
 """What each op of `func` becomes."""
@@ -34,7 +32,7 @@ LINKAGE = "llvm.linkage"
 
 
 @dataclass(frozen=True)
-class ConvertFuncToLlvmPass(RelexPass):
+class ConvertFuncToLlvmPass(ConversionPass):
     """
     Converts functions, calls and returns. The attribute `llvm.noalias` of a memref argument, like every other `llvm.`
     attribute, goes to its aligned pointer. A private function gets internal linkage. A function that carries
@@ -56,8 +54,8 @@ class ConvertFuncToLlvmPass(RelexPass):
 
     name = "convert-func-to-llvm"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        convert(op, FUNC_TO_LLVM, LLVM_TYPES)
+    table = FUNC_TO_LLVM
+    types = LLVM_TYPES
 
 
 @FUNC_TO_LLVM.rule(func.FuncOp)

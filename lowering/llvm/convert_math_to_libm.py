@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import llvm, math
-from xdsl.dialects.builtin import Float16Type, Float32Type, ModuleOp, SymbolRefAttr, f32
+from xdsl.dialects.builtin import Float16Type, Float32Type, SymbolRefAttr, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
-from relex.lowering.conversion import Conversion, ConversionTable, convert
+from relex.lowering.conversion import Conversion, ConversionTable
+from relex.lowering.conversion_pass import ConversionPass
 from relex.lowering.llvm.c_interface import call, declaration
 from relex.lowering.llvm.lanes import by_lanes
 from relex.lowering.llvm.types import LLVM_TYPES, convert_type, require_native_floats
-from relex.passes.base import RelexPass
 
 MATH_TO_LIBM = ConversionTable()
 """The call that each op of `math` becomes that the C library has a function for."""
 
 
 @dataclass(frozen=True)
-class ConvertMathToLibmPass(RelexPass):
+class ConvertMathToLibmPass(ConversionPass):
     """
     Converts ops of `math` to calls of the C library, whose functions the module then declares. Vectors are computed one
     element at a time, f16 as f32. `math.rsqrt`, `math.copysign` and all ops on integers are left to
@@ -37,8 +36,8 @@ class ConvertMathToLibmPass(RelexPass):
 
     name = "convert-math-to-libm"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        convert(op, MATH_TO_LIBM, LLVM_TYPES)
+    table = MATH_TO_LIBM
+    types = LLVM_TYPES
 
 
 FUNCTIONS: dict[type[Operation], str] = {

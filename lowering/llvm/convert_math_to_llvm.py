@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import llvm, math
 from xdsl.dialects.builtin import (
     Float16Type,
-    ModuleOp,
     f32,
     i1,
     i64,
@@ -17,21 +15,21 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
-from relex.lowering.conversion import Conversion, ConversionTable, convert
+from relex.lowering.conversion import Conversion, ConversionTable
+from relex.lowering.conversion_pass import ConversionPass
 from relex.lowering.llvm.c_interface import call
 from relex.lowering.llvm.convert_arith_to_llvm import integer_type, resize_integer
 from relex.lowering.llvm.helpers import FLOAT_POWER, INTEGER_POWER, declare_helper
 from relex.lowering.llvm.intrinsics import add_intrinsic, add_intrinsic_rules, float_constant, llvm_flags
 from relex.lowering.llvm.lanes import by_lanes
 from relex.lowering.llvm.types import LLVM_TYPES, constant, convert_type, converted_operands, require_native_floats
-from relex.passes.base import RelexPass
 
 MATH_TO_LLVM = ConversionTable()
 """What each op of `math` becomes that is no function of the C library."""
 
 
 @dataclass(frozen=True)
-class ConvertMathToLlvmPass(RelexPass):
+class ConvertMathToLlvmPass(ConversionPass):
     """
     Converts the ops of `math` that LLVM has an intrinsic for, or that are a few ops. Fast-math flags are kept.
     `math.ipowi` and `math.fpowi` become calls of a function that this pass adds. `convert-math-to-libm` does the rest.
@@ -49,8 +47,8 @@ class ConvertMathToLlvmPass(RelexPass):
 
     name = "convert-math-to-llvm"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        convert(op, MATH_TO_LLVM, LLVM_TYPES)
+    table = MATH_TO_LLVM
+    types = LLVM_TYPES
 
 
 INTRINSICS: dict[type[Operation], str] = {

@@ -11,6 +11,7 @@ from xdsl.traits import IsTerminator
 
 from relex.dialects.errors import fail
 from relex.lowering.conversion import ConversionTable, convert
+from relex.lowering.conversion_pass import ConversionPass
 from relex.lowering.llvm.convert_arith_to_llvm import ARITH_TO_LLVM
 from relex.lowering.llvm.convert_cf_to_llvm import CF_TO_LLVM
 from relex.lowering.llvm.convert_func_to_llvm import FUNC_TO_LLVM
@@ -19,7 +20,6 @@ from relex.lowering.llvm.convert_math_to_llvm import MATH_TO_LLVM
 from relex.lowering.llvm.convert_vector_to_llvm import VECTOR_TO_LLVM
 from relex.lowering.llvm.finalize_memref_to_llvm import MEMREF_TO_LLVM
 from relex.lowering.llvm.types import LLVM_TYPES
-from relex.passes.base import RelexPass
 
 TO_LLVM = ConversionTable(
     ARITH_TO_LLVM, MATH_TO_LIBM, MATH_TO_LLVM, VECTOR_TO_LLVM, MEMREF_TO_LLVM, CF_TO_LLVM, FUNC_TO_LLVM
@@ -40,8 +40,10 @@ REMOVED_BY = {
     "relex.constant": "lower-call-tir",
     "relex.dataflow": "lower-call-tir",
     "relex.output": "lower-call-tir",
-    "scf": "convert-scf-to-cf",
     "scf.execute_region": "convert-scf-while-to-cf",
+    "scf.for": "convert-scf-to-cf",
+    "scf.if": "convert-scf-to-cf",
+    "scf.index_switch": "convert-scf-to-cf",
     "scf.parallel": "scf-parallel-for-to-nested-fors",
     "scf.while": "convert-scf-while-to-cf",
     "tir": "convert-tir-to-scf",
@@ -58,7 +60,7 @@ REFUSED = {
 
 
 @dataclass(frozen=True)
-class ConvertToLlvmPass(RelexPass):
+class ConvertToLlvmPass(ConversionPass):
     """
     Converts `arith`, `math`, `vector`, `memref`, `cf` and `func` to the LLVM dialect in one walk, without a cast in
     between. What it cannot convert is an error that names the pass to run before.
@@ -79,8 +81,16 @@ class ConvertToLlvmPass(RelexPass):
 
     name = "convert-to-llvm"
 
+    table = TO_LLVM
+    types = LLVM_TYPES
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         convert(op, TO_LLVM, LLVM_TYPES, _refuse)
+
+
+def removed_by(op: Operation) -> str | None:
+    """The pass before this one that removes an op, if one is known."""
+    return REMOVED_BY.get(op.name) or REMOVED_BY.get(Dialect.split_name(op.name)[0])
 
 
 def _refuse(op: Operation) -> None:
@@ -96,6 +106,5 @@ def _refuse(op: Operation) -> None:
 def _hint(op: Operation) -> str:
     if op.name in REFUSED:
         return f": {REFUSED[op.name]}"
-    dialect, _ = Dialect.split_name(op.name)
-    removed_by = REMOVED_BY.get(op.name) or REMOVED_BY.get(dialect)
-    return f"; run {removed_by} first" if removed_by else ""
+    remedy = removed_by(op)
+    return f"; run {remedy} first" if remedy else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -14,7 +13,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IntegerType,
-    ModuleOp,
     VectorType,
     i32,
 )
@@ -24,7 +22,8 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.llvm import ExtractElementOp
-from relex.lowering.conversion import Conversion, ConversionTable, convert
+from relex.lowering.conversion import Conversion, ConversionTable
+from relex.lowering.conversion_pass import ConversionPass
 from relex.lowering.llvm.buffers import buffer_strides, buffer_type, element_pointer, sizes_of
 from relex.lowering.llvm.intrinsics import add_intrinsic, call_intrinsic, float_constant, llvm_flags, mangled
 from relex.lowering.llvm.types import (
@@ -36,7 +35,6 @@ from relex.lowering.llvm.types import (
     require_native_floats,
     vector_alignment,
 )
-from relex.passes.base import RelexPass
 
 VECTOR_TO_LLVM = ConversionTable()
 """What each op of `vector` becomes."""
@@ -45,7 +43,7 @@ Kind = vector.CombiningKindFlag
 
 
 @dataclass(frozen=True)
-class ConvertVectorToLlvmPass(RelexPass):
+class ConvertVectorToLlvmPass(ConversionPass):
     """
     Converts `vector` on vectors of one dimension; others are errors. Accesses are aligned as the elements are. What a
     transfer reads behind the end of a buffer is the padding, and what it writes there is lost.
@@ -63,8 +61,8 @@ class ConvertVectorToLlvmPass(RelexPass):
 
     name = "convert-vector-to-llvm"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        convert(op, VECTOR_TO_LLVM, LLVM_TYPES)
+    table = VECTOR_TO_LLVM
+    types = LLVM_TYPES
 
 
 def vector_type(op: Operation, old: Attribute) -> VectorType[Attribute]:

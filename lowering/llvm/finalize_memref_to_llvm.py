@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import llvm, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -17,7 +16,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
-    ModuleOp,
     NoneAttr,
     StringAttr,
     SymbolRefAttr,
@@ -31,7 +29,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
-from relex.lowering.conversion import Conversion, ConversionTable, convert
+from relex.lowering.conversion import Conversion, ConversionTable
+from relex.lowering.conversion_pass import ConversionPass
 from relex.lowering.llvm.buffers import Number, buffer_type, element_pointer, first_element, sizes_of, strides_of
 from relex.lowering.llvm.c_interface import call, declaration
 from relex.lowering.llvm.descriptor import BASE, Descriptor
@@ -39,14 +38,13 @@ from relex.lowering.llvm.helpers import declare_helper, strided_copy
 from relex.lowering.llvm.intrinsics import call_intrinsic
 from relex.lowering.llvm.memref_views import VIEWS_TO_LLVM, new_descriptor
 from relex.lowering.llvm.types import LLVM_TYPES, PTR, constant, convert_type, vector_alignment
-from relex.passes.base import RelexPass
 
 MEMREF_TO_LLVM = ConversionTable(VIEWS_TO_LLVM)
 """What each op of `memref` becomes."""
 
 
 @dataclass(frozen=True)
-class FinalizeMemrefToLlvmPass(RelexPass):
+class FinalizeMemrefToLlvmPass(ConversionPass):
     """
     Converts `memref`: buffers become pointers, accesses address arithmetic. Memory comes from `malloc`.
 
@@ -63,8 +61,8 @@ class FinalizeMemrefToLlvmPass(RelexPass):
 
     name = "finalize-memref-to-llvm"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        convert(op, MEMREF_TO_LLVM, LLVM_TYPES)
+    table = MEMREF_TO_LLVM
+    types = LLVM_TYPES
 
 
 @MEMREF_TO_LLVM.rule(memref.LoadOp)

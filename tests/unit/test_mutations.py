@@ -35,6 +35,7 @@ PIPELINES = [
     ["-p", "convert-to-llvm"],
     ["-p", "convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,finalize-memref-to-llvm"],
     ["-p", "relex-pipeline{to=llvm}", "-t", "llvm"],
+    ["--report-unsupported"],
 ]
 
 
