@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, SymbolRef
 from xdsl.interpreter import Interpreter, InterpreterFunctions
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator, SymbolTable
-from xdsl.utils.exceptions import DiagnosticException, InterpretationError
+from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import RelexError, one_line, stop
@@ -219,13 +219,18 @@ def _foreign_step(op: Operation, preparation: Preparation) -> Step:
     operands, results = preparation.slots(op.operands), preparation.slots(op.results)
     foreign = preparation.program.foreign
 
-    def step(frame: Frame) -> None:
+    def run(*args: Any) -> Values:
         try:
-            values = foreign.run_op(op, tuple([frame[slot] for slot in operands]))
-        except InterpretationError:
-            stop(op, "cannot be interpreted: nothing says what it does")
-        except DiagnosticException as e:
-            stop(op, f"cannot be interpreted: {one_line(e.__cause__ if isinstance(e.__cause__, Exception) else e)}")
+            return foreign.run_op(op, args)
+        except InterpretationError as e:
+            if str(e).startswith("Could not find interpretation function"):
+                stop(op, "cannot be interpreted: nothing says what it does")
+            raise
+
+    run_guarded = guarded(op, run)
+
+    def step(frame: Frame) -> None:
+        values = run_guarded(*[frame[slot] for slot in operands])
         for slot, value in zip(results, values, strict=True):
             frame[slot] = value
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 FEWEST = 16
-"""With fewer spatial iterations, walking through them is faster."""
+"""With fewer spatial iterations, walking through them is faster; one alone would be no array."""
 
 CHUNK = 1 << 16
 """How many spatial iterations run at once."""
@@ -119,7 +119,7 @@ class _Kinds:
             used[v.kind] |= variables_in(v.binding, scope)
         spatial = [loop for loop in nest.loops if loop.variable in used[IterKind.SPATIAL] or loop.extent == 1]
         reducing = [loop for loop in nest.loops if loop not in spatial]
-        if any(loop.variable in used[IterKind.REDUCE] for loop in spatial if loop.extent != 1):
+        if not spatial or any(loop.variable in used[IterKind.REDUCE] for loop in spatial if loop.extent != 1):
             return None
         if any(loop.variable not in used[IterKind.REDUCE] for loop in reducing):
             return None  # It repeats the same step.
