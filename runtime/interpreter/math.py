@@ -57,6 +57,12 @@ def _round(a: Any) -> Any:
     return choose(np.abs(a - whole) >= 0.5, whole + np.copysign(a.dtype.type(1), a), whole)
 
 
+def _power(a: Any, b: Any) -> Any:
+    """NumPy has other rules where the exponent is one number for all, such as a square root of -inf."""
+    bases, exponents = (np.repeat(part, 2) for part in np.broadcast_arrays(a, b))
+    return np.power(bases, exponents)[::2].reshape(np.broadcast_shapes(a.shape, b.shape))[()]
+
+
 def _widened(function: Unary) -> Unary:
     """`function` computed in f64, so that the result is rounded to the element type once, as good as."""
     return lambda a: function(a.astype(np.float64)).astype(a.dtype)
@@ -71,7 +77,7 @@ FUNCTIONS: dict[type[Operation], Function] = {
     math.Atan2Op: np.arctan2,
     math.AtanOp: np.arctan,
     math.AtanhOp: np.arctanh,
-    math.CbrtOp: np.cbrt,
+    math.CbrtOp: _widened(np.cbrt),
     math.CeilOp: np.ceil,
     math.CopySignOp: np.copysign,
     math.CosOp: np.cos,
@@ -86,7 +92,7 @@ FUNCTIONS: dict[type[Operation], Function] = {
     math.Log1pOp: np.log1p,
     math.Log2Op: np.log2,
     math.LogOp: np.log,
-    math.PowFOp: np.power,
+    math.PowFOp: _power,
     math.RoundEvenOp: np.rint,
     math.RoundOp: _round,
     math.RsqrtOp: _widened(lambda a: 1 / np.sqrt(a)),

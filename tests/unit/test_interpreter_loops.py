@@ -133,6 +133,34 @@ def test_block_without_loops() -> None:
         assert interpret(text, checked=checked)["main"](np.float32(5)) == 105
 
 
+def test_init_that_computes_where_it_writes(taken: list[bool]) -> None:
+    text = """
+    tir.prim_func @main(%X: memref<20x3xf32>) outs(%Y: memref<20xf32>, %Z: memref<20xf32>) {
+      %one = arith.constant 1.0 : f32
+      %zero = arith.constant 0.0 : f32
+      %last = arith.constant 19 : index
+      tir.for %i, %k in (20, 3) {
+        tir.block @Y (%v: spatial<20> = %i, %r: reduce<3> = %k) {
+          tir.init {
+            %w = arith.subi %last, %v : index
+            memref.store %one, %Z[%w] : memref<20xf32>
+            memref.store %zero, %Y[%v] : memref<20xf32>
+          }
+          %x = memref.load %X[%v, %r] : memref<20x3xf32>
+          %y = memref.load %Y[%v] : memref<20xf32>
+          %s = arith.addf %y, %x : f32
+          memref.store %s, %Y[%v] : memref<20xf32>
+        }
+      }
+    }
+    """
+    x = random_array(np.random.default_rng(2), "float32", (20, 3))
+    y, z = interpret(text)["main"](x)
+    np.testing.assert_array_equal(y, x[:, 0] + x[:, 1] + x[:, 2])
+    np.testing.assert_array_equal(z, 1)
+    assert taken == []
+
+
 def copy_program(store: str, load: str = "%v", n: int = 20) -> str:
     return f"""
     tir.prim_func @main(%X: memref<{n}xf32>) outs(%Y: memref<{n}xf32>) {{

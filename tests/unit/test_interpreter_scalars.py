@@ -235,6 +235,22 @@ def test_functions(name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> Non
     np.testing.assert_allclose(found, build(text)["main"](x), rtol=4 * np.finfo(found.dtype).eps)
 
 
+@pytest.mark.parametrize("exponent", ["0.5", "2.0", "-1.0", "3.0"])
+def test_powers_of_one_exponent(exponent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = values(np.random.default_rng(15), "f32")
+    text = program(f"%e = arith.constant {exponent} : f32\n%r = math.powf %x0, %e : f32", ["f32"], "f32")
+    found = both_ways(text, [x], monkeypatch)
+    np.testing.assert_allclose(found, build(text)["main"](x), rtol=5e-7)
+
+
+def test_powers(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(16)
+    x, y = values(rng, "f64"), values(rng, "f64")
+    text = program("%r = math.powf %x0, %x1 : f64", ["f64", "f64"], "f64")
+    found = both_ways(text, [x, y], monkeypatch)
+    np.testing.assert_allclose(found, build(text)["main"](x, y), rtol=4 * np.finfo(np.float64).eps)
+
+
 def test_half_precision_rounds_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(13)
     x, y, z = (values(rng, "f16") for _ in range(3))
