@@ -7,6 +7,7 @@ that stays the same from column to column is a stage that is linear. `--sizes` n
 from __future__ import annotations
 
 import argparse
+import gc
 from collections.abc import Callable, Sequence
 from time import perf_counter
 
@@ -69,6 +70,8 @@ def stage_times(text: str) -> tuple[int, dict[str, float]]:
     context = make_context()
 
     def timed(stage: str, run: Callable[[], object]) -> object:
+        # What earlier stages left behind is not this one's cost.
+        gc.collect()
         start = perf_counter()
         result = run()
         times[stage] = perf_counter() - start
@@ -94,7 +97,7 @@ def print_table(name: str, program: Callable[[int], str], sizes: Sequence[int]) 
     columns: list[dict[str, float]] = []
     for size in sizes:
         # A small program is measured several times; the first time warms up.
-        runs = [stage_times(program(size)) for _ in range(max(2, 2000 // size))][1:]
+        runs = [stage_times(program(size)) for _ in range(max(3, 2000 // size))][1:]
         best = {stage: min(times[stage] for _, times in runs) for stage in runs[0][1]}
         columns.append({stage: 1e6 * seconds / runs[0][0] for stage, seconds in best.items()})
     print(f"{name + ', us per op':32}" + "".join(f"{size:>10}" for size in sizes))

@@ -135,7 +135,11 @@ def _translate_global(op: llvm.GlobalOp, target: ir.Module, constants: dict[str,
         external = len(data) >= EXTERNAL_CONSTANT_BYTES and not embed_constants and alignment == CONSTANT_ALIGNMENT
         # As bytes the value is exact, and quick to write and to read.
         variable = ir.GlobalVariable(target, ir.ArrayType(ir.IntType(8), len(data)), name, op.addr_space.value.data)
-        if external:
+        if op.constant is None and not any(data):
+            # Takes no place in a file.
+            external = False
+            variable.initializer = ir.Constant(variable.value_type, None)
+        elif external:
             constants[name] = data
         else:
             variable.initializer = ir.Constant(variable.value_type, bytearray(data))

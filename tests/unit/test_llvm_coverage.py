@@ -281,6 +281,21 @@ func.func @f(%c: i1, %x: f32, %n: i64) -> f32 {
     assert {"f", "abort", "puts", "erff", "relex.fpowi.f32"} <= set(names)
 
 
+def test_zeros_take_no_place():
+    module = ConvertToLlvmPass()(
+        parse_module("""
+"memref.global"() <{sym_name = "state", sym_visibility = "private", type = memref<100000xf32>, initial_value}>
+    : () -> ()
+func.func @f() -> memref<100000xf32> {
+  %0 = memref.get_global @state : memref<100000xf32>
+  func.return %0 : memref<100000xf32>
+}""")
+    )
+    translation = translate(module)
+    assert "zeroinitializer" in translation.text
+    assert translation.constants == {}
+
+
 def test_structured_ops_name_the_pass_that_removes_them():
     for op, name in ((scf.ParallelOp, "scf-parallel-for-to-nested-fors"), (scf.WhileOp, "convert-scf-while-to-cf")):
         line = {
