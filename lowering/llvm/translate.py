@@ -1,38 +1,33 @@
 """The LLVM dialect to LLVM IR, as text.
 
-xDSL's `convert_op` translates most ops. This layer adds functions, blocks and globals, the ops that xDSL does not know
-or does not translate in full, and an order for everything, so that a module gives the same text in every process. Big
-constants stay out of the text.
+Functions, blocks and globals; `translate_ops` has the ops. Everything has its order, so that a module gives the same
+text in every process. Big constants stay out of the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import llvmlite.ir as ir
-from xdsl.backend.llvm.convert_op import convert_op, create_constant
+from xdsl.backend.llvm.convert_op import create_constant
 from xdsl.backend.llvm.convert_type import convert_type
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, ModuleOp, StringAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.utils.exceptions import LLVMTranslationException
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
-from relex.dialects.llvm import ExtractElementOp, FPToSIOp, FPToUIOp, SwitchOp, UIToFPOp
-from relex.lowering.llvm.intrinsics import mangled
 from relex.lowering.llvm.reserved import MATH, MEMORY, functions_of
+from relex.lowering.llvm.translate_ops import Body, translate_op
 
 EXTERNAL_CONSTANT_BYTES = 1024
 """Initial values from this size on stay out of the text, unless they are to be embedded."""
 
 CONSTANT_ALIGNMENT = 64
 """Every constant is aligned to this many bytes, embedded or not."""
-
-OpT = TypeVar("OpT", bound=Operation)
 
 
 @dataclass(frozen=True)
@@ -66,7 +61,7 @@ def translate(module: ModuleOp, *, triple: str = "", embed_constants: bool = Fal
                     fail(op, "expected functions and globals in a module")
     for op in functions:
         if op.body.first_block is not None:
-            _FunctionTranslation(op, target).run()
+            _translate_body(op, target)
     return Translation(str(target), constants)
 
 
@@ -229,45 +224,25 @@ def _function_attributes(op: llvm.FuncOp) -> Iterator[str]:
         yield attribute.data
 
 
-class _FunctionTranslation:
-    """The translation of one function body."""
-
-    def __init__(self, op: llvm.FuncOp, target: _Module):
-        function = target.get_global(op.sym_name.data)
-        assert isinstance(function, ir.Function)
-        self.function = function
-        self._op = op
-        self.values: dict[SSAValue, ir.Value] = {}
-        self.blocks: dict[Block, ir.Block] = {}
-        self._order = _reverse_postorder(op.body)
-
-    def run(self) -> None:
-        for block in self._order:
-            self.blocks[block] = self.function.append_basic_block()
-        entry, *others = self._order
-        self.values.update(zip(entry.args, self.function.args, strict=True))
-        for block in others:
-            builder = ir.IRBuilder(self.blocks[block])
-            with _located(self._op):
-                for argument in block.args:
-                    # The branches add what comes in.
-                    self.values[argument] = builder.phi(convert_type(argument.type))
-        for block in self._order:
-            builder = ir.IRBuilder(self.blocks[block])
-            builder.position_at_end(self.blocks[block])
-            for op in block.ops:
-                self._translate_op(op, builder)
-
-    def _translate_op(self, op: Operation, builder: ir.IRBuilder) -> None:
-        rule = _RULES.get(type(op))
+def _translate_body(op: llvm.FuncOp, target: _Module) -> None:
+    function = target.get_global(op.sym_name.data)
+    assert isinstance(function, ir.Function)
+    body = Body(function)
+    order = _reverse_postorder(op.body)
+    for block in order:
+        body.blocks[block] = function.append_basic_block()
+    entry, *others = order
+    body.values.update(zip(entry.args, function.args, strict=True))
+    for argument in (argument for block in others for argument in block.args):
         with _located(op):
-            if rule is None:
-                convert_op(op, builder, self.values, self.blocks)
-            else:
-                rule(op, builder, self)
-        if op.results and isinstance(instruction := self.values[op.results[0]], ir.Instruction):
-            # They come out of sets.
-            instruction.flags.sort()
+            # The branches add what comes in.
+            body.values[argument] = ir.IRBuilder(body.blocks[argument.block]).phi(convert_type(argument.type))
+    for block in order:
+        builder = ir.IRBuilder(body.blocks[block])
+        builder.position_at_end(body.blocks[block])
+        for inner in block.ops:
+            with _located(inner):
+                translate_op(inner, builder, body)
 
 
 def _reverse_postorder(region: Region) -> list[Block]:
@@ -293,179 +268,3 @@ def _successors(block: Block) -> Iterator[Block]:
     terminator = block.last_op
     # Reversed, so that the blocks come out in the order in which branches name them.
     return reversed(terminator.successors) if terminator is not None else iter(())
-
-
-# Ops that xDSL does not know or does not translate in full
-
-_Rule = Callable[[OpT, ir.IRBuilder, _FunctionTranslation], None]
-_RULES: dict[type[Operation], _Rule[Any]] = {}
-
-
-def _rule(*kinds: type[OpT]) -> Callable[[_Rule[OpT]], _Rule[OpT]]:
-    def register(function: _Rule[OpT]) -> _Rule[OpT]:
-        _RULES.update(dict.fromkeys(kinds, function))
-        return function
-
-    return register
-
-
-# Branches. A phi has one value for each block that it is reached from: of several ways from one block to another, all
-# but the first lead over a block of their own.
-
-
-@_rule(llvm.BrOp)
-def _translate_br(op: llvm.BrOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
-    builder.branch(_Ways(builder, function).to(op.successor, op.arguments))
-
-
-@_rule(llvm.CondBrOp)
-def _translate_cond_br(op: llvm.CondBrOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
-    ways = _Ways(builder, function)
-    then = ways.to(op.then_block, op.then_arguments)
-    builder.cbranch(function.values[op.cond], then, ways.to(op.else_block, op.else_arguments))
-
-
-@_rule(SwitchOp)
-def _translate_switch(op: SwitchOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
-    ways = _Ways(builder, function)
-    value = function.values[op.value]
-    switch = builder.switch(value, ways.to(op.default_block, op.default_arguments))
-    for number, block, arguments in zip(op.case_numbers, op.case_blocks, op.case_arguments, strict=True):
-        switch.add_case(ir.Constant(value.type, number), ways.to(block, arguments))
-
-
-class _Ways:
-    """The ways out of the block that `builder` writes."""
-
-    def __init__(self, builder: ir.IRBuilder, function: _FunctionTranslation):
-        self._from = builder.block
-        self._function = function
-        self._used: set[Block] = set()
-
-    def to(self, target: Block, arguments: Sequence[SSAValue]) -> ir.Block:
-        """Where to branch to so that `target` gets `arguments`."""
-        function = self._function
-        first, source = function.blocks[target], self._from
-        if arguments and target in self._used:
-            first = source = function.function.append_basic_block()
-            ir.IRBuilder(source).branch(function.blocks[target])
-        self._used.add(target)
-        for argument, value in zip(target.args, arguments, strict=True):
-            phi = function.values[argument]
-            assert isinstance(phi, ir.PhiInstr)
-            phi.add_incoming(function.values[value], source)
-        return first
-
-
-@_rule(llvm.FCmpOp)
-def _translate_fcmp(op: llvm.FCmpOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
-    flags = op.attributes.get("fastmathFlags", op.fastmathFlags)
-    predicate = llvm.FCmpPredicateFlag.from_int(op.predicate.value.data).value.strip("_")
-    function.values[op.res] = builder.fcmp_ordered(
-        predicate, function.values[op.lhs], function.values[op.rhs], flags=_flag_names(flags)
-    )
-
-
-@_rule(FPToSIOp)
-def _translate_fptosi(op: FPToSIOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
-    function.values[op.result] = builder.fptosi(function.values[op.arg], convert_type(op.result.type))
-
-
-@_rule(FPToUIOp)
-def _translate_fptoui(op: FPToUIOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
-    function.values[op.result] = builder.fptoui(function.values[op.arg], convert_type(op.result.type))
-
-
-@_rule(UIToFPOp)
-def _translate_uitofp(op: UIToFPOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
-    function.values[op.result] = builder.uitofp(function.values[op.arg], convert_type(op.result.type))
-
-
-@_rule(ExtractElementOp)
-def _translate_extractelement(op: ExtractElementOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
-    function.values[op.res] = builder.extract_element(function.values[op.vector], function.values[op.index])
-
-
-@_rule(llvm.ShuffleVectorOp)
-def _translate_shufflevector(op: llvm.ShuffleVectorOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
-    # A lane of -1 may hold anything; llvmlite cannot write that.
-    lanes = [max(lane, 0) for lane in op.mask.get_values()]
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
-    function.values[op.res] = builder.shuffle_vector(function.values[op.v1], function.values[op.v2], mask)
-
-
-@_rule(llvm.LoadOp, llvm.StoreOp)
-def _translate_access(op: llvm.LoadOp | llvm.StoreOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
-    if op.ordering is not None and op.ordering.value.data:
-        fail(op, "expected a non-atomic access")
-    if isinstance(op, llvm.StoreOp) and op.volatile_ is not None:
-        fail(op, "expected a non-volatile access")
-    convert_op(op, builder, function.values)
-
-
-@_rule(llvm.CallIntrinsicOp)
-def _translate_call_intrinsic(op: llvm.CallIntrinsicOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
-    if op.op_bundle_operands:
-        fail(op, "expected no operand bundles")
-    _call_intrinsic(op, op.intrin.data, op.args, builder, function)
-
-
-@_rule(
-    llvm.FAbsOp,
-    llvm.FCeilOp,
-    llvm.FCopySignOp,
-    llvm.FCosOp,
-    llvm.FExp2Op,
-    llvm.FExpOp,
-    llvm.FFloorOp,
-    llvm.FLog2Op,
-    llvm.FLogOp,
-    llvm.FMAOp,
-    llvm.FPowOp,
-    llvm.FSinOp,
-    llvm.FSqrtOp,
-    llvm.VectorFMaxOp,
-    llvm.VectorFMinOp,
-)
-def _translate_intrinsic_op(op: Operation, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
-    name = mangled(op.name.replace("llvm.intr.", "llvm."), op.results[0].type)
-    _call_intrinsic(op, name, op.operands, builder, function)
-
-
-@_rule(llvm.VectorReduceFAddOp, llvm.VectorReduceFMulOp)
-def _translate_vector_reduce(
-    op: llvm.VectorReduceOperation, builder: ir.IRBuilder, function: _FunctionTranslation
-) -> None:
-    name = mangled(op.name.replace("llvm.intr.", "llvm."), op.vector.type)
-    _call_intrinsic(op, name, op.operands, builder, function)
-
-
-@_rule(llvm.MaskedStoreOp)
-def _translate_masked_store(op: llvm.MaskedStoreOp, builder: ir.IRBuilder, function: _FunctionTranslation) -> None:
-    # Without a word on the alignment, LLVM expects none.
-    _call_intrinsic(op, f"{mangled('llvm.masked.store', op.value.type)}.p0", op.operands, builder, function)
-
-
-@_rule(llvm.StackSaveOp, llvm.StackRestoreOp)
-def _translate_stack(
-    op: llvm.StackSaveOp | llvm.StackRestoreOp, builder: ir.IRBuilder, function: _FunctionTranslation
-) -> None:
-    _call_intrinsic(op, op.name.replace("llvm.intr.", "llvm.") + ".p0", op.operands, builder, function)
-
-
-def _call_intrinsic(
-    op: Operation, name: str, operands: Sequence[SSAValue], builder: ir.IRBuilder, function: _FunctionTranslation
-) -> None:
-    arguments = [function.values[operand] for operand in operands]
-    result = convert_type(op.results[0].type) if op.results else ir.VoidType()
-    signature = ir.FunctionType(result, [argument.type for argument in arguments])
-    callee = builder.module.globals.get(name)
-    if not isinstance(callee, ir.Function):
-        callee = ir.Function(builder.module, signature, name)
-    call = builder.call(callee, arguments, fastmath=_flag_names(op.get_attr_or_prop("fastmathFlags")))
-    if op.results:
-        function.values[op.results[0]] = call
-
-
-def _flag_names(flags: object) -> list[str]:
-    return sorted(flag.value for flag in flags.data) if isinstance(flags, llvm.FastMathAttr) else []

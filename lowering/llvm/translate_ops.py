@@ -1,0 +1,208 @@
+"""Ops of the LLVM dialect to LLVM IR: those that xDSL does not know or does not translate in full, and all in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import llvmlite.ir as ir
+from xdsl.backend.llvm.convert_op import convert_op
+from xdsl.backend.llvm.convert_type import convert_type
+from xdsl.dialects import llvm
+from xdsl.ir import Block, Operation, SSAValue
+
+from relex.dialects.errors import fail
+from relex.dialects.llvm import ExtractElementOp, FPToSIOp, FPToUIOp, SwitchOp, UIToFPOp
+from relex.lowering.llvm.intrinsics import mangled
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+@dataclass(frozen=True)
+class Body:
+    """A function that is being translated, and what stands for its values and blocks so far."""
+
+    function: ir.Function
+    values: dict[SSAValue, ir.Value] = field(default_factory=dict[SSAValue, ir.Value])
+    blocks: dict[Block, ir.Block] = field(default_factory=dict[Block, ir.Block])
+
+
+_Rule = Callable[[OpT, ir.IRBuilder, Body], None]
+_RULES: dict[type[Operation], _Rule[Any]] = {}
+
+
+def translate_op(op: Operation, builder: ir.IRBuilder, body: Body) -> None:
+    """Add to `body`, where `builder` stands, what `op` becomes."""
+    rule = _RULES.get(type(op))
+    if rule is None:
+        convert_op(op, builder, body.values, body.blocks)
+    else:
+        rule(op, builder, body)
+    if op.results and isinstance(instruction := body.values[op.results[0]], ir.Instruction):
+        # They come out of sets.
+        instruction.flags.sort()
+
+
+def _rule(*kinds: type[OpT]) -> Callable[[_Rule[OpT]], _Rule[OpT]]:
+    def register(function: _Rule[OpT]) -> _Rule[OpT]:
+        _RULES.update(dict.fromkeys(kinds, function))
+        return function
+
+    return register
+
+
+# Branches. A phi has one value for each block that it is reached from: of several ways from one block to another, all
+# but the first lead over a block of their own.
+
+
+@_rule(llvm.BrOp)
+def _translate_br(op: llvm.BrOp, builder: ir.IRBuilder, body: Body) -> None:
+    builder.branch(_Ways(builder, body).to(op.successor, op.arguments))
+
+
+@_rule(llvm.CondBrOp)
+def _translate_cond_br(op: llvm.CondBrOp, builder: ir.IRBuilder, body: Body) -> None:
+    ways = _Ways(builder, body)
+    then = ways.to(op.then_block, op.then_arguments)
+    builder.cbranch(body.values[op.cond], then, ways.to(op.else_block, op.else_arguments))
+
+
+@_rule(SwitchOp)
+def _translate_switch(op: SwitchOp, builder: ir.IRBuilder, body: Body) -> None:
+    ways = _Ways(builder, body)
+    value = body.values[op.value]
+    switch = builder.switch(value, ways.to(op.default_block, op.default_arguments))
+    for number, block, arguments in zip(op.case_numbers, op.case_blocks, op.case_arguments, strict=True):
+        switch.add_case(ir.Constant(value.type, number), ways.to(block, arguments))
+
+
+class _Ways:
+    """The ways out of the block that `builder` writes."""
+
+    def __init__(self, builder: ir.IRBuilder, body: Body):
+        self._from = builder.block
+        self._body = body
+        self._used: set[Block] = set()
+
+    def to(self, target: Block, arguments: Sequence[SSAValue]) -> ir.Block:
+        """Where to branch to so that `target` gets `arguments`."""
+        body = self._body
+        first, source = body.blocks[target], self._from
+        if arguments and target in self._used:
+            first = source = body.function.append_basic_block()
+            ir.IRBuilder(source).branch(body.blocks[target])
+        self._used.add(target)
+        for argument, value in zip(target.args, arguments, strict=True):
+            phi = body.values[argument]
+            assert isinstance(phi, ir.PhiInstr)
+            phi.add_incoming(body.values[value], source)
+        return first
+
+
+@_rule(llvm.FCmpOp)
+def _translate_fcmp(op: llvm.FCmpOp, builder: ir.IRBuilder, body: Body) -> None:
+    flags = op.attributes.get("fastmathFlags", op.fastmathFlags)
+    predicate = llvm.FCmpPredicateFlag.from_int(op.predicate.value.data).value.strip("_")
+    body.values[op.res] = builder.fcmp_ordered(
+        predicate, body.values[op.lhs], body.values[op.rhs], flags=_flag_names(flags)
+    )
+
+
+@_rule(FPToSIOp)
+def _translate_fptosi(op: FPToSIOp, builder: ir.IRBuilder, body: Body) -> None:
+    body.values[op.result] = builder.fptosi(body.values[op.arg], convert_type(op.result.type))
+
+
+@_rule(FPToUIOp)
+def _translate_fptoui(op: FPToUIOp, builder: ir.IRBuilder, body: Body) -> None:
+    body.values[op.result] = builder.fptoui(body.values[op.arg], convert_type(op.result.type))
+
+
+@_rule(UIToFPOp)
+def _translate_uitofp(op: UIToFPOp, builder: ir.IRBuilder, body: Body) -> None:
+    body.values[op.result] = builder.uitofp(body.values[op.arg], convert_type(op.result.type))
+
+
+@_rule(ExtractElementOp)
+def _translate_extractelement(op: ExtractElementOp, builder: ir.IRBuilder, body: Body) -> None:
+    body.values[op.res] = builder.extract_element(body.values[op.vector], body.values[op.index])
+
+
+@_rule(llvm.ShuffleVectorOp)
+def _translate_shufflevector(op: llvm.ShuffleVectorOp, builder: ir.IRBuilder, body: Body) -> None:
+    # A lane of -1 may hold anything; llvmlite cannot write that.
+    lanes = [max(lane, 0) for lane in op.mask.get_values()]
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
+    body.values[op.res] = builder.shuffle_vector(body.values[op.v1], body.values[op.v2], mask)
+
+
+@_rule(llvm.LoadOp, llvm.StoreOp)
+def _translate_access(op: llvm.LoadOp | llvm.StoreOp, builder: ir.IRBuilder, body: Body) -> None:
+    if op.ordering is not None and op.ordering.value.data:
+        fail(op, "expected a non-atomic access")
+    if isinstance(op, llvm.StoreOp) and op.volatile_ is not None:
+        fail(op, "expected a non-volatile access")
+    convert_op(op, builder, body.values)
+
+
+@_rule(llvm.CallIntrinsicOp)
+def _translate_call_intrinsic(op: llvm.CallIntrinsicOp, builder: ir.IRBuilder, body: Body) -> None:
+    if op.op_bundle_operands:
+        fail(op, "expected no operand bundles")
+    _call_intrinsic(op, op.intrin.data, op.args, builder, body)
+
+
+@_rule(
+    llvm.FAbsOp,
+    llvm.FCeilOp,
+    llvm.FCopySignOp,
+    llvm.FCosOp,
+    llvm.FExp2Op,
+    llvm.FExpOp,
+    llvm.FFloorOp,
+    llvm.FLog2Op,
+    llvm.FLogOp,
+    llvm.FMAOp,
+    llvm.FPowOp,
+    llvm.FSinOp,
+    llvm.FSqrtOp,
+    llvm.VectorFMaxOp,
+    llvm.VectorFMinOp,
+)
+def _translate_intrinsic_op(op: Operation, builder: ir.IRBuilder, body: Body) -> None:
+    name = mangled(op.name.replace("llvm.intr.", "llvm."), op.results[0].type)
+    _call_intrinsic(op, name, op.operands, builder, body)
+
+
+@_rule(llvm.VectorReduceFAddOp, llvm.VectorReduceFMulOp)
+def _translate_vector_reduce(op: llvm.VectorReduceOperation, builder: ir.IRBuilder, body: Body) -> None:
+    name = mangled(op.name.replace("llvm.intr.", "llvm."), op.vector.type)
+    _call_intrinsic(op, name, op.operands, builder, body)
+
+
+@_rule(llvm.MaskedStoreOp)
+def _translate_masked_store(op: llvm.MaskedStoreOp, builder: ir.IRBuilder, body: Body) -> None:
+    # Without a word on the alignment, LLVM expects none.
+    _call_intrinsic(op, f"{mangled('llvm.masked.store', op.value.type)}.p0", op.operands, builder, body)
+
+
+@_rule(llvm.StackSaveOp, llvm.StackRestoreOp)
+def _translate_stack(op: llvm.StackSaveOp | llvm.StackRestoreOp, builder: ir.IRBuilder, body: Body) -> None:
+    _call_intrinsic(op, op.name.replace("llvm.intr.", "llvm.") + ".p0", op.operands, builder, body)
+
+
+def _call_intrinsic(op: Operation, name: str, operands: Sequence[SSAValue], builder: ir.IRBuilder, body: Body) -> None:
+    arguments = [body.values[operand] for operand in operands]
+    result = convert_type(op.results[0].type) if op.results else ir.VoidType()
+    signature = ir.FunctionType(result, [argument.type for argument in arguments])
+    callee = builder.module.globals.get(name)
+    if not isinstance(callee, ir.Function):
+        callee = ir.Function(builder.module, signature, name)
+    call = builder.call(callee, arguments, fastmath=_flag_names(op.get_attr_or_prop("fastmathFlags")))
+    if op.results:
+        body.values[op.results[0]] = call
+
+
+def _flag_names(flags: object) -> list[str]:
+    return sorted(flag.value for flag in flags.data) if isinstance(flags, llvm.FastMathAttr) else []
