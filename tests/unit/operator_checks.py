@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from programs import Array, MakeOperator, operator_program, tensor_of
+from programs import Array, MakeOperator, interpreted, operator_program, tensor_of
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.test_value import create_ssa_value
@@ -58,5 +58,8 @@ def assert_close(found: Array, wanted: Array, ulps: int) -> None:
 
 
 def check(make: MakeOperator, *operands: Array, ulps: int = 0) -> None:
-    """The compiled operator agrees with its semantics."""
-    assert_close(native(make, *operands), expected(make, *operands), ulps)
+    """The operator agrees with its semantics on every level, interpreted as loops and at the core, and compiled."""
+    wanted = expected(make, *operands)
+    for level in ("loops", "core"):
+        assert_close(interpreted(operator_program(make, operands), level)["main"](*operands), wanted, ulps)
+    assert_close(native(make, *operands), wanted, ulps)
