@@ -1,0 +1,143 @@
+"""Every graph operator with its properties, once or more, on small operands."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from programs import Array, MakeOperator, random_array
+from xdsl.dialects.builtin import f32, i1, i8, i64
+
+from relex.dialects.relex import (
+    AbsOp,
+    AddOp,
+    ArgmaxOp,
+    AstypeOp,
+    AvgPool2dOp,
+    BatchNormOp,
+    BroadcastToOp,
+    ClipOp,
+    ConcatOp,
+    Conv2dOp,
+    DenseOp,
+    DivideOp,
+    EqualOp,
+    ErfOp,
+    EwiseFMAOp,
+    ExpandDimsOp,
+    ExpOp,
+    FloorOp,
+    GeluOp,
+    GreaterEqualOp,
+    GreaterOp,
+    LayerNormOp,
+    LessEqualOp,
+    LessOp,
+    LogOp,
+    LogSoftmaxOp,
+    MatmulOp,
+    MaximumOp,
+    MaxOp,
+    MaxPool2dOp,
+    MeanOp,
+    MinimumOp,
+    MinOp,
+    MultiplyOp,
+    NegativeOp,
+    NotEqualOp,
+    PadOp,
+    PermuteDimsOp,
+    PowerOp,
+    ReluOp,
+    ReshapeOp,
+    RsqrtOp,
+    SigmoidOp,
+    SiluOp,
+    SoftmaxOp,
+    SqrtOp,
+    SqueezeOp,
+    StridedSliceOp,
+    SubtractOp,
+    SumOp,
+    TakeOp,
+    TanhOp,
+    WhereOp,
+)
+
+_RNG = np.random.default_rng(0)
+
+
+def _floats(*shape: int) -> Array:
+    """Numbers with a NaN, an infinity and a -0 among them."""
+    x = random_array(_RNG, "float32", shape)
+    x.reshape(-1)[: min(x.size, 3)] = np.array([-0.0, np.nan, np.inf], np.float32)[: x.size]
+    return x
+
+
+def _images(*shape: int) -> Array:
+    return random_array(_RNG, "float32", shape)
+
+
+def _integers(*shape: int) -> Array:
+    return random_array(_RNG, "int8", shape)
+
+
+def _bools(*shape: int) -> Array:
+    return random_array(_RNG, "bool", shape)
+
+
+UNARY = (AbsOp, ErfOp, ExpOp, FloorOp, GeluOp, LogOp, NegativeOp, ReluOp, RsqrtOp, SigmoidOp, SiluOp, SqrtOp, TanhOp)
+BINARY = (AddOp, SubtractOp, MultiplyOp, DivideOp, MaximumOp, MinimumOp, PowerOp)
+COMPARISONS = (EqualOp, NotEqualOp, LessOp, LessEqualOp, GreaterOp, GreaterEqualOp)
+
+CASES: list[tuple[MakeOperator, list[Array]]] = [
+    *((operator, [_floats(3, 5)]) for operator in UNARY),
+    *((operator, [_floats(3, 1), _floats(5)]) for operator in (*BINARY, *COMPARISONS)),
+    (AbsOp, [_integers(7)]),
+    (NegativeOp, [_integers(7)]),
+    (LessOp, [_bools(2, 1), _bools(3)]),
+    (EwiseFMAOp, [_floats(3, 5), _floats(5), _floats()]),
+    (WhereOp, [_bools(3, 1), _floats(3, 5), _floats(5)]),
+    (partial(AstypeOp, dtype=i8), [_floats(3, 5) * 100]),
+    (partial(AstypeOp, dtype=i1), [_floats(5)]),
+    (partial(AstypeOp, dtype=f32), [_integers(5)]),
+    (partial(AstypeOp, dtype=i64), [_integers(5)]),
+    (partial(ClipOp, min=-0.5, max=0.5), [_floats(3, 5)]),
+    (partial(ClipOp, max=3), [_integers(3, 5)]),
+    (DenseOp, [_floats(2, 3), _floats(4, 3)]),
+    (MatmulOp, [_images(2, 3, 4), _images(4, 2)]),
+    (SumOp, [_floats(3, 5)]),
+    (partial(SumOp, axis=(-1,), keepdims=True), [_images(3, 5)]),
+    (partial(MeanOp, axis=0), [_floats(3, 5)]),
+    (partial(MaxOp, axis=1), [_floats(3, 5)]),
+    (partial(MinOp, axis=(0, 2)), [_integers(3, 5, 2)]),
+    (ArgmaxOp, [_floats(3, 5)]),
+    (partial(ArgmaxOp, axis=1, keepdims=True), [_integers(3, 5)]),
+    (partial(SoftmaxOp, axis=0), [_images(3, 5)]),
+    (SoftmaxOp, [_floats(3, 5)]),
+    (LogSoftmaxOp, [_images(3, 5)]),
+    (partial(LayerNormOp, axes=[1], epsilon=1e-3), [_images(3, 5), _images(5), _images(5)]),
+    (BatchNormOp, [_floats(2, 3, 2, 2), _images(3), _images(3), _images(3), abs(_images(3))]),
+    (PermuteDimsOp, [_floats(2, 3)]),
+    (partial(PermuteDimsOp, axes=[1, 0, 2]), [_floats(2, 3, 4)]),
+    (partial(ReshapeOp, shape=[4, -1]), [_floats(2, 3, 2)]),
+    (partial(ExpandDimsOp, axis=[0, -1]), [_floats(3)]),
+    (SqueezeOp, [_floats(1, 3, 1)]),
+    (partial(SqueezeOp, axis=0), [_floats(1, 3, 1)]),
+    (partial(BroadcastToOp, shape=[2, 3, -1]), [_floats(1, 4)]),
+    (partial(ConcatOp, axis=-1), [_floats(2, 3), _floats(2, 0), _floats(2, 1)]),
+    (partial(StridedSliceOp, axes=[1], begin=[-1], end=[-9], strides=[-2]), [_floats(2, 5)]),
+    (partial(StridedSliceOp, axes=[0], begin=[1], end=[3]), [_floats(4)]),
+    (TakeOp, [_floats(5), np.array([[0, -1], [9, 2]], np.int64)]),
+    (partial(TakeOp, axis=1), [_floats(2, 3), np.array(127, np.int8)]),
+    (partial(PadOp, pad_width=[0, 1, 2, 0], pad_value=-np.inf), [_floats(2, 3)]),
+    (partial(PadOp, pad_width=[1, 1]), [_integers(3)]),
+    (Conv2dOp, [_images(1, 2, 4, 4), _images(3, 2, 3, 3)]),
+    (
+        partial(Conv2dOp, strides=[2, 1], padding=[1, 0, 2, 1], dilation=[1, 2], groups=2),
+        [_floats(2, 4, 4, 5), _images(2, 2, 2, 2)],
+    ),
+    (partial(MaxPool2dOp, pool_size=[2, 2], strides=[2, 2], padding=[1]), [_floats(1, 2, 4, 5)]),
+    (partial(AvgPool2dOp, pool_size=[2, 3], padding=[1, 1], dilation=[1, 2]), [_floats(1, 2, 4, 5)]),
+    (partial(AvgPool2dOp, pool_size=[2, 2], padding=[1, 1], count_include_pad=True), [_images(1, 2, 4, 5)]),
+]
