@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pytest
 from programs import Array
-from xdsl.dialects.builtin import TensorType, f32, i1, i8, i32
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import IndexType, TensorType, f32, i1, i8, i32
 from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from relex.dialects import CompileError, make_context, parse_module, verify_module
-from relex.dialects.dtypes import TensorConstr
+from relex.dialects.dtypes import TensorConstr, numpy_dtype
 from relex.dialects.relex import Operator
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.lowering.emit_te import emit_prim_func
 from relex.lowering.legalizations import LEGALIZATIONS, legalizes
-from relex.lowering.te import Axis, Expr, Tensor, call, compute, maximum, minimum, placeholder, reduce_axis, sum
+from relex.lowering.te import (
+    Axis,
+    Expr,
+    Tensor,
+    call,
+    cast,
+    compute,
+    if_then_else,
+    is_nan,
+    max,
+    maximum,
+    min,
+    minimum,
+    placeholder,
+    reduce_axis,
+    select,
+    sum,
+)
 from relex.runtime import build
 
 
@@ -74,6 +92,78 @@ def test_sum_over_two_axes() -> None:
     y = compute((2,), lambda i: sum(x[i, k, m], axis=(k, m)), name="y")
     a = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
     np.testing.assert_array_equal(run(emit_prim_func("f", [x], [y]), a), a.sum(axis=(1, 2)))
+
+
+def test_index_quotients_and_remainders() -> None:
+    x = placeholder("x", (2, 3), i32)
+    y = compute((3, 2), lambda i, j: x[(i * 2 + j) // 3, (i * 2 + j) % 3], name="y")
+    a = np.arange(6, dtype=np.int32).reshape(2, 3)
+    np.testing.assert_array_equal(run(emit_prim_func("f", [x], [y]), a), a.reshape(3, 2))
+
+
+def reduced(function: Callable[[Expr, Axis], Expr], x: Tensor, k: Axis) -> Callable[[Axis], Expr]:
+    return lambda i: function(x[i, k], k)
+
+
+@pytest.mark.parametrize(
+    ("element_type", "low", "high"), [(f32, -np.inf, np.inf), (i8, -128, 127), (i1, 0, 1)], ids=str
+)
+def test_largest_and_smallest_over_none(element_type: Attribute, low: float, high: float) -> None:
+    x, k = placeholder("x", (2, 0), element_type), reduce_axis(0)
+    a = np.zeros((2, 0), numpy_dtype(element_type))
+    for function, wanted in ((max, low), (min, high)):
+        y = compute((2,), reduced(function, x, k))
+        assert run(emit_prim_func("f", [x], [y]), a).tolist() == [wanted, wanted]
+
+
+def test_what_is_not_taken_is_not_read() -> None:
+    x = placeholder("x", (3,), f32)
+    y = compute((7,), lambda i: if_then_else((i >= 2) & (i < 5), x[i - 2], -1), name="y")
+    function = emit_prim_func("f", [x], [y])
+    (load,) = (op for op in function.walk() if isinstance(op, memref.LoadOp))
+    assert isinstance(load.parent_op(), scf.IfOp)
+    a = np.array([1, np.nan, 3], np.float32)
+    np.testing.assert_array_equal(run(function, a), np.pad(a, 2, constant_values=-1))
+
+
+def test_what_a_branch_computes_is_not_used_outside() -> None:
+    def element(i: Axis) -> Expr:
+        inside, value = i < 3, x[i % 3]
+        return if_then_else(inside, value, 0) + if_then_else(inside, 1, value)
+
+    x = placeholder("x", (3,), f32)
+    a = np.array([1, 2, 3], np.float32)
+    found = run(emit_prim_func("f", [x], [compute((6,), element)]), a)
+    np.testing.assert_array_equal(found, [2, 3, 4, 1, 2, 3])
+
+
+def test_conditions() -> None:
+    x = placeholder("x", (5,), f32)
+    y = compute((5,), lambda i: select((x[i] <= 0) | (x[i] > 2) | is_nan(x[i]), 0, x[i]), name="y")
+    a = np.array([-1, 1, 2, 3, np.nan], np.float32)
+    np.testing.assert_array_equal(run(emit_prim_func("f", [x], [y]), a), [0, 1, 2, 0, 0])
+
+
+@pytest.mark.parametrize(("target", "wanted"), [(i8, [-128, -1, 0, 127, 0]), (i1, [1, 1, 1, 1, 1])], ids=str)
+def test_casts(target: Attribute, wanted: list[int]) -> None:
+    x = placeholder("x", (5,), f32)
+    a = np.array([-300, -1.5, 0.9, 127.9, np.nan], np.float32)
+    y = compute((5,), lambda i: cast(x[i], target))
+    np.testing.assert_array_equal(run(emit_prim_func("f", [x], [y]), a), wanted)
+
+
+def test_wrong_conversions() -> None:
+    x, n = placeholder("x", (4,), f32), placeholder("n", (4,), i32)
+    with pytest.raises(ValueError, match="expected a type with a smallest and a largest number, found index"):
+        cast(x[0], IndexType())
+    with pytest.raises(ValueError, match="no conversion of i1 to index"):
+        emit_prim_func("f", [x], [compute((4,), lambda i: x[cast(x[i] > 0, IndexType())])])
+    with pytest.raises(ValueError, match="expected indices for 'floor_divide', found i32"):
+        _ = n[0] // 2
+    with pytest.raises(ValueError, match="expected arguments of one type for 'select'"):
+        select(x[0] > 0, x[0], n[0])
+    with pytest.raises(TypeError, match="has no truth value"):
+        bool(x[0] > 0)
 
 
 def test_wrong_expressions() -> None:

@@ -736,3 +736,61 @@ func.func @output_parent(%c: i1) {
   }
   func.return
 }
+
+// -----
+
+// Properties
+
+func.func @axis(%x: tensor<2x3xf32>) {
+  %0 = relex.sum %x axis = [2] : (tensor<2x3xf32>) -> tensor<2xf32>
+//     ^ error: 'relex.sum' op expected an axis in -2..1 for rank 2, found 2
+  func.return
+}
+
+// -----
+
+func.func @result(%x: tensor<2x3xf32>) {
+  %0 = relex.argmax %x axis = 1 : (tensor<2x3xf32>) -> tensor<2xf32>
+//     ^ error: 'relex.argmax' op expected result type tensor<2xi64>, found tensor<2xf32>
+  func.return
+}
+
+// -----
+
+func.func @missing_property(%x: tensor<2x3xf32>) {
+  %0 = "relex.reshape"(%x) : (tensor<2x3xf32>) -> tensor<6xf32>
+//     ^ error: 'relex.reshape' op expected property 'shape' in operation 'relex.reshape'
+  func.return
+}
+
+// -----
+
+func.func @kind_of_property(%x: tensor<2x3xf32>) {
+  %0 = "relex.reshape"(%x) <{shape = [6]}> : (tensor<2x3xf32>) -> tensor<6xf32>
+//     ^ error: 'relex.reshape' op [6 : i64] should be of base attribute array
+  func.return
+}
+
+// -----
+
+func.func @type_of_number(%x: tensor<2xf32>) {
+  %0 = relex.clip %x min = 0 : i32 : (tensor<2xf32>) -> tensor<2xf32>
+//     ^ error: 'relex.clip' op expected a number of type f32, found 0 : i32
+  func.return
+}
+
+// -----
+
+func.func @nothing_to_join() -> tensor<0xf32> {
+  %0 = relex.concat : () -> tensor<0xf32>
+//     ^ error: 'relex.concat' op expected tensors to join, found none
+  func.return %0 : tensor<0xf32>
+}
+
+// -----
+
+func.func @windows(%x: tensor<1x1x2x2xf32>) {
+  %0 = relex.max_pool2d %x pool_size = [3, 3] : (tensor<1x1x2x2xf32>) -> tensor<1x1x1x1xf32>
+//     ^ error: 'relex.max_pool2d' op expected windows of 2 elements at most, as the padded data has, found 3
+  func.return
+}
