@@ -54,6 +54,25 @@ def test_each_block_is_what_the_command_prints(page: str) -> None:
         assert_shows(shown, text)
 
 
+def test_adding_an_op(tmp_path: Path) -> None:
+    """The files of the page make a package whose own test passes, and the command prints what the page shows."""
+    page = (DOCS / "adding-an-op.md").read_text()
+    files: dict[str, str] = {}
+    for name, text in re.findall(r"^`([\w.]+)`\n\n^```\w+\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        files[name] = "\n\n".join([*filter(None, [files.get(name)]), text])
+    assert files.keys() == {"audio.py", "program.mlir", "test_audio.py"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    pytest_here = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", "test_audio.py"]
+    run = subprocess.run(pytest_here, cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout
+    ((command, shown),) = [step for step in steps("adding-an-op.md") if step[0] is not None]
+    assert command is not None
+    arguments = command.split()
+    printed = subprocess.run([*RELEX_OPT, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert_shows(shown, printed)
+
+
 def test_something_else_is_noticed() -> None:
     assert_shows("a\n...\nc(\n", "a\nb\nc(d)\n")
     for wrong in ("b\n...\na\n", "a\nc\n", "...\nd\n"):
