@@ -37,13 +37,10 @@ from relex.dialects.tir import (
     loops_around,
 )
 from relex.dialects.tir.accesses import variables_in
-from relex.lowering.lower_call_tir import C_INTERFACE_ATTR
+from relex.lowering.lower_call_tir import ALIGNMENT, C_INTERFACE_ATTR
 from relex.passes.base import RelexPass
 
 OpT = TypeVar("OpT", bound=Operation)
-
-ALIGNMENT = 64
-"""Of local buffers, in bytes."""
 
 MAX_STACK_BYTES = 4096
 """Larger local buffers come from the heap."""
