@@ -25,7 +25,7 @@ lit: $(STAMPS)/relex $(STAMPS)/test ## run the FileCheck tests
 	$(BIN)/lit --succinct --verbose tests/lit
 
 unit: $(STAMPS)/relex $(STAMPS)/test ## run the pytest tests
-	$(BIN)/python -m pytest --quiet
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal
 
 lint: $(STAMPS)/dev ## check style and format
 	$(BIN)/ruff check
