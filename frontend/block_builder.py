@@ -1,0 +1,189 @@
+"""Programs built step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, TensorType, UnitAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.traits import SymbolTable
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import CompileError, RelexError, UnknownNameError, one_line
+from relex.dialects.names import Names
+from relex.dialects.parser import verify_module
+from relex.dialects.relex import PRIMITIVE_ATTR, CallTirOp
+from relex.dialects.tir import PrimFuncOp
+from relex.frontend.expressions import Binding, Call, Expr, Var
+from relex.frontend.function_body import FunctionBody
+from relex.frontend.places import refuse, user_place, with_source
+from relex.lowering.emit_te import emit_prim_func
+from relex.lowering.te import Tensor, placeholder
+
+
+class BlockBuilder:
+    """
+    Builds a module function by function and op by op. Types are inferred, and mistakes raised, when an expression is
+    emitted; a `CompileError` shows the line of the program that made it.
+
+        bb = BlockBuilder()
+        x = Var("x", (1, 784), "float32")
+        with bb.function("main", [x]):
+            with bb.dataflow():
+                lv = bb.emit(op.dense(x, const(w)))
+                gv = bb.emit_output(op.relu(lv))
+            bb.emit_func_output(gv)
+        module = bb.get()
+    """
+
+    def __init__(self):
+        self._module = ModuleOp([])
+        self._names = Names()
+        self._body: FunctionBody | None = None
+
+    @contextmanager
+    def function(
+        self, name: str, params: Sequence[Var] = (), *, primitive: bool = False, private: bool = False
+    ) -> Generator[None]:
+        """A graph function of this name. One that is `primitive` is a fused group, for `op.call`, and private."""
+        place = user_place()
+        if self._body is not None:
+            refuse(place, f"expected @{self._body.op.sym_name.data} to end before @{name} begins")
+        if SymbolTable.lookup_symbol(self._module, name) is not None:
+            refuse(place, f"expected a new name for a function, found '{name}' again")
+        if len({param.name for param in params}) != len(params):
+            refuse(place, f"expected parameters of different names, found {', '.join(p.name for p in params)}")
+        types = [param.type for param in params]
+        visibility = "private" if primitive or private else None
+        op = FuncOp(name, (types, []), Region(Block(arg_types=types)), visibility)
+        op.location = place
+        if primitive:
+            op.attributes[PRIMITIVE_ATTR] = UnitAttr()
+        self._body = FunctionBody(self._module, self._names, op, params)
+        try:
+            yield
+            if not self._body.is_complete:
+                refuse(place, f"expected 'emit_func_output' at the end of @{name}")
+            self._module.body.block.add_op(op)
+        finally:
+            self._body = None
+
+    @contextmanager
+    def dataflow(self) -> Generator[None]:
+        """A block of pure ops. Only what `emit_output` returns is known after it."""
+        place = user_place()
+        body = self._open_body(place)
+        if body.dataflow is not None:
+            refuse(place, "expected no dataflow block inside another")
+        body.open_dataflow()
+        yield
+        body.close_dataflow()
+
+    def emit(self, expr: Expr, name: str = "lv") -> Any:
+        """Add the ops that compute an expression: its value, or a tuple of them for a call with several results."""
+        place = user_place()
+        return _one_or_all(self._open_body(place).bind(expr, name, place))
+
+    def emit_output(self, expr: Expr) -> Any:
+        """Like `emit`, and make the value known after the dataflow block."""
+        place = user_place()
+        body = self._open_body(place)
+        if body.dataflow is None:
+            refuse(place, "expected a dataflow block around 'emit_output'; use 'emit' outside of one")
+        outputs = body.bind(expr, "lv", place)
+        body.dataflow.outputs.extend(outputs)
+        return _one_or_all(outputs)
+
+    def emit_func_output(self, results: Expr | Sequence[Expr]) -> None:
+        """End the function with its result, or results."""
+        place = user_place()
+        body = self._open_body(place)
+        if body.dataflow is not None:
+            refuse(place, "expected the dataflow block to end before the function does")
+        body.finish([body.value(e, place) for e in ([results] if isinstance(results, Expr) else results)])
+
+    def call_te(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
+        """A call of a new loop function, made of a tensor expression: `function` gets a `te` tensor for each tensor of
+        the program, the other arguments as they are, and returns one `te` tensor or several."""
+        place = user_place()
+        body = self._open_body(place)
+        values = [body.value(arg, place) for arg in args if isinstance(arg, Expr)]
+        inputs = [_placeholder(f"x{i}", value, place) for i, value in enumerate(values)]
+        rest = iter(inputs)
+        try:
+            result = function(*(next(rest) if isinstance(arg, Expr) else arg for arg in args), **kwargs)
+            outputs: list[Tensor] = [result] if isinstance(result, Tensor) else list(result)
+            name = self._symbols().fresh(getattr(function, "__name__", "te").strip("<>"))
+            prim_func = emit_prim_func(name, inputs, outputs)
+        except (RelexError, VerifyException, TypeError, ValueError) as e:
+            refuse(place, f"'call_te' {one_line(e)}")
+        for inner in prim_func.walk():
+            inner.location = place
+        self._module.body.block.add_op(prim_func)
+        types = [TensorType(t.type, t.shape) for t in outputs]
+        bindings = [Binding(value, body.dataflow or body) for value in values]
+        return Call("relex.call_tir", bindings, lambda _, operands: CallTirOp(name, operands, types))
+
+    def emit_te(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Emit what `call_te` makes."""
+        return self.emit(self.call_te(function, *args, **kwargs))
+
+    def add_func(self, function: Operation, name: str | None = None) -> str:
+        """Add a copy of a graph or loop function under its name, or another; a name that is taken gets a number."""
+        copy = _copy(function, user_place())
+        chosen = self._symbols().fresh(name if name is not None else copy.sym_name.data)
+        copy.properties["sym_name"] = type(copy.sym_name)(chosen)
+        self._module.body.block.add_op(copy)
+        return chosen
+
+    def update_func(self, name: str, function: Operation) -> None:
+        """Put a copy of a function in the place of the one with this name."""
+        old = SymbolTable.lookup_symbol(self._module, name)
+        if old is None:
+            raise UnknownNameError(f"no function '{name}' to update")
+        copy = _copy(function, user_place())
+        copy.properties["sym_name"] = type(copy.sym_name)(name)
+        self._module.body.block.insert_op_before(copy, old)
+        self._module.body.block.erase_op(old)
+
+    def get(self) -> ModuleOp:
+        """The module, verified. The builder can go on; what it adds later is not in it."""
+        if self._body is not None:
+            refuse(user_place(), f"expected @{self._body.op.sym_name.data} to end before the module is taken")
+        module = self._module.clone()
+        try:
+            verify_module(module)
+        except CompileError as e:
+            raise CompileError([with_source(d) for d in e.diagnostics]) from None
+        return module
+
+    def _open_body(self, place: FileLineColLoc) -> FunctionBody:
+        if self._body is None:
+            refuse(place, "expected a function to be open; use 'with bb.function(...)'")
+        if self._body.is_complete:
+            refuse(place, f"expected nothing behind 'emit_func_output' of @{self._body.op.sym_name.data}")
+        return self._body
+
+    def _symbols(self) -> Names:
+        taken = [] if self._body is None else [self._body.op.sym_name.data]
+        return Names.of_symbols(self._module, taken)
+
+
+def _one_or_all(bindings: list[Binding]) -> Binding | tuple[Binding, ...]:
+    return bindings[0] if len(bindings) == 1 else tuple(bindings)
+
+
+def _placeholder(name: str, value: SSAValue, place: FileLineColLoc) -> Tensor:
+    if not isa(value.type, TensorType):
+        refuse(place, f"expected a tensor, found {value.type}")
+    return placeholder(value.name_hint or name, value.type.get_shape(), value.type.element_type)
+
+
+def _copy(function: Operation, place: FileLineColLoc) -> FuncOp | PrimFuncOp:
+    if not isinstance(function, FuncOp | PrimFuncOp):
+        refuse(place, f"expected a graph function or a loop function, found '{function.name}'")
+    return function.clone()

@@ -1,0 +1,165 @@
+"""What a `BlockBuilder` works on: parameters, constants, calls that are still to be emitted, and what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import index
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, bf16
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from relex.dialects.dtypes import element_type_of
+from relex.dialects.errors import DTypeError, ShapeError
+from relex.dialects.relex import AddOp, DivideOp, MultiplyOp, NegativeOp, Operator, SubtractOp
+from relex.frontend.places import user_place
+
+if TYPE_CHECKING:
+    from relex.frontend.function_body import FunctionBody
+
+Number = int | float
+Size = int | str
+"""A size, or the name of one that is known when the program runs. Sizes of one name are equal."""
+
+
+class Expr:
+    """A tensor of the program. Arithmetic makes calls of operators, to be given to `BlockBuilder.emit`."""
+
+    __array_ufunc__ = None
+    """NumPy's arrays leave arithmetic with tensors of the program to these."""
+
+    def __init__(self):
+        self.place = user_place()
+        """Where the user wrote it."""
+
+    def __add__(self, other: Operand) -> Call:
+        return call_operator(AddOp, self, other)
+
+    def __radd__(self, other: Operand) -> Call:
+        return call_operator(AddOp, other, self)
+
+    def __sub__(self, other: Operand) -> Call:
+        return call_operator(SubtractOp, self, other)
+
+    def __rsub__(self, other: Operand) -> Call:
+        return call_operator(SubtractOp, other, self)
+
+    def __mul__(self, other: Operand) -> Call:
+        return call_operator(MultiplyOp, self, other)
+
+    def __rmul__(self, other: Operand) -> Call:
+        return call_operator(MultiplyOp, other, self)
+
+    def __truediv__(self, other: Operand) -> Call:
+        return call_operator(DivideOp, self, other)
+
+    def __rtruediv__(self, other: Operand) -> Call:
+        return call_operator(DivideOp, other, self)
+
+    def __neg__(self) -> Call:
+        return call_operator(NegativeOp, self)
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a tensor of the program has no truth value while the program is built; use 'op.where'")
+
+
+Operand = Expr | Number
+"""A tensor, or a number that becomes a scalar of the other operands' type."""
+
+
+@dataclass(frozen=True)
+class DynTensorType:
+    """The rank and dtype of a tensor."""
+
+    ndim: int
+    dtype: str
+
+
+class Var(Expr):
+    """A parameter of a function: its name, its sizes (a number or a name each), its dtype."""
+
+    def __init__(self, name: str, shape: Sequence[Size], dtype: str | DynTensorType = "float32"):
+        super().__init__()
+        if isinstance(dtype, DynTensorType):
+            if dtype.ndim != len(shape):
+                raise ShapeError(f"'{name}': expected {dtype.ndim} sizes, as its type says, found {len(shape)}")
+            dtype = dtype.dtype
+        self.name = name
+        self.shape = tuple(shape)
+        self.type = tensor_of(shape, dtype)
+
+
+class Constant(Expr):
+    """A tensor whose elements are known."""
+
+    def __init__(self, value: Any, dtype: str | None):
+        super().__init__()
+        if dtype is None and isinstance(value, float):
+            dtype = "float32"
+        self.value = np.array(value, dtype)
+        element_type_of(self.value.dtype)
+
+
+class Call(Expr):
+    """Something to compute: `build` makes the op in a function's body, given the values of `args`."""
+
+    def __init__(self, name: str, args: Sequence[Operand], build: Callable[[FunctionBody, list[SSAValue]], Operation]):
+        super().__init__()
+        self.name = name
+        self.args = tuple(args)
+        self.build = build
+
+
+class Binding(Expr):
+    """A value that has been emitted. `owner` is the part of a program in which it is known."""
+
+    def __init__(self, value: SSAValue, owner: object):
+        super().__init__()
+        self.value = value
+        self.owner = owner
+
+    @property
+    def type(self) -> TensorType:
+        if not isa(self.value.type, TensorType):
+            raise DTypeError(f"expected a tensor, found {self.value.type}")
+        return self.value.type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its sizes, -1 for those that are known when the program runs."""
+        return self.type.get_shape()
+
+
+def const(value: Any, dtype: str | None = None) -> Constant:
+    """A constant from anything that NumPy makes an array of. Without `dtype`, a Python float is a float32."""
+    return Constant(value, dtype)
+
+
+def call_operator(kind: type[Operator], *args: Operand, **properties: Any) -> Call:
+    """A call of an operator on tensors; its other arguments by name, as its class takes them."""
+    return Call(kind.name, args, lambda _, operands: kind(*operands, **properties))
+
+
+def tensor_of(shape: Sequence[Size], dtype: str) -> TensorType:
+    """The type of a tensor. Raises `ShapeError` and `DTypeError`."""
+    return TensorType(element_type(dtype), [DYNAMIC_INDEX if isinstance(s, str) else _size(s) for s in shape])
+
+
+def _size(size: SupportsIndex) -> int:
+    if isinstance(size, bool) or not hasattr(size, "__index__") or index(size) < 0:
+        raise ShapeError(f"expected sizes that are numbers from 0 up, or names, found {size!r}")
+    return index(size)
+
+
+def element_type(dtype: str) -> Attribute:
+    """The element type of a dtype's name. Raises `DTypeError`."""
+    if dtype == "bfloat16":
+        return bf16
+    try:
+        parsed = np.dtype(dtype)
+    except TypeError:
+        raise DTypeError(f"expected the name of a dtype, found {dtype!r}") from None
+    return element_type_of(parsed)

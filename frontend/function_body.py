@@ -1,0 +1,199 @@
+"""A function while it is built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.arith import ConstantOp as IndexConstantOp
+from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FunctionType, IndexType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.tensor import DimOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+from relex.dialects.dtypes import is_float, numpy_dtype
+from relex.dialects.errors import CompileError, RelexError, one_line
+from relex.dialects.functions import DIMS_ATTR, NAME_ATTR, set_argument_attr
+from relex.dialects.names import Names
+from relex.dialects.relex import ConstantOp, DataflowOp, OutputOp
+from relex.dialects.relex.structure import impurity
+from relex.frontend.expressions import Binding, Call, Constant, Expr, Operand, Var
+from relex.frontend.places import refuse
+
+
+class FunctionBody:
+    """A function while it is built: its parameters, the constants and sizes at its start, and where ops are added."""
+
+    def __init__(self, module: ModuleOp, names: Names, op: FuncOp, params: Sequence[Var]):
+        self.module = module
+        self.op = op
+        self.dataflow: Dataflow | None = None
+        self.is_complete = False
+        self._names = names
+        self._block = op.body.block
+        self._last_of_start: Operation | None = None
+        self._values: dict[Expr, SSAValue] = {}
+        self._sizes: dict[str, SSAValue | tuple[SSAValue, int]] = {}
+        for i, (param, argument) in enumerate(zip(params, self._block.args, strict=True)):
+            self._values[param] = argument
+            self._name_parameter(i, param)
+
+    def _name_parameter(self, index: int, param: Var) -> None:
+        argument = self._block.args[index]
+        argument.name_hint = param.name if SSAValue.is_valid_name(param.name) else None
+        if argument.name_hint != param.name:
+            set_argument_attr(self.op, index, NAME_ATTR, StringAttr(param.name))
+        named = [size if isinstance(size, str) else "" for size in param.shape]
+        if any(named):
+            set_argument_attr(self.op, index, DIMS_ATTR, ArrayAttr(map(StringAttr, named)))
+        for dimension, name in enumerate(named):
+            if name:
+                self._sizes.setdefault(name, (argument, dimension))
+
+    def bind(self, expr: Expr, name: str, place: FileLineColLoc) -> list[Binding]:
+        """Add the ops that compute an expression. What is nested in it gets names of its own."""
+        values = self._compute(expr, place)
+        if isinstance(expr, Call):
+            for value in values:
+                value.name_hint = self._names.fresh(name)
+        return [Binding(value, self.dataflow or self) for value in values]
+
+    def value(self, expr: Operand, place: FileLineColLoc) -> SSAValue:
+        """The one value of an expression."""
+        if not isinstance(expr, Expr):
+            refuse(place, f"expected a tensor of the program, found {expr!r}; 'const' makes one of it")
+        values = self.bind(expr, "lv", place)
+        if len(values) != 1:
+            refuse(place, f"expected an expression with one result, found {len(values)}; emit it first")
+        return values[0].value
+
+    def size(self, name: str) -> SSAValue:
+        """The size of this name, which a parameter must have."""
+        found = self._sizes.get(name)
+        if found is None:
+            known = ", ".join(self._sizes) or "none"
+            raise RelexError(f"expected a size that a parameter has, found '{name}'; there are {known}")
+        if isinstance(found, SSAValue):
+            return found
+        argument, dimension = found
+        index = self._at_start(IndexConstantOp.from_int_and_width(dimension, IndexType()))
+        size = self._at_start(DimOp(argument, index.results[0])).results[0]
+        size.name_hint = name
+        self._sizes[name] = size
+        return size
+
+    def finish(self, values: Sequence[SSAValue]) -> None:
+        """End the function with its results."""
+        self._block.add_op(ReturnOp(*values))
+        inputs = self.op.function_type.inputs.data
+        self.op.function_type = FunctionType.from_lists(inputs, [value.type for value in values])
+        self.is_complete = True
+
+    def open_dataflow(self) -> None:
+        self.dataflow = Dataflow()
+
+    def close_dataflow(self) -> None:
+        """Add the block; from now on its outputs are its results."""
+        dataflow = self.dataflow
+        if dataflow is None:
+            return
+        self.dataflow = None
+        dataflow.block.add_op(OutputOp(*(binding.value for binding in dataflow.outputs)))
+        op = DataflowOp([binding.value.type for binding in dataflow.outputs], dataflow.block)
+        self._block.add_op(op)
+        for binding, result in zip(dataflow.outputs, op.results, strict=True):
+            result.name_hint = self._names.fresh("gv")
+            binding.value, binding.owner = result, self
+
+    def _compute(self, expr: Expr, place: FileLineColLoc) -> Sequence[SSAValue]:
+        match expr:
+            case Var():
+                if expr not in self._values:
+                    refuse(place, f"expected a parameter of @{self.op.sym_name.data}, found '{expr.name}'")
+                return [self._values[expr]]
+            case Constant():
+                if expr not in self._values:
+                    self._values[expr] = self._at_start(ConstantOp(expr.value), expr.place).results[0]
+                return [self._values[expr]]
+            case Binding():
+                return [self._known(expr, place)]
+            case Call():
+                return self._add(expr).results
+            case _:
+                refuse(place, f"expected a tensor of the program, found {type(expr).__name__}")
+
+    def _known(self, binding: Binding, place: FileLineColLoc) -> SSAValue:
+        if binding.owner is self or binding.owner is self.dataflow:
+            return binding.value
+        name = binding.value.name_hint
+        if isinstance(binding.owner, Dataflow) and not binding.owner.outputs_of(binding):
+            refuse(place, f"'{name}' is not known outside of its dataflow block; 'emit_output' makes it known")
+        refuse(place, f"'{name}' belongs to another function")
+
+    def _add(self, call: Call) -> Operation:
+        operands = self._operands(call)
+        try:
+            op = call.build(self, operands)
+        except CompileError:
+            raise
+        except (RelexError, VerifyException, TypeError, ValueError) as e:
+            refuse(call.place, f"'{call.name}' op {one_line(e)}")
+        op.location = call.place
+        if self.dataflow is None:
+            self._block.add_op(op)
+            return op
+        if (reason := impurity(op)) is not None:
+            refuse(call.place, f"'{op.name}' op expected to be pure, as it stands in a dataflow block, but it {reason}")
+        self.dataflow.block.add_op(op)
+        return op
+
+    def _operands(self, call: Call) -> list[SSAValue]:
+        tensors = {i: self.value(arg, call.place) for i, arg in enumerate(call.args) if isinstance(arg, Expr)}
+        values: list[SSAValue] = []
+        for i, arg in enumerate(call.args):
+            if i in tensors:
+                values.append(tensors[i])
+            elif isinstance(arg, int | float) and tensors:
+                values.append(self._number(arg, next(iter(tensors.values())), call))
+            else:
+                refuse(call.place, f"'{call.name}' op expected tensors of the program, found {arg!r}")
+        return values
+
+    def _number(self, value: float, like: SSAValue, call: Call) -> SSAValue:
+        """A scalar of the type of another operand."""
+        if not isa(like.type, TensorType):
+            refuse(call.place, f"'{call.name}' op expected a tensor beside {value}, found {like.type}")
+        element_type = like.type.element_type
+        if isinstance(value, float) and not is_float(element_type):
+            refuse(call.place, f"'{call.name}' op expected elements of {element_type}, found {value}")
+        try:
+            constant = ConstantOp(np.array(value, numpy_dtype(element_type)))
+        except (RelexError, OverflowError) as e:
+            refuse(call.place, f"'{call.name}' op expected elements of {element_type}, found {value}: {one_line(e)}")
+        return self._at_start(constant, call.place).results[0]
+
+    def _at_start(self, op: Operation, place: FileLineColLoc | None = None) -> Operation:
+        """Add an op in front of all that is computed, in the order of first use."""
+        if place is not None:
+            op.location = place
+        if self._last_of_start is not None:
+            self._block.insert_op_after(op, self._last_of_start)
+        elif self._block.first_op is not None:
+            self._block.insert_op_before(op, self._block.first_op)
+        else:
+            self._block.add_op(op)
+        self._last_of_start = op
+        return op
+
+
+class Dataflow:
+    """A dataflow block while it is built."""
+
+    def __init__(self):
+        self.block = Block()
+        self.outputs: list[Binding] = []
+
+    def outputs_of(self, binding: Binding) -> bool:
+        return binding in self.outputs

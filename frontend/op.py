@@ -1,0 +1,143 @@
+"""
+The operators as functions: `op.dense(x, w)`, `op.sum(x, axis=1)`, `op.nn.relu(x)`.
+
+Every operator of the graph dialect is here under the last part of its name. It takes tensors first, then what its class
+takes. `of` makes such a function for an operator of another dialect. What is called is computed when it is emitted.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.dialects.func import CallOp as FuncCallOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import VarOperandDef
+from xdsl.traits import SymbolTable
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import UnknownNameError
+from relex.dialects.relex import PRIMITIVE_ATTR, AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, Operator, Relex
+from relex.dialects.tir import PrimFuncOp
+from relex.frontend.expressions import Call, Operand, Size, element_type, tensor_of
+from relex.frontend.function_body import FunctionBody
+from relex.frontend.places import refuse, user_place
+
+Shapes = Sequence[Size] | Sequence[Sequence[Size]]
+"""The shape of the result, or a list of shapes, one for each result."""
+
+_OPERATORS = {kind.name.partition(".")[2]: kind for kind in Relex.operations if issubclass(kind, Operator)}
+
+
+class _Namespace:
+    """Operators by name, for the spelling `op.nn.relu`."""
+
+    def __getattr__(self, name: str) -> Callable[..., Call]:
+        return __getattr__(name)
+
+
+nn = _Namespace()
+
+
+def __getattr__(name: str) -> Callable[..., Call]:
+    if name not in _OPERATORS:
+        raise AttributeError(f"no operator '{name}'; there are {', '.join(sorted(_OPERATORS))}")
+    return of(_OPERATORS[name])
+
+
+def of(kind: type[Operator]) -> Callable[..., Call]:
+    """The function for an operator: tensors first, then what its class takes."""
+    declared = kind.get_irdl_definition().operands
+    names = [name for name, _ in declared]
+    if any(isinstance(declaration, VarOperandDef) for _, declaration in declared):
+        return _variadic(kind)
+
+    def function(*args: Any, **properties: Any) -> Call:
+        tensors = [*args[: len(names)], *(properties.pop(n) for n in names[len(args) :] if n in properties)]
+        if len(tensors) != len(names):
+            expected = f"{len(names)} tensors ({', '.join(names)})"
+            refuse(user_place(), f"'{kind.name}' op expected {expected}, found {len(tensors)}")
+        return _call(kind, tensors, args[len(names) :], properties)
+
+    return function
+
+
+def _variadic(kind: type[Operator]) -> Callable[..., Call]:
+    def function(*args: Operand | Sequence[Operand], **properties: Any) -> Call:
+        tensors = [tensor for arg in args for tensor in _all(arg)]
+        return _call(kind, tensors, (), properties)
+
+    return function
+
+
+def _call(kind: type[Operator], tensors: Sequence[Operand], rest: Sequence[Any], named: dict[str, Any]) -> Call:
+    taken = list(inspect.signature(kind.__init__).parameters)[1 + len(tensors) :]
+    properties = {**dict(zip(taken, rest, strict=False)), **named}
+    if len(rest) > len(taken) or len(properties) != len(rest) + len(named):
+        refuse(user_place(), f"'{kind.name}' op expected at most {', '.join(taken) or 'nothing'} behind the tensors")
+    if isinstance(dtype := properties.get("dtype"), str):
+        properties["dtype"] = element_type(dtype)
+    return Call(kind.name, tensors, lambda _, operands: kind(*operands, **properties))
+
+
+def call(function: str, *args: Operand) -> Call:
+    """A call of a function of the module by its name: of a fused group, another graph function, or a loop function."""
+
+    def build(body: FunctionBody, operands: list[SSAValue]) -> Operation:
+        callee = SymbolTable.lookup_symbol(body.module, function)
+        match callee:
+            case PrimFuncOp():
+                outputs = [TensorType(t.element_type, t.get_shape()) for t in callee.output_types if isa(t, MemRefType)]
+                return CallTirOp(function, operands, outputs)
+            case FuncOp() if PRIMITIVE_ATTR in callee.attributes:
+                return CallOp(function, operands, callee.function_type.outputs.data)
+            case FuncOp():
+                return FuncCallOp(function, operands, callee.function_type.outputs.data)
+            case _:
+                raise UnknownNameError(f"expected a function of the module, found no '{function}'")
+
+    return Call("call", args, build)
+
+
+def call_tir(function: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str = "float32") -> Call:
+    """A call of a loop function by its name, with the shape or shapes of what it fills."""
+    types, sizes = _results(shape, dtype)
+
+    def build(body: FunctionBody, operands: list[SSAValue]) -> Operation:
+        return CallTirOp(function, operands, types, [body.size(name) for name in sizes])
+
+    return Call("relex.call_tir", _all(args), build)
+
+
+def call_dps_packed(
+    name: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str = "float32", *, side_effects: bool = False
+) -> Call:
+    """A call of a library function by its name, with the shape or shapes of what it fills."""
+    types, sizes = _results(shape, dtype)
+
+    def build(body: FunctionBody, operands: list[SSAValue]) -> Operation:
+        return CallDpsPackedOp(name, operands, types, [body.size(size) for size in sizes], side_effects)
+
+    return Call("relex.call_dps_packed", _all(args), build)
+
+
+def alloc_tensor(shape: Sequence[Size], dtype: str = "float32") -> Call:
+    """A new tensor of unspecified content: a side effect, outside of dataflow blocks."""
+    (tensor,), sizes = _results(shape, dtype)
+    return Call("relex.alloc_tensor", (), lambda body, _: AllocTensorOp(tensor, [body.size(size) for size in sizes]))
+
+
+def _results(shape: Shapes, dtype: str) -> tuple[list[TensorType], list[str]]:
+    """The types of the results, and the names of their sizes that are not numbers, in order."""
+    many = [sizes for sizes in shape if isinstance(sizes, Sequence) and not isinstance(sizes, str)]
+    one = [size for size in shape if isinstance(size, int | str)]
+    shapes = many or [one]
+    types = [tensor_of(sizes, dtype) for sizes in shapes]
+    return types, [size for sizes in shapes for size in sizes if isinstance(size, str)]
+
+
+def _all(args: Operand | Sequence[Operand]) -> Sequence[Operand]:
+    return args if isinstance(args, Sequence) else [args]
