@@ -10,12 +10,14 @@ from relex.passes.base import run_pass as run_pass
 
 if TYPE_CHECKING:
     from relex.passes.graph.bind_params import BindParamsPass as BindParamsPass
+    from relex.passes.graph.fuse_ewise_fma import FuseEwiseFmaPass as FuseEwiseFmaPass
     from relex.passes.graph.set_target import SetTargetPass as SetTargetPass
 
 PASSES = lazy_passes(
     "relex.passes",
     {
         "bind-params": "graph",
+        "fuse-ewise-fma": "graph",
         "set-target": "graph",
     },
 )
