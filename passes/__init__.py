@@ -10,6 +10,7 @@ from relex.passes.base import run_pass as run_pass
 
 if TYPE_CHECKING:
     from relex.passes.graph.bind_params import BindParamsPass as BindParamsPass
+    from relex.passes.graph.fuse_dense_add import FuseDenseAddPass as FuseDenseAddPass
     from relex.passes.graph.fuse_ewise_fma import FuseEwiseFmaPass as FuseEwiseFmaPass
     from relex.passes.graph.set_target import SetTargetPass as SetTargetPass
 
@@ -17,6 +18,7 @@ PASSES = lazy_passes(
     "relex.passes",
     {
         "bind-params": "graph",
+        "fuse-dense-add": "graph",
         "fuse-ewise-fma": "graph",
         "set-target": "graph",
     },

@@ -13,6 +13,8 @@ class Names:
 
     def __init__(self, taken: Iterable[str] = ()):
         self._taken = set(taken)
+        self._next: dict[str, int] = {}
+        """Where to look for the next free number of a name."""
 
     @classmethod
     def of_symbols(cls, module: ModuleOp, reserved: Iterable[str] = ()) -> Names:
@@ -21,9 +23,16 @@ class Names:
 
     def fresh(self, name: str) -> str:
         """`name`, or the first of `name1`, `name2`, ... that is free; it is taken from now on."""
-        chosen, count = name, 0
-        while chosen in self._taken:
+        if name in self._taken:
+            return self.numbered(name, start=1)
+        self._taken.add(name)
+        return name
+
+    def numbered(self, name: str, start: int = 0) -> str:
+        """The first of `name0`, `name1`, ... that is free; it is taken from now on."""
+        count = max(self._next.get(name, 0), start)
+        while (chosen := f"{name}{count}") in self._taken:
             count += 1
-            chosen = f"{name}{count}"
+        self._next[name] = count + 1
         self._taken.add(chosen)
         return chosen
