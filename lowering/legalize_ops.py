@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, f32, f64, i1, i8, i32, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, StringAttr, f32, f64, i1, i8, i32, i64
 from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
@@ -16,7 +16,7 @@ from relex.dialects.names import Names
 from relex.dialects.relex import CallTirOp, Operator
 from relex.dialects.relex.operator import tensor_type
 from relex.lowering.emit_te import emit_prim_func
-from relex.lowering.legalizations import LEGALIZATIONS
+from relex.lowering.legalizations import LEGALIZATIONS, Legalization
 from relex.lowering.llvm.reserved import RESERVED
 from relex.lowering.te import Tensor, placeholder
 from relex.passes.base import RelexPass
@@ -30,6 +30,10 @@ class LegalizeOpsPass(RelexPass):
     Turns every graph operator into a call of a loop function that computes it, by the table in
     `relex.lowering.legalizations`. Equal operators on equal types share one function. Operators that the table does not
     have are errors, all reported at once. With `strict` sums keep the order and the roundings of the plain loop.
+
+    `overrides` come before the table: from Python `LegalizeOpsPass(overrides={DenseOp: my_dense})`, where `my_dense` is
+    a function as the table has them. A file given to `relex-opt` by `--load-passes` changes the table itself, with the
+    decorator `legalizes`.
 
     ```mlir
     %y = relex.relu %x : (tensor<8xf32>) -> tensor<8xf32>
@@ -52,19 +56,25 @@ class LegalizeOpsPass(RelexPass):
     name = "legalize-ops"
 
     strict: bool = False
+    overrides: Mapping[type[Operation], Legalization] | None = field(default=None, compare=False, repr=False)
 
     def takes(self, op: Operation) -> bool:
         return isinstance(op, Operator)
 
     def refusals(self, module: ModuleOp, ops: Iterable[Operation]) -> list[Diagnostic]:
-        return [problem for op in ops if isinstance(op, Operator) and (problem := _refuse(op))]
+        table = self._table
+        return [problem for op in ops if isinstance(op, Operator) and (problem := _refuse(op, table))]
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         problems = self.refusals(op, op.walk())
         if problems:
             raise PassError(problems)
-        pattern = LegalizeOperator(op, Names.of_symbols(op, RESERVED), self.strict)
+        pattern = LegalizeOperator(op, Names.of_symbols(op, RESERVED), self.strict, self._table)
         PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)
+
+    @property
+    def _table(self) -> Mapping[type[Operation], Legalization]:
+        return {**LEGALIZATIONS, **(self.overrides or {})}
 
 
 @dataclass(eq=False)
@@ -74,6 +84,7 @@ class LegalizeOperator(RewritePattern):
     module: ModuleOp
     names: Names
     strict: bool
+    table: Mapping[type[Operation], Legalization]
     functions: dict[object, str] = field(default_factory=dict[object, str])
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
@@ -87,20 +98,25 @@ class LegalizeOperator(RewritePattern):
         rewriter.replace(op, call)
 
     def _add_function(self, op: Operator) -> str:
-        legalize = LEGALIZATIONS[type(op)]
+        legalize = self.table[type(op)]
         types = [tensor_type(t) for t in op.operand_types]
         names = _parameters(legalize, len(types))
         inputs = [placeholder(name, t.get_shape(), t.element_type) for name, t in zip(names, types, strict=True)]
-        output: Tensor = legalize(op, *inputs)
-        name = self.names.fresh(op.name.rpartition(".")[2])
-        func = emit_prim_func(name, inputs, [output], strict=self.strict)
+        computed = legalize(op, *inputs)
+        if isinstance(computed, Tensor):
+            name = self.names.fresh(op.name.rpartition(".")[2])
+            func = emit_prim_func(name, inputs, [computed], strict=self.strict)
+        else:
+            name = self.names.fresh(computed.sym_name.data)
+            func = computed.clone()
+            func.sym_name, func.sym_visibility = StringAttr(name), StringAttr("private")
         for inner in func.walk():
             inner.location = op.location
         self.module.body.block.add_op(func)
         return name
 
 
-def _parameters(function: Callable[..., Tensor], count: int) -> list[str]:
+def _parameters(function: Legalization, count: int) -> list[str]:
     """The names of a legalization's tensors: its parameters behind the first, which is the op."""
     _, *parameters = inspect.signature(function).parameters.values()
     if parameters[-1].kind is inspect.Parameter.VAR_POSITIONAL:
@@ -108,9 +124,9 @@ def _parameters(function: Callable[..., Tensor], count: int) -> list[str]:
     return [parameter.name for parameter in parameters]
 
 
-def _refuse(op: Operator) -> Diagnostic | None:
+def _refuse(op: Operator, table: Mapping[type[Operation], Legalization]) -> Diagnostic | None:
     """Why an operator cannot be lowered, if so."""
-    if type(op) not in LEGALIZATIONS:
+    if type(op) not in table:
         return diagnose(op, "has no entry in the legalization table; add one with '@legalizes'")
     for t in map(tensor_type, (*op.operand_types, *op.result_types)):
         if DYNAMIC_INDEX in t.get_shape():

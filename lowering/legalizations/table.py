@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 from xdsl.ir import Operation
 
+from relex.dialects.tir import PrimFuncOp
 from relex.lowering.te import Tensor
 
-Legalization = Callable[..., Tensor]
-"""From an operator and its operands, as inputs of a tensor expression, to its result."""
+Legalization = Callable[..., Tensor | PrimFuncOp]
+"""From an operator and its operands, as inputs of a tensor expression, to its result; or to a loop function that takes
+and fills buffers of their types, whatever is in it."""
 
 LEGALIZATIONS: dict[type[Operation], Legalization] = {}
 """The table, by operator class."""
