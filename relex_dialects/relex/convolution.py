@@ -12,6 +12,7 @@ from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, opt_
 
 from relex.dialects.dtypes import FLOATS, NUMBERS, TensorConstr
 from relex.dialects.errors import InferenceError
+from relex.dialects.relex.extremes import largest
 from relex.dialects.relex.operator import Operator, ieee_arithmetic, tensor_type
 from relex.dialects.relex.properties import (
     IntegerConstr,
@@ -187,7 +188,7 @@ class MaxPool2dOp(_Pool2d):
 
         (x,) = operands
         lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-        return np.max(self.windows.over(x, lowest), axis=(-2, -1))
+        return largest(self.windows.over(x, lowest), axes=(-2, -1))
 
 
 @irdl_op_definition

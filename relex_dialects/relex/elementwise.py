@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, TensorConstr
+from relex.dialects.relex.extremes import maximum, minimum
 from relex.dialects.relex.operator import Operator, ieee_arithmetic
 from relex.dialects.relex.types import broadcast, expect_element_type, same_element_type
 
@@ -157,9 +158,7 @@ class MaximumOp(BinaryElementwise):
     name = "relex.maximum"
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
-        return np.maximum(*operands)
+        return maximum(*operands)
 
 
 @irdl_op_definition
@@ -175,15 +174,13 @@ class MinimumOp(BinaryElementwise):
     name = "relex.minimum"
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
-        return np.minimum(*operands)
+        return minimum(*operands)
 
 
 @irdl_op_definition
 class ReluOp(UnaryElementwise):
     """
-    The larger of each element and zero; NaN stays NaN.
+    The larger of each element and +0; NaN stays NaN.
 
     ```mlir
     %y = relex.relu %x : (tensor<1x128xf32>) -> tensor<1x128xf32>
@@ -193,10 +190,8 @@ class ReluOp(UnaryElementwise):
     name = "relex.relu"
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         (x,) = operands
-        return np.maximum(x, x.dtype.type(0))
+        return maximum(x, x.dtype.type(0))
 
 
 @irdl_op_definition

@@ -13,6 +13,7 @@ from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, opt_
 
 from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, TensorConstr
 from relex.dialects.errors import InferenceError
+from relex.dialects.relex.extremes import largest, smallest
 from relex.dialects.relex.operator import Operator, ieee_arithmetic, tensor_type
 from relex.dialects.relex.properties import (
     IntegerConstr,
@@ -150,10 +151,8 @@ class MaxOp(Reduction):
     OVER_NONE: ClassVar = False
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         (x,) = operands
-        return np.max(x, axis=self.axes, keepdims=self.keepdims is not None)
+        return largest(x, self.axes, keepdims=self.keepdims is not None)
 
 
 @irdl_op_definition
@@ -170,10 +169,8 @@ class MinOp(Reduction):
     OVER_NONE: ClassVar = False
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         (x,) = operands
-        return np.min(x, axis=self.axes, keepdims=self.keepdims is not None)
+        return smallest(x, self.axes, keepdims=self.keepdims is not None)
 
 
 @irdl_op_definition

@@ -13,6 +13,7 @@ from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, opt_prop_def, pro
 from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, INTEGERS, NUMBERS, ElementConstr, numpy_dtype
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.elementwise import UnaryElementwise
+from relex.dialects.relex.extremes import maximum, minimum
 from relex.dialects.relex.operator import ieee_arithmetic
 from relex.dialects.relex.properties import ScalarConstr, expect_scalar, number, scalar
 
@@ -315,13 +316,11 @@ class ClipOp(UnaryElementwise):
         return super().infer(operands, properties)
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         (x,) = operands
         if self.min is not None:
-            x = np.maximum(x, x.dtype.type(number(self.min)))
+            x = maximum(x, x.dtype.type(number(self.min)))
         if self.max is not None:
-            x = np.minimum(x, x.dtype.type(number(self.max)))
+            x = minimum(x, x.dtype.type(number(self.max)))
         return x
 
 
