@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from relex.passes.graph.fuse_dense_add import FuseDenseAddPass as FuseDenseAddPass
     from relex.passes.graph.fuse_ewise_fma import FuseEwiseFmaPass as FuseEwiseFmaPass
     from relex.passes.graph.set_target import SetTargetPass as SetTargetPass
+    from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass as AnnotateOpPatternPass
 
 PASSES = lazy_passes(
     "relex.passes",
     {
+        "annotate-op-pattern": "loops",
         "bind-params": "graph",
         "fuse-dense-add": "graph",
         "fuse-ewise-fma": "graph",

@@ -10,11 +10,13 @@ from xdsl.ir import Dialect
 from relex.dialects.tir.blocks import BlockOp, InitOp, IterKind, IterKindAttr, IterVar, loops_around
 from relex.dialects.tir.functions import NOALIAS_ATTR, AllocBufferOp, BufferConstr, CallOp, PrimFuncOp
 from relex.dialects.tir.loops import ForOp, LoopKind, LoopKindAttr
+from relex.dialects.tir.op_pattern import OP_PATTERN_ATTR, OpPattern
 
 Tir = Dialect("tir", [AllocBufferOp, BlockOp, CallOp, ForOp, InitOp, PrimFuncOp], [IterKindAttr, LoopKindAttr])
 
 __all__ = [
     "NOALIAS_ATTR",
+    "OP_PATTERN_ATTR",
     "AllocBufferOp",
     "BlockOp",
     "BufferConstr",
@@ -26,6 +28,7 @@ __all__ = [
     "IterVar",
     "LoopKind",
     "LoopKindAttr",
+    "OpPattern",
     "PrimFuncOp",
     "Tir",
     "loops_around",

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Dialect, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ def accesses(op: Operation) -> Iterator[Access]:
     for inner in op.walk():
         if isinstance(inner, memref.LoadOp | memref.StoreOp):
             yield Access(inner)
+
+
+def is_pure(op: Operation) -> bool:
+    """Whether an op has no side effect. Those of `arith` and `math` have none, though xDSL does not say it of all."""
+    return Dialect.split_name(op.name)[0] in ("arith", "math") or is_side_effect_free(op)
 
 
 def variables_in(value: SSAValue, scope: Operation) -> set[BlockArgument]:

@@ -50,6 +50,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.dtypes import ELEMENT_TYPES, ElementConstr
 from relex.dialects.errors import WrongOp, name_of
 from relex.dialects.tir.accesses import accesses
+from relex.dialects.tir.op_pattern import verify_op_pattern
 
 NOALIAS_ATTR = "tir.noalias"
 """On a function: no two of its buffers share memory."""
@@ -160,6 +161,7 @@ class PrimFuncOp(IRDLOperation):
             raise VerifyException(f"expected visibility {' or '.join(VISIBILITIES)}, found {found}")
         if self.arg_attrs is not None and len(self.arg_attrs) != len(types):
             raise VerifyException(f"expected attributes for {len(types)} arguments, found {len(self.arg_attrs)}")
+        verify_op_pattern(self)
         for i, t in enumerate(types):
             _verify_argument(i, t, is_output=i >= self.num_inputs)
         _verify_unique("block name", ((op, op.block_name) for op in self.walk() if isinstance(op, BlockOp)))

@@ -1247,3 +1247,8 @@ tir.prim_func @no_block_in_loop() outs(%Y: memref<8xf32>) {
 //  ^ error: 'memref.store' op expected index 0 of %Y in 0..7, found 0..8
   }
 }
+
+// -----
+
+tir.prim_func @pattern() attributes {tir.op_pattern = "easy"} {}
+//< error: 'tir.prim_func' op expected 'tir.op_pattern' to be one of elementwise, broadcast, injective, reduction, out-elementwise-fusable, opaque, found "easy"

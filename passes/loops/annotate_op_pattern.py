@@ -1,0 +1,47 @@
+"""Say of each loop function how it may be fused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects.tir import PrimFuncOp
+from relex.dialects.tir.op_pattern import get_op_pattern, set_op_pattern
+from relex.passes.base import RelexPass
+from relex.passes.loops.op_patterns import pattern_of_function
+
+
+@dataclass(frozen=True)
+class AnnotateOpPatternPass(RelexPass):
+    """
+    Writes on each loop function the pattern by which `fuse-ops` decides: `elementwise`, `broadcast`, `injective`,
+    `reduction`, `out-elementwise-fusable` or `opaque`. It is found from the blocks, whatever the loops around them, so
+    hand-written and scheduled functions have one too. A function that says its pattern keeps it: `opaque` keeps it out
+    of every fusion.
+
+    ```mlir
+    tir.prim_func @relu(%X: memref<8xf32>) outs(%Y: memref<8xf32>) {
+      %zero = arith.constant 0.0 : f32
+      tir.for %i in (8) {
+        tir.block @Y (%vi: spatial<8> = %i) {
+          %x = memref.load %X[%vi] : memref<8xf32>
+          %y = arith.maximumf %x, %zero : f32
+          memref.store %y, %Y[%vi] : memref<8xf32>
+        }
+      }
+    }
+    // annotate-op-pattern
+    tir.prim_func @relu(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.op_pattern = "elementwise"} {
+      ...
+    }
+    ```
+    """
+
+    name = "annotate-op-pattern"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, PrimFuncOp) and get_op_pattern(function) is None:
+                set_op_pattern(function, pattern_of_function(function))

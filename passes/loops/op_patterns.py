@@ -1,0 +1,119 @@
+"""The pattern of blocks and loop functions, from what they read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.ir import BlockArgument, Operation
+
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, PrimFuncOp
+from relex.dialects.tir.accesses import Access, accesses, is_pure, variables_in
+from relex.dialects.tir.indices import is_subsequence, plain_indices, reads_memory, variable_of
+from relex.dialects.tir.op_pattern import OpPattern, widest
+
+_PRODUCTS = (arith.MulfOp, arith.MuliOp, arith.AndIOp)
+
+
+def pattern_of_function(function: PrimFuncOp) -> OpPattern:
+    """The pattern of a loop function; `OPAQUE` for all that is not clear.
+
+    Only blocks count, not the loops around them. Each buffer must be the work of one block. Several blocks have the
+    pattern of the hardest one; what follows a reduction makes a function whose result is only then complete.
+    """
+    if not all(map(_is_structure, function.body.block.ops)):
+        return OpPattern.OPAQUE
+    blocks = [op for op in function.walk() if isinstance(op, BlockOp)]
+    written = [access.buffer for block in blocks for access in _stores(block)]
+    if not blocks or len(set(written)) != len(written) or not set(function.outputs) <= set(written):
+        return OpPattern.OPAQUE
+    *before, last = map(pattern_of_block, blocks)
+    pattern = widest((*before, last))
+    if pattern is OpPattern.REDUCTION and (last is not pattern or pattern in before):
+        return OpPattern.OUT_ELEMENTWISE_FUSABLE
+    return pattern
+
+
+def _is_structure(op: Operation) -> bool:
+    """Whether all effects of an op are those of blocks: it is one, a loop or condition around some, or none."""
+    match op:
+        case BlockOp() | AllocBufferOp():
+            return True
+        case ForOp() | scf.IfOp() if not op.results:
+            return all(_is_structure(inner) for region in op.regions for block in region.blocks for inner in block.ops)
+        case _:
+            return not op.regions and is_pure(op)
+
+
+def pattern_of_block(block: BlockOp) -> OpPattern:
+    """The pattern of a block; `OPAQUE` for all that is not clear, such as a place that depends on data."""
+    stores, loads = _stores(block), _loads(block)
+    if len(stores) != 1 or not all(map(_is_plain, block.walk())):
+        return OpPattern.OPAQUE
+    if any(reads_memory(index, block) for access in accesses(block) for index in access.indices):
+        return OpPattern.OPAQUE
+    spatial = {v.variable for v in block.iter_vars if v.kind is IterKind.SPATIAL and v.extent != 1}
+    place = plain_indices(stores[0], block)
+    if place is None or len(place) != len(spatial) or set(place) != spatial:
+        return OpPattern.OPAQUE
+    if any(v.kind is IterKind.REDUCE for v in block.iter_vars):
+        return _pattern_of_reduction(block, stores[0], loads, spatial)
+    if any(load.buffer is stores[0].buffer for load in loads):
+        return OpPattern.OPAQUE
+    patterns = {_pattern_of_load(load, block, place) for load in loads}
+    # A bias is broadcast to elements that are read one by one.
+    return widest(patterns - {OpPattern.BROADCAST} if OpPattern.ELEMENTWISE in patterns else patterns)
+
+
+def _is_plain(op: Operation) -> bool:
+    return isinstance(op, BlockOp | memref.LoadOp | memref.StoreOp) or bool(op.regions) or is_pure(op)
+
+
+def _stores(block: BlockOp) -> list[Access]:
+    """What a block stores, except in its init."""
+    return [access for access in accesses(block) if access.is_write and not _is_in_init(access, block)]
+
+
+def _loads(block: BlockOp) -> list[Access]:
+    """What a block loads, except in its init."""
+    return [access for access in accesses(block) if not access.is_write and not _is_in_init(access, block)]
+
+
+def _is_in_init(access: Access, block: BlockOp) -> bool:
+    return block.init is not None and block.init.is_ancestor(access.op)
+
+
+def _pattern_of_load(load: Access, block: BlockOp, place: Sequence[BlockArgument]) -> OpPattern:
+    variables = plain_indices(load, block)
+    if variables is None or not is_subsequence(variables, place):
+        return OpPattern.INJECTIVE
+    return OpPattern.ELEMENTWISE if len(variables) == len(place) else OpPattern.BROADCAST
+
+
+def _pattern_of_reduction(
+    block: BlockOp, store: Access, loads: Sequence[Access], spatial: set[BlockArgument]
+) -> OpPattern:
+    """A block accumulates if it starts from an init and goes on from what it stored; else nothing is known of it."""
+    own = [load for load in loads if load.buffer is store.buffer]
+    starts = [access for access in accesses(block) if access.is_write and access.op is not store.op]
+    if not own or not starts or any(access.buffer is not store.buffer for access in starts):
+        return OpPattern.OPAQUE
+    if any(plain_indices(access, block) != plain_indices(store, block) for access in (*own, *starts)):
+        return OpPattern.OPAQUE
+    terms = [load for load in loads if load not in own]
+    if any(_reads_a_window(load, block) for load in terms):
+        return OpPattern.OUT_ELEMENTWISE_FUSABLE
+    is_product = any(isinstance(op, _PRODUCTS) for op in block.walk())
+    if is_product and any(not spatial <= _variables(load, block) for load in terms):
+        return OpPattern.OUT_ELEMENTWISE_FUSABLE
+    return OpPattern.REDUCTION
+
+
+def _variables(load: Access, block: BlockOp) -> set[BlockArgument]:
+    return {variable for index in load.indices for variable in variables_in(index, block)}
+
+
+def _reads_a_window(load: Access, block: BlockOp) -> bool:
+    """Whether elements are reached by more than one way: an index is computed from a reduce variable."""
+    reduce = {v.variable for v in block.iter_vars if v.kind is IterKind.REDUCE}
+    return any(variable_of(i, block) is None and not reduce.isdisjoint(variables_in(i, block)) for i in load.indices)

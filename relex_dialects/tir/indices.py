@@ -1,0 +1,75 @@
+"""Indices of accesses in terms of the variables around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from relex.dialects.tir.accesses import Access
+from relex.dialects.tir.blocks import BlockOp, IterVar
+from relex.dialects.tir.loops import ForOp
+from relex.dialects.tir.ranges import constant_value
+
+
+def variable_of(index: SSAValue, block: BlockOp) -> IterVar | None:
+    """The variable of `block` that an index is, if it is nothing else."""
+    if isinstance(index, BlockArgument) and index.owner is block.body.block:
+        return block.iter_vars[index.index]
+    return None
+
+
+def plain_indices(access: Access, block: BlockOp) -> list[BlockArgument] | None:
+    """The variables that an access has as indices, without those of dimensions of size 1; None if any is computed, or a
+    variable does not run through the whole of its dimension."""
+    variables: list[BlockArgument] = []
+    for index, size in zip(access.indices, access.shape, strict=True):
+        variable = variable_of(index, block)
+        if size == 1 and (constant_value(index) == 0 or (variable is not None and variable.extent == 1)):
+            continue
+        if variable is None or not _runs_through(variable, size):
+            return None
+        variables.append(variable.variable)
+    return variables
+
+
+def _runs_through(variable: IterVar, size: int) -> bool:
+    """Whether a variable takes all values of a dimension; sizes of the run are not told apart."""
+    return variable.extent == size or (isinstance(variable.extent, SSAValue) and size == DYNAMIC_INDEX)
+
+
+def reads_memory(value: SSAValue, scope: Operation) -> bool:
+    """Whether a value is computed from one that is loaded inside `scope`."""
+    pending, seen = [value], set[SSAValue]()
+    while pending:
+        current = pending.pop()
+        owner = current.owner
+        if current in seen or not isinstance(owner, Operation) or not scope.is_ancestor(owner):
+            continue
+        seen.add(current)
+        for op in owner.walk():
+            if isinstance(op, memref.LoadOp):
+                return True
+            pending.extend(op.operands)
+    return False
+
+
+def loop_of(index: SSAValue) -> ForOp | None:
+    """The loop whose variable an index is, directly or by way of a block's variable; None if it is anything else."""
+    while isinstance(index, BlockArgument):
+        match index.owner.parent_op():
+            case ForOp() as loop:
+                return loop
+            case BlockOp() as block:
+                index = block.bindings[index.index]
+            case _:
+                return None
+    return None
+
+
+def is_subsequence(part: Sequence[object], whole: Sequence[object]) -> bool:
+    """Whether `part` is left of `whole` when some of it is taken away."""
+    rest = iter(whole)
+    return all(any(item is other for other in rest) for item in part)

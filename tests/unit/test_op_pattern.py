@@ -1,0 +1,41 @@
+"""The patterns of what the graph operators become."""
+
+from __future__ import annotations
+
+import pytest
+from operator_cases import CASES
+from programs import Array, MakeOperator, operator_program
+
+from relex.dialects import parse_module
+from relex.dialects.tir import OpPattern, PrimFuncOp
+from relex.dialects.tir.op_pattern import get_op_pattern, widest
+from relex.lowering import LegalizeOpsPass
+from relex.passes import AnnotateOpPatternPass
+
+EXPECTED = {
+    OpPattern.ELEMENTWISE: ["expand_dims", "squeeze"],
+    OpPattern.BROADCAST: ["broadcast_to"],
+    OpPattern.INJECTIVE: ["concat", "pad", "permute_dims", "reshape", "strided_slice"],
+    OpPattern.REDUCTION: ["max", "min", "sum"],
+    OpPattern.OUT_ELEMENTWISE_FUSABLE: [
+        *("argmax", "avg_pool2d", "conv2d", "dense", "layer_norm", "log_softmax"),
+        *("matmul", "max_pool2d", "mean", "softmax"),
+    ],
+    OpPattern.OPAQUE: ["take"],
+}
+"""By the name of the operator; all others are elementwise, or, if no operand has the shape of the result, broadcast."""
+
+
+@pytest.mark.parametrize(("make", "operands"), CASES)
+def test_operators(make: MakeOperator, operands: list[Array]) -> None:
+    module = AnnotateOpPatternPass()(LegalizeOpsPass()(parse_module(operator_program(make, operands))))
+    (function,) = (op for op in module.ops if isinstance(op, PrimFuncOp))
+    named = {pattern for pattern, names in EXPECTED.items() if function.sym_name.data in names}
+    assert get_op_pattern(function) in (named or {OpPattern.ELEMENTWISE, OpPattern.BROADCAST})
+
+
+def test_the_hardest_step_counts() -> None:
+    assert widest([]) is OpPattern.ELEMENTWISE
+    assert widest([OpPattern.INJECTIVE, OpPattern.BROADCAST]) is OpPattern.INJECTIVE
+    assert OpPattern.BROADCAST.is_at_most(OpPattern.BROADCAST)
+    assert not OpPattern.OPAQUE.is_at_most(OpPattern.REDUCTION)
