@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from relex.passes.graph.bind_params import BindParamsPass as BindParamsPass
     from relex.passes.graph.fuse_dense_add import FuseDenseAddPass as FuseDenseAddPass
     from relex.passes.graph.fuse_ewise_fma import FuseEwiseFmaPass as FuseEwiseFmaPass
+    from relex.passes.graph.fuse_ops import FuseOpsPass as FuseOpsPass
     from relex.passes.graph.set_target import SetTargetPass as SetTargetPass
     from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass as AnnotateOpPatternPass
 
@@ -22,6 +23,7 @@ PASSES = lazy_passes(
         "bind-params": "graph",
         "fuse-dense-add": "graph",
         "fuse-ewise-fma": "graph",
+        "fuse-ops": "graph",
         "set-target": "graph",
     },
 )

@@ -19,7 +19,7 @@ def pattern_of_function(function: PrimFuncOp) -> OpPattern:
     """The pattern of a loop function; `OPAQUE` for all that is not clear.
 
     Only blocks count, not the loops around them. Each buffer must be the work of one block. Several blocks have the
-    pattern of the hardest one; what follows a reduction makes a function whose result is only then complete.
+    pattern of the hardest one; a reduction whose result is worked on is more than a reduction.
     """
     if not all(map(_is_structure, function.body.block.ops)):
         return OpPattern.OPAQUE
@@ -27,9 +27,9 @@ def pattern_of_function(function: PrimFuncOp) -> OpPattern:
     written = [access.buffer for block in blocks for access in _stores(block)]
     if not blocks or len(set(written)) != len(written) or not set(function.outputs) <= set(written):
         return OpPattern.OPAQUE
-    *before, last = map(pattern_of_block, blocks)
-    pattern = widest((*before, last))
-    if pattern is OpPattern.REDUCTION and (last is not pattern or pattern in before):
+    patterns = list(map(pattern_of_block, blocks))
+    pattern = widest(patterns)
+    if pattern is OpPattern.REDUCTION and pattern in patterns[:-1]:
         return OpPattern.OUT_ELEMENTWISE_FUSABLE
     return pattern
 

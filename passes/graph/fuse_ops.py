@@ -1,0 +1,171 @@
+"""Calls that run better together as one function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation
+from xdsl.traits import is_side_effect_free
+
+from relex.dialects.names import Names
+from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp
+from relex.dialects.symbols import erase_unused
+from relex.dialects.tir import OpPattern, PrimFuncOp
+from relex.dialects.tir.op_pattern import get_op_pattern, widest
+from relex.passes.base import RelexPass
+from relex.passes.graph.grouping import Node, find_groups
+from relex.passes.graph.primitive import Primitive, can_move, is_size, meaning
+from relex.passes.loops.op_patterns import pattern_of_function
+
+MAX_NAME = 80
+"""Names of functions are cut off there."""
+
+
+@dataclass(frozen=True)
+class FuseOpsPass(RelexPass):
+    """
+    Moves calls of loop functions that belong together into private functions marked `relex.primitive`, by the patterns
+    of `annotate-op-pattern`; functions without one are looked at when they are called. `fuse-tir` makes one loop
+    function of each group.
+
+    A matrix product takes in what is done to each element of its result, a reduction what is done to each element
+    before; elementwise, broadcast and injective functions join each other; opaque ones, and all other ops, stay where
+    they are. No two products, and no two reductions, get into one group. A call joins the one that all ways from it
+    lead to, with all that lies between; a result that more than one call outside needs is one of several results of its
+    group. Nothing is computed twice. Constants stay outside, as arguments. A group that another pass made grows alike:
+    it is taken apart and made anew.
+
+    ```mlir
+    func.func @main(%x: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = relex.call_tir @add(%x, %b) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      %1 = relex.call_tir @relu(%0) : (tensor<8xf32>) -> tensor<8xf32>
+      func.return %1 : tensor<8xf32>
+    }
+    // fuse-ops
+    func.func @main(%x: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = relex.call @fused_add_relu(%x, %b) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      func.return %0 : tensor<8xf32>
+    }
+    func.func private @fused_add_relu(%x: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32>
+        attributes {relex.primitive} {
+      %0 = relex.call_tir @add(%x, %b) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      %1 = relex.call_tir @relu(%0) : (tensor<8xf32>) -> tensor<8xf32>
+      func.return %1 : tensor<8xf32>
+    }
+    ```
+
+    A group has no more than `max_size` loop functions.
+    """
+
+    name = "fuse-ops"
+
+    max_size: int = 64
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        fusion = _Fusion(op, self.max_size)
+        for function in list(op.ops):
+            if isinstance(function, FuncOp) and PRIMITIVE_ATTR not in function.attributes:
+                fusion.run(function)
+        erase_unused(op, [f for f in op.ops if isinstance(f, FuncOp) and PRIMITIVE_ATTR in f.attributes])
+
+
+class _Fusion:
+    """The groups of one module."""
+
+    def __init__(self, module: ModuleOp, max_size: int):
+        self._module = module
+        self._max_size = max_size
+        self._names = Names.of_symbols(module)
+        self._functions = {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp | PrimFuncOp)}
+        self._patterns: dict[str, OpPattern] = {}
+        self._known: dict[object, str] = {}
+        """The functions of groups made so far, by what they compute: equal groups share one."""
+
+    def run(self, function: FuncOp) -> None:
+        for block in [b for op in function.walk() for region in op.regions for b in region.blocks]:
+            self._fuse_block(block)
+
+    def _fuse_block(self, block: Block) -> None:
+        ops = list(block.ops)
+        groups = find_groups(self._nodes(block), self._max_size)
+        if len(groups) == len(ops):
+            return
+        left = [ops[group[0]] if len(group) == 1 else self._outline([ops[i] for i in group]) for group in groups]
+        staying = set(left)
+        for op in reversed(ops):
+            op.detach()
+            if op not in staying:
+                op.erase()
+        block.add_ops(left)
+
+    def _nodes(self, block: Block) -> list[Node]:
+        """The ops of a block as nodes. Side effects keep their order; what other blocks need, the last op needs."""
+        place = {op: i for i, op in enumerate(block.ops)}
+        needed: list[set[int]] = [set() for _ in place]
+        effect: int | None = None
+        for op, i in place.items():
+            for user in (use.operation for result in op.results for use in result.uses):
+                around = _place(block, user)
+                needed[len(place) - 1 if around is None else place[around]].add(i)
+            if not is_side_effect_free(op):
+                needed[i].update(() if effect is None else (effect,))
+                effect = i
+        return [Node(self._pattern(op), sorted(needed[i]), len(self._steps(op)) or 1) for op, i in place.items()]
+
+    def _pattern(self, op: Operation) -> OpPattern:
+        steps = self._steps(op)
+        if not steps or not all(can_move(size) for step in steps for size in step.sizes):
+            return OpPattern.OPAQUE
+        return widest(self._pattern_of_callee(step.callee.root_reference.data) for step in steps)
+
+    def _steps(self, op: Operation) -> list[CallTirOp]:
+        """The calls that an op stands for: itself, or those of a group; none for all others."""
+        if isinstance(op, CallTirOp):
+            return [op]
+        callee = self._functions.get(op.callee.root_reference.data) if isinstance(op, CallOp) else None
+        if not isinstance(callee, FuncOp):
+            return []
+        inner = [step for step in callee.body.block.ops if not isinstance(step, ReturnOp) and not is_size(step)]
+        steps = [step for step in inner if isinstance(step, CallTirOp)]
+        return steps if len(steps) == len(inner) else []
+
+    def _pattern_of_callee(self, name: str) -> OpPattern:
+        if name not in self._patterns:
+            callee = self._functions[name]
+            known = get_op_pattern(callee)
+            looked_at = pattern_of_function(callee) if isinstance(callee, PrimFuncOp) else OpPattern.OPAQUE
+            self._patterns[name] = known or looked_at
+        return self._patterns[name]
+
+    def _outline(self, ops: Sequence[Operation]) -> CallOp:
+        """Put a group into a function, or find the one that an equal group has; returns the call."""
+        primitive = Primitive()
+        names: list[str] = []
+        for op in ops:
+            assert isinstance(op, CallTirOp | CallOp)
+            names += (step.callee.root_reference.data for step in self._steps(op))
+            primitive.add(op, self._functions[op.callee.root_reference.data])
+        outputs = [v for op in ops for v in op.results if any(use.operation not in ops for use in v.uses)]
+        function = primitive.finish(outputs)
+        key = meaning(function)
+        if key not in self._known:
+            self._known[key] = self._names.fresh("_".join(["fused", *names])[:MAX_NAME].rstrip("_"))
+            function.sym_name = StringAttr(self._known[key])
+            self._module.body.block.add_op(function)
+        call = CallOp(self._known[key], primitive.inputs, [value.type for value in outputs])
+        call.location = function.location = ops[-1].location
+        for value, result in zip(outputs, call.results, strict=True):
+            value.replace_all_uses_with(result)
+        return call
+
+
+def _place(block: Block, op: Operation) -> Operation | None:
+    """The op of `block` that `op` is, or stands in."""
+    scope: Operation | None = op
+    while scope is not None and scope.parent is not block:
+        scope = scope.parent_op()
+    return scope

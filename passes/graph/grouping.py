@@ -1,0 +1,242 @@
+"""Which nodes of a graph become one: the decisions behind `fuse-ops`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from heapq import heapify, heappop, heappush
+
+from relex.dialects.tir.op_pattern import OpPattern, widest
+
+
+@dataclass(frozen=True)
+class Node:
+    """A step of a program: a call, or anything else, which is opaque."""
+
+    pattern: OpPattern
+    operands: Sequence[int]
+    """The nodes, all before this one, whose results it uses, or behind which it must stay."""
+    size: int = 1
+    """How many loop functions it stands for."""
+
+
+def find_groups(nodes: Sequence[Node], max_size: int) -> list[list[int]]:
+    """
+    The nodes in groups, each in its order, and the groups in an order in which none needs a later one.
+
+    A group grows while its rules and `max_size` allow it, in rounds in which the groups of the round before are the
+    nodes: grouping the result once more changes nothing.
+    """
+    groups = [[i] for i in range(len(nodes))]
+    while len(joined := _in_order(nodes, _Round(nodes, max_size).run())) < len(nodes):
+        groups = [sorted(i for node in group for i in groups[node]) for group in joined]
+        nodes = _contract(nodes, joined)
+    return [groups[i] for (i,) in joined]
+
+
+def _contract(nodes: Sequence[Node], groups: Sequence[Sequence[int]]) -> list[Node]:
+    """Groups as nodes, in their order."""
+    place = {node: i for i, group in enumerate(groups) for node in group}
+    return [
+        Node(
+            widest(nodes[node].pattern for node in group),
+            sorted({place[operand] for node in group for operand in nodes[node].operands} - {i}),
+            sum(nodes[node].size for node in group),
+        )
+        for i, group in enumerate(groups)
+    ]
+
+
+def _in_order(nodes: Sequence[Node], groups: Sequence[Sequence[int]]) -> list[Sequence[int]]:
+    """Groups in an order in which none needs a later one; where that leaves a choice, in that of their last nodes."""
+    place = {node: i for i, group in enumerate(groups) for node in group}
+    needed = [{place[o] for node in group for o in nodes[node].operands} - {i} for i, group in enumerate(groups)]
+    needing: list[list[int]] = [[] for _ in groups]
+    for i, others in enumerate(needed):
+        for other in others:
+            needing[other].append(i)
+    missing = [len(others) for others in needed]
+    ready = [(group[-1], i) for i, group in enumerate(groups) if not missing[i]]
+    heapify(ready)
+    order: list[Sequence[int]] = []
+    while ready:
+        _, i = heappop(ready)
+        order.append(groups[i])
+        for other in needing[i]:
+            missing[other] -= 1
+            if not missing[other]:
+                heappush(ready, (groups[other][-1], other))
+    return order
+
+
+class _Round:
+    """
+    One round. First along post-dominators: the post-dominator of a node is the first one that all ways from it lead to.
+    A node joins it together with all that lies between, so that such a group has one result and nothing outside of it
+    needs a part of it and is needed by another part. Then groups whose results have more users take in those.
+    """
+
+    def __init__(self, nodes: Sequence[Node], max_size: int):
+        self._nodes = nodes
+        self._max_size = max_size
+        self._users: list[list[int]] = [[] for _ in nodes]
+        for i, node in enumerate(nodes):
+            for operand in node.operands:
+                self._users[operand].append(i)
+        self._group = list(range(len(nodes)))
+        """For each node the number of its group."""
+        self._members: dict[int, list[int]] = {i: [i] for i in range(len(nodes))}
+
+    def run(self) -> list[list[int]]:
+        dominators = post_dominators(self._users)
+        for is_turn in (_is_simple_or_sum, _is_injective):
+            for i, dominator in enumerate(dominators):
+                if dominator is not None and is_turn(self._nodes[i].pattern):
+                    self._join_dominator(i, dominator)
+        self._join_users()
+        return [sorted(members) for members in self._members.values()]
+
+    def _join_dominator(self, node: int, dominator: int) -> None:
+        if self._group[node] == self._group[dominator]:
+            return
+        if not _may_end_in(self._nodes[node].pattern, self._nodes[dominator].pattern):
+            return
+        between = self._between(node, dominator)
+        limit = _LIMITS_BETWEEN[self._nodes[node].pattern]
+        if between is not None and all(self._nodes[i].pattern.is_at_most(limit) for i in between):
+            self._join([node, *between, dominator])
+
+    def _between(self, node: int, dominator: int) -> set[int] | None:
+        """What lies on the ways from a node to its post-dominator; None if that is too much for a group."""
+        found: set[int] = set()
+        pending = [node]
+        while pending:
+            new = {user for user in self._users[pending.pop()] if user != dominator} - found
+            found |= new
+            pending.extend(new)
+            if len(found) > self._max_size:
+                return None
+        return found
+
+    def _join_users(self) -> None:
+        """Let groups take in simple users of their results that have stayed outside, and reductions last."""
+        levels = self._levels()
+        for limit in (OpPattern.BROADCAST, OpPattern.REDUCTION):
+            for group in levels:
+                if group in self._members:
+                    self._take_in_users(group, limit, levels)
+
+    def _take_in_users(self, group: int, limit: OpPattern, levels: dict[int, int]) -> None:
+        pending = sorted(self._users_of(group), reverse=True)
+        seen = set(pending)
+        while pending and self._pattern(group) not in _CLOSED:
+            user = pending.pop()
+            if not self._pattern(user).is_at_most(limit) or self._pattern(user) is OpPattern.INJECTIVE:
+                continue
+            others = {self._group[o] for i in self._members[user] for o in self._nodes[i].operands} - {user, group}
+            # What has a lower level than the group cannot need it, so no way leads out of the group and back into it.
+            # The group keeps its level: it stays below that of all that need it.
+            if all(levels[other] < levels[group] for other in others) and self._join([group, user]):
+                new = self._users_of(group) - seen
+                seen |= new
+                pending = sorted({*pending, *new}, reverse=True)
+
+    def _users_of(self, group: int) -> set[int]:
+        return {self._group[user] for i in self._members[group] for user in self._users[i]} - {group}
+
+    def _levels(self) -> dict[int, int]:
+        """A number for each group, larger than those of all groups that it needs."""
+        levels: dict[int, int] = {}
+        for members in sorted(self._members.values(), key=max):
+            group = self._group[members[0]]
+            needed = {self._group[o] for i in members for o in self._nodes[i].operands} - {group}
+            levels[group] = 1 + max((levels[other] for other in needed), default=0)
+        return levels
+
+    def _pattern(self, group: int) -> OpPattern:
+        return widest(self._nodes[i].pattern for i in self._members[group])
+
+    def _join(self, nodes: Sequence[int]) -> bool:
+        """Make one group of the groups of some nodes, the first of which gives its number; False if that is refused."""
+        numbers = list(dict.fromkeys(self._group[i] for i in nodes))
+        members = [i for number in numbers for i in self._members[number]]
+        patterns = [self._nodes[i].pattern for i in members]
+        if not _fit_together(patterns) or sum(self._nodes[i].size for i in members) > self._max_size:
+            return False
+        for number in numbers[1:]:
+            for i in self._members.pop(number):
+                self._group[i] = numbers[0]
+        self._members[numbers[0]] = members
+        return True
+
+
+_CLOSED = (OpPattern.REDUCTION, OpPattern.OPAQUE)
+"""Patterns of groups that take in none of the users of their results."""
+
+_LIMITS_BETWEEN = {
+    OpPattern.ELEMENTWISE: OpPattern.INJECTIVE,
+    OpPattern.BROADCAST: OpPattern.INJECTIVE,
+    OpPattern.INJECTIVE: OpPattern.INJECTIVE,
+    OpPattern.OUT_ELEMENTWISE_FUSABLE: OpPattern.BROADCAST,
+}
+"""The hardest pattern that may lie between a node and its post-dominator."""
+
+
+def _is_simple_or_sum(pattern: OpPattern) -> bool:
+    return pattern in (OpPattern.ELEMENTWISE, OpPattern.BROADCAST, OpPattern.OUT_ELEMENTWISE_FUSABLE)
+
+
+def _is_injective(pattern: OpPattern) -> bool:
+    return pattern is OpPattern.INJECTIVE
+
+
+def _may_end_in(node: OpPattern, dominator: OpPattern) -> bool:
+    match node:
+        case OpPattern.ELEMENTWISE | OpPattern.BROADCAST:
+            return dominator.is_at_most(OpPattern.REDUCTION)
+        case OpPattern.INJECTIVE:
+            return dominator.is_at_most(OpPattern.INJECTIVE)
+        case _:
+            return dominator.is_at_most(OpPattern.BROADCAST)
+
+
+def _fit_together(patterns: Sequence[OpPattern]) -> bool:
+    """Whether nodes may be one group: at most one that sums, with nothing harder than a broadcast around it."""
+    sums = [p for p in patterns if p is OpPattern.OUT_ELEMENTWISE_FUSABLE]
+    reductions = [p for p in patterns if p is OpPattern.REDUCTION]
+    if OpPattern.OPAQUE in patterns or len(sums) + len(reductions) > 1:
+        return False
+    return not sums or all(p.is_at_most(OpPattern.BROADCAST) for p in patterns if p not in sums)
+
+
+def post_dominators(users: Sequence[Sequence[int]]) -> list[int | None]:
+    """For each node the first one that all ways from it lead to; None if there is none. Users stand behind.
+
+    Linear but for a logarithm: the ways up the tree of post-dominators are walked in leaps, whose lengths depend on
+    nothing but the depth.
+    """
+    end = len(users)
+    above = [end] * (end + 1)
+    leaps = [end] * (end + 1)
+    depths = [0] * (end + 1)
+
+    def common(a: int, b: int) -> int:
+        while a != b:
+            if depths[a] < depths[b]:
+                a, b = b, a
+            if depths[a] > depths[b]:
+                a = leaps[a] if depths[leaps[a]] >= depths[b] else above[a]
+            elif leaps[a] != leaps[b]:
+                a, b = leaps[a], leaps[b]
+            else:
+                a, b = above[a], above[b]
+        return a
+
+    for node in reversed(range(end)):
+        parent = above[node] = reduce(common, users[node]) if users[node] else end
+        depths[node] = depths[parent] + 1
+        leap = leaps[parent]
+        is_even = depths[parent] - depths[leap] == depths[leap] - depths[leaps[leap]]
+        leaps[node] = leaps[leap] if is_even else parent
+    return [None if parent == end else parent for parent in above[:end]]

@@ -1,0 +1,108 @@
+"""Functions that hold a group of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IndexType, TensorType, UnitAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.tensor import DimOp
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.utils.hints import isa
+
+from relex.dialects.functions import arguments
+from relex.dialects.names import Names
+from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp
+from relex.dialects.tir.accesses import is_pure
+
+
+class Primitive:
+    """
+    A function marked `relex.primitive` in the making. Calls are copied into it; of what they need, tensors become
+    arguments, and sizes are computed again from those.
+    """
+
+    def __init__(self) -> None:
+        self.inputs: list[SSAValue] = []
+        """What the function is to be called with."""
+        self._block = Block()
+        self._names = Names()
+        self._inside: dict[SSAValue, SSAValue] = {}
+        """For a value outside, what it is in the function."""
+
+    def add(self, call: CallTirOp | CallOp, callee: Operation) -> None:
+        """Add a call of a loop function, or all that is in a group."""
+        parameters = arguments(callee)[: len(call.arguments)]
+        for argument, parameter in zip(call.arguments, parameters, strict=True):
+            self._take(argument, parameter.name_hint)
+        if isinstance(call, CallTirOp):
+            for size in call.sizes:
+                self._take(size)
+            self._copy(call, self._inside)
+            return
+        inside = dict[SSAValue, SSAValue](zip(parameters, map(self._inside.__getitem__, call.arguments), strict=True))
+        for op in callee.regions[0].block.ops:
+            if not isinstance(op, ReturnOp):
+                self._copy(op, inside)
+                continue
+            self._inside.update(zip(call.results, (inside[value] for value in op.operands), strict=True))
+
+    def finish(self, outputs: Sequence[SSAValue]) -> FuncOp:
+        """The function, without a name yet, with some of the results of what was added as its results."""
+        self._block.add_op(ReturnOp(*(self._inside[value] for value in outputs)))
+        types = self._block.arg_types, [value.type for value in outputs]
+        function = FuncOp("", types, Region(self._block), visibility="private")
+        function.attributes[PRIMITIVE_ATTR] = UnitAttr()
+        function.location = (
+            outputs[-1].owner.location if isinstance(outputs[-1].owner, Operation) else function.location
+        )
+        return function
+
+    def _take(self, value: SSAValue, name: str | None = None) -> None:
+        """Make a value from outside known in the function."""
+        if value in self._inside:
+            return
+        if isa(value.type, TensorType):
+            argument = self._block.insert_arg(value.type, len(self._block.args))
+            hint = value.name_hint or name
+            argument.name_hint = self._names.fresh(hint) if hint else None
+            self.inputs.append(value)
+            self._inside[value] = argument
+            return
+        assert isinstance(value.owner, Operation)
+        for operand in value.owner.operands:
+            self._take(operand)
+        self._copy(value.owner, self._inside)
+
+    def _copy(self, op: Operation, inside: dict[SSAValue, SSAValue]) -> None:
+        copy = op.clone(inside)
+        copy.location = op.location
+        self._block.add_op(copy)
+
+
+def can_move(size: SSAValue) -> bool:
+    """Whether a size can be computed again elsewhere, from nothing but tensors."""
+    if isinstance(size, BlockArgument) or not isinstance(size.owner, Operation) or not is_size(size.owner):
+        return False
+    return all(isinstance(operand.type, TensorType) or can_move(operand) for operand in size.owner.operands)
+
+
+def is_size(op: Operation) -> bool:
+    """Whether an op computes sizes."""
+    return isinstance(op, DimOp) or (
+        is_pure(op) and not op.regions and all(isinstance(t, IndexType) for t in (*op.operand_types, *op.result_types))
+    )
+
+
+def meaning(function: FuncOp) -> object:
+    """The same for functions that compute the same in the same way: all but their names."""
+    numbers: dict[SSAValue, int] = {}
+    steps: list[object] = []
+    for value in arguments(function):
+        numbers[value] = len(numbers)
+    for op in function.body.block.ops:
+        for value in op.results:
+            numbers[value] = len(numbers)
+        properties = tuple(sorted((*op.properties.items(), *op.attributes.items()), key=lambda item: item[0]))
+        steps.append((op.name, tuple(numbers[v] for v in op.operands), properties, tuple(op.result_types)))
+    return function.function_type, tuple(steps)

@@ -1,0 +1,232 @@
+// RUN: relex-opt %s -p fuse-ops --split-input-file | filecheck %s
+// RUN: relex-opt %s -p annotate-op-pattern,fuse-ops --split-input-file | filecheck %s
+// RUN: relex-opt %s -p fuse-ops,fuse-ops --split-input-file | filecheck %s
+// RUN: relex-opt %s -p fuse-ops{max-size=1} --split-input-file | filecheck %s --check-prefix=NONE
+// NONE-NOT: relex.call @fused
+
+// A product takes in what is done to each of its elements; arguments are named as in the caller. Equal groups share one
+// function; constants stay outside.
+// CHECK-LABEL: func.func @perceptron(
+// CHECK-NEXT:    %lv2 = relex.call @fused_dense_add_relu(%x, %w0, %b0)
+// CHECK-NEXT:    %b1 = relex.constant
+// CHECK-NEXT:    %lv5 = relex.call @fused_dense_add_relu(%lv2, %w1, %b1)
+// CHECK-NEXT:    func.return %lv5
+func.func @perceptron(%x: tensor<2x3xf32>, %w0: tensor<3x3xf32>, %b0: tensor<3xf32>, %w1: tensor<3x3xf32>) -> tensor<2x3xf32> {
+  %lv0 = relex.call_tir @dense(%x, %w0) : (tensor<2x3xf32>, tensor<3x3xf32>) -> tensor<2x3xf32>
+  %lv1 = relex.call_tir @add(%lv0, %b0) : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  %lv2 = relex.call_tir @relu(%lv1) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %lv3 = relex.call_tir @dense(%lv2, %w1) : (tensor<2x3xf32>, tensor<3x3xf32>) -> tensor<2x3xf32>
+  %b1 = relex.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %lv4 = relex.call_tir @add(%lv3, %b1) : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  %lv5 = relex.call_tir @relu(%lv4) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %lv5 : tensor<2x3xf32>
+}
+tir.prim_func private @dense(%x: memref<2x3xf32>, %w: memref<3x3xf32>) outs(%y: memref<2x3xf32>) attributes {tir.op_pattern = "out-elementwise-fusable"} {}
+tir.prim_func private @add(%x: memref<2x3xf32>, %b: memref<3xf32>) outs(%y: memref<2x3xf32>) attributes {tir.op_pattern = "elementwise"} {}
+tir.prim_func private @relu(%x: memref<2x3xf32>) outs(%y: memref<2x3xf32>) attributes {tir.op_pattern = "elementwise"} {}
+
+// CHECK:       func.func private @fused_dense_add_relu(%x: tensor<2x3xf32>, %w0: tensor<3x3xf32>, %b0: tensor<3xf32>) -> tensor<2x3xf32> attributes {relex.primitive} {
+// CHECK-NEXT:    %lv0 = relex.call_tir @dense(%x, %w0)
+// CHECK-NEXT:    %lv1 = relex.call_tir @add(%lv0, %b0)
+// CHECK-NEXT:    %lv2 = relex.call_tir @relu(%lv1)
+// CHECK-NEXT:    func.return %lv2 : tensor<2x3xf32>
+// CHECK-NOT:   @fused
+
+// -----
+
+// A product with two users is computed once: they meet again,
+// CHECK-LABEL: func.func @two_users_that_meet(
+// CHECK-NEXT:    %0 = relex.call @fused_dense_relu_exp_add(%x)
+// CHECK-NEXT:    func.return %0
+func.func @two_users_that_meet(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = relex.call_tir @dense(%x, %x) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = relex.call_tir @relu(%0) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %2 = relex.call_tir @exp(%0) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %3 = relex.call_tir @add(%1, %2) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %3 : tensor<2x2xf32>
+}
+
+// or the group has several results, in whatever order they are needed. What needs one of them moves behind the group.
+// CHECK-LABEL: func.func @two_users_that_do_not(
+// CHECK-NEXT:    %0, %1 = relex.call @fused_dense_relu_exp(%x, %w)
+// CHECK-NEXT:    %2 = relex.call_dps_packed "env.look"(%0)
+// CHECK-NEXT:    func.return %1, %0, %2
+func.func @two_users_that_do_not(%x: tensor<2x2xf32>, %w: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) {
+  %0 = relex.call_tir @dense(%x, %w) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = relex.call_tir @relu(%0) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %2 = relex.call_dps_packed "env.look"(%1) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %3 = relex.call_tir @exp(%0) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %3, %1, %2 : tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>
+}
+
+// A result that is returned and worked on is both.
+// CHECK-LABEL: func.func @returned_too(
+// CHECK-NEXT:    %0, %1 = relex.call @fused_dense_relu(%x)
+// CHECK-NEXT:    func.return %0, %1
+func.func @returned_too(%x: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
+  %0 = relex.call_tir @dense(%x, %x) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = relex.call_tir @relu(%0) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %0, %1 : tensor<2x2xf32>, tensor<2x2xf32>
+}
+
+// What lies between two calls outside of a group keeps them apart: the group would need itself.
+// CHECK-LABEL: func.func @no_cycle(
+// CHECK-NEXT:    %0 = relex.call_tir @exp(%x)
+// CHECK-NEXT:    %1 = relex.call_tir @opaque(%0)
+// CHECK-NEXT:    %2 = relex.call_tir @add(%0, %1)
+func.func @no_cycle(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = relex.call_tir @exp(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = relex.call_tir @opaque(%0) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %2 = relex.call_tir @add(%0, %1) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %2 : tensor<2x2xf32>
+}
+
+// Two products are two kernels; the sum of both goes with one of them.
+// CHECK-LABEL: func.func @two_products(
+// CHECK-NEXT:    %[[A:.+]] = relex.call_tir @dense(
+// CHECK-NEXT:    %[[B:.+]] = relex.call @fused_dense_add(
+// CHECK-NEXT:    func.return %[[B]]
+func.func @two_products(%x: tensor<2x2xf32>, %y: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = relex.call_tir @dense(%x, %x) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = relex.call_tir @dense(%y, %y) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %2 = relex.call_tir @add(%0, %1) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %2 : tensor<2x2xf32>
+}
+
+// A reduction ends its group.
+// CHECK-LABEL: func.func @reductions(
+// CHECK-NEXT:    %[[A:.+]] = relex.call @fused_exp_sum1(%x)
+// CHECK-NEXT:    %[[B:.+]] = relex.call_tir @negate(%[[A]])
+// CHECK-NEXT:    func.return %[[B]]
+func.func @reductions(%x: tensor<2x2xf32>) -> tensor<2xf32> {
+  %0 = relex.call_tir @exp(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = relex.call_tir @sum(%0) : (tensor<2x2xf32>) -> tensor<2xf32>
+  %2 = relex.call_tir @negate(%1) : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %2 : tensor<2xf32>
+}
+
+// A product does not take in what is done to its arguments, nor a transposition of its result.
+// CHECK-LABEL: func.func @not_before_a_product(
+// CHECK-NEXT:    %0 = relex.call_tir @exp(%x)
+// CHECK-NEXT:    %1 = relex.call_tir @dense(%0, %x)
+// CHECK-NEXT:    %2 = relex.call_tir @transpose(%1)
+func.func @not_before_a_product(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = relex.call_tir @exp(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = relex.call_tir @dense(%0, %x) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %2 = relex.call_tir @transpose(%1) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %2 : tensor<2x2xf32>
+}
+
+// CHECK-LABEL: func.func @injective_chain(
+// CHECK-NEXT:    %0 = relex.call @fused_exp_transpose_relu_transpose(%x)
+// CHECK-NEXT:    func.return %0
+func.func @injective_chain(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = relex.call_tir @exp(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = relex.call_tir @transpose(%0) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %2 = relex.call_tir @relu(%1) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %3 = relex.call_tir @transpose(%2) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %3 : tensor<2x2xf32>
+}
+
+// Side effects stay where they are among each other; pure calls around them may fuse.
+// CHECK-LABEL: func.func @impure_neighbours(
+// CHECK-NEXT:    relex.call_dps_packed "env.first"(%x) {side_effects}
+// CHECK-NEXT:    relex.call_dps_packed "env.second"(%x) {side_effects}
+// CHECK-NEXT:    %[[A:.+]] = relex.call @fused_exp_relu(%x)
+// CHECK-NEXT:    relex.call_dps_packed "env.third"(%[[A]]) {side_effects}
+func.func @impure_neighbours(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  relex.call_dps_packed "env.first"(%x) {side_effects} : (tensor<2x2xf32>) -> ()
+  %0 = relex.call_tir @exp(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  relex.call_dps_packed "env.second"(%x) {side_effects} : (tensor<2x2xf32>) -> ()
+  %1 = relex.call_tir @relu(%0) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  relex.call_dps_packed "env.third"(%1) {side_effects} : (tensor<2x2xf32>) -> ()
+  func.return %1 : tensor<2x2xf32>
+}
+
+// Each dataflow block is a graph of its own; what it uses from outside are arguments.
+// CHECK-LABEL: func.func @dataflow_blocks(
+// CHECK-NEXT:    %0 = relex.call_tir @exp(%x)
+// CHECK-NEXT:    %1 = relex.dataflow
+// CHECK-NEXT:      %{{.+}} = relex.call @fused_relu_exp(%0)
+func.func @dataflow_blocks(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = relex.call_tir @exp(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = relex.dataflow -> tensor<2x2xf32> {
+    %2 = relex.call_tir @relu(%0) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %3 = relex.call_tir @exp(%2) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    relex.output %3 : tensor<2x2xf32>
+  }
+  func.return %1 : tensor<2x2xf32>
+}
+
+// A group that was made before takes in its users, under a name of its own; it stays for those that still call it.
+// CHECK-LABEL: func.func @custom_groups(
+// CHECK-NEXT:    %0 = relex.call @fused_dense_add_relu(%x, %w)
+// CHECK-NEXT:    %1 = relex.call @mine(%x, %w)
+// CHECK-NEXT:    %2 = relex.call_tir @opaque(%1)
+func.func @custom_groups(%x: tensor<2x2xf32>, %w: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
+  %0 = relex.call @mine(%x, %w) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = relex.call_tir @relu(%0) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %2 = relex.call @mine(%x, %w) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %3 = relex.call_tir @opaque(%2) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %1, %3 : tensor<2x2xf32>, tensor<2x2xf32>
+}
+func.func private @mine(%a: tensor<2x2xf32>, %b: tensor<2x2xf32>) -> tensor<2x2xf32> attributes {relex.primitive} {
+  %0 = relex.call_tir @dense(%a, %b) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = relex.call_tir @add(%0, %a) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %1 : tensor<2x2xf32>
+}
+// CHECK: func.func private @mine(
+// CHECK: relex.call_tir @add(
+
+// Groups of operators that are no loop functions yet stay as they are.
+// CHECK-LABEL: func.func @not_legalized(
+// CHECK-NEXT:    %0 = relex.call @early(%x)
+// CHECK-NEXT:    %1 = relex.call_tir @relu(%0)
+func.func @not_legalized(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = relex.call @early(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = relex.call_tir @relu(%0) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %1 : tensor<2x2xf32>
+}
+func.func private @early(%x: tensor<2x2xf32>) -> tensor<2x2xf32> attributes {relex.primitive} {
+  %0 = relex.exp %x : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %0 : tensor<2x2xf32>
+}
+
+// Names that are taken get a number.
+func.func @fused_exp_sum() {
+  func.return
+}
+// CHECK: func.func private @fused_exp_sum1(
+
+tir.prim_func private @dense(%x: memref<2x2xf32>, %w: memref<2x2xf32>) outs(%y: memref<2x2xf32>) attributes {tir.op_pattern = "out-elementwise-fusable"} {}
+tir.prim_func private @exp(%x: memref<2x2xf32>) outs(%y: memref<2x2xf32>) attributes {tir.op_pattern = "elementwise"} {}
+tir.prim_func private @relu(%x: memref<2x2xf32>) outs(%y: memref<2x2xf32>) attributes {tir.op_pattern = "elementwise"} {}
+tir.prim_func private @add(%x: memref<2x2xf32>, %b: memref<2x2xf32>) outs(%y: memref<2x2xf32>) attributes {tir.op_pattern = "elementwise"} {}
+tir.prim_func private @transpose(%x: memref<2x2xf32>) outs(%y: memref<2x2xf32>) attributes {tir.op_pattern = "injective"} {}
+tir.prim_func private @sum(%x: memref<2x2xf32>) outs(%y: memref<2xf32>) attributes {tir.op_pattern = "reduction"} {}
+tir.prim_func private @negate(%x: memref<2xf32>) outs(%y: memref<2xf32>) attributes {tir.op_pattern = "elementwise"} {}
+tir.prim_func private @opaque(%x: memref<2x2xf32>) outs(%y: memref<2x2xf32>) attributes {tir.op_pattern = "opaque"} {}
+
+// -----
+
+// Sizes are computed again in the group. A size that is an argument itself cannot be passed to a group.
+// CHECK-LABEL: func.func @dynamic_sizes(
+// CHECK:         %{{.+}} = relex.call @fused_relu_relu(%x)
+// CHECK:         relex.call_tir @relu(%x) sizes(%n)
+// CHECK-NEXT:    relex.call_tir @relu(%{{.+}}) sizes(%n)
+func.func @dynamic_sizes(%x: tensor<?xf32>, %n: index) -> (tensor<?xf32>, tensor<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %d = tensor.dim %x, %c0 : tensor<?xf32>
+  %0 = relex.call_tir @relu(%x) sizes(%d) : (tensor<?xf32>) -> tensor<?xf32>
+  %1 = relex.call_tir @relu(%0) sizes(%d) : (tensor<?xf32>) -> tensor<?xf32>
+  %2 = relex.call_tir @relu(%x) sizes(%n) : (tensor<?xf32>) -> tensor<?xf32>
+  %3 = relex.call_tir @relu(%2) sizes(%n) : (tensor<?xf32>) -> tensor<?xf32>
+  func.return %1, %3 : tensor<?xf32>, tensor<?xf32>
+}
+tir.prim_func private @relu(%x: memref<?xf32>) outs(%y: memref<?xf32>) attributes {tir.op_pattern = "elementwise"} {}
+// CHECK:       func.func private @fused_relu_relu(%x: tensor<?xf32>) -> tensor<?xf32> attributes {relex.primitive} {
+// CHECK-NEXT:    %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %d = tensor.dim %x, %c0 : tensor<?xf32>
+// CHECK-NEXT:    %0 = relex.call_tir @relu(%x) sizes(%d)
+// CHECK-NEXT:    %1 = relex.call_tir @relu(%0) sizes(%d)
+// CHECK-NEXT:    func.return %1
