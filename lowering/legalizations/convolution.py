@@ -14,7 +14,7 @@ from relex.lowering.te import Axis, Expr, Tensor, cast, compute, lowest, max, re
 
 @legalizes(Conv2dOp)
 def conv2d(op: Conv2dOp, x: Tensor, w: Tensor) -> Tensor:
-    windows = op.windows
+    windows = op.windows(w.shape)
     data = _padded(x, windows, 0)
     groups = as_integer(op.groups)
     channels, outputs = w.shape[1], w.shape[0] // groups

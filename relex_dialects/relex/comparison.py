@@ -6,13 +6,13 @@ from abc import ABC
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import TensorType, i1
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def
 
 from relex.dialects.dtypes import TensorConstr
 from relex.dialects.relex.elementwise import BinaryElementwise, Elementwise
-from relex.dialects.relex.types import broadcast, expect_element_type, same_element_type
+from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -25,8 +25,8 @@ class Comparison(BinaryElementwise, ABC):
     """Its name in NumPy."""
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
-        return TensorType(i1, super().infer(operands, properties).get_shape())
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        return SizedType(i1, super().infer(operands, properties).get_shape())
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
@@ -137,10 +137,10 @@ class WhereOp(Elementwise):
     assembly_format = "$condition `,` $x `,` $y attr-dict `:` functional-type(operands, results)"
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         condition, x, y = operands
         expect_element_type(condition, (i1,), "a condition")
-        return TensorType(same_element_type(x, y), broadcast(*(t.get_shape() for t in operands)))
+        return SizedType(same_element_type(x, y), broadcast(*(t.get_shape() for t in operands)))
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np

@@ -6,14 +6,14 @@ from abc import ABC
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, UnitAttr
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from relex.dialects.dtypes import FLOATS, NUMBERS, TensorConstr
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.extremes import largest
-from relex.dialects.relex.operator import Operator, ieee_arithmetic, tensor_type
+from relex.dialects.relex.operator import Operator, ieee_arithmetic
 from relex.dialects.relex.properties import (
     IntegerConstr,
     IntegersConstr,
@@ -24,7 +24,8 @@ from relex.dialects.relex.properties import (
     integers,
 )
 from relex.dialects.relex.types import (
-    Shape,
+    SizedType,
+    Sizes,
     contract,
     expect_element_type,
     expect_integers,
@@ -32,6 +33,8 @@ from relex.dialects.relex.types import (
     shape_str,
 )
 from relex.dialects.relex.windows import Windows
+from relex.dialects.requirements import equal
+from relex.dialects.sizes import Size
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -88,30 +91,28 @@ class Conv2dOp(Operator):
         super().__init__(data, weight, properties=properties)
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         element_type = same_element_type(*operands)
         expect_element_type(operands[0], NUMBERS, "operands")
         data, weight = (_expect_rank_4(t, what) for t, what in zip(operands, ("data", "a weight"), strict=True))
         (groups,) = expect_integers([as_integer(properties["groups"])], "groups", least=1)
         for channels, what in ((data[1], "input"), (weight[0], "output")):
-            if channels != DYNAMIC_INDEX and channels % groups:
+            if not equal(channels % groups, 0):
                 raise InferenceError(f"expected {what} channels that {groups} groups share, found {channels}")
-        channels = data[1] if data[1] == DYNAMIC_INDEX else data[1] // groups
-        contract(channels, weight[1], "input channels of a group and of the weight")
+        contract(data[1] // groups, weight[1], "input channels of a group and of the weight")
         counts = Windows.read(weight[2:], properties).counts(data[2:])
-        return TensorType(element_type, (data[0], weight[0], *counts))
+        return SizedType(element_type, (data[0], weight[0], *counts))
 
-    @property
-    def windows(self) -> Windows:
-        """What the weight moves over."""
-        return Windows.read(tensor_type(self.weight.type).get_shape()[2:], self.properties)
+    def windows(self, weight: Sequence[Size]) -> Windows:
+        """What a weight of this shape moves over."""
+        return Windows.read(weight[2:], self.properties)
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
 
         x, weight = operands
         groups = as_integer(self.groups)
-        parts = self.windows.over(x, 0)
+        parts = self.windows(weight.shape).over(x, 0)
         parts = parts.reshape(x.shape[0], groups, x.shape[1] // groups, *parts.shape[2:])
         kernels = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
         with ieee_arithmetic():
@@ -138,11 +139,11 @@ class _Pool2d(Operator, ABC):
     """What the operand may hold."""
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (operand,) = operands
         element_type = expect_element_type(operand, cls.ALLOWED, "operands")
         data = _expect_rank_4(operand, "data")
-        return TensorType(element_type, (*data[:2], *_pool_windows(properties).counts(data[2:])))
+        return SizedType(element_type, (*data[:2], *_pool_windows(properties).counts(data[2:])))
 
     @property
     def windows(self) -> Windows:
@@ -247,7 +248,7 @@ def _pool_properties(
     }
 
 
-def _expect_rank_4(t: TensorType, what: str) -> Shape:
+def _expect_rank_4(t: SizedType, what: str) -> Sizes:
     shape = t.get_shape()
     if len(shape) != 4:
         raise InferenceError(f"expected {what} of rank 4, found {shape_str(shape)}")

@@ -6,14 +6,13 @@ from abc import ABC
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, TensorConstr
 from relex.dialects.relex.extremes import maximum, minimum
 from relex.dialects.relex.operator import Operator, ieee_arithmetic
-from relex.dialects.relex.types import broadcast, expect_element_type, same_element_type
+from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -28,10 +27,10 @@ class Elementwise(Operator, ABC):
     """What the operands may hold."""
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         element_type = same_element_type(*operands)
         expect_element_type(operands[0], cls.ALLOWED, "operands")
-        return TensorType(element_type, broadcast(*(t.get_shape() for t in operands)))
+        return SizedType(element_type, broadcast(*(t.get_shape() for t in operands)))
 
 
 class UnaryElementwise(Elementwise, ABC):

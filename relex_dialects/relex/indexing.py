@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     ParsePropInAttrDict,
@@ -34,6 +33,7 @@ from relex.dialects.relex.properties import (
 )
 from relex.dialects.relex.types import (
     Shape,
+    SizedType,
     expect_element_type,
     expect_integers,
     merge,
@@ -42,6 +42,8 @@ from relex.dialects.relex.types import (
     same_element_type,
     shape_str,
 )
+from relex.dialects.requirements import at_most
+from relex.dialects.sizes import MAX_SIZE, Size, count, larger, smaller
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -70,7 +72,7 @@ class ConcatOp(Operator):
         super().__init__(*tensors, properties={"axis": integer(axis)})
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         if not operands:
             raise InferenceError("expected tensors to join, found none")
         element_type = same_element_type(*operands)
@@ -84,8 +86,8 @@ class ConcatOp(Operator):
                 if place != axis:
                     result[place] = merge(result[place], size, f"sizes of dimension {place}")
         lengths = [shape[axis] for shape in shapes]
-        result[axis] = DYNAMIC_INDEX if DYNAMIC_INDEX in lengths else sum(lengths)
-        return TensorType(element_type, result)
+        result[axis] = sum(lengths)
+        return SizedType(element_type, result)
 
     @property
     def normal_axis(self) -> int:
@@ -143,14 +145,13 @@ class StridedSliceOp(Operator):
         super().__init__(operand, properties=properties)
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (operand,) = operands
         shape = operand.get_shape()
         sizes = list(shape)
         for axis, part in _slices(properties, len(shape)).items():
-            if shape[axis] != DYNAMIC_INDEX:
-                sizes[axis] = len(range(*part.indices(shape[axis])))
-        return TensorType(operand.element_type, sizes)
+            _, sizes[axis] = taken(part, shape[axis])
+        return SizedType(operand.element_type, sizes)
 
     @property
     def slices(self) -> tuple[slice, ...]:
@@ -172,6 +173,23 @@ def _slices(properties: Mapping[str, Attribute], rank: int) -> dict[int, slice]:
     if 0 in strides:
         raise InferenceError("expected strides other than 0")
     return dict(zip(normalize_axes(axes, rank), map(slice, begin, end, strides), strict=True))
+
+
+def taken(part: slice, size: Size) -> tuple[Size, Size]:
+    """What a slice takes along a dimension: the place of the first element, and how many."""
+    begin, end, step = part.start, part.stop, part.step
+    if step > 0:
+        first, behind = _clipped(begin, size, 0, size), _clipped(end, size, 0, size)
+        return first, larger((behind - first + step - 1) // step, 0)
+    first, behind = _clipped(begin, size, -1, size - 1), _clipped(end, size, -1, size - 1)
+    return first, larger((first - behind - step - 1) // -step, 0)
+
+
+def _clipped(place: int, size: Size, low: Size, high: Size) -> Size:
+    """A place in a dimension, where those below 0 count from the end, within limits."""
+    if place < 0:
+        return low if place <= -MAX_SIZE else larger(size + place, low)
+    return high if place >= MAX_SIZE else smaller(high, place)
 
 
 @irdl_op_definition
@@ -201,15 +219,15 @@ class TakeOp(Operator):
         super().__init__(operand, indices, properties={"axis": None if axis is None else integer(axis)})
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         operand, indices = operands
         expect_element_type(indices, INTEGERS, "indices")
         shape, places = operand.get_shape(), indices.get_shape()
         axis = _axis(properties, shape)
         result = (*shape[:axis], *places, *shape[axis + 1 :])
-        if shape[axis] == 0 and 0 not in result:
+        if not at_most(count(result), count(result) * shape[axis]):
             raise InferenceError(f"expected elements to take from, found none in {shape_str(shape)}")
-        return TensorType(operand.element_type, result)
+        return SizedType(operand.element_type, result)
 
     @property
     def normal_axis(self) -> int:
@@ -228,7 +246,7 @@ class TakeOp(Operator):
         return np.take(x, clipped, axis=axis)
 
 
-def _axis(properties: Mapping[str, Attribute], shape: Sequence[int]) -> int:
+def _axis(properties: Mapping[str, Attribute], shape: Sequence[Size]) -> int:
     if (axis := properties.get("axis")) is not None:
         return normalize_axis(as_integer(axis), len(shape))
     if len(shape) != 1:
@@ -265,17 +283,14 @@ class PadOp(Operator):
         super().__init__(operand, properties={"pad_width": integers(pad_width), "pad_value": value})
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (operand,) = operands
         shape = operand.get_shape()
         widths = expect_integers(as_integers(properties["pad_width"]), "widths", count=2 * len(shape), least=0)
         if "pad_value" in properties:
             expect_scalar(properties["pad_value"], operand)
-        sizes = [
-            size if size == DYNAMIC_INDEX else before + size + behind
-            for size, before, behind in zip(shape, widths[::2], widths[1::2], strict=True)
-        ]
-        return TensorType(operand.element_type, sizes)
+        sizes = [before + size + behind for size, before, behind in zip(shape, widths[::2], widths[1::2], strict=True)]
+        return SizedType(operand.element_type, sizes)
 
     @property
     def before(self) -> Shape:

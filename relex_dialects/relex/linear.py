@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from relex.dialects.dtypes import TensorConstr
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Operator, ieee_arithmetic
-from relex.dialects.relex.types import broadcast, contract, same_element_type, shape_str
+from relex.dialects.relex.types import SizedType, broadcast, contract, same_element_type, shape_str
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -37,7 +36,7 @@ class DenseOp(Operator):
     assembly_format = "$data `,` $weight attr-dict `:` functional-type(operands, results)"
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         element_type = same_element_type(*operands)
         data, weight = (t.get_shape() for t in operands)
         if not data:
@@ -45,7 +44,7 @@ class DenseOp(Operator):
         if len(weight) != 2:
             raise InferenceError(f"expected a weight of rank 2, NxK, found {shape_str(weight)}")
         contract(data[-1], weight[1], "last sizes of data and weight")
-        return TensorType(element_type, (*data[:-1], weight[0]))
+        return SizedType(element_type, (*data[:-1], weight[0]))
 
     def evaluate(self, *operands: Array) -> Array:
         data, weight = operands
@@ -73,14 +72,14 @@ class MatmulOp(Operator):
     assembly_format = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         element_type = same_element_type(*operands)
         lhs, rhs = (t.get_shape() for t in operands)
         if not lhs or not rhs:
             raise InferenceError("expected operands of rank 1 or more, found a scalar")
         contract(lhs[-1], rhs[max(len(rhs) - 2, 0)], "sizes of the summed dimension")
         rows, columns = lhs[-2:-1], rhs[-1:] if len(rhs) > 1 else ()
-        return TensorType(element_type, (*broadcast(lhs[:-2], rhs[:-2]), *rows, *columns))
+        return SizedType(element_type, (*broadcast(lhs[:-2], rhs[:-2]), *rows, *columns))
 
     def evaluate(self, *operands: Array) -> Array:
         lhs, rhs = operands

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import FloatAttr, TensorType, f64
+from xdsl.dialects.builtin import FloatAttr, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, prop_def, result_def
 
@@ -25,6 +25,7 @@ from relex.dialects.relex.properties import (
 )
 from relex.dialects.relex.types import (
     Shape,
+    SizedType,
     contract,
     expect_element_type,
     normalize_axes,
@@ -32,6 +33,7 @@ from relex.dialects.relex.types import (
     same_element_type,
     shape_str,
 )
+from relex.dialects.sizes import Size
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -53,7 +55,7 @@ class _AlongAxis(Operator, ABC):
         super().__init__(data, properties={"axis": integer(axis)})
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (data,) = operands
         expect_element_type(data, FLOATS, "operands")
         normalize_axis(as_integer(properties["axis"]), len(data.get_shape()))
@@ -150,7 +152,7 @@ class LayerNormOp(Operator):
         super().__init__(data, gamma, beta, properties=properties)
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         data, gamma, beta = operands
         same_element_type(*operands)
         expect_element_type(data, FLOATS, "operands")
@@ -226,7 +228,7 @@ class BatchNormOp(Operator):
         super().__init__(data, gamma, beta, moving_mean, moving_var, properties=properties)
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         data, *parameters = operands
         same_element_type(*operands)
         expect_element_type(data, FLOATS, "operands")
@@ -252,7 +254,7 @@ class BatchNormOp(Operator):
             return (x - mean) * (gamma / np.sqrt(variance + epsilon)) + beta
 
 
-def _expect_shape(t: TensorType, sizes: Sequence[int], name: str) -> None:
+def _expect_shape(t: SizedType, sizes: Sequence[Size], name: str) -> None:
     shape = t.get_shape()
     if len(shape) != len(sizes):
         raise InferenceError(f"expected {name} of shape {shape_str(sizes)}, found {shape_str(shape)}")

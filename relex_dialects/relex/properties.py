@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
-    TensorType,
     UnitAttr,
     f64,
     i1,
@@ -21,6 +20,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import tensor_type
+from relex.dialects.relex.types import SizedType
 
 IntegersConstr = DenseArrayBase.constr(i64)
 IntegerConstr = IntegerAttr.constr(i64)
@@ -75,7 +75,7 @@ def as_integers(attr: Attribute) -> tuple[int, ...]:
     return tuple(attr.iter_values())
 
 
-def expect_scalar(attr: Attribute, tensor: TensorType) -> float:
+def expect_scalar(attr: Attribute, tensor: SizedType) -> float:
     """The number in a property that has the type of a tensor's elements."""
     if not isa(attr, Scalar) or attr.type != tensor.element_type:
         raise InferenceError(f"expected a number of type {tensor.element_type}, found {attr}")

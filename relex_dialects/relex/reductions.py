@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import TensorType, UnitAttr, i64
+from xdsl.dialects.builtin import UnitAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, opt_prop_def, result_def
 
@@ -24,7 +24,17 @@ from relex.dialects.relex.properties import (
     integer,
     integers,
 )
-from relex.dialects.relex.types import Shape, expect_element_type, normalize_axes, normalize_axis, shape_str
+from relex.dialects.relex.types import (
+    Shape,
+    SizedType,
+    SizeT,
+    expect_element_type,
+    normalize_axes,
+    normalize_axis,
+    shape_str,
+)
+from relex.dialects.requirements import at_most
+from relex.dialects.sizes import Size, count
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -57,14 +67,14 @@ class Reduction(Operator, ABC):
         super().__init__(operand, properties=properties)
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (operand,) = operands
         element_type = expect_element_type(operand, cls.ALLOWED, "operands")
         shape = operand.get_shape()
         result = reduced_shape(shape, _axes(properties, len(shape)), "keepdims" in properties)
         if not cls.OVER_NONE:
             expect_elements(shape, result)
-        return TensorType(element_type, result)
+        return SizedType(element_type, result)
 
     @property
     def axes(self) -> Shape:
@@ -78,15 +88,15 @@ def _axes(properties: Mapping[str, Attribute], rank: int) -> Shape:
     return tuple(sorted(normalize_axes(as_integers(axis), rank)))
 
 
-def reduced_shape(shape: Sequence[int], axes: Sequence[int], keepdims: bool) -> Shape:
+def reduced_shape(shape: Sequence[SizeT], axes: Sequence[int], keepdims: bool) -> tuple[SizeT | int, ...]:
     if keepdims:
         return tuple(1 if d in axes else size for d, size in enumerate(shape))
     return tuple(size for d, size in enumerate(shape) if d not in axes)
 
 
-def expect_elements(shape: Sequence[int], result: Sequence[int]) -> None:
+def expect_elements(shape: Sequence[Size], result: Sequence[Size]) -> None:
     """Check that no element of the result stands for no elements of the operand."""
-    if 0 in shape and 0 not in result:
+    if not at_most(count(result), count(shape)):
         raise InferenceError(f"expected elements to choose from, found none in {shape_str(shape)}")
 
 
@@ -202,11 +212,11 @@ class ArgmaxOp(Operator):
         super().__init__(operand, properties=properties)
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         shape = operands[0].get_shape()
         result = reduced_shape(shape, _chosen_axes(properties, len(shape)), "keepdims" in properties)
         expect_elements(shape, result)
-        return TensorType(i64, result)
+        return SizedType(i64, result)
 
     @property
     def axes(self) -> Shape:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
@@ -14,7 +13,9 @@ from relex.dialects.dtypes import TensorConstr
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Operator, tensor_type
 from relex.dialects.relex.properties import IntegersConstr, as_integers, integers
-from relex.dialects.relex.types import Shape, expect_integers, normalize_axes, shape_str
+from relex.dialects.relex.types import Shape, SizedType, Sizes, SizeT, expect_integers, normalize_axes, shape_str
+from relex.dialects.requirements import equal
+from relex.dialects.sizes import Size, count
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -45,10 +46,10 @@ class PermuteDimsOp(Operator):
         super().__init__(operand, properties={"axes": None if axes is None else integers(axes)})
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (operand,) = operands
         shape = operand.get_shape()
-        return TensorType(operand.element_type, [shape[axis] for axis in _order(properties, len(shape))])
+        return SizedType(operand.element_type, [shape[axis] for axis in _order(properties, len(shape))])
 
     @property
     def order(self) -> Shape:
@@ -90,37 +91,30 @@ class ReshapeOp(Operator):
         super().__init__(operand, properties={"shape": integers(shape)})
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (operand,) = operands
         shape = expect_integers(as_integers(properties["shape"]), "sizes", least=-1)
-        return TensorType(operand.element_type, _reshaped(operand.get_shape(), shape))
+        return SizedType(operand.element_type, _reshaped(operand.get_shape(), shape))
 
     def evaluate(self, *operands: Array) -> Array:
         (x,) = operands
         return x.reshape(as_integers(self.shape))
 
 
-def _reshaped(old: Sequence[int], new: Sequence[int]) -> Shape:
-    """The new shape with its -1 replaced; it stays open where sizes of the old shape are."""
+def _reshaped(old: Sequence[Size], new: Sequence[int]) -> Sizes:
+    """The new shape with its -1 replaced."""
     if new.count(-1) > 1:
         raise InferenceError(f"expected one size of -1 at most, found {new.count(-1)}")
-    elements = prod(size for size in old if size != DYNAMIC_INDEX)
-    known = prod(size for size in new if size != -1)
-    if DYNAMIC_INDEX in old:
-        # Any multiple of the elements that are known is possible.
-        if -1 not in new and (known % elements if elements else known):
-            raise _wrong_count(old, new)
-        return tuple(DYNAMIC_INDEX if size == -1 else size for size in new)
-    if -1 not in new:
-        if known != elements:
-            raise _wrong_count(old, new)
-        return tuple(new)
-    if not known or elements % known:
+    elements, known = count(old), prod(size for size in new if size != -1)
+    if not known and -1 in new:
         raise _wrong_count(old, new)
-    return tuple(elements // known if size == -1 else size for size in new)
+    rest = elements // known if -1 in new else 1
+    if not equal(rest * known, elements):
+        raise _wrong_count(old, new)
+    return tuple(rest if size == -1 else size for size in new)
 
 
-def _wrong_count(old: Sequence[int], new: Sequence[int]) -> InferenceError:
+def _wrong_count(old: Sequence[Size], new: Sequence[int]) -> InferenceError:
     return InferenceError(f"expected a shape with as many elements as {shape_str(old)} has, found {shape_str(new)}")
 
 
@@ -147,13 +141,13 @@ class ExpandDimsOp(Operator):
         super().__init__(operand, properties={"axis": integers([axis] if isinstance(axis, int) else axis)})
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (operand,) = operands
         axis = as_integers(properties["axis"])
         sizes = list(operand.get_shape())
         for place in sorted(normalize_axes(axis, len(sizes) + len(axis))):
             sizes.insert(place, 1)
-        return TensorType(operand.element_type, sizes)
+        return SizedType(operand.element_type, sizes)
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
@@ -187,18 +181,18 @@ class SqueezeOp(Operator):
         super().__init__(operand, properties={"axis": None if axes is None else integers(axes)})
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (operand,) = operands
         shape = operand.get_shape()
         if (axis := properties.get("axis")) is None:
-            if DYNAMIC_INDEX in shape:
+            if not all(isinstance(size, int) for size in shape):
                 raise InferenceError(f"expected an axis, as any '?' may be 1, found none for {shape_str(shape)}")
-            return TensorType(operand.element_type, [size for size in shape if size != 1])
+            return SizedType(operand.element_type, [size for size in shape if size != 1])
         axes = normalize_axes(as_integers(axis), len(shape))
-        if any(shape[place] not in (1, DYNAMIC_INDEX) for place in axes):
+        if not all([equal(shape[place], 1) for place in axes]):
             sizes = ", ".join(str(shape[place]) for place in axes)
             raise InferenceError(f"expected dimensions of size 1 to remove, found {sizes}")
-        return TensorType(operand.element_type, [size for place, size in enumerate(shape) if place not in axes])
+        return SizedType(operand.element_type, [size for place, size in enumerate(shape) if place not in axes])
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
@@ -231,10 +225,10 @@ class BroadcastToOp(Operator):
         super().__init__(operand, properties={"shape": integers(shape)})
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (operand,) = operands
         wanted = expect_integers(as_integers(properties["shape"]), "sizes", least=-1)
-        return TensorType(operand.element_type, _broadcast_to(operand.get_shape(), wanted))
+        return SizedType(operand.element_type, _broadcast_to(operand.get_shape(), wanted))
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
@@ -243,10 +237,10 @@ class BroadcastToOp(Operator):
         return np.broadcast_to(x, _broadcast_to(x.shape, as_integers(self.shape)))
 
 
-def _broadcast_to(old: Sequence[int], new: Sequence[int]) -> Shape:
+def _broadcast_to(old: Sequence[SizeT], new: Sequence[int]) -> tuple[SizeT | int, ...]:
     added = len(new) - len(old)
     pairs = list(zip(old, new[max(added, 0) :], strict=False))
-    fits = all(wanted in (-1, size) or size in (1, DYNAMIC_INDEX) for size, wanted in pairs)
+    fits = all([wanted == -1 or size == 1 or equal(size, wanted) for size, wanted in pairs])
     if added < 0 or -1 in new[:added] or not fits:
         raise InferenceError(f"expected a shape that {shape_str(old)} broadcasts to, found {shape_str(new)}")
     return (*new[:added], *(size if wanted == -1 else wanted for size, wanted in pairs))

@@ -2,18 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute
 
 from relex.dialects.errors import InferenceError
+from relex.dialects.requirements import equal
+from relex.dialects.sizes import Size, named
 
 Shape = tuple[int, ...]
-"""Sizes; `DYNAMIC_INDEX`, printed `?`, stands for one that is known at run time."""
+"""Numbers, one for each dimension or for some of them."""
+
+Sizes = tuple[Size, ...]
+"""The size of each dimension."""
+
+SizeT = TypeVar("SizeT", bound=Size)
 
 
-def same_element_type(*types: TensorType) -> Attribute:
+@dataclass(frozen=True)
+class SizedType:
+    """The type of a tensor, with expressions for sizes that are known at run time: rules say what they become."""
+
+    element_type: Attribute
+    shape: Sequence[Size]
+
+    @classmethod
+    def of(cls, t: TensorType, name: str) -> SizedType:
+        """The type `t` with a name of its own for each `?`, made from `name`."""
+        return cls(t.element_type, with_names(t.get_shape(), lambda dimension: named(f"{name}_{dimension}")))
+
+    def get_shape(self) -> Sizes:
+        return tuple(self.shape)
+
+    def __str__(self) -> str:
+        return str(TensorType(self.element_type, without_names(self.shape)))
+
+
+def with_names(shape: Sequence[int], name: Callable[[int], Size]) -> Sizes:
+    """The sizes in a type with one from `name` for each `?`, by its dimension."""
+    return tuple(name(d) if size == DYNAMIC_INDEX else size for d, size in enumerate(shape))
+
+
+def without_names(sizes: Sequence[Size]) -> Shape:
+    """The sizes as they stand in a type: `?` for one that is known at run time."""
+    return tuple(size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes)
+
+
+def same_element_type(*types: SizedType) -> Attribute:
     """The element type that all operands share."""
     found = list(dict.fromkeys(t.element_type for t in types))
     if len(found) != 1:
@@ -21,37 +59,36 @@ def same_element_type(*types: TensorType) -> Attribute:
     return found[0]
 
 
-def expect_element_type(t: TensorType, allowed: Sequence[Attribute], what: str) -> Attribute:
+def expect_element_type(t: SizedType, allowed: Sequence[Attribute], what: str) -> Attribute:
     if t.element_type not in allowed:
         raise InferenceError(f"expected {what} of {' or '.join(map(str, allowed))}, found {t.element_type}")
     return t.element_type
 
 
-def broadcast(*shapes: Sequence[int]) -> Shape:
+def broadcast(*shapes: Sequence[Size]) -> Sizes:
     """The shape that operands broadcast to, as in NumPy. A `?` never broadcasts: it equals the size that it meets."""
     rank = max(map(len, shapes))
     columns = zip(*((1,) * (rank - len(s)) + tuple(s) for s in shapes), strict=True)
     return tuple(_broadcast_sizes(sizes, shapes) for sizes in columns)
 
 
-def _broadcast_sizes(sizes: Sequence[int], shapes: Sequence[Sequence[int]]) -> int:
-    known = {size for size in sizes if size not in (1, DYNAMIC_INDEX)}
-    if len(known) > 1:
+def _broadcast_sizes(sizes: Sequence[Size], shapes: Sequence[Sequence[Size]]) -> Size:
+    # A number is said before what is equal to it.
+    wide = sorted((size for size in sizes if size != 1), key=lambda size: not isinstance(size, int))
+    if not all(equal(wide[0], size) for size in wide[1:]):
         raise InferenceError(f"expected shapes that broadcast, found {' and '.join(map(shape_str, shapes))}")
-    if known:
-        return known.pop()
-    return DYNAMIC_INDEX if DYNAMIC_INDEX in sizes else 1
+    return wide[0] if wide else 1
 
 
-def contract(lhs: int, rhs: int, what: str) -> None:
-    """Check that two sizes which are summed over are equal, as far as they are known."""
-    if DYNAMIC_INDEX not in (lhs, rhs) and lhs != rhs:
+def contract(lhs: Size, rhs: Size, what: str) -> None:
+    """Check that two sizes are equal, such as those that are summed over; at run time what is known only there."""
+    if not equal(lhs, rhs):
         raise InferenceError(f"expected equal {what}, found {lhs} and {rhs}")
 
 
-def shape_str(shape: Sequence[int]) -> str:
-    """`(1, 784)` as `1x784`, a scalar's shape as `scalar`."""
-    return "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in shape) or "scalar"
+def shape_str(shape: Sequence[Size]) -> str:
+    """`(1, 784)` as `1x784`, a scalar's shape as `scalar`, with `?` for what is known at run time."""
+    return "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in without_names(shape)) or "scalar"
 
 
 def normalize_axis(axis: int, rank: int) -> int:
@@ -78,7 +115,7 @@ def expect_integers(values: Sequence[int], what: str, *, count: int | None = Non
     return tuple(values)
 
 
-def merge(lhs: int, rhs: int, what: str) -> int:
+def merge(lhs: Size, rhs: Size, what: str) -> Size:
     """One size for two that must be equal: the one that is known."""
     contract(lhs, rhs, what)
-    return rhs if lhs == DYNAMIC_INDEX else lhs
+    return lhs if isinstance(lhs, int) else rhs

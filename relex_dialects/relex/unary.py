@@ -6,7 +6,6 @@ from abc import ABC
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, opt_prop_def, prop_def
 
@@ -16,6 +15,7 @@ from relex.dialects.relex.elementwise import UnaryElementwise
 from relex.dialects.relex.extremes import maximum, minimum
 from relex.dialects.relex.operator import ieee_arithmetic
 from relex.dialects.relex.properties import ScalarConstr, expect_scalar, number, scalar
+from relex.dialects.relex.types import SizedType
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -261,11 +261,11 @@ class AstypeOp(UnaryElementwise):
         super().__init__(operand, properties={"dtype": dtype})
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (operand,) = operands
         if (dtype := properties["dtype"]) not in ELEMENT_TYPES:
             raise InferenceError(f"expected a dtype among {', '.join(map(str, ELEMENT_TYPES))}, found {dtype}")
-        return TensorType(dtype, operand.get_shape())
+        return SizedType(dtype, operand.get_shape())
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
@@ -308,7 +308,7 @@ class ClipOp(UnaryElementwise):
         super().__init__(operand, properties=properties)
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (operand,) = operands
         bounds = [expect_scalar(properties[name], operand) for name in ("min", "max") if name in properties]
         if bounds != sorted(bounds) or any(bound != bound for bound in bounds):

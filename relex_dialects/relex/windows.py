@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute
 
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.properties import as_integers
-from relex.dialects.relex.types import Shape, expect_integers
+from relex.dialects.relex.types import Shape, Sizes, expect_integers
+from relex.dialects.requirements import at_most
+from relex.dialects.sizes import Size
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 class Windows:
     """Windows of a height and a width, their steps, what is padded around the tensor, and the steps inside of them."""
 
-    size: Shape
+    size: Sizes
     strides: Shape
     padding: Shape
     """Top, left, bottom, right."""
     dilation: Shape
 
     @classmethod
-    def read(cls, size: Sequence[int], properties: Mapping[str, Attribute]) -> Windows:
+    def read(cls, size: Sequence[Size], properties: Mapping[str, Attribute]) -> Windows:
         """From the properties `strides`, `padding` and `dilation`. Raises `InferenceError` for wrong ones."""
         padding = expect_integers(as_integers(properties["padding"]), "paddings", least=0)
         if len(padding) not in (1, 2, 4):
@@ -48,16 +49,19 @@ class Windows:
     def behind(self) -> Shape:
         return self.padding[2:]
 
-    def counts(self, sizes: Sequence[int]) -> Shape:
+    def counts(self, sizes: Sequence[Size]) -> Sizes:
         """How many windows fit in a height and a width."""
         return tuple(self._count(dimension, size) for dimension, size in enumerate(sizes))
 
-    def _count(self, dimension: int, size: int) -> int:
-        if DYNAMIC_INDEX in (size, self.size[dimension]):
-            return DYNAMIC_INDEX
+    @property
+    def spans(self) -> Sizes:
+        """How far a window reaches."""
+        return tuple((size - 1) * step + 1 for size, step in zip(self.size, self.dilation, strict=True))
+
+    def _count(self, dimension: int, size: Size) -> Size:
         room = self.before[dimension] + size + self.behind[dimension]
-        span = (self.size[dimension] - 1) * self.dilation[dimension] + 1
-        if room < span:
+        span = self.spans[dimension]
+        if not at_most(span, room):
             raise InferenceError(f"expected windows of {room} elements at most, as the padded data has, found {span}")
         return (room - span) // self.strides[dimension] + 1
 
@@ -67,7 +71,6 @@ class Windows:
 
         widths = [(0, 0)] * (x.ndim - 2) + list(zip(self.before, self.behind, strict=True))
         padded = np.pad(x, widths, constant_values=x.dtype.type(fill))
-        spans = [(size - 1) * step + 1 for size, step in zip(self.size, self.dilation, strict=True)]
-        windows = np.lib.stride_tricks.sliding_window_view(padded, spans, axis=(-2, -1))
+        windows = np.lib.stride_tricks.sliding_window_view(padded, cast(Any, self.spans), axis=(-2, -1))
         (down, right), (inner_down, inner_right) = self.strides, self.dilation
         return windows[..., ::down, ::right, ::inner_down, ::inner_right]

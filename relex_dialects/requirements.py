@@ -1,0 +1,92 @@
+"""What must hold of the sizes of a run.
+
+Rules that work on sizes ask `equal` and `at_most`. What depends on the run is gathered, to be checked there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from math import gcd
+from typing import Literal
+
+from relex.dialects.sizes import Size, divided, never_negative, parse_text, read_size, substitute, terms_of
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What must hold of the sizes of a run."""
+
+    lhs: Size
+    relation: Literal["==", "<="]
+    rhs: Size
+
+    def __str__(self) -> str:
+        return f"{self.lhs} {self.relation} {self.rhs}"
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether it holds in every run, or in none; None if that depends on the run, or cannot be told."""
+        slack = self.rhs - self.lhs
+        if self.relation == "<=":
+            return True if never_negative(slack) else False if never_negative(-slack - 1) else None
+        if isinstance(slack, int):
+            return slack == 0
+        step = gcd(*(factor for monomial, factor in slack.terms if monomial))
+        constant = sum(factor for monomial, factor in slack.terms if not monomial)
+        return False if constant % step else None
+
+    def substitute(self, values: Mapping[str, Size]) -> Requirement:
+        return Requirement(substitute(self.lhs, values), self.relation, substitute(self.rhs, values)).reduced()
+
+    def reduced(self) -> Requirement:
+        """The same without a common factor of both sides."""
+        common = gcd(*(factor for side in (self.lhs, self.rhs) for _, factor in terms_of(side)))
+        if common < 2:
+            return self
+        return Requirement(divided(self.lhs, common), self.relation, divided(self.rhs, common))
+
+
+_gathered: ContextVar[list[Requirement] | None] = ContextVar("gathered", default=None)
+
+
+@contextmanager
+def gathering() -> Generator[list[Requirement]]:
+    """Gather what `equal` and `at_most` leave to the run."""
+    requirements: list[Requirement] = []
+    token = _gathered.set(requirements)
+    try:
+        yield requirements
+    finally:
+        _gathered.reset(token)
+
+
+def equal(lhs: Size, rhs: Size) -> bool:
+    """Whether two sizes are equal. Yes if that depends on the run: then it is required there."""
+    return _expect(Requirement(lhs, "==", rhs))
+
+
+def at_most(lhs: Size, rhs: Size) -> bool:
+    """Whether a size is not larger than another. Yes if that depends on the run: then it is required there."""
+    return _expect(Requirement(lhs, "<=", rhs))
+
+
+def _expect(requirement: Requirement) -> bool:
+    holds = requirement.holds
+    gathered = _gathered.get()
+    if holds is None and gathered is not None:
+        gathered.append(requirement.reduced())
+    return holds is not False
+
+
+def parse_requirement(text: str) -> Requirement:
+    """The requirement that a text says: `str` backwards. Raises `ValueError`."""
+    match parse_text(text):
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.LtE() as relation], comparators=[right]):
+            sign = "==" if isinstance(relation, ast.Eq) else "<="
+            return Requirement(read_size(left, text), sign, read_size(right, text))
+        case _:
+            raise ValueError(f"expected a comparison by '==' or '<=', found '{text}'")

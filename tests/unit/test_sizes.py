@@ -1,0 +1,127 @@
+"""Sizes that are known at run time."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from relex.dialects.requirements import Requirement, at_most, equal, gathering, parse_requirement
+from relex.dialects.sizes import (
+    MAX_SIZE,
+    Size,
+    evaluate,
+    larger,
+    largest_terms,
+    name_of_size,
+    named,
+    names_in,
+    never_negative,
+    parse_size,
+    smaller,
+    substitute,
+)
+
+n, m = named("n"), named("m")
+
+SIZES = st.recursive(
+    st.sampled_from([n, m]) | st.integers(-4, 9),
+    lambda inner: (
+        st.tuples(inner, inner).map(lambda pair: pair[0] + pair[1])
+        | st.tuples(inner, inner).map(lambda pair: pair[0] - pair[1])
+        | st.tuples(inner, inner).map(lambda pair: pair[0] * pair[1])
+        | st.tuples(inner, st.integers(1, 5)).map(lambda pair: pair[0] // pair[1])
+        | st.tuples(inner, inner).map(lambda pair: smaller(*pair))
+        | st.tuples(inner, inner).map(lambda pair: larger(*pair))
+    ),
+    max_leaves=6,
+)
+
+VALUES = st.fixed_dictionaries({"n": st.integers(0, 9), "m": st.integers(0, 9)})
+
+
+@given(SIZES, SIZES, VALUES, st.integers(1, 5))
+def test_arithmetic_on_sizes_is_that_on_numbers(a: Size, b: Size, values: dict[str, int], divisor: int) -> None:
+    x, y = evaluate(a, values), evaluate(b, values)
+    assert evaluate(a + b, values) == x + y
+    assert evaluate(a - b, values) == x - y
+    assert evaluate(a * b, values) == x * y
+    assert evaluate(a // divisor, values) == x // divisor
+    assert evaluate(a % divisor, values) == x % divisor
+    assert evaluate(smaller(a, b), values) == min(x, y)
+    assert evaluate(larger(a, b), values) == max(x, y)
+    assert substitute(a, dict(values)) == x
+    assert not never_negative(a) or x >= 0
+    assert evaluate(parse_size(str(a)), values) == x
+
+
+@given(SIZES)
+def test_sizes_as_text(size: Size) -> None:
+    assert parse_size(str(size)) == size
+
+
+def test_one_form() -> None:
+    assert n + m == m + n
+    assert n * m * 4 == 2 * (m + m) * n
+    assert n - n == 0
+    assert (n * 12) // 4 == n * 3
+    assert (n * 12) // 24 == n // 2
+    assert (4 * n + 6) // 4 == n + 1
+    assert smaller(n, n + 1) == n
+    assert larger(n, 0) == n
+    assert smaller(m, n) == smaller(n, m)
+    assert str((n - 3) // 2 * 4 + n * m - 1) == "m * n + 4 * ((n - 3) // 2) - 1"
+    assert name_of_size(n) == "n"
+    assert name_of_size(n + 1) is name_of_size(2 * n) is name_of_size(3) is None
+    assert names_in(smaller(n // 2, m) + n) == ["m", "n"]
+
+
+def test_no_truth_value() -> None:
+    with pytest.raises(TypeError, match="no truth value: n"):
+        bool(n)
+
+
+def test_largest_terms() -> None:
+    assert str(largest_terms((n - 3) // 2 + 1 - m)) == str(largest_terms(n // 2 + 1))
+    assert largest_terms(smaller(n, 4)) == largest_terms(4)
+    assert largest_terms(larger(n, 4)) == largest_terms(n + 4)
+
+
+@pytest.mark.parametrize("text", ["", "n +", "n / 2", "n // m", "n // 0", "f(n)", "min(n)", "True", "1.5", "n == m"])
+def test_texts_that_are_no_sizes(text: str) -> None:
+    with pytest.raises(ValueError, match="expected a size"):
+        parse_size(text)
+
+
+@pytest.mark.parametrize("text", ["n", "n < m", "n == m == 3"])
+def test_texts_that_are_no_requirements(text: str) -> None:
+    with pytest.raises(ValueError, match="expected a comparison by '==' or '<='"):
+        parse_requirement(text)
+
+
+def test_what_depends_on_the_run_is_gathered() -> None:
+    with gathering() as found:
+        assert equal(3, 3)
+        assert not equal(3, 4)
+        assert equal(n, n)
+        assert not equal(n, n + 1)
+        assert at_most(n, n + m)
+        assert not at_most(n + 1, n)
+        assert not found
+        assert equal(2 * n, 2 * m)
+        assert at_most(4, 4 * n)
+    assert [str(r) for r in found] == ["n == m", "1 <= n"]
+    assert [parse_requirement(str(r)) for r in found] == found
+    assert equal(n, m)  # Nobody gathers.
+
+
+def test_requirements() -> None:
+    requirement = Requirement(n, "<=", m)
+    assert requirement.holds is None
+    assert requirement.substitute({"m": n + 1}).holds
+    assert requirement.substitute({"m": 1, "n": 2}).holds is False
+    assert Requirement(0, "<=", n).holds
+    assert Requirement(n + 5, "<=", 3).holds is False
+    assert Requirement(3 * n, "==", 4).holds is False
+    assert Requirement(3 * n, "==", 6).holds is None
+    assert Requirement(n, "<=", MAX_SIZE).holds is None
