@@ -12,7 +12,10 @@ NAME_ATTR = "relex.name"
 """The name of an argument, for binding and error messages. Without it, the name of the SSA value counts."""
 
 DIMS_ATTR = "relex.dims"
-"""Names for the sizes of an argument, "" for none: sizes of one name are equal."""
+"""The sizes of an argument or result: expressions of names that stand for one size each, "" for what its type says."""
+
+REQUIRES_ATTR = "relex.requires"
+"""On a function: what must hold of the sizes of its arguments, besides what their `relex.dims` say."""
 
 
 def arguments(function: Operation) -> Sequence[BlockArgument]:
@@ -34,6 +37,12 @@ def argument_attr(function: Operation, index: int, name: str) -> Attribute | Non
     """An attribute of an argument, if it has it."""
     attrs = argument_attrs(function)
     return attrs[index].data.get(name) if attrs is not None else None
+
+
+def result_attrs(function: Operation, count: int) -> list[DictionaryAttr]:
+    """The attributes of each of the `count` results of a function."""
+    attrs = function.properties.get("res_attrs")
+    return list(attrs.data) if isa(attrs, ArrayAttr[DictionaryAttr]) else [DictionaryAttr({})] * count
 
 
 def set_argument_attr(function: Operation, index: int, name: str, value: Attribute) -> None:

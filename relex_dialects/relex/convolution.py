@@ -25,7 +25,6 @@ from relex.dialects.relex.properties import (
 )
 from relex.dialects.relex.types import (
     SizedType,
-    Sizes,
     contract,
     expect_element_type,
     expect_integers,
@@ -33,8 +32,7 @@ from relex.dialects.relex.types import (
     shape_str,
 )
 from relex.dialects.relex.windows import Windows
-from relex.dialects.requirements import equal
-from relex.dialects.sizes import Size
+from relex.dialects.sizes import Size, Sizes, equal
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array

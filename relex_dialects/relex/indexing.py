@@ -42,8 +42,7 @@ from relex.dialects.relex.types import (
     same_element_type,
     shape_str,
 )
-from relex.dialects.requirements import at_most
-from relex.dialects.sizes import MAX_SIZE, Size, count, larger, smaller
+from relex.dialects.sizes import MAX_SIZE, Size, at_most, count, larger, smaller
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array

@@ -51,7 +51,7 @@ class Operator(IRDLOperation, ABC):
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         """The type of the result, `properties` being complete. Raises `InferenceError` for operands and properties that
         the operator does not take. Sizes that are known at run time are expressions: `equal` and `at_most` of
-        `relex.dialects.requirements` say what is expected of them."""
+        `relex.dialects.sizes` say what is expected of them."""
 
     @abstractmethod
     def evaluate(self, *operands: Array) -> Array:

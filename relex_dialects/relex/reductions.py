@@ -33,8 +33,7 @@ from relex.dialects.relex.types import (
     normalize_axis,
     shape_str,
 )
-from relex.dialects.requirements import at_most
-from relex.dialects.sizes import Size, count
+from relex.dialects.sizes import Size, at_most, count
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array

@@ -13,9 +13,8 @@ from relex.dialects.dtypes import TensorConstr
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Operator, tensor_type
 from relex.dialects.relex.properties import IntegersConstr, as_integers, integers
-from relex.dialects.relex.types import Shape, SizedType, Sizes, SizeT, expect_integers, normalize_axes, shape_str
-from relex.dialects.requirements import equal
-from relex.dialects.sizes import Size, count
+from relex.dialects.relex.types import Shape, SizedType, SizeT, expect_integers, normalize_axes, shape_str
+from relex.dialects.sizes import Size, Sizes, count, equal
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array

@@ -10,14 +10,10 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute
 
 from relex.dialects.errors import InferenceError
-from relex.dialects.requirements import equal
-from relex.dialects.sizes import Size, named
+from relex.dialects.sizes import Size, Sizes, equal, named
 
 Shape = tuple[int, ...]
 """Numbers, one for each dimension or for some of them."""
-
-Sizes = tuple[Size, ...]
-"""The size of each dimension."""
 
 SizeT = TypeVar("SizeT", bound=Size)
 

@@ -10,9 +10,8 @@ from xdsl.ir import Attribute
 
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.properties import as_integers
-from relex.dialects.relex.types import Shape, Sizes, expect_integers
-from relex.dialects.requirements import at_most
-from relex.dialects.sizes import Size
+from relex.dialects.relex.types import Shape, expect_integers
+from relex.dialects.sizes import Size, Sizes, at_most
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array

@@ -6,17 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relex.dialects.requirements import Requirement, at_most, equal, gathering, parse_requirement
 from relex.dialects.sizes import (
     MAX_SIZE,
+    Requirement,
     Size,
+    at_most,
+    equal,
     evaluate,
+    gathering,
     larger,
     largest_terms,
     name_of_size,
     named,
     names_in,
     never_negative,
+    parse_requirement,
     parse_size,
     smaller,
     substitute,

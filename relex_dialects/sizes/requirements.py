@@ -6,14 +6,26 @@ Rules that work on sizes ask `equal` and `at_most`. What depends on the run is g
 from __future__ import annotations
 
 import ast
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from math import gcd
 from typing import Literal
 
-from relex.dialects.sizes import Size, divided, never_negative, parse_text, read_size, substitute, terms_of
+from relex.dialects.sizes.expressions import (
+    Size,
+    Sizes,
+    divided,
+    name_of_size,
+    named,
+    names_in,
+    never_negative,
+    parse_text,
+    read_size,
+    substitute,
+    terms_of,
+)
 
 
 @dataclass(frozen=True)
@@ -90,3 +102,51 @@ def parse_requirement(text: str) -> Requirement:
             return Requirement(read_size(left, text), sign, read_size(right, text))
         case _:
             raise ValueError(f"expected a comparison by '==' or '<=', found '{text}'")
+
+
+class Solver:
+    """Requirements on one set of names, and what follows from them: names that stand for the same, or for numbers."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Size] = {}
+        self._rank: dict[str, int] = {}
+        self._left: list[Requirement] = []
+
+    @property
+    def left(self) -> Sequence[Requirement]:
+        """What must be checked in a run, besides that names stand for what `solved` says."""
+        return self._left
+
+    def name(self, name: str) -> Size:
+        """The size called `name`. Where two names turn out to be one size, the one that was made first stays."""
+        self._rank.setdefault(name, len(self._rank))
+        return named(name)
+
+    def solved(self, sizes: Iterable[Size]) -> Sizes:
+        """Sizes in terms of the names that stay."""
+        return tuple(substitute(size, self._known) for size in sizes)
+
+    def require(self, requirement: Requirement) -> bool:
+        """Take a requirement into account. Returns whether it can hold."""
+        now = requirement.substitute(self._known)
+        if now.holds is not None:
+            return now.holds
+        if now.relation == "==" and self._learn(now.lhs, now.rhs):
+            earlier, self._left = self._left, []
+            return all([self.require(other) for other in earlier])
+        if now not in self._left:
+            self._left.append(now)
+        return True
+
+    def _learn(self, lhs: Size, rhs: Size) -> bool:
+        """If one side is a name, let it stand for the other side from now on."""
+        candidates = [
+            (name, other)
+            for size, other in ((lhs, rhs), (rhs, lhs))
+            if (name := name_of_size(size)) is not None and name not in names_in(other)
+        ]
+        if not candidates:
+            return False
+        name, value = max(candidates, key=lambda candidate: self._rank.get(candidate[0], -1))
+        self._known = {old: substitute(size, {name: value}) for old, size in self._known.items()} | {name: value}
+        return True

@@ -70,6 +70,9 @@ class Dim:
 
 Size: TypeAlias = int | Dim
 
+Sizes = tuple[Size, ...]
+"""The size of each dimension."""
+
 
 @dataclass(frozen=True)
 class Symbol:

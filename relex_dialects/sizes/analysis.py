@@ -1,0 +1,187 @@
+"""The sizes of all tensors of a function, as expressions of the sizes of its arguments.
+
+Every size is a function of those of the arguments: no shape depends on what a tensor holds. So all that must hold of
+the sizes of a run can be said, and checked, where the function is entered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DYNAMIC_INDEX, SymbolRefAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import SymbolTable
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.functions import argument_names, arguments
+from relex.dialects.names import Names
+from relex.dialects.sizes.attributes import (
+    FunctionSizes,
+    signature_of,
+    sizes_in_type,
+    stated_arguments,
+    stated_requirements,
+    stated_results,
+)
+from relex.dialects.sizes.expressions import Size, Sizes, name_of_size, names_in, substitute
+from relex.dialects.sizes.limits import limits
+from relex.dialects.sizes.requirements import Requirement, Solver
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+class SizeTable:
+    """What each kind of op says of the sizes of its results. Other packages add rules for theirs."""
+
+    def __init__(self) -> None:
+        self._rules: dict[type[Operation], Callable[[Any, SizeAnalysis], None]] = {}
+
+    def rule(
+        self, *kinds: type[OpT]
+    ) -> Callable[[Callable[[OpT, SizeAnalysis], None]], Callable[[OpT, SizeAnalysis], None]]:
+        """Decorates the rule for these ops and those of classes derived from them."""
+
+        def register(rule: Callable[[OpT, SizeAnalysis], None]) -> Callable[[OpT, SizeAnalysis], None]:
+            self._rules.update(dict.fromkeys(kinds, rule))
+            return rule
+
+        return register
+
+    def find(self, op: Operation) -> Callable[[Any, SizeAnalysis], None] | None:
+        return next((self._rules[kind] for kind in type(op).__mro__ if kind in self._rules), None)
+
+
+SIZES = SizeTable()
+"""The table."""
+
+
+class SizeAnalysis:
+    """The analysis of one function. `callees` finds the sizes of those that it calls."""
+
+    def __init__(self, function: Operation, callees: Callable[[Operation], FunctionSizes]):
+        self._function = function
+        self._callees = callees
+        self._values: dict[SSAValue, Sizes] = {}
+        self._solver = Solver()
+        self._op = function
+
+    # What rules use
+
+    def sizes(self, value: SSAValue) -> Sizes:
+        """The sizes of a tensor or buffer. Where none are known, the op that asks is wrong."""
+        if value in self._values:
+            return self._solver.solved(self._values[value])
+        known = sizes_in_type(value.type)
+        if DYNAMIC_INDEX in known:
+            fail(self._op, f"expected sizes that follow from those of the arguments, found {name_of(value)}")
+        return known
+
+    def number(self, value: SSAValue) -> Size:
+        """What an index is."""
+        return self.sizes(value)[0]
+
+    def knows(self, value: SSAValue) -> bool:
+        """Whether the sizes of a tensor, or what an index is, are known so far."""
+        return value in self._values or DYNAMIC_INDEX not in sizes_in_type(value.type)
+
+    def set(self, value: SSAValue, sizes: Sequence[Size]) -> None:
+        """Say what the sizes of a value are. Those that are in its type must be the same."""
+        for size, known in zip(sizes, sizes_in_type(value.type), strict=True):
+            if known != DYNAMIC_INDEX:
+                self.require(Requirement(size, "==", known))
+        self._values[value] = tuple(sizes)
+
+    def require(self, requirement: Requirement) -> None:
+        """Say what must hold for the op. What never does is an error."""
+        if not self._solver.require(requirement):
+            lhs, rhs = self._solver.solved([requirement.lhs, requirement.rhs])
+            fail(self._op, f"expected sizes with {requirement}, found {lhs} and {rhs}")
+
+    def callee(self, symbol: SymbolRefAttr) -> FunctionSizes:
+        """The sizes of a function that the op calls."""
+        found = SymbolTable.lookup_symbol(self._op, symbol)
+        if found is None:
+            fail(self._op, f"expected a function named {symbol}, found no such symbol")
+        return self._callees(found)
+
+    def enter(self, callee: FunctionSizes, sizes: Sequence[Sizes]) -> dict[str, Size]:
+        """Require what a function does of its arguments, which have these sizes. Returns what its names stand for."""
+        pairs = [pair for both in zip(callee.arguments, sizes, strict=True) for pair in zip(*both, strict=True)]
+        values: dict[str, Size] = {}
+        for expected, size in pairs:
+            if (name := name_of_size(expected)) is not None:
+                values.setdefault(name, size)
+        for expected, size in pairs:
+            self.require(Requirement(size, "==", substitute(expected, values)))
+        for requirement in callee.requirements:
+            self.require(requirement.substitute(values))
+        return values
+
+    def visit(self, block: Block) -> None:
+        """Apply the rules to the ops of a block, and to those inside of ops that have none."""
+        for op in block.ops:
+            self._op = op
+            rule = SIZES.find(op)
+            if rule is not None:
+                rule(op, self)
+                continue
+            for inner in (inner for region in op.regions for inner in region.blocks):
+                self.visit(inner)
+
+    # The run
+
+    def run(self) -> FunctionSizes:
+        entered = self._enter_arguments()
+        for requirement in stated_requirements(self._function):
+            self.require(requirement)
+        results = self._results()
+        inputs = tuple(map(self._solver.solved, entered))
+        given = [(t, sizes) for t, sizes in zip(signature_of(self._function).inputs, inputs, strict=True)]
+        computed = [(value.type, self._solver.solved(sizes)) for value, sizes in self._values.items()]
+        requirements = dict.fromkeys([*self._solver.left, *limits(given, computed)])
+        return FunctionSizes(inputs, tuple(map(self._solver.solved, results)), tuple(requirements))
+
+    def sizes_by_value(self) -> dict[SSAValue, Sizes]:
+        """After a run, the sizes of all values that are known."""
+        return {value: self._solver.solved(sizes) for value, sizes in self._values.items()}
+
+    def _enter_arguments(self) -> list[Sizes]:
+        """Give a name to each size of the arguments that is not known and has none."""
+        stated = stated_arguments(self._function)
+        given = sorted({name for sizes in stated for size in sizes if size is not None for name in names_in(size)})
+        for name in given:
+            self._solver.name(name)
+        names = Names(given)
+        bases = argument_names(self._function) or [f"arg{i}" for i in range(len(stated))]
+        entered: list[Sizes] = []
+        for base, t, said in zip(bases, signature_of(self._function).inputs, stated, strict=True):
+            places = enumerate(zip(sizes_in_type(t), said, strict=True))
+            entered.append(tuple(self._first_size(names, f"{base}_{d}", known, size) for d, (known, size) in places))
+        for argument, sizes in zip(arguments(self._function), entered, strict=False):
+            self.set(argument, sizes)
+        return entered
+
+    def _first_size(self, names: Names, base: str, known: int, stated: Size | None) -> Size:
+        if stated is not None or known != DYNAMIC_INDEX:
+            return known if stated is None else stated
+        return self._solver.name(names.fresh(_identifier(base)))
+
+    def _results(self) -> list[Sizes]:
+        region = self._function.regions[0]
+        if not region.blocks:
+            return stated_results(self._function)
+        for block in region.blocks:
+            self.visit(block)
+        self._op = region.blocks[-1].last_op or self._function
+        if not isinstance(self._op, func.ReturnOp):
+            return []
+        return [self.sizes(value) for value in self._op.arguments]
+
+
+def _identifier(name: str) -> str:
+    """A name of letters, digits and underscores."""
+    plain = re.sub(r"\W", "_", name)
+    return plain if plain.isidentifier() else f"_{plain}"

@@ -1,0 +1,136 @@
+"""What a program states about sizes: `relex.dims` on arguments and results, `relex.requires` on functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IndexType,
+    MemRefType,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import fail
+from relex.dialects.functions import DIMS_ATTR, REQUIRES_ATTR, argument_attrs, result_attrs, set_argument_attr
+from relex.dialects.sizes.expressions import Dim, Size, Sizes, name_of_size, parse_size
+from relex.dialects.sizes.requirements import Requirement, parse_requirement
+
+
+@dataclass(frozen=True)
+class FunctionSizes:
+    """What is known about the sizes of a function's arguments and results. An index is one size: itself."""
+
+    arguments: tuple[Sizes, ...]
+    results: tuple[Sizes, ...]
+    requirements: tuple[Requirement, ...]
+    """What must hold besides that the arguments have these sizes."""
+
+    @property
+    def sources(self) -> dict[str, tuple[int, int]]:
+        """For each name, the first argument and its dimension that have that size."""
+        found: dict[str, tuple[int, int]] = {}
+        for i, sizes in enumerate(self.arguments):
+            for dimension, size in enumerate(sizes):
+                if (name := name_of_size(size)) is not None:
+                    found.setdefault(name, (i, dimension))
+        return found
+
+
+def sizes_in_type(t: Attribute) -> tuple[int, ...]:
+    """The shape of a tensor or buffer. An index is one size that is not known; other types have none."""
+    if isa(t, TensorType) or isa(t, MemRefType):
+        return t.get_shape()
+    return (DYNAMIC_INDEX,) if t == IndexType() else ()
+
+
+def has_unknown(t: Attribute) -> bool:
+    """Whether a type is that of a tensor or buffer with a `?`."""
+    return DYNAMIC_INDEX in sizes_in_type(t) and t != IndexType()
+
+
+def signature_of(function: Operation) -> FunctionType:
+    """The type of a function: `func.func` or `tir.prim_func`."""
+    t = function.properties.get("function_type")
+    if not isinstance(t, FunctionType):
+        fail(function, "expected a function")
+    return t
+
+
+def stated_arguments(function: Operation) -> list[list[Size | None]]:
+    """What `relex.dims` says of each size of the arguments; None where it says nothing."""
+    types = signature_of(function).inputs.data
+    return _stated(function, argument_attrs(function) or [DictionaryAttr({})] * len(types), types)
+
+
+def stated_results(function: Operation) -> list[Sizes]:
+    """The sizes of the results of a function without a body, for which `relex.dims` must stand in for every `?`."""
+    types = signature_of(function).outputs.data
+    found: list[Sizes] = []
+    for t, stated in zip(types, _stated(function, result_attrs(function, len(types)), types), strict=True):
+        known = zip(stated, sizes_in_type(t), strict=True)
+        sizes = tuple(size if said is None else said for said, size in known)
+        if DYNAMIC_INDEX in sizes and has_unknown(t):
+            fail(function, f"expected '{DIMS_ATTR}' to say the sizes of a result of {t}")
+        found.append(sizes)
+    return found
+
+
+def _stated(
+    function: Operation, attrs: Sequence[DictionaryAttr], types: Sequence[Attribute]
+) -> list[list[Size | None]]:
+    found: list[list[Size | None]] = []
+    for attr, t in zip(attrs, types, strict=True):
+        dims, rank = attr.data.get(DIMS_ATTR), len(sizes_in_type(t))
+        if dims is None:
+            found.append([None] * rank)
+            continue
+        if not isa(dims, ArrayAttr[StringAttr]) or len(dims) != rank:
+            fail(function, f"expected '{DIMS_ATTR}' with {rank} texts for {t}, found {dims}")
+        try:
+            found.append([parse_size(text.data) if text.data else None for text in dims])
+        except ValueError as e:
+            fail(function, f"cannot read '{DIMS_ATTR}': {e}")
+    return found
+
+
+def stated_requirements(function: Operation) -> list[Requirement]:
+    """What `relex.requires` says."""
+    attr = function.attributes.get(REQUIRES_ATTR, ArrayAttr([]))
+    if not isa(attr, ArrayAttr[StringAttr]):
+        fail(function, f"expected '{REQUIRES_ATTR}' with texts, found {attr}")
+    try:
+        return [parse_requirement(text.data) for text in attr]
+    except ValueError as e:
+        fail(function, f"cannot read '{REQUIRES_ATTR}': {e}")
+
+
+def annotate(function: Operation, sizes: FunctionSizes) -> None:
+    """State the sizes of a function's arguments and results that their types leave open, and what must hold of them."""
+    t = signature_of(function)
+    for i, (argument, found) in enumerate(zip(t.inputs, sizes.arguments, strict=True)):
+        if has_unknown(argument):
+            set_argument_attr(function, i, DIMS_ATTR, _dims(argument, found))
+    if isinstance(function, func.FuncOp) and any(map(has_unknown, t.outputs)):
+        columns = zip(result_attrs(function, len(t.outputs)), t.outputs, sizes.results, strict=True)
+        function.res_attrs = ArrayAttr(
+            DictionaryAttr({**attr.data, DIMS_ATTR: _dims(result, found)}) if has_unknown(result) else attr
+            for attr, result, found in columns
+        )
+    if sizes.requirements:
+        function.attributes[REQUIRES_ATTR] = ArrayAttr(StringAttr(str(r)) for r in sizes.requirements)
+
+
+def _dims(t: Attribute, sizes: Sizes) -> ArrayAttr[StringAttr]:
+    pairs = zip(sizes_in_type(t), sizes, strict=True)
+    return ArrayAttr(
+        StringAttr(str(size) if known == DYNAMIC_INDEX or isinstance(size, Dim) else "") for known, size in pairs
+    )

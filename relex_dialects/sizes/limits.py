@@ -1,0 +1,74 @@
+"""Sizes that no index could hold: products of sizes can be larger than memory, and than 2^63."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType, TensorType
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from relex.dialects.sizes.expressions import (
+    MAX_SIZE,
+    Extreme,
+    Monomial,
+    Quotient,
+    Size,
+    atoms,
+    count,
+    largest_terms,
+    never_negative,
+)
+from relex.dialects.sizes.requirements import Requirement
+
+Typed = tuple[Attribute, Sequence[Size]]
+"""A type, and the sizes of a value that has it."""
+
+
+def limits(given: Iterable[Typed], computed: Iterable[Typed]) -> list[Requirement]:
+    """That no tensor, and nothing that is computed on the way to its sizes, is too large for an index. `given` are the
+    arguments: what follows from their being in memory is left out."""
+    in_memory = [size for t, sizes in given for size in (_bytes(t, sizes), *sizes)]
+    bounds = _bounds(in_memory)
+    too_large: dict[Size, None] = {}
+    for t, sizes in computed:
+        for size in (_bytes(t, sizes), *_steps(sizes)):
+            if size not in in_memory and not _is_bounded(size, bounds):
+                too_large[size] = None
+    return [Requirement(size, "<=", MAX_SIZE) for size in too_large]
+
+
+def _bounds(in_memory: Iterable[Size]) -> Mapping[Monomial, Fraction]:
+    """What products of names cannot exceed, as these sizes are not larger than an index."""
+    bounds: dict[Monomial, Fraction] = {(): Fraction(1)}
+    for size in in_memory:
+        if never_negative(size):
+            for names, factor in largest_terms(size).items():
+                bounds[names] = min(bounds.get(names, Fraction(MAX_SIZE)), MAX_SIZE / factor)
+    return bounds
+
+
+def _is_bounded(size: Size, bounds: Mapping[Monomial, Fraction]) -> bool:
+    terms = largest_terms(size)
+    return terms.keys() <= bounds.keys() and sum(factor * bounds[names] for names, factor in terms.items()) <= MAX_SIZE
+
+
+def _steps(sizes: Sequence[Size]) -> Iterator[Size]:
+    """The sizes, and those that are computed before them."""
+    for size in sizes:
+        yield size
+        for atom in atoms(size):
+            if isinstance(atom, Quotient):
+                yield atom.dividend
+            elif isinstance(atom, Extreme):
+                yield from atom.sizes
+
+
+def _bytes(t: Attribute, sizes: Sequence[Size]) -> Size:
+    """How large a tensor or buffer is."""
+    if not isa(t, TensorType) and not isa(t, MemRefType):
+        return 0
+    element = t.element_type
+    bits = element.bitwidth if isinstance(element, AnyFloat | IntegerType) else 64
+    return count(sizes) * -(-bits // 8)

@@ -1,0 +1,120 @@
+"""What each op says of the sizes of its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import arith, func, memref, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, TensorType
+from xdsl.ir import Operation
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import InferenceError, fail, name_of, one_line
+from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, DataflowOp, Operator
+from relex.dialects.relex.types import SizedType
+from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
+from relex.dialects.sizes.attributes import sizes_in_type
+from relex.dialects.sizes.expressions import Size, larger, never_negative, smaller, substitute
+from relex.dialects.sizes.requirements import gathering
+from relex.dialects.tir import AllocBufferOp
+
+
+@SIZES.rule(Operator)
+def _(op: Operator, analysis: SizeAnalysis) -> None:
+    operands = [(operand.type, analysis.sizes(operand)) for operand in op.operands]
+    types = [SizedType(t.element_type, sizes) for t, sizes in operands if isa(t, TensorType)]
+    try:
+        with gathering() as requirements:
+            result = op.infer(types, op.properties)
+    except InferenceError as e:
+        fail(op, one_line(e))
+    for requirement in requirements:
+        analysis.require(requirement)
+    analysis.set(op.results[0], result.get_shape())
+
+
+@SIZES.rule(DataflowOp)
+def _(op: DataflowOp, analysis: SizeAnalysis) -> None:
+    analysis.visit(op.body.block)
+    for result, value in zip(op.results, op.output.values, strict=True):
+        analysis.set(result, analysis.sizes(value))
+
+
+@SIZES.rule(CallTirOp, CallDpsPackedOp, AllocTensorOp, AllocBufferOp)
+def _(op: CallTirOp | CallDpsPackedOp | AllocTensorOp | AllocBufferOp, analysis: SizeAnalysis) -> None:
+    given = iter(op.sizes)
+    for result in op.results:
+        sizes = sizes_in_type(result.type)
+        analysis.set(result, [analysis.number(next(given)) if size == DYNAMIC_INDEX else size for size in sizes])
+    if isinstance(op, CallTirOp):
+        sizes = [analysis.sizes(value) for value in (*op.arguments, *op.results)]
+        analysis.enter(analysis.callee(op.callee), sizes)
+
+
+@SIZES.rule(CallOp, func.CallOp)
+def _(op: CallOp | func.CallOp, analysis: SizeAnalysis) -> None:
+    callee = analysis.callee(op.callee)
+    values = analysis.enter(callee, [analysis.sizes(value) for value in op.arguments])
+    for result, sizes in zip(op.results, callee.results, strict=True):
+        analysis.set(result, [substitute(size, values) for size in sizes])
+
+
+@SIZES.rule(tensor.DimOp, memref.DimOp)
+def _(op: tensor.DimOp | memref.DimOp, analysis: SizeAnalysis) -> None:
+    dimension, rank = analysis.number(op.index), len(sizes_in_type(op.source.type))
+    if not isinstance(dimension, int) or not 0 <= dimension < rank:
+        fail(op, f"expected a dimension of {name_of(op.source)}, which has {rank}, found {dimension}")
+    analysis.set(op.result, [analysis.sizes(op.source)[dimension]])
+
+
+@SIZES.rule(tensor.CastOp, memref.CastOp)
+def _(op: tensor.CastOp | memref.CastOp, analysis: SizeAnalysis) -> None:
+    analysis.set(op.results[0], analysis.sizes(op.operands[0]))
+
+
+@SIZES.rule(arith.ConstantOp)
+def _(op: arith.ConstantOp, analysis: SizeAnalysis) -> None:
+    if isinstance(op.value, IntegerAttr) and op.result.type == IndexType():
+        analysis.set(op.result, [op.value.value.data])
+
+
+def _divided(lhs: Size, rhs: Size) -> Size | None:
+    return lhs // rhs if isinstance(rhs, int) and rhs > 0 else None
+
+
+def _divided_up(lhs: Size, rhs: Size) -> Size | None:
+    return (lhs + rhs - 1) // rhs if isinstance(rhs, int) and rhs > 0 else None
+
+
+def _divided_towards_zero(lhs: Size, rhs: Size) -> Size | None:
+    return _divided(lhs, rhs) if never_negative(lhs) else None
+
+
+def _remainder(lhs: Size, rhs: Size) -> Size | None:
+    return lhs % rhs if isinstance(rhs, int) and rhs > 0 and never_negative(lhs) else None
+
+
+_ARITHMETIC: dict[type[Operation], Callable[[Size, Size], Size | None]] = {
+    arith.AddiOp: lambda lhs, rhs: lhs + rhs,
+    arith.SubiOp: lambda lhs, rhs: lhs - rhs,
+    arith.MuliOp: lambda lhs, rhs: lhs * rhs,
+    arith.FloorDivSIOp: _divided,
+    arith.CeilDivSIOp: _divided_up,
+    arith.DivSIOp: _divided_towards_zero,
+    arith.DivUIOp: _divided_towards_zero,
+    arith.RemSIOp: _remainder,
+    arith.RemUIOp: _remainder,
+    arith.MinSIOp: smaller,
+    arith.MaxSIOp: larger,
+}
+
+
+@SIZES.rule(*_ARITHMETIC)
+def _(op: Operation, analysis: SizeAnalysis) -> None:
+    """What cannot be told is wrong only where a size depends on it."""
+    if op.results[0].type != IndexType() or not all(map(analysis.knows, op.operands)):
+        return
+    lhs, rhs = map(analysis.number, op.operands)
+    value = _ARITHMETIC[type(op)](lhs, rhs)
+    if value is not None:
+        analysis.set(op.results[0], [value])
