@@ -27,7 +27,8 @@ from relex.runtime.interpreter.scalars import (
 
 @STEPS.rule(arith.ConstantOp)
 def _(op: arith.ConstantOp, preparation: Preparation) -> None:
-    preparation.preset(op.result, constant(op, op.value, op.result.type))
+    number = constant(op, op.value, op.result.type)
+    preparation.preset(op.result, preparation.numbers.constant(number, op.result.type))
 
 
 _operator: Any = operator

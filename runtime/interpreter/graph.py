@@ -23,7 +23,7 @@ from relex.dialects.relex import (
 )
 from relex.dialects.relex.types import shape_str
 from relex.runtime.interpreter.control import call_step, set_values
-from relex.runtime.interpreter.memory import Buffer, check_size, fresh_array
+from relex.runtime.interpreter.memory import Buffer, check_size
 from relex.runtime.interpreter.program import MONITOR, STEPS, Frame, Preparation, Step, guarded, shape_of
 from relex.runtime.interpreter.scalars import dtype_of
 from relex.runtime.library import LIBRARY
@@ -35,12 +35,17 @@ if TYPE_CHECKING:
 @STEPS.rule(Operator)
 def _(op: Operator, preparation: Preparation) -> Step:
     operands, result = preparation.slots(op.operands), preparation.slot(op.results[0])
-    evaluate = guarded(op, op.evaluate)
+    guarded_evaluate = guarded(op, op.evaluate)
+
+    def evaluate(*arrays: Array) -> Array:
+        value = np.asarray(guarded_evaluate(*arrays))
+        _check_fits(op, value, op.results[0].type)
+        return value
+
+    function = preparation.numbers.function(op, evaluate)
 
     def step(frame: Frame) -> None:
-        value = np.asarray(evaluate(*[frame[slot] for slot in operands]))
-        _check_fits(op, value, op.results[0].type)
-        frame[result] = value
+        frame[result] = function(*[frame[slot] for slot in operands])
 
     return step
 
@@ -57,8 +62,9 @@ def _check_fits(op: Operation, value: Array, t: Attribute) -> None:
 
 @STEPS.rule(ConstantOp)
 def _(op: ConstantOp, preparation: Preparation) -> None:
-    dtype = dtype_of(op, op.value.get_element_type())
-    preparation.preset(op.result, array_from_dense(op.value).astype(dtype, copy=False))
+    element_type = op.value.get_element_type()
+    array = array_from_dense(op.value).astype(dtype_of(op, element_type), copy=False)
+    preparation.preset(op.result, preparation.numbers.constant(array, element_type))
 
 
 @STEPS.rule(DataflowOp)
@@ -99,7 +105,8 @@ def _(op: CallDpsPackedOp, preparation: Preparation) -> Step:
                 op, f'expected a registered library function, found "{name}"; there are {", ".join(LIBRARY) or "none"}'
             )
         outputs = allocate(frame)
-        guarded(op, LIBRARY[name])(*[Buffer.read_only(frame[slot]).array for slot in operands], *outputs)
+        function = preparation.numbers.in_place(op, guarded(op, LIBRARY[name]))
+        function(*[Buffer.read_only(frame[slot]).array for slot in operands], *outputs)
         set_values(frame, results, outputs)
 
     return step
@@ -121,7 +128,7 @@ class _Allocation:
     def __init__(self, op: Operation, sizes: Sequence[SSAValue], preparation: Preparation):
         self._op = op
         self._sizes = preparation.slots(sizes)
-        self._checked = preparation.checked
+        self._numbers = preparation.numbers
         self._types = [t for t in op.result_types if isa(t, TensorType)]
         self._dtypes: list[Any] = [dtype_of(op, t.element_type) for t in self._types]
 
@@ -132,5 +139,5 @@ class _Allocation:
             count = list(t.get_shape()).count(DYNAMIC_INDEX)
             shape = shape_of(t, [next(sizes) for _ in range(count)])
             check_size(self._op, shape)
-            arrays.append(fresh_array(shape, dtype, checked=self._checked))
+            arrays.append(self._numbers.fresh_array(shape, dtype, t.element_type))
         return arrays

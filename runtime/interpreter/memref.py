@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, MemRefType, NoneAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
@@ -15,7 +15,8 @@ from relex.dialects.dtypes import array_from_dense
 from relex.dialects.errors import name_of, stop
 from relex.dialects.relex.types import shape_str
 from relex.dialects.tir import AllocBufferOp
-from relex.runtime.interpreter.memory import Buffer, check_bounds, check_size, fresh_array
+from relex.runtime.interpreter.memory import Buffer, check_bounds, check_size
+from relex.runtime.interpreter.numbers import Numbers
 from relex.runtime.interpreter.program import MONITOR, STEPS, Frame, Preparation, Program, Step, shape_of
 from relex.runtime.interpreter.scalars import INDEX, dtype_of
 
@@ -24,13 +25,14 @@ from relex.runtime.interpreter.scalars import INDEX, dtype_of
 def _(op: memref.AllocOp | memref.AllocaOp | AllocBufferOp, preparation: Preparation) -> Step:
     sizes = op.sizes if isinstance(op, AllocBufferOp) else op.dynamic_sizes
     buffer_type = _buffer_type(op, op.results[0])
-    dtype, checked = dtype_of(op, buffer_type.element_type), preparation.checked
+    element_type: Attribute = buffer_type.element_type
+    dtype, numbers = dtype_of(op, element_type), preparation.numbers
     operands, result = preparation.slots(sizes), preparation.slot(op.results[0])
 
     def step(frame: Frame) -> None:
         shape = shape_of(buffer_type, [frame[slot] for slot in operands])
         check_size(op, shape)
-        frame[result] = Buffer(fresh_array(shape, dtype, checked=checked))
+        frame[result] = Buffer(numbers.fresh_array(shape, dtype, element_type))
 
     return step
 
@@ -143,15 +145,17 @@ def _(op: memref.GetGlobalOp, preparation: Preparation) -> None:
 def _global(op: memref.GlobalOp, program: Program) -> Buffer:
     """The memory of a global: one for all functions and calls."""
     if op not in program.globals:
-        program.globals[op] = _make_global(op, program.checked)
+        program.globals[op] = _make_global(op, program.numbers)
     return program.globals[op]
 
 
-def _make_global(op: memref.GlobalOp, checked: bool) -> Buffer:
-    dtype = dtype_of(op, op.type.element_type)
+def _make_global(op: memref.GlobalOp, numbers: Numbers) -> Buffer:
+    element_type: Attribute = op.type.element_type
+    dtype = dtype_of(op, element_type)
     if not isinstance(op.initial_value, DenseIntOrFPElementsAttr):
-        return Buffer(fresh_array(op.type.get_shape(), dtype, checked=checked))
+        return Buffer(numbers.fresh_array(op.type.get_shape(), dtype, element_type))
     array = array_from_dense(op.initial_value).astype(dtype).reshape(op.type.get_shape())
+    array = numbers.constant(array, element_type)
     return Buffer.read_only(array) if op.constant is not None else Buffer(array)
 
 

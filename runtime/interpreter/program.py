@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import RelexError, one_line, stop
+from relex.runtime.interpreter.numbers import Numbers
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -68,10 +69,16 @@ class Program:
     """The functions of a module. `implementations` are xDSL's, for ops that relex does not know."""
 
     def __init__(
-        self, module: ModuleOp, *, checked: bool = False, implementations: Iterable[InterpreterFunctions] = ()
+        self,
+        module: ModuleOp,
+        *,
+        checked: bool = False,
+        implementations: Iterable[InterpreterFunctions] = (),
+        numbers: Numbers | None = None,
     ):
         self.module = module
         self.checked = checked
+        self.numbers = numbers or Numbers(checked=checked)
         self.foreign = Interpreter(module)
         for functions in implementations:
             self.foreign.register_implementations(functions)
@@ -127,6 +134,10 @@ class Preparation:
     @property
     def checked(self) -> bool:
         return self.program.checked
+
+    @property
+    def numbers(self) -> Numbers:
+        return self.program.numbers
 
     def slot(self, value: SSAValue) -> int:
         """Where a value stands in a frame."""

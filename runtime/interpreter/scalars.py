@@ -47,7 +47,7 @@ def is_scalar_op(op: Operation) -> bool:
 
 
 def _scalar_step(op: Operation, preparation: Preparation) -> Step:
-    function = _RULES[type(op)](op)
+    function = preparation.numbers.function(op, _RULES[type(op)](op))
     operands, results = preparation.slots(op.operands), preparation.slots(op.results)
     result = results[0]
     match operands:
