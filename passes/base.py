@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -12,6 +13,9 @@ from xdsl.passes import ModulePass
 
 from relex.dialects.context import make_context
 from relex.dialects.errors import Diagnostic
+
+SameCall = Callable[[Operation, Sequence[Any]], tuple[Sequence[Any], Sequence[Any]] | None]
+"""From a function and arguments for it to arguments for the function before and after a pass; see `RelexPass`."""
 
 
 class RelexPass(ModulePass, ABC):
@@ -23,6 +27,13 @@ class RelexPass(ModulePass, ABC):
     def steps(self) -> Sequence[ModulePass]:
         """The passes that this one is made of, in order; none if it does its work itself."""
         return ()
+
+    def same_call(self, function: Operation, arguments: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]] | None:
+        """For a pass that changes the arguments of functions: the arguments of a call of `function`, a function before
+        the pass, and those of the call after it that gives the same results; None if there is no such call any more.
+        `arguments` are arrays and numbers, generated to check the pass. Passes that are no `RelexPass` may have this
+        method too."""
+        return arguments, arguments
 
     def takes(self, op: Operation) -> bool:
         """Whether the pass replaces ops like `op` by others."""
@@ -36,6 +47,12 @@ class RelexPass(ModulePass, ABC):
 def steps_of(p: ModulePass) -> Sequence[ModulePass]:
     """The passes that any xDSL pass is made of, as far as it tells."""
     return p.steps() if isinstance(p, RelexPass) else ()
+
+
+def same_call_of(p: ModulePass) -> SameCall | None:
+    """How any xDSL pass changes the arguments of functions; None if it does not."""
+    method = getattr(p, "same_call", None)
+    return None if method is None or getattr(method, "__func__", None) is RelexPass.same_call else method
 
 
 def run_pass(p: ModulePass, module: ModuleOp) -> ModuleOp:

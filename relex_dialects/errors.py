@@ -8,7 +8,7 @@ Python API raise subclasses of `RelexError` that are also the built-in error peo
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc, UnregisteredOp
@@ -62,15 +62,17 @@ class Diagnostic:
     line: int = 0
     column: int = 0
     source_line: str | None = None
+    notes: tuple[str, ...] = ()
+    """What else there is to say, line by line."""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
-        text = f"{place}: error: {self.message}"
-        if self.source_line is None:
-            return text
-        # Tabs are kept so that the caret stands under its column in any terminal.
-        indent = "".join("\t" if c == "\t" else " " for c in self.source_line[: self.column - 1])
-        return f"{text}\n{self.source_line}\n{indent}^"
+        lines = [f"{place}: error: {self.message}"]
+        if self.source_line is not None:
+            # Tabs are kept so that the caret stands under its column in any terminal.
+            indent = "".join("\t" if c == "\t" else " " for c in self.source_line[: self.column - 1])
+            lines += [self.source_line, f"{indent}^"]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
 class CompileError(RelexError):
@@ -137,9 +139,7 @@ def add_source(diagnostic: Diagnostic, text: str, line_offset: int = 0) -> Diagn
     index = diagnostic.line - line_offset - 1
     if diagnostic.source_line is not None or not 0 <= index < len(lines):
         return diagnostic
-    return Diagnostic(
-        diagnostic.message, diagnostic.file, diagnostic.line, diagnostic.column, lines[index].removesuffix("\r")
-    )
+    return replace(diagnostic, source_line=lines[index].removesuffix("\r"))
 
 
 def one_line(error: Exception) -> str:

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from relex.runtime.compilation import build as build
+    from relex.runtime.equivalence.check import NotEquivalentError as NotEquivalentError
+    from relex.runtime.equivalence.check import check_equivalent as check_equivalent
+    from relex.runtime.equivalence.check import check_pass as check_pass
     from relex.runtime.executable import CompiledFunction as CompiledFunction
     from relex.runtime.executable import Executable as Executable
     from relex.runtime.interpreter.api import Interpretation as Interpretation
@@ -17,7 +20,10 @@ _HOMES = {
     "Executable": "relex.runtime.executable",
     "Interpretation": "relex.runtime.interpreter.api",
     "InterpretedFunction": "relex.runtime.interpreter.api",
+    "NotEquivalentError": "relex.runtime.equivalence.check",
     "build": "relex.runtime.compilation",
+    "check_equivalent": "relex.runtime.equivalence.check",
+    "check_pass": "relex.runtime.equivalence.check",
     "interpret": "relex.runtime.interpreter.api",
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
@@ -53,10 +53,18 @@ class BindParamsPass(RelexPass):
     params: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     file: str | None = None
 
+    def same_call(self, function: Operation, arguments: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        """The bound arguments have their values before, and are gone after."""
+        params = self._load() if isinstance(function, func.FuncOp) and function.sym_name.data == self.func else {}
+        named = list(zip(argument_names(function), arguments, strict=True))
+        return [params.get(name, value) for name, value in named], [v for name, v in named if name not in params]
+
+    def _load(self) -> dict[str, Any]:
+        return {**(load_params(self.file) if self.file is not None else {}), **(self.params or {})}
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         function = _find_function(op, self.func)
-        params = load_params(self.file) if self.file is not None else {}
-        params.update(self.params or {})
+        params = self._load()
         names = argument_names(function)
         for name in params:
             if names.count(name) != 1:

@@ -1,0 +1,356 @@
+"""Run functions before and after a pass, and say where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.traits import SymbolTable
+
+from relex.dialects.context import make_context
+from relex.dialects.errors import CompileError, diagnose
+from relex.dialects.parser import verify_module
+from relex.passes.base import SameCall, same_call_of, steps_of
+from relex.runtime.equivalence.comparison import Mismatch, find_mismatch, is_same
+from relex.runtime.equivalence.execution import Outcome, Runner
+from relex.runtime.equivalence.interface import Interface, NotComparable, find_function, function_names, interface_of
+from relex.runtime.equivalence.samples import Sample, samples
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a pass has changed in a function."""
+
+    passes: tuple[str, ...]
+    """The pass; before it those that could not be checked, one of which may be to blame as well."""
+    function: str
+    mismatch: Mismatch
+    sample: Sample | None = None
+    arguments: tuple[tuple[str, Any], ...] = ()
+    """By name; none if the function cannot be called any more."""
+
+    @property
+    def message(self) -> str:
+        what = f"pass '{self.passes[-1]}' changes what @{self.function} "
+        return what + (f"computes: {self.mismatch}" if self.sample else f"is: {self.mismatch}")
+
+
+class NotEquivalentError(CompileError):
+    """A pass that does not keep what a function computes. `difference` says more."""
+
+    def __init__(self, difference: Difference, function: Operation, notes: Sequence[str] = ()):
+        self.difference = difference
+        super().__init__(replace(diagnose(function, difference.message), notes=tuple(notes)))
+
+
+@dataclass
+class Report:
+    """What was compared. `skipped` says of functions why they were not: by function and pass."""
+
+    compared: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """Pass and function, for each function that a pass has changed and that still computes the same."""
+    skipped: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+
+
+@dataclass
+class _Reference:
+    """A function as it was when it was last run, and what it gave."""
+
+    name: str
+    is_public: bool
+    interface: Interface
+    runner: Runner
+    seed: int
+    count: int
+    calls: dict[Sample, tuple[list[Any], Outcome]] = field(default_factory=dict[Sample, "tuple[list[Any], Outcome]"])
+    unchecked: tuple[str, ...] = ()
+    """The passes since."""
+    earlier: _Reference | None = None
+    """The same function before the last pass that changed it; its arguments are the same."""
+
+    @property
+    def module(self) -> ModuleOp:
+        return self.runner.module
+
+    def samples(self) -> Iterator[tuple[Sample, list[Any], Outcome]]:
+        """Arguments and what the function gives for them."""
+        for sample in samples(self.seed, self.count):
+            if sample not in self.calls:
+                self.calls[sample] = self._call(sample)
+            yield sample, *self.calls[sample]
+
+    def _call(self, sample: Sample) -> tuple[list[Any], Outcome]:
+        *others, last = sample.arguments(self.interface)
+        for arguments in others:
+            try:
+                outcome = self.runner.run(self.name, self.interface, arguments, None)
+            except NotComparable:
+                continue
+            if outcome.error is None:
+                return arguments, outcome
+        return last, self.runner.run(self.name, self.interface, last, None)
+
+    def spreads(self, arguments: Sequence[Any], outcome: Outcome) -> list[Array]:
+        """How far apart right results may lie, as the program says, or said at the level where it still did. Raises
+        `NotComparable` if that is not known."""
+        try:
+            return self.runner.spreads(self.name, self.interface, arguments, self.shapes(outcome))
+        except NotComparable:
+            if self.earlier is None:
+                raise
+            return self.earlier.spreads(arguments, outcome)
+
+    def shapes(self, outcome: Outcome) -> list[tuple[int, ...]]:
+        """The shapes of the results, without those of the buffers that are written."""
+        return [result.shape for result in outcome.results[: len(self.interface.outputs)]]
+
+    def mismatch(self, arguments: Sequence[Any], expected: Outcome, found: Outcome) -> Mismatch | None:
+        """Where `found` is not what the function may give. Raises `NotComparable` where that is not known."""
+        mismatch = find_mismatch(expected, found, None, self.interface)
+        if mismatch is None or found.error is not None:
+            return mismatch
+        return find_mismatch(expected, found, self.spreads(arguments, expected), self.interface)
+
+
+class Checker:
+    """Follows a program from pass to pass."""
+
+    def __init__(self, seed: int = 0, samples: int = 3):
+        self.report = Report()
+        self._seed = seed
+        self._samples = samples
+        self._references: dict[str, _Reference] = {}
+
+    def start(self, module: ModuleOp) -> None:
+        """The program before all passes."""
+        self._references = {}
+        self._refer(module.clone(), {}, "")
+
+    def after(self, p: ModulePass, module: ModuleOp) -> Difference | None:
+        """What a pass, the next one, has changed that it should not have."""
+        runner = Runner(module.clone())
+        kept: dict[str, _Reference] = {}
+        for name, reference in self._references.items():
+            if _is_unchanged(name, reference.module, runner.module):
+                kept[name] = reference
+                continue
+            result = self._compare(reference, runner, p)
+            if isinstance(result, Difference):
+                return result
+            if result is not None:
+                kept[name] = result
+        self._refer(runner.module, kept, p.name, runner)
+        return None
+
+    def error(self, difference: Difference, notes: Sequence[str] = ()) -> NotEquivalentError:
+        """What to raise for a difference, at the place of the function."""
+        function = find_function(self.module_before(difference.function), difference.function)
+        assert function is not None
+        return NotEquivalentError(difference, function, notes)
+
+    def module_before(self, name: str) -> ModuleOp:
+        """The program as it was when the function was last run."""
+        return self._references[name].module
+
+    def _refer(self, module: ModuleOp, kept: dict[str, _Reference], after: str, runner: Runner | None = None) -> None:
+        """Take in the functions that are new, besides those that are `kept`."""
+        runner = runner or Runner(module)
+        for name, is_public in function_names(module).items():
+            function = find_function(module, name)
+            if name in kept or function is None or (after and isinstance(function, llvm.FuncOp)):
+                continue
+            try:
+                interface = interface_of(function)
+            except NotComparable as e:
+                if is_public and name not in self._references:
+                    self._skip(after, name, str(e))
+                continue
+            kept[name] = _Reference(name, is_public, interface, runner, self._seed, self._samples)
+        self._references = kept
+
+    def _skip(self, after: str, name: str, why: str) -> None:
+        # Once is enough, if it is for the same reason.
+        if all((name, why) != (other, reason) for (_, other), reason in self.report.skipped.items()):
+            self.report.skipped[after, name] = why
+
+    def _compare(self, before: _Reference, after: Runner, p: ModulePass) -> _Reference | Difference | None:
+        """The function after a pass; the one before if it cannot be run any more; None if there is nothing to compare
+        it with."""
+        name = before.name
+        try:
+            call = _Call.of(before, after.module, same_call_of(p))
+            if call is None:
+                return None
+            if isinstance(call, Mismatch):
+                return Difference((*before.unchecked, p.name), name, call) if before.is_public else None
+            found = self._run(before, after, call, p)
+        except NotComparable as e:
+            if before.is_public:
+                self._skip(p.name, name, str(e))
+            return replace(before, unchecked=(*before.unchecked, p.name))
+        if isinstance(found, Difference):
+            return found
+        if call.rewrite is not None:
+            return None
+        return replace(before, runner=after, calls=found, unchecked=(), earlier=before)
+
+    def _run(
+        self, before: _Reference, after: Runner, call: _Call, p: ModulePass
+    ) -> dict[Sample, tuple[list[Any], Outcome]] | Difference:
+        """What the function gives after a pass, sample by sample, or the first difference."""
+        calls: dict[Sample, tuple[list[Any], Outcome]] = {}
+        stopped = ""
+        for sample, arguments, expected in before.samples():
+            changed = arguments
+            if call.rewrite is not None:
+                arguments, changed = call.rewrite(arguments)
+                expected = before.runner.run(before.name, before.interface, arguments, None)
+            if expected.error is not None:
+                stopped = expected.error
+                calls[sample] = changed, expected
+                continue
+            found = after.run(before.name, call.interface, changed, before.shapes(expected))
+            calls[sample] = changed, found
+            if is_same(expected, found):
+                continue
+            mismatch = before.mismatch(arguments, expected, found)
+            if mismatch is not None:
+                names = [spec.name for spec in before.interface.inputs]
+                passes = (*before.unchecked, p.name)
+                return Difference(passes, before.name, mismatch, sample, tuple(zip(names, arguments, strict=True)))
+        if stopped and all(outcome.error is not None for _, outcome in calls.values()):
+            raise NotComparable(f"it stops for every sample, even before: {stopped}")
+        self.report.compared.append((p.name, before.name))
+        return calls
+
+
+@dataclass(frozen=True)
+class _Call:
+    """How a function is called after a pass."""
+
+    interface: Interface
+    rewrite: Callable[[Sequence[Any]], tuple[list[Any], list[Any]]] | None
+    """From arguments to those for the function before the pass and after it; None if all are the same."""
+
+    @classmethod
+    def of(cls, before: _Reference, module: ModuleOp, same_call: SameCall | None) -> _Call | Mismatch | None:
+        """How to call the function of a module; what is wrong with it; None if it is not to be compared."""
+        old, new = find_function(before.module, before.name), find_function(module, before.name)
+        assert old is not None
+        if same_call is not None and same_call(old, _placeholders(before.interface)) is None:
+            return None
+        if new is None:
+            return Mismatch("", "a public function to stay", "none of this name")
+        if isinstance(new, llvm.FuncOp):
+            return cls(before.interface, None) if before.is_public else None
+        interface = interface_of(new)
+        if same_call is not None:
+
+            def rewrite(arguments: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+                pair = same_call(old, arguments)
+                assert pair is not None
+                return list(pair[0]), list(pair[1])
+
+            return cls(interface, rewrite)
+        if interface.equals(before.interface) or interface.lowered_from(before.interface):
+            return cls(before.interface, None)
+        return Mismatch("", f"{before.interface}", f"{interface}")
+
+
+def _is_unchanged(name: str, before: ModuleOp, after: ModuleOp) -> bool:
+    """Whether a function, and everything that it uses, is as it was."""
+    seen: set[str] = set()
+    pending = [name]
+    while pending:
+        symbol = pending.pop()
+        if symbol in seen:
+            continue
+        seen.add(symbol)
+        old, new = SymbolTable.lookup_symbol(before, symbol), SymbolTable.lookup_symbol(after, symbol)
+        if old is None or new is None or old.parent is None or new.parent is None:
+            return False
+        if not old.is_structurally_equivalent(new, {old.parent: new.parent}):
+            return False
+        pending.extend(_symbols_used(old))
+    return True
+
+
+def _symbols_used(op: Operation) -> Iterator[str]:
+    for inner in op.walk():
+        for attr in (*inner.properties.values(), *inner.attributes.values()):
+            if isinstance(attr, SymbolRefAttr):
+                yield attr.root_reference.data
+
+
+def _placeholders(interface: Interface) -> list[Any]:
+    """Arguments of the right kind, to ask a pass whether a function can be compared."""
+    return [np.zeros([max(n, 1) for n in spec.shape or ()], spec.dtype)[()] for spec in interface.inputs]
+
+
+def check_pass(p: ModulePass, module: ModuleOp, *, seed: int = 0, samples: int = 3) -> Report:
+    """
+    Run a pass on a copy of a module, and every function on generated arguments before and after it. Raises
+    `NotEquivalentError` where a result differs by more than the numerics of relex allow (see `bounds`); a pass that is
+    made of others is checked step by step.
+
+    Looked at are public functions, and private ones that keep their name and type. Arguments are normal numbers, small
+    whole numbers, and NaN, infinities, zeros of both signs, the largest and smallest numbers; sizes that are not known
+    are 0, 1 and others. `samples` is how often each is drawn, from a generator that starts with `seed`. A function that
+    stops before the pass may do anything after it. The report tells what was compared, and what could not be and why.
+
+    A pass that changes the arguments of functions says by its method `same_call` how they are called then.
+
+    ```python
+    check_pass(FuseOpsPass(), parse_module(text))
+    ```
+    """
+    checker = Checker(seed, samples)
+    module = module.clone()
+    checker.start(module)
+    _check_steps(p, module, checker)
+    return checker.report
+
+
+def _check_steps(p: ModulePass, module: ModuleOp, checker: Checker) -> None:
+    for step in steps_of(p):
+        _check_steps(step, module, checker)
+    if steps_of(p):
+        return
+    p.apply(make_context(), module)
+    verify_module(module)
+    difference = checker.after(p, module)
+    if difference is not None:
+        raise checker.error(difference)
+
+
+def check_equivalent(before: ModuleOp, after: ModuleOp, *, seed: int = 0, samples: int = 3) -> Report:
+    """
+    Compare the functions of two modules as `check_pass` does: `after` is what became of `before`. Raises
+    `NotEquivalentError`.
+    """
+    checker = Checker(seed, samples)
+    checker.start(before)
+    difference = checker.after(_Rewritten(), after)
+    if difference is not None:
+        raise checker.error(difference)
+    return checker.report
+
+
+@dataclass(frozen=True)
+class _Rewritten(ModulePass):
+    """Stands for how a module came to be what it is."""
+
+    name = "unknown"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        pass

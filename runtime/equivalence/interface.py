@@ -1,0 +1,160 @@
+"""What a function takes and gives, at any level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import ArrayAttr, IndexType, MemRefType, ModuleOp, NoneAttr, StringAttr, TensorType
+from xdsl.ir import Attribute, Operation
+from xdsl.traits import SymbolTable
+from xdsl.utils.hints import isa
+
+from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.errors import DTypeError
+from relex.dialects.functions import DIMS_ATTR, argument_attr, argument_names
+from relex.dialects.tir import PrimFuncOp
+
+
+@dataclass(frozen=True)
+class Spec:
+    """An argument or result: an array, whose sizes are below 0 where they are not known, or a number, without shape."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...] | None
+    dims: tuple[str, ...] = ()
+    """Names for the sizes: those of one name are equal, "" is none."""
+    is_index: bool = False
+    is_buffer: bool = False
+
+    def fits(self, other: Spec) -> bool:
+        """Whether they are alike but for names. A buffer may take the place of a value."""
+        return (self.dtype, self.shape, self.is_index) == (other.dtype, other.shape, other.is_index)
+
+    def __str__(self) -> str:
+        if self.shape is None:
+            return f"{self.name}: {'index' if self.is_index else self.dtype.name}"
+        sizes = "x".join("?" if size < 0 else str(size) for size in self.shape)
+        return f"{self.name}: {self.dtype.name}[{sizes}]"
+
+
+@dataclass(frozen=True)
+class Interface:
+    """The arguments of a function and its results. Without `fills`, buffers that are arguments may be written, and what
+    stands in them after a call are results too; with it, buffers for the results are the last arguments."""
+
+    inputs: tuple[Spec, ...]
+    outputs: tuple[Spec, ...]
+    fills: bool = False
+    has_loops: bool = False
+
+    @property
+    def written(self) -> tuple[Spec, ...]:
+        """The arguments that are results as well."""
+        return () if self.fills else tuple(spec for spec in self.inputs if spec.is_buffer)
+
+    def lowered_from(self, other: Interface) -> bool:
+        """Whether a function with this interface is one of `other`, on values, that gets buffers for its results."""
+        buffers = other.inputs + other.outputs
+        return (
+            not self.outputs
+            and not other.written
+            and len(self.inputs) == len(buffers)
+            and all(map(Spec.fits, self.inputs, buffers))
+        )
+
+    def equals(self, other: Interface) -> bool:
+        """Whether functions with these interfaces are called alike, and give alike results."""
+        return (
+            len(self.inputs) == len(other.inputs)
+            and len(self.outputs) == len(other.outputs)
+            and all(map(Spec.fits, self.inputs, other.inputs))
+            and all(map(Spec.fits, self.outputs, other.outputs))
+            and len(self.written) == len(other.written)
+        )
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})"
+
+
+class NotComparable(Exception):
+    """Why a function is not checked."""
+
+
+def find_function(module: ModuleOp, name: str) -> Operation | None:
+    """The definition of a function."""
+    found = SymbolTable.lookup_symbol(module, name)
+    if isinstance(found, func.FuncOp | PrimFuncOp | llvm.FuncOp) and found.regions[0].blocks:
+        return found
+    return None
+
+
+def function_names(module: ModuleOp) -> dict[str, bool]:
+    """The functions that a module defines, and whether each is public."""
+    names: dict[str, bool] = {}
+    for op in module.ops:
+        if not op.regions or not op.regions[0].blocks:
+            continue
+        match op:
+            case func.FuncOp() | PrimFuncOp():
+                names[op.sym_name.data] = op.sym_visibility is None or op.sym_visibility.data == "public"
+            case llvm.FuncOp():
+                names[op.sym_name.data] = op.linkage.linkage.data == "external"
+            case _:
+                pass
+    return names
+
+
+def interface_of(function: Operation) -> Interface:
+    """The interface of a `func.func` or `tir.prim_func`. Raises `NotComparable` for one that cannot be called."""
+    names = argument_names(function)
+    has_loops = any(op.regions or op.successors for op in function.walk() if op is not function)
+    calls = any("call" in op.name for op in function.walk())
+    match function:
+        case func.FuncOp():
+            types, results = function.function_type.inputs.data, function.function_type.outputs.data
+            inputs = tuple(_spec(function, i, name, t) for i, (name, t) in enumerate(zip(names, types, strict=True)))
+            labels = [f"result {i}" if len(results) > 1 else "result" for i in range(len(results))]
+            outputs = tuple(_spec(function, None, label, t) for label, t in zip(labels, results, strict=True))
+            if any(spec.is_buffer for spec in outputs):
+                raise NotComparable("it returns a buffer")
+            return Interface(inputs, outputs, has_loops=has_loops or calls)
+        case PrimFuncOp():
+            specs = [
+                _spec(function, i, name, arg.type)
+                for i, (name, arg) in enumerate(zip(names, function.args, strict=True))
+            ]
+            count = len(function.input_types)
+            return Interface(tuple(specs[:count]), tuple(specs[count:]), fills=True, has_loops=True)
+        case _:
+            raise NotComparable(f"'{function.name}' says too little about its arguments")
+
+
+def _spec(function: Operation, index: int | None, name: str, t: Attribute) -> Spec:
+    if isa(t, TensorType) or isa(t, MemRefType):
+        if isinstance(t, MemRefType) and not isinstance(t.layout, NoneAttr):
+            raise NotComparable(f"it has an argument of type {t}")
+        shape = tuple(t.get_shape())
+        dims = _dims(function, index, len(shape))
+        spec = Spec(name, _dtype(t.element_type), shape, dims, is_buffer=isinstance(t, MemRefType))
+        return replace(spec, is_index=isinstance(t.element_type, IndexType))
+    return Spec(name, _dtype(t), None, is_index=isinstance(t, IndexType))
+
+
+def _dtype(t: Attribute) -> np.dtype[Any]:
+    if isinstance(t, IndexType):
+        return np.dtype(np.int64)
+    try:
+        return numpy_dtype(t)
+    except DTypeError:
+        raise NotComparable(f"it takes or gives {t}, which NumPy does not have") from None
+
+
+def _dims(function: Operation, index: int | None, rank: int) -> tuple[str, ...]:
+    attr = argument_attr(function, index, DIMS_ATTR) if index is not None else None
+    if not isa(attr, ArrayAttr[StringAttr]) or len(attr) != rank:
+        return ("",) * rank
+    return tuple(name.data for name in attr)

@@ -1,0 +1,279 @@
+"""What counts as the same result, and what a check of a pass says."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from operator_cases import CASES
+from programs import Array, MakeOperator, operator_program
+from xdsl.context import Context
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from relex.dialects import parse_module
+from relex.dialects.relex import AddOp, MultiplyOp, ReluOp
+from relex.lowering import ConvertTirToScfPass, LegalizeOpsPass, RelexPipelinePass
+from relex.passes import BindParamsPass
+from relex.runtime import NotEquivalentError, check_equivalent, check_pass, interpret
+from relex.runtime.equivalence.execution import Runner
+from relex.runtime.equivalence.interface import function_names, interface_of
+
+
+@dataclass(frozen=True)
+class Does(ModulePass):
+    """A pass that is a function."""
+
+    name = "does"
+
+    action: Callable[[ModuleOp], None]
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self.action(op)
+
+
+def function(module: ModuleOp) -> func.FuncOp:
+    return next(op for op in module.ops if isinstance(op, func.FuncOp))
+
+
+def spreads_of(text: str, *arguments: Any) -> Array:
+    """How far apart right results of @main may lie."""
+    module = parse_module(text)
+    interface = interface_of(function(module))
+    return Runner(module).spreads("main", interface, arguments, [spec.shape or () for spec in interface.outputs])[0]
+
+
+@pytest.mark.parametrize(("make", "operands"), CASES)
+def test_the_default_compilation_is_right(make: MakeOperator, operands: list[Array]) -> None:
+    report = check_pass(RelexPipelinePass(), parse_module(operator_program(make, operands)), samples=1)
+    assert report.skipped == {}
+    assert ("convert-to-llvm", "main") in report.compared
+
+
+SUM = """
+func.func @main(%x: tensor<{k}x{type}>) -> tensor<{type}> {{
+  %y = relex.sum %x : (tensor<{k}x{type}>) -> tensor<{type}>
+  func.return %y : tensor<{type}>
+}}
+"""
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_all_orders_of_a_sum_are_within_its_spread(k: int, dtype: type[Any]) -> None:
+    rng = np.random.default_rng(k)
+    for scale in (1, 1000):
+        x = (rng.standard_normal(k) * scale ** rng.standard_normal(k)).astype(dtype)
+        sums: list[float] = []
+        for order in itertools.permutations(x):
+            total = dtype(0)
+            for term in order:
+                total += term
+            sums.append(float(total))
+        spread = float(spreads_of(SUM.format(k=k, type="f32" if dtype is np.float32 else "f64"), x))
+        assert max(sums) - min(sums) <= spread
+        # And no more than the contract has it: twice K + 2 roundings.
+        assert spread <= 2 * (k + 2) * np.finfo(dtype).eps / 2 * float(abs(x).sum()) * 1.001 + 1e-40
+
+
+def test_sums_of_whole_numbers_have_one_result() -> None:
+    assert spreads_of(SUM.format(k=9, type="f32"), np.arange(9, dtype=np.float32)) == 0
+    # 2 ** 24 + 1 is no f32.
+    assert spreads_of(SUM.format(k=2, type="f32"), np.array([2.0**24, 1], np.float32)) > 0
+
+
+@pytest.mark.parametrize(
+    ("terms", "spread"),
+    [
+        ([np.nan, 1, 2], 0),
+        ([np.inf, 0.1, 0.7], 0),
+        ([np.inf, -np.inf, 0.1], 0),
+        ([3e38, 3e38, -3e38], np.inf),  # Infinite or not, as the order has it.
+    ],
+)
+def test_sums_that_are_not_finite(terms: list[float], spread: float) -> None:
+    assert spreads_of(SUM.format(k=3, type="f32"), np.array(terms, np.float32)) == spread
+
+
+DENSE = """
+func.func @main(%x: tensor<1x40xf32>, %w: tensor<2x40xf32>) -> tensor<1x2x{type}> {{
+  %y = relex.dense %x, %w : (tensor<1x40xf32>, tensor<2x40xf32>) -> tensor<1x2xf32>
+  %0 = relex.reshape %y shape = [1, 1, 2] : (tensor<1x2xf32>) -> tensor<1x1x2xf32>
+  %z = {operator} : (tensor<1x1x2xf32>) -> tensor<1x1x2xf32>
+  %r = relex.squeeze %z axis = [0] : (tensor<1x1x2xf32>) -> tensor<1x2x{type}>
+  func.return %r : tensor<1x2x{type}>
+}}
+"""
+
+
+@pytest.mark.parametrize("operator", ["relex.relu %0", "relex.exp %0", "relex.softmax %0", "relex.gelu %0"])
+def test_a_spread_goes_on_to_what_follows(operator: str) -> None:
+    rng = np.random.default_rng(0)
+    text = DENSE.format(type="f32", operator=operator)
+    x, w = rng.standard_normal((1, 40), np.float32), rng.standard_normal((2, 40), np.float32)
+    spread = spreads_of(text, x, w)
+    found = interpret(text)["main"](x, w)
+    # In double precision, as good as exact.
+    exact = interpret(text.replace("f32", "f64"))["main"](x.astype(float), w.astype(float))
+    error = abs(found.astype(float) - exact)
+    assert (error <= spread).all()
+    assert (spread < 1e-3 * (1 + abs(exact))).all()
+
+
+def test_what_a_comparison_of_sums_decides_is_not_known() -> None:
+    text = """
+    func.func @main(%x: tensor<3xf32>, %y: tensor<2xf32>) -> tensor<2xi1> {
+      %s = relex.sum %x : (tensor<3xf32>) -> tensor<f32>
+      %z = relex.less %y, %s : (tensor<2xf32>, tensor<f32>) -> tensor<2xi1>
+      func.return %z : tensor<2xi1>
+    }
+    """
+    x = np.array([0.1, 0.2, 0.3], np.float32)
+    np.testing.assert_array_equal(spreads_of(text, x, np.array([x.sum(), 7], np.float32)), [np.inf, 0])
+
+
+LINEAR = """
+func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relex.add %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = relex.add %0, %z : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %1 : tensor<4xf32>
+}
+"""
+
+
+def test_elementwise_code_may_not_be_reassociated() -> None:
+    after = LINEAR.replace("add %x, %y", "add %y, %z").replace("add %0, %z", "add %x, %0")
+    with pytest.raises(NotEquivalentError) as caught:
+        check_equivalent(parse_module(LINEAR), parse_module(after))
+    difference = caught.value.difference
+    assert (difference.function, difference.sample and difference.sample.kind) == ("main", "normal")
+    assert [name for name, _ in difference.arguments] == ["x", "y", "z"]
+
+
+def test_operands_of_an_addition_may_be_swapped() -> None:
+    after = LINEAR.replace("add %x, %y", "add %y, %x")
+    report = check_equivalent(parse_module(LINEAR), parse_module(after))
+    assert report.compared == [("unknown", "main")]
+
+
+def test_what_is_not_changed_is_not_run() -> None:
+    assert check_equivalent(parse_module(LINEAR), parse_module(LINEAR)).compared == []
+
+
+def test_a_composite_pass_is_named_by_its_step() -> None:
+    class Broken(RelexPipelinePass):
+        def steps(self) -> list[ModulePass]:
+            return [LegalizeOpsPass(), Does(swap_loads), ConvertTirToScfPass()]
+
+    def swap_loads(module: ModuleOp) -> None:
+        for op in module.walk():
+            if isinstance(op, arith.SubfOp):
+                op.operands = [op.rhs, op.lhs]
+
+    text = LINEAR.replace("relex.add", "relex.subtract")
+    with pytest.raises(NotEquivalentError, match=r"'func.func' op pass 'does' changes what @main computes: expected"):
+        check_pass(Broken(), parse_module(text))
+
+
+def test_a_public_function_stays() -> None:
+    def remove(module: ModuleOp) -> None:
+        function(module).detach()
+
+    with pytest.raises(NotEquivalentError, match="changes what @main is: expected a public function to stay"):
+        check_pass(Does(remove), parse_module(LINEAR))
+
+
+def test_a_public_function_keeps_its_type() -> None:
+    after = LINEAR.replace("%z: tensor<4xf32>) ->", "%z: tensor<4xf32>, %more: tensor<4xf32>) ->")
+    expected = r"expected \(x: float32\[4\], y: float32\[4\], z: float32\[4\]\) -> \(result: float32\[4\]\), found \(x"
+    with pytest.raises(NotEquivalentError, match=expected):
+        check_equivalent(parse_module(LINEAR), parse_module(after))
+
+
+def test_private_functions_may_change_their_type_and_go() -> None:
+    before = LINEAR.replace("@main", "private @main")
+    after = "func.func private @main(%x: tensor<4xf32>) -> tensor<4xf32> { func.return %x : tensor<4xf32> }"
+    assert check_equivalent(parse_module(before), parse_module(after)).compared == []
+    assert check_equivalent(parse_module(before), parse_module("")).compared == []
+
+
+def test_private_functions_that_stay_are_checked() -> None:
+    before = LINEAR.replace("@main", "private @main")
+    with pytest.raises(NotEquivalentError, match="changes what @main computes"):
+        check_equivalent(parse_module(before), parse_module(before.replace("add %0, %z", "subtract %0, %z")))
+
+
+def test_a_pass_says_how_arguments_change() -> None:
+    params = {"z": np.array([1, 2, 3, np.nan], np.float32)}
+    report = check_pass(BindParamsPass(params=params), parse_module(LINEAR))
+    assert report.compared == [("bind-params", "main")]
+
+    class Wrong(BindParamsPass):
+        def apply(self, ctx: Context, op: ModuleOp) -> None:
+            BindParamsPass(params={"z": params["z"] + 1}).apply(ctx, op)
+
+    with pytest.raises(NotEquivalentError):
+        check_pass(Wrong(params=params), parse_module(LINEAR))
+
+
+def test_a_function_that_stops_may_do_anything() -> None:
+    text = """
+    func.func @main(%x: i32, %y: i32) -> i32 {
+      %z = arith.divsi %x, %y : i32
+      func.return %z : i32
+    }
+    """
+
+    def optimize(module: ModuleOp) -> None:
+        for op in module.walk():
+            if isinstance(op, arith.DivSIOp):
+                op.operands = [op.lhs, op.rhs]
+                op.attributes["seen"] = op.operands[0].type
+
+    report = check_pass(Does(optimize), parse_module(text))
+    assert report.compared == [("does", "main")]
+
+
+def test_a_function_that_cannot_be_run_is_reported() -> None:
+    text = """
+    func.func @main(%x: vector<4xf32>) -> vector<4xf32> {
+      func.return %x : vector<4xf32>
+    }
+    """
+    report = check_pass(Does(lambda module: None), parse_module(text))
+    assert list(report.skipped) == [("", "main")]
+
+
+def test_sizes_that_are_not_known() -> None:
+    text = """
+    func.func @main(%x: tensor<?x3xf32> {relex.dims = ["n", ""]}, %y: tensor<?x3xf32> {relex.dims = ["n", ""]})
+        -> tensor<?x3xf32> {
+      %0 = relex.subtract %x, %y : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+      func.return %0 : tensor<?x3xf32>
+    }
+    """
+    for before in (text, text.replace(' {relex.dims = ["n", ""]}', "")):
+        after = before.replace("subtract %x, %y", "subtract %y, %x")
+        with pytest.raises(NotEquivalentError, match="changes what @main computes"):
+            check_equivalent(parse_module(before), parse_module(after))
+
+
+def test_all_kinds_of_functions_are_found() -> None:
+    module = LegalizeOpsPass()(parse_module(LINEAR))
+    assert function_names(module) == {"main": True, "add": False}
+
+
+@pytest.mark.parametrize("operator", [AddOp, MultiplyOp, ReluOp])
+def test_the_same_seed_gives_the_same_check(operator: type[Any]) -> None:
+    module = parse_module(LINEAR)
+    results: list[str] = []
+    for _ in range(2):
+        with pytest.raises(NotEquivalentError) as caught:
+            check_equivalent(module, parse_module(LINEAR.replace("add %0, %z", "subtract %0, %z")), seed=7)
+        results.append(str(caught.value))
+    assert results[0] == results[1]
