@@ -34,7 +34,7 @@ class Operator(IRDLOperation, ABC):
     def __init__(self, *operands: SSAValue | Operation, properties: Mapping[str, Attribute | None] | None = None):
         values = [SSAValue.get(operand) for operand in operands]
         complete = self.with_defaults(properties or {})
-        result = self._result_type([value.type for value in values], complete)
+        result = self.type_of_result([value.type for value in values], complete)
         # A declaration with one operand that stands for many takes them as one.
         variadic = any(isinstance(kind, VarOperandDef) for _, kind in self.get_irdl_definition().operands)
         super().__init__(operands=[values] if variadic else values, result_types=[result], properties=complete)
@@ -58,14 +58,14 @@ class Operator(IRDLOperation, ABC):
         """The result for these operands: the reference semantics that every lowering is tested against."""
 
     @classmethod
-    def _result_type(cls, operands: Sequence[Attribute], properties: Mapping[str, Attribute]) -> TensorType:
+    def type_of_result(cls, operands: Sequence[Attribute], properties: Mapping[str, Attribute]) -> TensorType:
         """The type of the result for operands whose sizes are not known to be equal."""
         types = [SizedType.of(tensor_type(t), f"operand{i}") for i, t in enumerate(operands)]
         result = cls.infer(types, properties)
         return TensorType(result.element_type, without_names(result.get_shape()))
 
     def verify_(self) -> None:
-        inferred = self._result_type(self.operand_types, self.properties)
+        inferred = self.type_of_result(self.operand_types, self.properties)
         if self.result_types[0] != inferred:
             raise VerifyException(f"expected result type {inferred}, found {self.result_types[0]}")
 

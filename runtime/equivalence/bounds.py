@@ -135,7 +135,7 @@ def _as_loops(op: Operator, types: Sequence[TensorType[Attribute]]) -> Function 
     operands = [create_ssa_value(t) for t in types]
     block = Block(arg_types=types)
     static = type(op).create(
-        operands=block.args, properties=dict(op.properties), result_types=[op.infer(types, op.properties)]
+        operands=block.args, properties=dict(op.properties), result_types=[op.type_of_result(types, op.properties)]
     )
     block.add_ops([static, ReturnOp(*static.results)])
     main = FuncOp("main", ([v.type for v in operands], static.result_types), Region(block))

@@ -15,7 +15,6 @@ from relex.dialects.sizes import (
     evaluate,
     gathering,
     larger,
-    largest_terms,
     name_of_size,
     named,
     names_in,
@@ -25,6 +24,7 @@ from relex.dialects.sizes import (
     smaller,
     substitute,
 )
+from relex.dialects.sizes.expressions import largest_terms
 
 n, m = named("n"), named("m")
 
