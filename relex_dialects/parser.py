@@ -178,8 +178,11 @@ class RelexParser(Parser):
             self._full_names[values[0]] = name
 
     def _keep_argument_names(self, op: Operation) -> None:
-        """Note argument names that hints do not keep: xDSL cuts `%w_1` to `w`, and prints a second `w` as `w_1`."""
+        """Note argument names that hints do not keep: xDSL cuts `%w_1` to `w`, and prints a second `w` as `w_1`. At the
+        machine level arguments are not known by name any more."""
         if not isinstance(op, IRDLOperation) or "arg_attrs" not in op.get_irdl_definition().properties:
+            return
+        if op.name == "llvm.func":
             return
         if argument_attrs(op) is None:
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import llvm, vector
@@ -316,7 +316,7 @@ INTEGER_REDUCTIONS = {
     Kind.XOR: "xor",
 }
 
-INTEGER_COMBINATIONS: dict[Kind, type[Operation]] = {
+INTEGER_COMBINATIONS: dict[Kind, Callable[[SSAValue, SSAValue], Operation]] = {
     Kind.ADD: llvm.AddOp,
     Kind.AND: llvm.AndOp,
     Kind.MUL: llvm.MulOp,
@@ -370,8 +370,7 @@ def _reduce_integers(
         return result
     if combining not in INTEGER_COMBINATIONS:
         return add_intrinsic(conversion, f"llvm.{name}", [accumulator, result])
-    combination = INTEGER_COMBINATIONS[combining]
-    return conversion.add(combination.create(operands=[accumulator, result], result_types=[result.type])).results[0]
+    return conversion.add(INTEGER_COMBINATIONS[combining](accumulator, result)).results[0]
 
 
 def _reduce(

@@ -120,7 +120,9 @@ def _bind(function: func.FuncOp, names: list[str], params: Mapping[str, Any]) ->
     inputs = function.function_type.inputs.data
     function.function_type = FunctionType.from_lists([inputs[i] for i in kept], function.function_type.outputs.data)
     if function.arg_attrs is not None:
-        function.arg_attrs = ArrayAttr(function.arg_attrs.data[i] for i in kept)
+        attrs = [function.arg_attrs.data[i] for i in kept]
+        # As the parser has it: none, if none says anything.
+        function.arg_attrs = ArrayAttr(attrs) if any(a.data for a in attrs) else None
 
 
 def _check(name: str, value: Any, argument: SSAValue) -> Array:
