@@ -55,19 +55,21 @@ class WrongOp(VerifyException):
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One mistake in a program. `line` and `column` count from 1; 0 means that the place is not known."""
+    """One mistake in a program, or with another `severity` than "error" something less. `line` and `column` count from
+    1; 0 means that the place is not known."""
 
     message: str
     file: str = "<unknown>"
     line: int = 0
     column: int = 0
     source_line: str | None = None
+    severity: str = "error"
     notes: tuple[str, ...] = ()
     """What else there is to say, line by line."""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
-        lines = [f"{place}: error: {self.message}"]
+        lines = [f"{place}: {self.severity}: {self.message}"]
         if self.source_line is not None:
             # Tabs are kept so that the caret stands under its column in any terminal.
             indent = "".join("\t" if c == "\t" else " " for c in self.source_line[: self.column - 1])
@@ -81,6 +83,14 @@ class CompileError(RelexError):
     def __init__(self, diagnostics: Diagnostic | list[Diagnostic]):
         self.diagnostics = diagnostics if isinstance(diagnostics, list) else [diagnostics]
         super().__init__("\n".join(str(d) for d in self.diagnostics))
+
+
+class CompileWarning(UserWarning):
+    """Something in a program that may be a mistake. Passes give it to `warnings.warn`; the tools print it."""
+
+    def __init__(self, diagnostic: Diagnostic):
+        self.diagnostic = replace(diagnostic, severity="warning")
+        super().__init__(str(self.diagnostic))
 
 
 DEBUG_HINT = "note: run with --debug for the Python traceback"

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TextIO
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ShrinkException
 
 from relex.dialects.errors import (
     DEBUG_HINT,
     CompileError,
+    CompileWarning,
     Diagnostic,
     InternalError,
     RelexError,
@@ -87,6 +90,30 @@ def stage(name: str, source: Source) -> Generator[None]:
         raise CompileError(Diagnostic(f"{name} failed: expected a program that nests less deeply", source.name)) from e
     except Exception as e:
         raise InternalError(Diagnostic(f"internal error in {name}: {describe(e)}", source.name)) from e
+
+
+@contextmanager
+def compile_warnings(show: Callable[[Diagnostic], None]) -> Generator[None]:
+    """Give what passes warn of to `show`. Other warnings go their usual way."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", CompileWarning)
+        usual = warnings.showwarning
+
+        def showwarning(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if isinstance(message, CompileWarning):
+                show(message.diagnostic)
+            else:
+                usual(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = showwarning
+        yield
 
 
 def run_tool(tool: str, main: Callable[[], None], *, debug: bool) -> int:

@@ -7,6 +7,7 @@
 // expected-error-re@above {{found {{[0-9]+}} results}}
 // expected-error@unknown {{an error without a place}}
 // expected-error@-4:8 {{an error in column 8; MLIR cannot say this}}
+// expected-warning {{a warning}}
 ```
 
 The message of the error contains the text between the braces. With `-re`, what stands in inner braces is a regular
@@ -42,8 +43,8 @@ class Expectation:
     column: int | None
 
     def is_met_by(self, diagnostic: Diagnostic, file: str) -> bool:
-        """Whether `diagnostic`, an error, is the one that was announced in `file`."""
-        if self.kind != "error":
+        """Whether `diagnostic` is the one that was announced in `file`."""
+        if self.kind != diagnostic.severity:
             return False
         is_here = diagnostic.line == self.line and diagnostic.file == file if self.line else not diagnostic.line
         if self.column not in (None, diagnostic.column):
@@ -112,13 +113,15 @@ def _pattern(line: str, start: re.Match[str]) -> tuple[re.Pattern[str], str]:
 
 
 def compare(source: Source, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """What differs between the errors of a program and those it announces: one diagnostic for each."""
+    """What differs between the errors and warnings of a program and those it announces: one diagnostic for each."""
     open_expectations = find_expectations(source)
     unexpected: list[Diagnostic] = []
     for diagnostic in diagnostics:
         met = next((e for e in open_expectations if e.is_met_by(diagnostic, source.name)), None)
         if met is None:
-            unexpected.append(replace(diagnostic, message=f"unexpected error: {diagnostic.message}"))
+            unexpected.append(
+                replace(diagnostic, message=f"unexpected {diagnostic.severity}: {diagnostic.message}", severity="error")
+            )
         else:
             open_expectations.remove(met)
     return [*unexpected, *(e.comment for e in open_expectations)]

@@ -32,7 +32,7 @@ from relex.dialects.parser import parse_module, verify_module
 from relex.dialects.printer import ElidingPrinter, ExactPrinter
 from relex.passes.base import steps_of
 from relex.tools.arguments import add_arguments, normalize, pass_specs, plugin_files, set_up
-from relex.tools.diagnostics import Source, ToolError, read_text, run_tool, stage, write_bytes
+from relex.tools.diagnostics import Source, ToolError, compile_warnings, read_text, run_tool, stage, write_bytes
 from relex.tools.expected import compare
 from relex.tools.instrumentation import DumpFiles, Instrumentation, PrintBetween, PrintIr, Selection, Timing
 from relex.tools.pass_help import help_pass, list_passes
@@ -66,6 +66,7 @@ class RelexOptMain(xDSLOptMain):
             self._plugins.load(path)
         self._arguments = list(args)
         self._timing = Timing()
+        self._warnings: list[Diagnostic] = []
         super().__init__("Runs passes of relex and xDSL on MLIR text.", self._arguments)
 
     def register_all_dialects(self) -> None:
@@ -171,6 +172,7 @@ class RelexOptMain(xDSLOptMain):
 
     def _process(self, source: Source, index: int) -> bytes:
         """Program number `index` of the input, from text to output."""
+        self._warnings.clear()
         module: ModuleOp | None = None
         try:
             module = self._parse(source)
@@ -187,8 +189,8 @@ class RelexOptMain(xDSLOptMain):
         return self._expect([], source, output) if self.args.verify_diagnostics else output
 
     def _expect(self, diagnostics: Sequence[Diagnostic], source: Source, output: bytes) -> bytes:
-        """The output of a program whose errors are those that its comments announce."""
-        if differences := compare(source, diagnostics):
+        """The output of a program whose errors and warnings are those that its comments announce."""
+        if differences := compare(source, [*self._warnings, *diagnostics]):
             raise CompileError(differences)
         return output
 
@@ -244,10 +246,17 @@ class RelexOptMain(xDSLOptMain):
 
     def _apply(self, p: ModulePass, module: ModuleOp, source: Source) -> None:
         start = time.perf_counter()
-        with self._timing.measure(p.name), stage(f"pass '{p.name}'", source):
+        measured = self._timing.measure(p.name)
+        with measured, stage(f"pass '{p.name}'", source), compile_warnings(partial(self._warn, source)):
             p.apply(self.ctx, module)
         if self.args.time_passes:
             print(f"{(time.perf_counter() - start) * 1e3:9.2f} ms  {p.name}", file=sys.stderr)
+
+    def _warn(self, source: Source, diagnostic: Diagnostic) -> None:
+        if self.args.verify_diagnostics:
+            self._warnings.append(source.show(diagnostic))
+        else:
+            print(source.show(diagnostic), file=sys.stderr)
 
     def _instrumentation(self, index: int) -> list[Instrumentation]:
         return [*self._print_ir(), *self._print_between(), *self._dump_files(index)]
