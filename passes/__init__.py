@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from relex.passes.graph.fuse_ops import FuseOpsPass as FuseOpsPass
     from relex.passes.graph.set_target import SetTargetPass as SetTargetPass
     from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass as AnnotateOpPatternPass
+    from relex.passes.loops.check_tir import CheckTirPass as CheckTirPass
 
 PASSES = lazy_passes(
     "relex.passes",
@@ -24,6 +25,7 @@ PASSES = lazy_passes(
         "fuse-dense-add": "graph",
         "fuse-ewise-fma": "graph",
         "fuse-ops": "graph",
+        "check-tir": "loops",
         "set-target": "graph",
     },
 )

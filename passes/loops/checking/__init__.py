@@ -1,0 +1,1 @@
+"""What `check-tir` proves things with: integer linear constraints, and the program as such constraints."""

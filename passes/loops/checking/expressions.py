@@ -1,0 +1,315 @@
+"""What `arith` computes on indices, as linear forms: a table of rules, open for more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from relex.dialects.tir.ranges import constant_value
+from relex.passes.loops.checking.linear import Constraint, Linear, System, at_least, different, less, same
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+class Values(Protocol):
+    """The values of one run of a piece of program."""
+
+    def form(self, value: SSAValue) -> Linear:
+        """An integer of the program as a linear form."""
+        ...
+
+    def new(self, name: str, limits: tuple[int, int], *alternatives: Callable[[Linear], System]) -> Linear:
+        """A number that is not linear in others: one of the systems about it holds."""
+        ...
+
+
+Rule = Callable[[Any, Values], Linear | None]
+"""From an op and the values to the form of its result; None if it is not understood."""
+
+RULES: dict[type[Operation], Rule] = {}
+
+
+def rule(*kinds: type[OpT]) -> Callable[[Callable[[OpT, Values], Linear | None]], None]:
+    def register(function: Callable[[OpT, Values], Linear | None]) -> None:
+        RULES.update(dict.fromkeys(kinds, function))
+
+    return register
+
+
+def form_of(value: SSAValue, values: Values) -> Linear | None:
+    """The form of what an op computes; None if no rule understands it, or the result may wrap around."""
+    owner = value.owner
+    if (constant := constant_value(value)) is not None:
+        return Linear(constant)
+    if not isinstance(owner, Operation) or type(owner) not in RULES:
+        return None
+    form = RULES[type(owner)](owner, values)
+    if form is None:
+        return None
+    (low, high), (smallest, largest) = form.limits, type_limits(value.type)
+    return form if smallest <= low and high <= largest else None
+
+
+def type_limits(t: Attribute) -> tuple[int, int]:
+    """The smallest and the largest number of a type, read as signed but for i1."""
+    width = t.width.data if isa(t, IntegerType) else 64
+    return (0, 1) if width == 1 else (-(1 << width - 1), (1 << width - 1) - 1)
+
+
+@rule(arith.AddiOp)
+def _(op: arith.AddiOp, values: Values) -> Linear | None:
+    return values.form(op.lhs) + values.form(op.rhs)
+
+
+@rule(arith.SubiOp)
+def _(op: arith.SubiOp, values: Values) -> Linear | None:
+    return values.form(op.lhs) - values.form(op.rhs)
+
+
+@rule(arith.MuliOp)
+def _(op: arith.MuliOp, values: Values) -> Linear | None:
+    left, right = values.form(op.lhs), values.form(op.rhs)
+    if not right.factors:
+        return left.scaled(right.constant)
+    return right.scaled(left.constant) if not left.factors else None
+
+
+@rule(arith.IndexCastOp, arith.ExtSIOp)
+def _(op: arith.IndexCastOp | arith.ExtSIOp, values: Values) -> Linear | None:
+    return values.form(op.input) if op.input.type != IntegerType(1) else None
+
+
+@rule(arith.FloorDivSIOp)
+def _(op: arith.FloorDivSIOp, values: Values) -> Linear | None:
+    divisor = _divisor(op.rhs)
+    return _floor(values.form(op.lhs), divisor, values) if divisor else None
+
+
+@rule(arith.CeilDivSIOp)
+def _(op: arith.CeilDivSIOp, values: Values) -> Linear | None:
+    divisor = _divisor(op.rhs)
+    return _floor(values.form(op.lhs) + (divisor - 1), divisor, values) if divisor else None
+
+
+@rule(arith.DivSIOp)
+def _(op: arith.DivSIOp, values: Values) -> Linear | None:
+    divisor = _divisor(op.rhs)
+    return _towards_zero(values.form(op.lhs), divisor, values) if divisor else None
+
+
+@rule(arith.RemSIOp)
+def _(op: arith.RemSIOp, values: Values) -> Linear | None:
+    dividend, divisor = values.form(op.lhs), _divisor(op.rhs)
+    return dividend - _towards_zero(dividend, divisor, values).scaled(divisor) if divisor else None
+
+
+@rule(arith.DivUIOp)
+def _(op: arith.DivUIOp, values: Values) -> Linear | None:
+    divisor = _divisor(op.rhs)
+    return _unsigned_floor(values.form(op.lhs), divisor, op.lhs.type, values) if divisor else None
+
+
+@rule(arith.RemUIOp)
+def _(op: arith.RemUIOp, values: Values) -> Linear | None:
+    dividend, divisor = values.form(op.lhs), _divisor(op.rhs)
+    if not divisor:
+        return None
+    rest = dividend - _unsigned_floor(dividend, divisor, op.lhs.type, values).scaled(divisor)
+    if dividend.limits[0] >= 0:
+        return rest
+    return values.new(
+        "remainder",
+        (0, divisor - 1),
+        lambda r: System.of(Constraint(dividend), same(r, rest)),
+        lambda r: System.of(less(dividend, Linear()), same(r, rest + _modulus(op.lhs.type))),
+    )
+
+
+def _divisor(value: SSAValue) -> int | None:
+    """A constant that is larger than 0."""
+    constant = constant_value(value)
+    return constant if constant is not None and constant > 0 else None
+
+
+def _floor(dividend: Linear, divisor: int, values: Values) -> Linear:
+    if not dividend.factors:
+        return Linear(dividend.constant // divisor)
+    low, high = dividend.limits
+    return values.new("quotient", (low // divisor, high // divisor), lambda q: _is_floor(q, dividend, divisor))
+
+
+def _is_floor(quotient: Linear, dividend: Linear, divisor: int) -> System:
+    rest = dividend - quotient.scaled(divisor)
+    return System.of(Constraint(rest), less(rest, Linear(divisor)))
+
+
+def _unsigned_floor(dividend: Linear, divisor: int, t: Attribute, values: Values) -> Linear:
+    """The quotient of what a number is if it is read as unsigned."""
+    if dividend.limits[0] >= 0 or divisor == 1:
+        return _floor(dividend, divisor, values)
+    return values.new(
+        "quotient",
+        (0, (_modulus(t) - 1) // divisor),
+        lambda q: System.of(Constraint(dividend)) & _is_floor(q, dividend, divisor),
+        lambda q: System.of(less(dividend, Linear())) & _is_floor(q, dividend + _modulus(t), divisor),
+    )
+
+
+def _modulus(t: Attribute) -> int:
+    """How many numbers a type has."""
+    low, high = type_limits(t)
+    return high - low + 1
+
+
+def _towards_zero(dividend: Linear, divisor: int, values: Values) -> Linear:
+    low, high = dividend.limits
+    if low >= 0:
+        return _floor(dividend, divisor, values)
+    return values.new(
+        "quotient",
+        (-(-low // divisor), max(high, 0) // divisor),
+        lambda q: System.of(Constraint(dividend)) & _is_floor(q, dividend, divisor),
+        lambda q: System.of(less(dividend, Linear())) & _is_floor(q.scaled(-1), dividend.scaled(-1), divisor),
+    )
+
+
+@rule(arith.MinSIOp)
+def _(op: arith.MinSIOp, values: Values) -> Linear | None:
+    return _smaller(values.form(op.lhs), values.form(op.rhs), values)
+
+
+@rule(arith.MaxSIOp)
+def _(op: arith.MaxSIOp, values: Values) -> Linear | None:
+    return _larger(values.form(op.lhs), values.form(op.rhs), values)
+
+
+@rule(arith.MinUIOp)
+def _(op: arith.MinUIOp, values: Values) -> Linear | None:
+    return _unsigned(op, values, _smaller, takes_negative=False)
+
+
+@rule(arith.MaxUIOp)
+def _(op: arith.MaxUIOp, values: Values) -> Linear | None:
+    return _unsigned(op, values, _larger, takes_negative=True)
+
+
+def _smaller(a: Linear, b: Linear, values: Values) -> Linear:
+    limits = min(a.limits[0], b.limits[0]), min(a.limits[1], b.limits[1])
+    return values.new(
+        "minimum",
+        limits,
+        lambda m: System.of(same(m, a), at_least(b, a)),
+        lambda m: System.of(same(m, b), less(b, a)),
+    )
+
+
+def _larger(a: Linear, b: Linear, values: Values) -> Linear:
+    return _smaller(a.scaled(-1), b.scaled(-1), values).scaled(-1)
+
+
+def _unsigned(
+    op: arith.MinUIOp | arith.MaxUIOp,
+    values: Values,
+    function: Callable[[Linear, Linear, Values], Linear],
+    *,
+    takes_negative: bool,
+) -> Linear | None:
+    """Negative numbers, read as unsigned, are larger than all others."""
+    a, b = sorted((values.form(op.lhs), values.form(op.rhs)), key=lambda form: form.limits[0])
+    if a.limits[0] >= 0:
+        return function(a, b, values)
+    if b.limits[0] < 0:
+        return None
+    chosen, negative = function(a, b, values), a if takes_negative else b
+    limits = min(chosen.limits[0], negative.limits[0]), max(chosen.limits[1], negative.limits[1])
+    return values.new(
+        "extremum",
+        limits,
+        lambda m: System.of(Constraint(a), same(m, chosen)),
+        lambda m: System.of(less(a, Linear()), same(m, negative)),
+    )
+
+
+@rule(arith.SelectOp)
+def _(op: arith.SelectOp, values: Values) -> Linear | None:
+    return _either(op.cond, op.lhs, op.rhs, values)
+
+
+@rule(scf.IfOp)
+def _(op: scf.IfOp, values: Values) -> Linear | None:
+    branches = [region.block.last_op for region in op.regions]
+    if len(op.results) != 1 or None in branches:
+        return None
+    yes, no = (branch.operands[0] for branch in branches if branch is not None)
+    return _either(op.cond, yes, no, values)
+
+
+def _either(condition: SSAValue, yes: SSAValue, no: SSAValue, values: Values) -> Linear:
+    a, b = values.form(yes), values.form(no)
+    return values.new(
+        "choice",
+        (min(a.limits[0], b.limits[0]), max(a.limits[1], b.limits[1])),
+        lambda m: condition_of(condition, True, values) & System.of(same(m, a)),
+        lambda m: condition_of(condition, False, values) & System.of(same(m, b)),
+    )
+
+
+def condition_of(value: SSAValue, holds: bool, values: Values) -> System:
+    """When an i1 of the program is true, or is false."""
+    match value.owner:
+        case arith.AndIOp(lhs=lhs, rhs=rhs) if holds:
+            return condition_of(lhs, True, values) & condition_of(rhs, True, values)
+        case arith.OrIOp(lhs=lhs, rhs=rhs) if not holds:
+            return condition_of(lhs, False, values) & condition_of(rhs, False, values)
+        case arith.AndIOp(lhs=lhs, rhs=rhs) | arith.OrIOp(lhs=lhs, rhs=rhs):
+            return System.any_of(condition_of(part, holds, values) for part in (lhs, rhs))
+        case arith.XOrIOp(lhs=lhs, rhs=rhs) if (flipped := constant_value(rhs)) is not None:
+            return condition_of(lhs, holds is (flipped == 0), values)
+        case arith.CmpiOp() as comparison if comparison.lhs.type != IntegerType(1):
+            found = _comparison(comparison, holds, values)
+            return found if found is not None else _opaque_condition(value, holds, values)
+        case _:
+            return _opaque_condition(value, holds, values)
+
+
+def _opaque_condition(value: SSAValue, holds: bool, values: Values) -> System:
+    return System.of(same(values.form(value), Linear(int(holds))))
+
+
+_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+_OPPOSITES = dict(zip(_PREDICATES, ("ne", "eq", "sge", "sgt", "sle", "slt", "uge", "ugt", "ule", "ult"), strict=True))
+
+
+def _comparison(op: arith.CmpiOp, holds: bool, values: Values) -> System | None:
+    predicate = _PREDICATES[op.predicate.value.data]
+    predicate = predicate if holds else _OPPOSITES[predicate]
+    a, b = values.form(op.lhs), values.form(op.rhs)
+    if predicate[1:] in ("gt", "ge"):
+        a, b, predicate = b, a, predicate[0] + ("lt" if predicate[1:] == "gt" else "le")
+    match predicate:
+        case "eq":
+            return System.of(same(a, b))
+        case "ne":
+            return different([a], [b])
+        case "slt" | "sle":
+            return _below(a, b, predicate)
+        case _:
+            return _unsigned_below(a, b, predicate)
+
+
+def _below(a: Linear, b: Linear, predicate: str) -> System:
+    return System.of(less(a, b) if predicate.endswith("lt") else at_least(b, a))
+
+
+def _unsigned_below(a: Linear, b: Linear, predicate: str) -> System | None:
+    """Negative numbers, read as unsigned, are larger than all others."""
+    if b.limits[0] >= 0:
+        return System.of(Constraint(a)) & _below(a, b, predicate)
+    if a.limits[0] >= 0:
+        return System.any_of((System.of(less(b, Linear())), _below(a, b, predicate)))
+    return None

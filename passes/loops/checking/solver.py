@@ -1,0 +1,100 @@
+"""Whether a system of integer constraints has a solution, and which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from relex.passes.loops.checking.elimination import (
+    Bounds,
+    Contradiction,
+    Replacement,
+    TooHardError,
+    eliminate,
+    remove_equalities,
+)
+from relex.passes.loops.checking.linear import Constraint, Linear, Point, System, Variable
+
+MOST_STEPS = 3000
+
+
+def find_point(system: System) -> Point | None:
+    """A point where the system holds, None if there is none for certain. Raises `TooHardError`.
+
+    Eliminating all variables shows whether there is a rational solution; on the way back each variable is given an
+    integer between its bounds. If there is none between them, another variable that these depend on is tried with
+    larger and with smaller values.
+    """
+    return _Search().find(system.constraints, system.choices)
+
+
+class _Search:
+    def __init__(self) -> None:
+        self._steps = 0
+
+    def find(self, constraints: Sequence[Constraint], choices: Sequence[Sequence[System]]) -> Point | None:
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise TooHardError
+        try:
+            inequalities, replacements = remove_equalities(constraints, lambda _: True)
+            _, order = eliminate(inequalities, {v for c in inequalities for v in c.form.factors})
+        except Contradiction:
+            return None
+        if choices:
+            return self._choose(constraints, choices)
+        values: dict[Variable, int] = {}
+        for bounds in reversed(order):
+            if not _assign(bounds, values):
+                return self._branch(inequalities, bounds, values, replacements)
+        return _completed(values, replacements)
+
+    def _choose(self, constraints: Sequence[Constraint], choices: Sequence[Sequence[System]]) -> Point | None:
+        first = min(choices, key=len)
+        others = [choice for choice in choices if choice is not first]
+        for alternative in first:
+            found = self.find((*constraints, *alternative.constraints), (*others, *alternative.choices))
+            if found is not None:
+                return found
+        return None
+
+    def _branch(
+        self,
+        inequalities: Sequence[Constraint],
+        bounds: Bounds,
+        values: Point,
+        replacements: Sequence[Replacement],
+    ) -> Point | None:
+        """A variable has no integer between its bounds, which depend on others that have values already."""
+        _, lower, upper = bounds
+        other = next((v for form in (*lower, *upper) for v in form.factors if v in values), None)
+        if other is None:
+            return None  # The bounds are constants.
+        at = Linear(-values[other], {other: 1})
+        for part in (Constraint(at, 0), Constraint(at.scaled(-1) - 1), Constraint(at - 1)):
+            found = self.find((*inequalities, part), ())
+            if found is not None:
+                return _completed(found, replacements)
+        return None
+
+
+def _assign(bounds: Bounds, values: dict[Variable, int]) -> bool:
+    """Give a variable the smallest value that its bounds allow; False if there is none."""
+    variable, lower, upper = bounds
+    low = max((-(_rest(f, variable, values) // f.factors[variable]) for f in lower), default=None)
+    high = min((_rest(f, variable, values) // -f.factors[variable] for f in upper), default=None)
+    if low is not None and high is not None and low > high:
+        return False
+    values[variable] = low if low is not None else min(high, 0) if high is not None else 0
+    return True
+
+
+def _rest(form: Linear, variable: Variable, values: Point) -> int:
+    return form.at({**values, variable: 0})
+
+
+def _completed(values: Point, replacements: Iterable[Replacement]) -> Point:
+    """The same with the values of the variables that were replaced."""
+    result = dict(values)
+    for variable, value in reversed(list(replacements)):
+        result[variable] = value.at(result)
+    return result
