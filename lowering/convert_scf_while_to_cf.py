@@ -18,15 +18,16 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import BlockInsertPoint, InsertPoint
 from xdsl.transforms.convert_scf_to_cf import ForLowering, IfLowering, SwitchLowering
 
+from relex.dialects.llvm import LOOP_ANNOTATION
 from relex.passes.base import RelexPass
 
 
 @dataclass(frozen=True)
 class ConvertScfWhileToCfPass(RelexPass):
     """
-    Turns every `scf.while` and `scf.execute_region` into branches, and with them the other ops of `scf` in the same
-    function: their regions have one block only, so that there is no step in between. Functions without them are left
-    to `convert-scf-to-cf`.
+    Turns every `scf.while` and `scf.execute_region` into branches, and every `scf.for` with an `llvm.loop_annotation`,
+    which ends up on the branch that closes the loop. With them go the other ops of `scf` in the same function: their
+    regions have one block only, so that there is no step in between. Other functions are left to `convert-scf-to-cf`.
 
     ```mlir
     %0 = scf.while (%i = %start) : (index) -> index {
@@ -50,14 +51,18 @@ class ConvertScfWhileToCfPass(RelexPass):
     name = "convert-scf-while-to-cf"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        own: list[RewritePattern] = [LowerWhile(), LowerExecuteRegion()]
+        own: list[RewritePattern] = [LowerWhile(), LowerExecuteRegion(), LowerAnnotatedFor()]
         walker = PatternRewriteWalker(
             GreedyRewritePatternApplier([*own, SwitchLowering(), IfLowering(), ForLowering()])
         )
         for function in op.ops:
-            if any(isinstance(inner, scf.WhileOp | scf.ExecuteRegionOp) for inner in function.walk()):
+            if any(map(_is_left_by_xdsl, function.walk())):
                 for region in function.regions:
                     walker.rewrite_region(region)
+
+
+def _is_left_by_xdsl(op: Operation) -> bool:
+    return isinstance(op, scf.WhileOp | scf.ExecuteRegionOp) or LOOP_ANNOTATION in op.attributes
 
 
 class LowerWhile(RewritePattern):
@@ -92,6 +97,22 @@ class LowerExecuteRegion(RewritePattern):
             rewriter.replace(leave, cf.BranchOp(end, *leave.operands))
         rewriter.inline_region(op.region, BlockInsertPoint.before(end))
         rewriter.replace(op, [], results)
+
+
+class LowerAnnotatedFor(RewritePattern):
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter) -> None:
+        annotation = op.attributes.get(LOOP_ANNOTATION)
+        if annotation is None:
+            return
+        head = op.body.blocks[0]
+        ForLowering().match_and_rewrite(op, rewriter)
+        leave = head.last_op
+        assert isinstance(leave, cf.ConditionalBranchOp)
+        latch = leave.else_block.prev_block
+        assert latch is not None
+        assert latch.last_op is not None
+        latch.last_op.attributes[LOOP_ANNOTATION] = annotation
 
 
 def _yields(region: Region) -> list[scf.YieldOp]:

@@ -1,7 +1,7 @@
-"""Ops of the `llvm` dialect that xDSL's does not have.
+"""Ops and attributes of the `llvm` dialect that xDSL's does not have.
 
-They look and mean what MLIR's ops of the same names do. A context has one dialect of a name, which is xDSL's;
-`load_missing_ops` adds these to it.
+They look and mean what MLIR's of the same names do. A context has one dialect of a name, which is xDSL's;
+`load_missing_ops` and `load_missing_attributes` add these to it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     VectorType,
     i32,
 )
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Data, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
@@ -28,6 +28,7 @@ from xdsl.irdl import (
     RangeOf,
     VarConstraint,
     base,
+    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -38,11 +39,12 @@ from xdsl.irdl import (
     var_operand_def,
     var_successor_def,
 )
-from xdsl.parser import Parser
+from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
+from xdsl.utils.str_enum import StrEnum
 
 
 @irdl_op_definition
@@ -239,9 +241,51 @@ def _print_target(printer: Printer, block: Block, arguments: Sequence[SSAValue])
         printer.print_list([argument.type for argument in arguments], printer.print_attribute)
 
 
+LOOP_ANNOTATION = "llvm.loop_annotation"
+"""The attribute of a loop, and of the branch that closes it, at the levels above the `llvm` dialect."""
+
+
+class Unrolling(StrEnum):
+    """Whether LLVM is to replace a loop by a copy of its body for each iteration."""
+
+    FULL = "full"
+    DISABLE = "disable"
+
+
+@irdl_attr_definition
+class LoopAnnotationAttr(Data[Unrolling]):
+    """
+    What LLVM is to do with the loop that a branch closes.
+
+    ```mlir
+    llvm.br ^loop(%next : i64) {loop_annotation = #llvm.loop_annotation<unroll = <full = true>>}
+    ```
+    """
+
+    name = "llvm.loop_annotation"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Unrolling:
+        parser.parse_characters("<")
+        parser.parse_keyword("unroll")
+        parser.parse_characters("=")
+        parser.parse_characters("<")
+        unrolling = parser.parse_str_enum(Unrolling)
+        parser.parse_characters("=")
+        parser.parse_keyword("true")
+        parser.parse_characters(">")
+        parser.parse_characters(">")
+        return unrolling
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<unroll = <{self.data} = true>>")
+
+
 MISSING_OPS: dict[str, type[Operation]] = {
     op.name: op for op in (ExtractElementOp, FPToSIOp, FPToUIOp, SwitchOp, UIToFPOp)
 }
+
+MISSING_ATTRIBUTES: dict[str, type[Attribute]] = {LoopAnnotationAttr.name: LoopAnnotationAttr}
 
 
 def load_missing_ops(context: Context) -> None:
@@ -249,3 +293,10 @@ def load_missing_ops(context: Context) -> None:
     for name, op in MISSING_OPS.items():
         if context.get_optional_op(name) is None:
             context.load_op(op)
+
+
+def load_missing_attributes(context: Context) -> None:
+    """Make a context that knows xDSL's `llvm` dialect parse the attributes of this module, too."""
+    for name, attribute in MISSING_ATTRIBUTES.items():
+        if context.get_optional_attr(name) is None:
+            context.load_attr_or_type(attribute)

@@ -165,6 +165,15 @@ class RelexParser(Parser):
             start = self._parser_state.lexer.input.content.rfind(name, 0, self._current_token.span.start)
             self.raise_error(e.msg, start, start + len(name))
 
+    def _parse_dialect_type_or_attribute_body(
+        self, attr_name: str, is_type: bool, is_opaque: bool, starting_opaque_pos: int | None
+    ) -> Attribute:
+        if attr_name.startswith("llvm.") and not is_type:
+            from relex.dialects.llvm import load_missing_attributes
+
+            load_missing_attributes(self.ctx)
+        return super()._parse_dialect_type_or_attribute_body(attr_name, is_type, is_opaque, starting_opaque_pos)
+
     def _parse_block(self) -> Block:
         name = self._current_token.text[1:]
         # xDSL stumbles over a block that is used before its first definition.

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block
 
-from relex.dialects.llvm import SwitchOp
+from relex.dialects.llvm import LOOP_ANNOTATION, SwitchOp
 from relex.lowering.conversion import Conversion, ConversionTable
 from relex.lowering.conversion_pass import ConversionPass
 from relex.lowering.llvm.c_interface import call, declaration
@@ -51,7 +51,9 @@ class ConvertCfToLlvmPass(ConversionPass):
 @CF_TO_LLVM.rule(cf.BranchOp)
 def convert_branch(op: cf.BranchOp, conversion: Conversion) -> None:
     conversion.convert_arguments(op.successor)
-    conversion.add(llvm.BrOp(op.successor, *conversion.values(op.arguments)))
+    branch = conversion.add(llvm.BrOp(op.successor, *conversion.values(op.arguments)))
+    if LOOP_ANNOTATION in op.attributes:
+        branch.attributes["loop_annotation"] = op.attributes[LOOP_ANNOTATION]
     conversion.replace()
 
 

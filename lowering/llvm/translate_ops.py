@@ -13,7 +13,7 @@ from xdsl.dialects import llvm
 from xdsl.ir import Block, Operation, SSAValue
 
 from relex.dialects.errors import fail
-from relex.dialects.llvm import ExtractElementOp, FPToSIOp, FPToUIOp, SwitchOp, UIToFPOp
+from relex.dialects.llvm import ExtractElementOp, FPToSIOp, FPToUIOp, LoopAnnotationAttr, SwitchOp, UIToFPOp
 from relex.lowering.llvm.intrinsics import mangled
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -58,7 +58,18 @@ def _rule(*kinds: type[OpT]) -> Callable[[_Rule[OpT]], _Rule[OpT]]:
 
 @_rule(llvm.BrOp)
 def _translate_br(op: llvm.BrOp, builder: ir.IRBuilder, body: Body) -> None:
-    builder.branch(_Ways(builder, body).to(op.successor, op.arguments))
+    branch = builder.branch(_Ways(builder, body).to(op.successor, op.arguments))
+    annotation = op.attributes.get("loop_annotation")
+    if isinstance(annotation, LoopAnnotationAttr):
+        branch.set_metadata("llvm.loop", _loop_metadata(builder.module, annotation))
+
+
+def _loop_metadata(module: ir.Module, annotation: LoopAnnotationAttr) -> ir.MDValue:
+    """What LLVM is to do with one loop: a node that tells it from others by having itself as its first part."""
+    unrolling = module.add_metadata([f"llvm.loop.unroll.{annotation.data}"])
+    node = ir.MDValue(module, (), name=str(len(module.metadata)))
+    node.operands = (node, unrolling)
+    return node
 
 
 @_rule(llvm.CondBrOp)
@@ -135,6 +146,13 @@ def _translate_shufflevector(op: llvm.ShuffleVectorOp, builder: ir.IRBuilder, bo
     lanes = [max(lane, 0) for lane in op.mask.get_values()]
     mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
     body.values[op.res] = builder.shuffle_vector(body.values[op.v1], body.values[op.v2], mask)
+
+
+@_rule(llvm.AllocaOp)
+def _translate_alloca(op: llvm.AllocaOp, builder: ir.IRBuilder, body: Body) -> None:
+    convert_op(op, builder, body.values, body.blocks)
+    # As llvmlite makes it, a pointer to elements, it could not be used for vectors of them.
+    body.values[op.res].type = ir.PointerType()
 
 
 @_rule(llvm.LoadOp, llvm.StoreOp)

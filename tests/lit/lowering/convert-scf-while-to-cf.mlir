@@ -87,6 +87,32 @@ func.func @region(%c: i1, %a: i32, %b: i32) -> i32 {
   func.return %x : i32
 }
 
+// What LLVM is to do with a loop goes to the branch that closes it.
+// CHECK-LABEL: func.func @annotated
+func.func @annotated(%n: index, %x: memref<4xf32>, %a: f32) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  // CHECK:      cf.br ^[[OUTER:.+]](%zero : index)
+  // CHECK-NEXT: ^[[OUTER]](
+  scf.for %i = %zero to %n step %one {
+    // CHECK:      cf.br ^[[INNER:.+]](%zero : index)
+    // CHECK-NEXT: ^[[INNER]](
+    scf.for %j = %zero to %four step %one {
+      %more = arith.cmpi ult, %i, %j : index
+      // CHECK: cf.cond_br %more
+      scf.if %more {
+        memref.store %a, %x[%j] : memref<4xf32>
+      }
+    // CHECK: cf.br ^[[INNER]](%{{.+}} : index) {llvm.loop_annotation = #llvm.loop_annotation<unroll = <full = true>>}
+    } {llvm.loop_annotation = #llvm.loop_annotation<unroll = <full = true>>}
+    // CHECK: cf.br ^[[OUTER]](%{{.+}} : index)
+    // CHECK-NOT: annotation
+  }
+  // CHECK: func.return
+  func.return
+}
+
 // A function without these is left to the next pass.
 // CHECK-LABEL: func.func @other
 func.func @other(%n: index) {

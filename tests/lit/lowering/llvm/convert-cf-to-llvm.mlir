@@ -60,3 +60,15 @@ func.func @assert(%holds: i1) {
   cf.assert %holds, "no"
   func.return
 }
+
+// CHECK-LABEL: func.func @annotated
+func.func @annotated(%c: i1) {
+  cf.br ^loop
+^loop:
+  cf.cond_br %c, ^again, ^exit
+^again:
+  // CHECK: llvm.br ^loop {loop_annotation = #llvm.loop_annotation<unroll = <disable = true>>}
+  cf.br ^loop {llvm.loop_annotation = #llvm.loop_annotation<unroll = <disable = true>>}
+^exit:
+  func.return
+}
