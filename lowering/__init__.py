@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from relex.lowering.scf_parallel_for_to_nested_fors import (
         ScfParallelForToNestedForsPass as ScfParallelForToNestedForsPass,
     )
+    from relex.lowering.vectorize_loops import VectorizeLoopsPass as VectorizeLoopsPass
 
 PASSES = lazy_passes(
     "relex.lowering",
@@ -31,6 +32,7 @@ PASSES = lazy_passes(
         "legalize-ops": "",
         "lower-call-tir": "",
         "convert-tir-to-scf": "",
+        "vectorize-loops": "",
         "scf-parallel-for-to-nested-fors": "",
         "convert-scf-while-to-cf": "",
         "convert-arith-to-llvm": "llvm",

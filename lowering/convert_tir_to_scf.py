@@ -26,6 +26,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator
 
 from relex.dialects.errors import fail
+from relex.dialects.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
 from relex.dialects.tir import (
     AllocBufferOp,
     BlockOp,
@@ -33,11 +34,13 @@ from relex.dialects.tir import (
     ForOp,
     InitOp,
     IterKind,
+    LoopKind,
     PrimFuncOp,
     loops_around,
 )
 from relex.dialects.tir.accesses import variables_in
 from relex.lowering.lower_call_tir import ALIGNMENT, C_INTERFACE_ATTR
+from relex.lowering.vectors import VECTORIZED_ATTR
 from relex.passes.base import RelexPass
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -45,14 +48,22 @@ OpT = TypeVar("OpT", bound=Operation)
 MAX_STACK_BYTES = 4096
 """Larger local buffers come from the heap."""
 
+_LOOP_ATTRIBUTES: dict[LoopKind, dict[str, Attribute]] = {
+    LoopKind.UNROLLED: {LOOP_ANNOTATION: LoopAnnotationAttr(Unrolling.FULL)},
+    LoopKind.VECTORIZED: {VECTORIZED_ATTR: UnitAttr()},
+}
+"""How loops say that they are of a kind, behind this pass."""
+
 
 @dataclass(frozen=True)
 class ConvertTirToScfPass(RelexPass):
     """
     Turns loop functions into functions of `scf.for` loops. Blocks dissolve: their variables are replaced by what they
     are bound to. An init runs in loops of its own, in front of the reduction, or in its first step where the two share
-    loops or something in them comes between. All loops become serial ones, whatever their kind allows. Small local
-    buffers live on the stack, others on the heap.
+    loops or something in them comes between. Small local buffers live on the stack, others on the heap.
+
+    A `vectorized` loop is marked `relex.vectorized` for `vectorize-loops`, an `unrolled` one carries the annotation
+    that makes LLVM unroll it; `parallel` loops become serial ones.
 
     ```mlir
     tir.prim_func @sum(%X: memref<8x4xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
@@ -165,7 +176,8 @@ class _Lowering:
         body.args[0].name_hint = loop.variable.name_hint
         self._values[loop.variable] = body.args[0]
         extent = self._constant(loop.extent) if isinstance(loop.extent, int) else self._value(loop.extent)
-        _insert(builder, scf.ForOp(self._constant(0), extent, self._constant(1), [], body), loop)
+        new = _insert(builder, scf.ForOp(self._constant(0), extent, self._constant(1), [], body), loop)
+        new.attributes.update(_LOOP_ATTRIBUTES.get(loop.kind.data, {}))
         return Builder(InsertPoint.before(body.ops.last)) if body.ops.last else builder
 
     def _emit_block(self, block: BlockOp, builder: Builder) -> None:
@@ -221,12 +233,12 @@ class _Lowering:
     def _emit_buffer(self, op: AllocBufferOp, builder: Builder) -> None:
         buffer_type = op.buffer.type
         sizes = [self._value(size) for size in op.sizes]
-        # A stack allocation inside of a loop would grow the stack with every iteration.
-        at_top = op.parent_op() is self._source
-        small = at_top and not sizes and _size_in_bytes(buffer_type) <= MAX_STACK_BYTES
+        small = not sizes and _size_in_bytes(buffer_type) <= MAX_STACK_BYTES
         kind = memref.AllocaOp if small else memref.AllocOp
+        # Inside of a loop, a stack allocation would grow the stack with every iteration, and stay in memory.
+        place = self._at_entry() if small else builder
         new = kind.get(buffer_type.element_type, ALIGNMENT, buffer_type.get_shape(), sizes)
-        self._set(op.results, _insert(builder, new, op).results)
+        self._set(op.results, _insert(place, new, op).results)
 
     def _emit_other(self, op: Operation, builder: Builder) -> None:
         new = op.clone_without_regions(self._values)
@@ -253,10 +265,12 @@ class _Lowering:
             op = arith.ConstantOp(IntegerAttr(value, IndexType()))
             op.location = self._source.location
             op.result.name_hint = f"c{value}"
-            first = self._entry.first_op
-            self._entry.insert_op_before(op, first) if first else self._entry.add_op(op)
-            self._constants[value] = op.result
+            self._constants[value] = self._at_entry().insert(op).result
         return self._constants[value]
+
+    def _at_entry(self) -> Builder:
+        """A builder for the top of the function."""
+        return Builder(InsertPoint.at_start(self._entry))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
 from relex.lowering.lower_call_tir import LowerCallTirPass
 from relex.lowering.scf_parallel_for_to_nested_fors import ScfParallelForToNestedForsPass
+from relex.lowering.vectorize_loops import VectorizeLoopsPass
 from relex.passes import SetTargetPass
 from relex.passes.base import RelexPass
 
@@ -31,7 +32,7 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,legalize-ops,lower-call-tir,convert-tir-to-scf,
+    // set-target,legalize-ops,lower-call-tir,convert-tir-to-scf,vectorize-loops,
     // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm
     ```
 
@@ -56,7 +57,7 @@ def pipeline(to: Level = "llvm", *, strict: bool = False) -> list[tuple[Level, l
     levels: list[tuple[Level, list[ModulePass]]] = [
         ("graph", [SetTargetPass()]),
         ("loops", [LegalizeOpsPass(strict)]),
-        ("core", [LowerCallTirPass(), ConvertTirToScfPass()]),
+        ("core", [LowerCallTirPass(), ConvertTirToScfPass(), VectorizeLoopsPass()]),
         ("llvm", [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf(), ConvertToLlvmPass()]),
     ]
     names = [level for level, _ in levels]

@@ -66,6 +66,11 @@ def constant_value(value: SSAValue) -> int | None:
     return attr.value.data if isinstance(attr, IntegerAttr) else None
 
 
+def linear_form(value: SSAValue) -> Linear:
+    """An index expression as a sum of variables with constant factors, and of what is computed otherwise."""
+    return _Ranges(lambda _: None).linear(value)
+
+
 def range_of(value: SSAValue, domains: Domains) -> Range | None:
     """The values that an index expression takes while its variables run through their domains, if that can be told."""
     return _Ranges(domains).of(value)
@@ -85,7 +90,7 @@ class _Ranges:
         return self._ranges[value]
 
     def _range(self, value: SSAValue) -> Range | None:
-        form = self._linear(value)
+        form = self.linear(value)
         factors = {term: factor for term, factor in form.factors.items() if factor}
         terms: list[tuple[int, Range]] = []
         for term, factor in factors.items():
@@ -96,7 +101,7 @@ class _Ranges:
         independent = len(factors) == 1 or all(self._domains(term) for term in factors)
         return _sum(form.constant, terms, independent)
 
-    def _linear(self, value: SSAValue) -> Linear:
+    def linear(self, value: SSAValue) -> Linear:
         """`value` as a linear expression; whatever is no sum or product with a constant counts as a variable."""
         if value not in self._forms:
             self._forms[value] = self._combine(value) or Linear(0, {value: 1})
@@ -107,11 +112,11 @@ class _Ranges:
             return Linear(constant, {})
         match value.owner:
             case arith.AddiOp(lhs=lhs, rhs=rhs):
-                return self._linear(lhs) + self._linear(rhs)
+                return self.linear(lhs) + self.linear(rhs)
             case arith.SubiOp(lhs=lhs, rhs=rhs):
-                return self._linear(lhs) + self._linear(rhs).scaled(-1)
+                return self.linear(lhs) + self.linear(rhs).scaled(-1)
             case arith.MuliOp(lhs=lhs, rhs=rhs):
-                left, right = self._linear(lhs), self._linear(rhs)
+                left, right = self.linear(lhs), self.linear(rhs)
                 if not right.factors:
                     return left.scaled(right.constant)
                 return right.scaled(left.constant) if not left.factors else None

@@ -90,10 +90,12 @@ tir.prim_func @fused(%X: memref<4x2xf32>) outs(%Y: memref<4xf32>) {
   }
 }
 
-// Local buffers: small ones on the stack; large ones, those of unknown size and those in loops on the heap, and freed.
+// Local buffers: small ones on the stack, also where they belong to a loop; large ones and those of unknown size on the
+// heap, and freed.
 // CHECK-LABEL: func.func private @buffers(
 tir.prim_func private @buffers(%n: index) outs(%Y: memref<4xf32>) {
-  // CHECK:     memref.alloca() {alignment = 64 : i64} : memref<1024xf32>
+  // CHECK-DAG: memref.alloca() {alignment = 64 : i64} : memref<2xf32>
+  // CHECK-DAG: memref.alloca() {alignment = 64 : i64} : memref<1024xf32>
   %a = tir.alloc_buffer : memref<1024xf32>
   // CHECK:     [[B:%.+]] = memref.alloc() {alignment = 64 : i64} : memref<1025xf32>
   %b = tir.alloc_buffer : memref<1025xf32>
@@ -101,8 +103,9 @@ tir.prim_func private @buffers(%n: index) outs(%Y: memref<4xf32>) {
   %c = tir.alloc_buffer sizes(%n) : memref<?xf32>
   // CHECK:     scf.for %{{.+}} = %c0 to %n step %c1 {
   tir.for %i in (%n) {
-    // CHECK:   [[D:%.+]] = memref.alloc()
     %d = tir.alloc_buffer : memref<2xf32>
+    // CHECK:   [[D:%.+]] = memref.alloc() {alignment = 64 : i64} : memref<4096xf32>
+    %e = tir.alloc_buffer : memref<4096xf32>
     // CHECK:   memref.dealloc [[D]]
     // CHECK:   }
   }
@@ -135,6 +138,35 @@ tir.prim_func @guarded(%X: memref<10xf32>) outs(%Y: memref<10xf32>) {
         %x = memref.load %X[%vi] : memref<10xf32>
         memref.store %x, %Y[%vi] : memref<10xf32>
       }
+    }
+  }
+}
+
+// The kind of a loop is kept where a later pass asks for it, for the loops of an init as well.
+// CHECK-LABEL: func.func @kinds(
+tir.prim_func @kinds(%X: memref<8x2x16xf32>) outs(%Y: memref<2x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  // CHECK:      scf.for %j = %c0 to %c2
+  // CHECK-NEXT:   scf.for %l = %c0 to %c16
+  // CHECK-NEXT:     memref.store %zero, %Y[%j, %l]
+  // CHECK-NEXT:   } {relex.vectorized}
+  // CHECK-NEXT: } {llvm.loop_annotation = #llvm.loop_annotation<unroll = <full = true>>}
+  // CHECK-NEXT: scf.for %k = %c0 to %c8
+  // CHECK:        scf.for
+  // CHECK:          scf.for
+  // CHECK:          } {relex.vectorized}
+  // CHECK-NEXT:   } {llvm.loop_annotation = #llvm.loop_annotation<unroll = <full = true>>}
+  // CHECK-NEXT: }
+  // CHECK-NEXT: func.return
+  tir.for %k, unrolled %j, vectorized %l in (8, 2, 16) {
+    tir.block @Y (%vj: spatial<2> = %j, %vl: spatial<16> = %l, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vj, %vl] : memref<2x16xf32>
+      }
+      %x = memref.load %X[%vk, %vj, %vl] : memref<8x2x16xf32>
+      %y = memref.load %Y[%vj, %vl] : memref<2x16xf32>
+      %s = arith.addf %y, %x : f32
+      memref.store %s, %Y[%vj, %vl] : memref<2x16xf32>
     }
   }
 }

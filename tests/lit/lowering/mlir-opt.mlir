@@ -8,6 +8,8 @@
 // RUN: relex-opt %S/../../../examples/digits/mlp_tir.mlir -p relex-pipeline{to=llvm} | mlir-translate-22 --mlir-to-llvmir | filecheck %s
 // RUN: relex-opt %s -p relex-pipeline{to=core} --print-op-generic | mlir-opt-22 -o %t.core.mlir
 // RUN: relex-opt %s -p relex-pipeline{to=llvm} | mlir-translate-22 --mlir-to-llvmir | filecheck %s
+// RUN: relex-opt %S/vectorize-loops.mlir -p vectorize-loops | mlir-opt-22 -o %t.vectors.mlir
+// RUN: relex-opt %S/vectorize-loops.mlir -p relex-pipeline | mlir-translate-22 --mlir-to-llvmir -o %t.vectors.ll
 
 // CHECK: define void @main(
 

@@ -1,0 +1,160 @@
+"""Ops on vectors for ops on scalars.
+
+Most ops of `arith` and `math` take vectors as they are. For those that xDSL has for scalars alone, `SUBSTITUTES` has
+others of the `llvm` dialect. What has neither is computed lane by lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, VectorType, f32, f64, i1, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+from xdsl.utils.test_value import create_ssa_value
+
+from relex.dialects.llvm import FPToSIOp, FPToUIOp, UIToFPOp
+from relex.lowering.llvm.intrinsics import call_intrinsic, mangled
+from relex.lowering.vectors.lanes import Emitter, Lanes
+
+Substitute = Callable[[Any, Sequence[SSAValue], Emitter], SSAValue]
+"""Computes an op on vectors that stand for its operands."""
+
+SUBSTITUTES: dict[type[Operation], Substitute] = {}
+"""By op on scalars. Elements are never of type `index`, and floats are f32 or f64."""
+
+
+def on_vectors(op: Operation, operands: Sequence[Lanes], out: Emitter) -> list[Lanes]:
+    """The results of an op in all lanes at once, or one lane after the other if nothing else can be had."""
+    if _takes_vectors(op, out):
+        vectors = [out.as_vector(lanes) for lanes in operands]
+        new = type(op).create(
+            operands=vectors,
+            result_types=[out.vector_of(t) for t in op.result_types],
+            properties=op.properties,
+            attributes=op.attributes,
+        )
+        return [Lanes(result, None) for result in out.add(new).results]
+    substitute = SUBSTITUTES.get(type(op))
+    kinds = [*op.operand_types, *op.result_types]
+    if substitute is not None and all(_is_machine_number(kind) for kind in kinds):
+        return [Lanes(substitute(op, [out.as_vector(lanes) for lanes in operands], out), None)]
+    return by_lanes(op, operands, out, None)
+
+
+def by_lanes(op: Operation, operands: Sequence[Lanes], out: Emitter, mask: SSAValue | None) -> list[Lanes]:
+    """The results of an op, computed one after the other for the lanes that the mask allows."""
+
+    def compute(inner: Emitter, scalars: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return inner.add(op.clone(dict(zip(op.operands, scalars, strict=True)))).results
+
+    return out.by_lanes(operands, op.result_types, compute, mask)
+
+
+def _takes_vectors(op: Operation, out: Emitter) -> bool:
+    """Whether the op on vectors is one that xDSL allows."""
+    trial = type(op).create(
+        operands=[create_ssa_value(out.vector_of(t)) for t in op.operand_types],
+        result_types=[out.vector_of(t) for t in op.result_types],
+        properties=op.properties,
+    )
+    try:
+        trial.verify()
+    except VerifyException:
+        return False
+    return True
+
+
+def _is_machine_number(kind: Attribute) -> bool:
+    return kind != IndexType() and (kind in (f32, f64) or not isinstance(kind, AnyFloat))
+
+
+def _register(*kinds: type[Operation]) -> Callable[[Substitute], Substitute]:
+    def register(function: Substitute) -> Substitute:
+        SUBSTITUTES.update(dict.fromkeys(kinds, function))
+        return function
+
+    return register
+
+
+_CASTS: dict[type[Operation], Callable[[SSAValue, Attribute], Operation]] = {
+    arith.ExtSIOp: llvm.SExtOp,
+    arith.ExtUIOp: llvm.ZExtOp,
+    arith.FPToSIOp: FPToSIOp,
+    arith.FPToUIOp: FPToUIOp,
+    arith.SIToFPOp: llvm.SIToFPOp,
+    arith.TruncIOp: llvm.TruncOp,
+    arith.UIToFPOp: UIToFPOp,
+}
+
+
+@_register(*_CASTS)
+def _cast(op: Operation, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
+    return out.add(_CASTS[type(op)](values[0], out.vector_of(op.results[0].type))).results[0]
+
+
+@_register(arith.CmpiOp)
+def _compare_integers(op: arith.CmpiOp, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
+    lhs, rhs = values
+    # Both dialects number the predicates alike.
+    return out.add(llvm.ICmpOp(lhs, rhs, IntegerAttr(op.predicate.value.data, i64))).res
+
+
+@_register(arith.SelectOp)
+def _select(op: arith.SelectOp, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
+    return select(out, *values)
+
+
+def select(out: Emitter, mask: SSAValue, value: SSAValue, other: SSAValue) -> SSAValue:
+    """The elements of one vector where the mask allows them, else those of the other."""
+    length = out.number(out.length, i32)
+    name = mangled("llvm.vp.select", value.type)
+    return out.add(call_intrinsic(name, [mask, value, other, length], [value.type])).results[0]
+
+
+_BELOW, _ABOVE, _NAN = 0x1C, 0x380, 0x3
+"""Classes of floats for `llvm.is.fpclass`: less than 0, more than 0, NaN."""
+
+_FLOAT_PREDICATES: dict[str, tuple[str, bool]] = {
+    "false": ("", True),
+    "oeq": ("<>?", False),
+    "ogt": (">", True),
+    "oge": ("<?", False),
+    "olt": ("<", True),
+    "ole": (">?", False),
+    "one": ("<>", True),
+    "ord": ("?", False),
+    "ueq": ("<>", False),
+    "ugt": (">?", True),
+    "uge": ("<", False),
+    "ult": ("<?", True),
+    "ule": (">", False),
+    "une": ("<>?", True),
+    "uno": ("?", True),
+    "true": ("", False),
+}
+"""Whether one of these holds, less (<), greater (>) or unordered (?), or else whether none does."""
+
+
+@_register(arith.CmpfOp)
+def _compare_floats(op: arith.CmpfOp, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
+    """The sign of the difference, which is 0 for equal numbers alone, as nothing is flushed to 0. LLVM makes one
+    comparison of it."""
+    lhs, rhs = values
+    relations, holds = _FLOAT_PREDICATES[arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]]
+    result = out.number(0, out.vector_of(i1))
+    if classes := (_BELOW if "<" in relations else 0) | (_ABOVE if ">" in relations else 0):
+        result = _is_of_class(out.add(arith.SubfOp(lhs, rhs)).result, classes, out)
+    if "?" in relations:
+        for value in values:
+            result = out.add(arith.OrIOp(result, _is_of_class(value, _NAN, out))).result
+    return result if holds else out.negated(result)
+
+
+def _is_of_class(value: SSAValue, classes: int, out: Emitter) -> SSAValue:
+    assert isa(value.type, VectorType)
+    name = mangled("llvm.is.fpclass", value.type)
+    return out.add(call_intrinsic(name, [value, out.number(classes, i32)], [out.vector_of(i1)])).results[0]

@@ -1,0 +1,199 @@
+"""Values of all iterations of a loop at once, and the code that makes vectors of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, scf, vector
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    VectorType,
+    i1,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+from xdsl.utils.hints import isa
+
+from relex.dialects.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
+
+OpT = TypeVar("OpT", bound=Operation)
+
+Number = IntegerAttr[IntegerType | IndexType] | FloatAttr[AnyFloat] | DenseIntOrFPElementsAttr
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """What a value is in each iteration.
+
+    With a `step` of 0, `value` in all of them; with another step, an index that starts at `value` and grows by it; with
+    none, `value` is a vector of one element for each iteration.
+    """
+
+    value: SSAValue
+    step: int | None = 0
+
+    @property
+    def same(self) -> bool:
+        return self.step == 0
+
+
+class Emitter:
+    """Adds ops behind each other, all at the location of what they come from, for a number of lanes."""
+
+    def __init__(self, length: int, at: InsertPoint, location: LocationAttr):
+        self.length = length
+        self.location = location
+        self._builder = Builder(at)
+
+    def inside(self, block: Block) -> Emitter:
+        """An emitter for the end of a new block."""
+        return Emitter(self.length, InsertPoint.at_end(block), self.location)
+
+    def add(self, op: OpT) -> OpT:
+        op.location = self.location
+        return self._builder.insert(op)
+
+    # Scalars and vectors of constants
+
+    def index(self, value: int) -> SSAValue:
+        return self.number(value, IndexType())
+
+    def vector_of(self, element: Attribute) -> VectorType[Attribute]:
+        return VectorType(element, [self.length])
+
+    def number(self, value: float, kind: Attribute) -> SSAValue:
+        """A constant of a type of numbers or of vectors of them, in every element."""
+        if isa(kind, VectorType[AnyFloat]):
+            return self._constant(DenseIntOrFPElementsAttr.from_list(kind, [value]))
+        if isa(kind, VectorType[IntegerType | IndexType]):
+            return self._constant(DenseIntOrFPElementsAttr.from_list(kind, [int(value)]))
+        if isinstance(kind, AnyFloat):
+            return self._constant(FloatAttr(value, kind))
+        assert isa(kind, IntegerType | IndexType)
+        return self._constant(IntegerAttr(int(value), kind))
+
+    def _constant(self, value: Number) -> SSAValue:
+        return self.add(arith.ConstantOp(value)).result
+
+    # Lanes
+
+    def as_vector(self, lanes: Lanes) -> SSAValue:
+        """A vector with the value of each lane."""
+        if lanes.step is None:
+            return lanes.value
+        kind = self.vector_of(lanes.value.type)
+        first = self.add(vector.BroadcastOp(lanes.value, kind)).vector
+        if lanes.step == 0:
+            return first
+        assert isa(kind, VectorType[IndexType])
+        steps = [lane * lanes.step for lane in range(self.length)]
+        distances = self._constant(DenseIntOrFPElementsAttr.from_list(kind, steps))
+        return self.add(arith.AddiOp(first, distances)).result
+
+    def lane(self, lanes: Lanes, position: SSAValue) -> SSAValue:
+        """The value of the lane at a position that is known at run time."""
+        if lanes.step is None:
+            assert isa(lanes.value.type, VectorType)
+            return self.add(vector.ExtractOp(lanes.value, [position], lanes.value.type.element_type)).result
+        if lanes.step == 0:
+            return lanes.value
+        distance = position
+        if lanes.step != 1:
+            distance = self.add(arith.MuliOp(position, self.index(lanes.step))).result
+        return self.add(arith.AddiOp(lanes.value, distance)).result
+
+    def by_lanes(
+        self,
+        operands: Sequence[Lanes],
+        results: Sequence[Attribute],
+        compute: Callable[[Emitter, Sequence[SSAValue]], Sequence[SSAValue]],
+        mask: SSAValue | None = None,
+    ) -> list[Lanes]:
+        """Vectors of the `results` of `compute`, which takes and gives the scalars of one lane.
+
+        It runs in a loop over the lanes, in order, which LLVM unrolls. Lanes that the mask leaves out give 0.
+
+        ```mlir
+        %r = scf.for %lane = %c0 to %c16 step %c1 iter_args(%old = %zeros) -> (vector<16xi1>) {
+          %0 = vector.extract %a[%lane] : f32 from vector<16xf32>
+          %1 = arith.cmpf olt, %0, %b : f32
+          %2 = vector.insert %1, %old[%lane] : i1 into vector<16xi1>
+          scf.yield %2 : vector<16xi1>
+        } {llvm.loop_annotation = #llvm.loop_annotation<unroll = <full = true>>}
+        ```
+        """
+        kinds = [self.vector_of(result) for result in results]
+        body = Block(arg_types=[IndexType(), *kinds])
+        position, *old = body.args
+        inner = self.inside(body)
+        scalars = [inner.lane(operand, position) for operand in operands]
+        if mask is None:
+            values = compute(inner, scalars)
+        else:
+            allowed = inner.lane(Lanes(mask, None), position)
+            values = inner.guarded(allowed, results, lambda then: compute(then, scalars))
+        new = [inner._insert(value, before, position) for value, before in zip(values, old, strict=True)]
+        inner.add(scf.YieldOp(*new))
+        start = [self.number(0, kind) for kind in kinds]
+        loop = scf.ForOp(self.index(0), self.index(self.length), self.index(1), start, body)
+        loop.attributes[LOOP_ANNOTATION] = LoopAnnotationAttr(Unrolling.FULL)
+        return [Lanes(result, None) for result in self.add(loop).results]
+
+    def _insert(self, value: SSAValue, into: BlockArgument, position: SSAValue) -> SSAValue:
+        return self.add(vector.InsertOp(value, into, [position])).result
+
+    def guarded(
+        self,
+        condition: SSAValue,
+        results: Sequence[Attribute],
+        compute: Callable[[Emitter], Sequence[SSAValue]],
+    ) -> list[SSAValue]:
+        """The results of `compute` where the condition holds, else 0."""
+        then, otherwise = Block(), Block()
+        inner, other = self.inside(then), self.inside(otherwise)
+        inner.add(scf.YieldOp(*compute(inner)))
+        if not results:
+            self.add(scf.IfOp(condition, [], Region(then)))
+            return []
+        other.add(scf.YieldOp(*(other.number(0, kind) for kind in results)))
+        return list(self.add(scf.IfOp(condition, results, Region(then), Region(otherwise))).results)
+
+    # Masks
+
+    def both(self, mask: SSAValue | None, other: SSAValue) -> SSAValue:
+        return other if mask is None else self.add(arith.AndIOp(mask, other)).result
+
+    def negated(self, mask: SSAValue) -> SSAValue:
+        return self.add(arith.XOrIOp(mask, self.number(1, mask.type))).result
+
+    def any(self, mask: SSAValue) -> SSAValue:
+        """Whether a mask allows any lane."""
+        return self.reduction(vector.CombiningKindFlag.OR, mask, None)
+
+    def first_lanes(self, count: SSAValue) -> SSAValue:
+        """A mask that allows the first `count` lanes."""
+        return self.add(vector.CreateMaskOp([count], self.vector_of(i1))).mask_vector
+
+    def reduction(
+        self,
+        kind: vector.CombiningKindFlag,
+        source: SSAValue,
+        start: SSAValue | None,
+        flags: arith.FastMathFlagsAttr | None = None,
+    ) -> SSAValue:
+        assert isa(source.type, VectorType)
+        operands = [[source], [start] if start is not None else []]
+        properties: dict[str, Attribute] = {"kind": vector.CombiningKindAttr(kind)}
+        if flags is not None:
+            properties["fastmath"] = flags
+        op = vector.ReductionOp.build(operands=operands, result_types=[source.type.element_type], properties=properties)
+        return self.add(op).dest

@@ -1,0 +1,299 @@
+"""All iterations of a loop as one: scalars become vectors, op by op."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
+from xdsl.ir import Block, Dialect, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import fail
+from relex.dialects.tir.accesses import variables_in
+from relex.dialects.tir.ranges import constant_value
+from relex.lowering.vectors.dependences import check_independent
+from relex.lowering.vectors.forms import by_lanes, on_vectors, select
+from relex.lowering.vectors.lanes import Emitter, Lanes
+from relex.lowering.vectors.reductions import Reduction, reductions
+
+Mask = SSAValue | None
+"""The lanes in which something happens; None for all."""
+
+_DIVISIONS = (
+    arith.CeilDivSIOp,
+    arith.CeilDivUIOp,
+    arith.DivSIOp,
+    arith.DivUIOp,
+    arith.FloorDivSIOp,
+    arith.RemSIOp,
+    arith.RemUIOp,
+)
+"""What must not be computed where the program does not: a divisor may be 0."""
+
+
+def widen(loop: scf.ForOp, length: int) -> None:
+    """Replace a loop of `length` iterations, in steps of 1 and without carried values, by ops on vectors.
+
+    Raises `PassError` at what keeps its iterations from running side by side.
+    """
+    _Widening(loop, length).run()
+
+
+class _Widening:
+    def __init__(self, loop: scf.ForOp, length: int):
+        self._loop = loop
+        self._length = length
+        variable = loop.body.block.args[0]
+        self._lanes: dict[SSAValue, Lanes] = {variable: Lanes(loop.lb, 1)}
+        found = [r for r in reductions(loop) if not any(self._varies(index) for index in r.store.indices)]
+        check_independent(loop, found)
+        self._updates = {r.store: r for r in found}
+        self._in_updates: set[Operation] = {op for r in found for op in (r.load, r.combine)}
+
+    def run(self) -> None:
+        loop = self._loop
+        self._emit_block(loop.body.block, Emitter(self._length, InsertPoint.before(loop), loop.location), None)
+        loop.detach()
+        loop.erase()
+
+    def _varies(self, value: SSAValue) -> bool:
+        return self._loop.body.block.args[0] in variables_in(value, self._loop)
+
+    def _of(self, values: Sequence[SSAValue]) -> list[Lanes]:
+        return [self._lanes.get(value, Lanes(value)) for value in values]
+
+    def _set(self, op: Operation, new: Sequence[Lanes]) -> None:
+        for old, lanes in zip(op.results, new, strict=True):
+            lanes.value.name_hint = lanes.value.name_hint or old.name_hint
+            self._lanes[old] = lanes
+
+    def _emit_block(self, block: Block, out: Emitter, mask: Mask) -> list[Lanes]:
+        """Emit what a block does; gives what it ends with."""
+        *ops, leave = block.ops
+        for op in ops:
+            out.location = op.location
+            self._emit(op, out, mask)
+        return self._of(leave.operands)
+
+    def _emit(self, op: Operation, out: Emitter, mask: Mask) -> None:
+        if op in self._in_updates:
+            return
+        match op:
+            case scf.ForOp():
+                self._set(op, self._loop_inside(op, out, mask))
+            case scf.IfOp():
+                (condition,) = self._of([op.cond])
+                choose = self._branch if condition.same else self._choice
+                self._set(op, choose(op, condition, out, mask))
+            case memref.LoadOp():
+                self._set(op, [self._load(op, out, mask)])
+            case memref.StoreOp() if op in self._updates:
+                self._update(self._updates[op], out, mask)
+            case memref.StoreOp():
+                self._store(op, out, mask)
+            case _ if Dialect.split_name(op.name)[0] in ("arith", "math"):
+                self._set(op, self._compute(op, out, mask))
+            case _:
+                fail(op, f"expected loops, conditions, accesses and arithmetic in a vectorized loop, found '{op.name}'")
+
+    # Control
+
+    def _loop_inside(self, op: scf.ForOp, out: Emitter, mask: Mask) -> list[Lanes]:
+        bounds = self._of([op.lb, op.ub, op.step])
+        if not all(bound.same for bound in bounds):
+            fail(op, "expected a loop with the same bounds in every iteration of the vectorized loop around it")
+        start = [out.as_vector(lanes) for lanes in self._of(op.iter_args)]
+        body = Block(arg_types=[op.body.block.args[0].type, *(value.type for value in start)])
+        for old, new in zip(op.body.block.args, body.args, strict=True):
+            new.name_hint = old.name_hint
+            self._lanes[old] = Lanes(new, 0 if new.index == 0 else None)
+        inner = out.inside(body)
+        carried = self._emit_block(op.body.block, inner, mask)
+        inner.add(scf.YieldOp(*map(inner.as_vector, carried)))
+        low, high, step = (bound.value for bound in bounds)
+        loop = scf.ForOp(low, high, step, start, body)
+        loop.attributes.update(op.attributes)
+        out.location = op.location
+        return [Lanes(result, None) for result in out.add(loop).results]
+
+    def _branch(self, op: scf.IfOp, condition: Lanes, out: Emitter, mask: Mask) -> list[Lanes]:
+        """Under a condition that is the same in all lanes, a branch stays one."""
+        old = [region.block for region in op.regions if region.blocks]
+        new = [Block() for _ in old]
+        inner = [out.inside(block) for block in new]
+        ends = [self._emit_block(block, at, mask) for block, at in zip(old, inner, strict=True)]
+        same = [all(lanes.same for lanes in ways) for ways in zip(*ends, strict=True)]
+        for at, values in zip(inner, ends, strict=True):
+            columns = zip(values, same, strict=True)
+            at.add(scf.YieldOp(*(lanes.value if stays else at.as_vector(lanes) for lanes, stays in columns)))
+        kinds = [t if stays else out.vector_of(t) for t, stays in zip(op.result_types, same, strict=True)]
+        results = out.add(scf.IfOp(condition.value, kinds, new[:1], new[1:])).results
+        return [Lanes(result, 0 if stays else None) for result, stays in zip(results, same, strict=True)]
+
+    def _choice(self, op: scf.IfOp, condition: Lanes, out: Emitter, mask: Mask) -> list[Lanes]:
+        """Under a condition that differs from lane to lane, both ways are taken, each by its lanes."""
+        holds = out.as_vector(condition)
+        then = self._emit_block(op.true_region.block, out, out.both(mask, holds))
+        if not op.false_region.blocks:
+            return []
+        fails = out.negated(holds)
+        otherwise = self._emit_block(op.false_region.block, out, out.both(mask, fails))
+        return [
+            Lanes(select(out, holds, out.as_vector(value), out.as_vector(other)), None)
+            for value, other in zip(then, otherwise, strict=True)
+        ]
+
+    # Memory
+
+    def _load(self, op: memref.LoadOp, out: Emitter, mask: Mask) -> Lanes:
+        indices = self._of(op.indices)
+        kind = op.res.type
+        if all(index.same for index in indices):
+            if mask is None:
+                return Lanes(self._scalar(op, out))
+            # No lane may be allowed to read.
+            return Lanes(out.guarded(out.any(mask), [kind], lambda inner: [self._scalar(op, inner)])[0])
+        if not _is_contiguous(op.memref, indices):
+            return out.by_lanes(
+                indices, [kind], lambda inner, at: [inner.add(memref.LoadOp.get(op.memref, at)).res], mask
+            )[0]
+        places = [index.value for index in indices]
+        result = out.vector_of(kind)
+        if mask is None:
+            return Lanes(out.add(vector.LoadOp(op.memref, places, result)).result, None)
+        nothing = out.number(0, result)
+        return Lanes(out.add(vector.MaskedLoadOp(op.memref, places, mask, nothing)).result, None)
+
+    def _store(self, op: memref.StoreOp, out: Emitter, mask: Mask) -> None:
+        indices, (value,) = self._of(op.indices), self._of([op.value])
+        if all(index.same for index in indices):
+            fail(
+                op,
+                "expected a place for each iteration of a vectorized loop, or a sum and the like over them, "
+                "found a store of all of them to one",
+            )
+        if not _is_contiguous(op.memref, indices):
+            out.by_lanes([value, *indices], [], lambda inner, at: _store_one(op, at, inner), mask)
+            return
+        places = [index.value for index in indices]
+        source = out.as_vector(value)
+        if mask is None:
+            out.add(vector.StoreOp(source, op.memref, places))
+        else:
+            out.add(vector.MaskedStoreOp(op.memref, places, mask, source))
+
+    def _update(self, reduction: Reduction, out: Emitter, mask: Mask) -> None:
+        """A place that all lanes update, one after the other or, where the program allows it, in any order."""
+        op = reduction.store
+        if reduction.ordered and _in_loop(op, self._loop):
+            fail(op, "expected a sum that may be reordered (fastmath<reassoc>) in a loop inside of a vectorized loop")
+        (term,) = self._of([reduction.term])
+        terms = out.as_vector(term)
+        if mask is None:
+            self._combine(reduction, terms, out)
+            return
+        chosen = select(out, mask, terms, out.number(reduction.combiner.identity, terms.type))
+        out.guarded(out.any(mask), [], lambda inner: self._combine(reduction, chosen, inner))
+
+    def _combine(self, reduction: Reduction, terms: SSAValue, out: Emitter) -> list[SSAValue]:
+        store = reduction.store
+        places = [index.value for index in self._of(store.indices)]
+        old = out.add(memref.LoadOp.get(store.memref, places)).res
+        new = out.reduction(reduction.combiner.kind, terms, old, reduction.flags)
+        out.add(memref.StoreOp.get(new, store.memref, places))
+        return []
+
+    # Arithmetic
+
+    def _scalar(self, op: Operation, out: Emitter) -> SSAValue:
+        """The result of an op on the scalars that stand for its operands."""
+        values = {old: lanes.value for old, lanes in zip(op.operands, self._of(op.operands), strict=True)}
+        return out.add(op.clone(values)).results[0]
+
+    def _compute(self, op: Operation, out: Emitter, mask: Mask) -> list[Lanes]:
+        operands = self._of(op.operands)
+        if mask is not None and _may_trap(op):
+            return by_lanes(op, operands, out, mask)
+        if all(lanes.same for lanes in operands):
+            return [Lanes(self._scalar(op, out))]
+        if (step := _step(op, operands)) is not None:
+            return [Lanes(self._scalar(op, out), step)]
+        if isinstance(op, arith.CmpiOp) and (inside := _first_lanes(op, operands, out)) is not None:
+            return [Lanes(inside, None)]
+        return on_vectors(op, operands, out)
+
+
+def _may_trap(op: Operation) -> bool:
+    if not isinstance(op, _DIVISIONS):
+        return False
+    divisor = constant_value(op.rhs)
+    return divisor is None or divisor <= 0
+
+
+def _step(op: Operation, operands: Sequence[Lanes]) -> int | None:
+    """By how much an index grows from lane to lane, where that is a constant."""
+    if len(operands) != 2 or op.results[0].type != IndexType():
+        return None
+    left, right = (lanes.step for lanes in operands)
+    if left is None or right is None:
+        return None
+    match op:
+        case arith.AddiOp():
+            return left + right
+        case arith.SubiOp():
+            return left - right
+        case arith.MuliOp(lhs=lhs, rhs=rhs):
+            constant = constant_value(rhs) if right == 0 else constant_value(lhs) if left == 0 else None
+            return constant * (left or right) if constant is not None else None
+        case _:
+            return None
+
+
+_MIRRORED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle"}
+"""The predicate that holds for `b, a` where the other one holds for `a, b`."""
+
+
+def _first_lanes(op: arith.CmpiOp, operands: Sequence[Lanes], out: Emitter) -> SSAValue | None:
+    """The comparison of an index that counts the lanes with a limit: a number of lanes from the first one on."""
+    predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    counter, limit = operands
+    if counter.same:
+        counter, limit = limit, counter
+        predicate = _MIRRORED.get(predicate, "")
+    if predicate not in _MIRRORED or counter.step != 1 or not limit.same:
+        return None
+    count = out.add(arith.SubiOp(limit.value, counter.value)).result
+    if predicate in ("sle", "sgt"):
+        count = out.add(arith.AddiOp(count, out.index(1))).result
+    below = out.first_lanes(count)
+    return below if predicate in ("slt", "sle") else out.negated(below)
+
+
+def _is_contiguous(buffer: SSAValue, indices: Sequence[Lanes]) -> bool:
+    """Whether the lanes lie one behind the other in memory."""
+    kind = buffer.type
+    assert isa(kind, MemRefType)
+    strides = kind.get_strides()
+    *outer, last = indices
+    element = kind.element_type
+    fills_bytes = not isa(element, IntegerType) or element.width.data in (8, 16, 32, 64)
+    in_row = strides is not None and strides[-1] == 1
+    return fills_bytes and in_row and last.step == 1 and all(index.same for index in outer)
+
+
+def _store_one(op: memref.StoreOp, scalars: Sequence[SSAValue], out: Emitter) -> Sequence[SSAValue]:
+    value, *places = scalars
+    out.add(memref.StoreOp.get(value, op.memref, places))
+    return []
+
+
+def _in_loop(op: Operation, scope: scf.ForOp) -> bool:
+    """Whether another loop stands between an op and the loop `scope`."""
+    around = op.parent_op()
+    while around is not None and around is not scope:
+        if isinstance(around, scf.ForOp):
+            return True
+        around = around.parent_op()
+    return False

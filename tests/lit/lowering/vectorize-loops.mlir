@@ -1,0 +1,212 @@
+// RUN: relex-opt %s -p vectorize-loops | filecheck %s
+
+builtin.module {
+// CHECK-LABEL: func.func @elementwise
+func.func @elementwise(%x: memref<8x16xf32>, %y: memref<8x16xf32>, %a: f32, %i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  // CHECK:      [[X:%.+]] = vector.load %x[%i, %c0] : memref<8x16xf32>, vector<16xf32>
+  // CHECK-NEXT: [[A:%.+]] = vector.broadcast %a : f32 to vector<16xf32>
+  // CHECK-NEXT: [[Y:%.+]] = arith.mulf [[X]], [[A]] fastmath<contract> : vector<16xf32>
+  // CHECK-NEXT: vector.store [[Y]], %y[%i, %c0] : memref<8x16xf32>, vector<16xf32>
+  // CHECK-NEXT: func.return
+  scf.for %j = %c0 to %c16 step %c1 {
+    %0 = memref.load %x[%i, %j] : memref<8x16xf32>
+    %1 = arith.mulf %0, %a fastmath<contract> : f32
+    memref.store %1, %y[%i, %j] : memref<8x16xf32>
+  } {relex.vectorized}
+  func.return
+}
+
+// What is the same in all iterations is computed once; places are computed for the first iteration.
+// CHECK-LABEL: func.func @invariant
+func.func @invariant(%x: memref<64xf32>, %w: memref<4xf32>, %y: memref<64xf32>, %i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  // CHECK:      [[W:%.+]] = memref.load %w[%i] : memref<4xf32>
+  // CHECK-NEXT: [[START:%.+]] = arith.muli %i, %c8 : index
+  // CHECK-NEXT: [[AT:%.+]] = arith.addi [[START]], %c0 : index
+  // CHECK-NEXT: [[X:%.+]] = vector.load %x[[[AT]]] : memref<64xf32>, vector<8xf32>
+  // CHECK-NEXT: [[B:%.+]] = vector.broadcast [[W]] : f32 to vector<8xf32>
+  // CHECK-NEXT: [[Y:%.+]] = arith.mulf [[X]], [[B]] : vector<8xf32>
+  // CHECK-NEXT: vector.store [[Y]], %y[[[AT]]] : memref<64xf32>, vector<8xf32>
+  scf.for %j = %c0 to %c8 step %c1 {
+    %0 = memref.load %w[%i] : memref<4xf32>
+    %1 = arith.muli %i, %c8 : index
+    %2 = arith.addi %1, %j : index
+    %3 = memref.load %x[%2] : memref<64xf32>
+    %4 = arith.mulf %3, %0 : f32
+    memref.store %4, %y[%2] : memref<64xf32>
+  } {relex.vectorized}
+  func.return
+}
+
+// Loops inside of a vectorized one stay loops.
+// CHECK-LABEL: func.func @inner
+func.func @inner(%x: memref<4x8xf32>, %y: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  // CHECK:      scf.for %k = %c0 to %c4 step %c1 {
+  // CHECK-NEXT:   vector.load %x[%k, %c0] : memref<4x8xf32>, vector<8xf32>
+  // CHECK-NEXT:   vector.load %y[%c0] : memref<8xf32>, vector<8xf32>
+  // CHECK-NEXT:   arith.addf
+  // CHECK-NEXT:   vector.store %{{.+}}, %y[%c0] : memref<8xf32>, vector<8xf32>
+  // CHECK:      } {llvm.loop_annotation = #llvm.loop_annotation<unroll = <full = true>>}
+  scf.for %j = %c0 to %c8 step %c1 {
+    scf.for %k = %c0 to %c4 step %c1 {
+      %0 = memref.load %x[%k, %j] : memref<4x8xf32>
+      %1 = memref.load %y[%j] : memref<8xf32>
+      %2 = arith.addf %1, %0 : f32
+      memref.store %2, %y[%j] : memref<8xf32>
+    } {llvm.loop_annotation = #llvm.loop_annotation<unroll = <full = true>>}
+  } {relex.vectorized}
+  func.return
+}
+
+// A sum of all iterations. Without the flag it is computed in order.
+// CHECK-LABEL: func.func @sum
+func.func @sum(%x: memref<8xf32>, %y: memref<2xf32>, %i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  // CHECK:      [[X:%.+]] = vector.load %x[%c0] : memref<8xf32>, vector<8xf32>
+  // CHECK-NEXT: [[OLD:%.+]] = memref.load %y[%i] : memref<2xf32>
+  // CHECK-NEXT: [[NEW:%.+]] = vector.reduction <add>, [[X]], [[OLD]] fastmath<reassoc> : vector<8xf32> into f32
+  // CHECK-NEXT: memref.store [[NEW]], %y[%i] : memref<2xf32>
+  scf.for %j = %c0 to %c8 step %c1 {
+    %0 = memref.load %y[%i] : memref<2xf32>
+    %1 = memref.load %x[%j] : memref<8xf32>
+    %2 = arith.addf %0, %1 fastmath<reassoc> : f32
+    memref.store %2, %y[%i] : memref<2xf32>
+  } {relex.vectorized}
+  func.return
+}
+
+// A condition on the count of iterations becomes a mask.
+// CHECK-LABEL: func.func @tail
+func.func @tail(%x: memref<?xf32>, %y: memref<?xf32>, %s: memref<i32>, %i: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %one = arith.constant 1 : i32
+  // CHECK:      [[AT:%.+]] = arith.addi %i, %c0 : index
+  // CHECK-NEXT: [[LEFT:%.+]] = arith.subi %n, [[AT]] : index
+  // CHECK-NEXT: [[MASK:%.+]] = vector.create_mask [[LEFT]] : vector<8xi1>
+  // CHECK-NEXT: [[ZERO:%.+]] = arith.constant dense<0.0> : vector<8xf32>
+  // CHECK-NEXT: [[X:%.+]] = vector.maskedload %x[[[AT]]], [[MASK]], [[ZERO]]
+  // CHECK-NEXT: vector.maskedstore %y[[[AT]]], [[MASK]], [[X]]
+  // CHECK-NEXT: [[ONES:%.+]] = vector.broadcast %one
+  // CHECK-NEXT: [[NONE:%.+]] = arith.constant dense<0> : vector<8xi32>
+  // CHECK-NEXT: arith.constant 8 : i32
+  // CHECK-NEXT: [[TERMS:%.+]] = llvm.call_intrinsic "llvm.vp.select.v8i32"([[MASK]], [[ONES]], [[NONE]], %{{.+}})
+  // CHECK-NEXT: [[ANY:%.+]] = vector.reduction <or>, [[MASK]] : vector<8xi1> into i1
+  // CHECK-NEXT: scf.if [[ANY]] {
+  // CHECK-NEXT:   [[OLD:%.+]] = memref.load %s[] : memref<i32>
+  // CHECK-NEXT:   [[NEW:%.+]] = vector.reduction <add>, [[TERMS]], [[OLD]] : vector<8xi32> into i32
+  // CHECK-NEXT:   memref.store [[NEW]], %s[] : memref<i32>
+  scf.for %j = %c0 to %c8 step %c1 {
+    %0 = arith.addi %i, %j : index
+    %1 = arith.cmpi slt, %0, %n : index
+    scf.if %1 {
+      %2 = memref.load %x[%0] : memref<?xf32>
+      memref.store %2, %y[%0] : memref<?xf32>
+      %3 = memref.load %s[] : memref<i32>
+      %4 = arith.addi %3, %one : i32
+      memref.store %4, %s[] : memref<i32>
+    }
+  } {relex.vectorized}
+  func.return
+}
+
+// A condition that is the same for all iterations stays one.
+// CHECK-LABEL: func.func @condition
+func.func @condition(%c: i1, %x: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : f32
+  // CHECK:      [[Y:%.+]] = scf.if %c -> (vector<8xf32>) {
+  // CHECK-NEXT:   [[X:%.+]] = vector.load %x[%c0]
+  // CHECK-NEXT:   scf.yield [[X]] : vector<8xf32>
+  // CHECK-NEXT: } else {
+  // CHECK-NEXT:   [[Z:%.+]] = vector.broadcast %zero
+  // CHECK-NEXT:   scf.yield [[Z]] : vector<8xf32>
+  // CHECK-NEXT: }
+  // CHECK-NEXT: vector.store [[Y]], %x[%c0]
+  scf.for %j = %c0 to %c8 step %c1 {
+    %0 = scf.if %c -> (f32) {
+      %1 = memref.load %x[%j] : memref<8xf32>
+      scf.yield %1 : f32
+    } else {
+      scf.yield %zero : f32
+    }
+    memref.store %0, %x[%j] : memref<8xf32>
+  } {relex.vectorized}
+  func.return
+}
+
+// Elements that do not lie side by side are read one after the other, in a loop that LLVM unrolls.
+// CHECK-LABEL: func.func @column
+func.func @column(%x: memref<8x4xf32>, %y: memref<8xf32>, %i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  // CHECK:      [[ALL:%.+]] = scf.for [[LANE:%.+]] = %{{.+}} to %{{.+}} step %{{.+}} iter_args([[OLD:%.+]] = %{{.+}}) -> (vector<8xf32>) {
+  // CHECK-NEXT:   [[J:%.+]] = arith.addi %c0, [[LANE]] : index
+  // CHECK-NEXT:   [[X:%.+]] = memref.load %x[[[J]], %i] : memref<8x4xf32>
+  // CHECK-NEXT:   [[NEW:%.+]] = vector.insert [[X]], [[OLD]] [[[LANE]]] : f32 into vector<8xf32>
+  // CHECK-NEXT:   scf.yield [[NEW]] : vector<8xf32>
+  // CHECK-NEXT: } {llvm.loop_annotation = #llvm.loop_annotation<unroll = <full = true>>}
+  // CHECK-NEXT: vector.store [[ALL]], %y[%c0] : memref<8xf32>, vector<8xf32>
+  scf.for %j = %c0 to %c8 step %c1 {
+    %0 = memref.load %x[%j, %i] : memref<8x4xf32>
+    memref.store %0, %y[%j] : memref<8xf32>
+  } {relex.vectorized}
+  func.return
+}
+
+// Comparisons, choices and casts, which xDSL has for scalars, are ops of the `llvm` dialect.
+// CHECK-LABEL: func.func @scalar_ops
+func.func @scalar_ops(%x: memref<8xf32>, %n: memref<8xi32>, %y: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  // CHECK:      [[D:%.+]] = arith.subf [[X:%.+]], [[Z:%.+]] : vector<8xf32>
+  // CHECK:      [[C:%.+]] = llvm.call_intrinsic "llvm.is.fpclass.v8f32"([[D]], %{{.+}}) : (vector<8xf32>, i32) -> vector<8xi1>
+  // CHECK:      [[S:%.+]] = llvm.call_intrinsic "llvm.vp.select.v8f32"([[C]], [[X]], [[Z]], %{{.+}})
+  scf.for %j = %c0 to %c8 step %c1 {
+    %0 = memref.load %x[%j] : memref<8xf32>
+    %1 = memref.load %n[%j] : memref<8xi32>
+    %2 = arith.sitofp %1 : i32 to f32
+    %3 = arith.cmpf olt, %0, %2 : f32
+    %4 = arith.select %3, %0, %2 : f32
+    memref.store %4, %y[%j] : memref<8xf32>
+  } {relex.vectorized}
+  func.return
+}
+
+// Other loops stay as they are, and so does one with a single iteration.
+// CHECK-LABEL: func.func @others
+func.func @others(%x: memref<8xf32>, %a: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  // CHECK:      scf.for %j = %c0 to %c8 step %c1 {
+  // CHECK-NEXT:   memref.store %a, %x[%j]
+  // CHECK-NEXT: }
+  scf.for %j = %c0 to %c8 step %c1 {
+    memref.store %a, %x[%j] : memref<8xf32>
+  }
+  // CHECK-NEXT: scf.for %k = %c0 to %c1 step %c1 {
+  // CHECK-NEXT:   memref.store %a, %x[%k]
+  // CHECK-NEXT: }
+  scf.for %k = %c0 to %c1 step %c1 {
+    memref.store %a, %x[%k] : memref<8xf32>
+  } {relex.vectorized}
+  func.return
+}
+}

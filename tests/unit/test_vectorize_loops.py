@@ -1,0 +1,289 @@
+"""Vectorized loops compute what the same loops compute one iteration after the other, bit by bit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relex.dialects.dtypes import Array, numpy_dtype
+from relex.runtime import Executable, build
+
+EXTENTS = (1, 2, 7, 16, 19)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A function of a loop of `{n}` iterations, whose kind is `{kind}`. `{name}` is its name."""
+
+    text: str
+    n: int = 16
+    exact: bool = True
+
+    def function(self, name: str, kind: str) -> str:
+        return self.text.replace("{name}", name).replace("{kind}", kind).replace("{n}", str(self.n))
+
+
+def elementwise(body: str, inputs: str = "f32", output: str = "f32", n: int = 16) -> Case:
+    """`body` computes %y from %a, %b, ... of the types `inputs`."""
+    names = list(zip("abcd", inputs.split(), strict=False))
+    arguments = ", ".join(f"%{name.upper()}: memref<{n}x{t}>" for name, t in names)
+    loads = "\n".join(f"%{name} = memref.load %{name.upper()}[%v] : memref<{n}x{t}>" for name, t in names)
+    return Case(
+        f"""
+tir.prim_func @{{name}}({arguments}) outs(%Y: memref<{n}x{output}>) {{
+  tir.for {{kind}} %i in ({n}) {{
+    tir.block @Y (%v: spatial<{n}> = %i) {{
+      {loads}
+      {body}
+      memref.store %y, %Y[%v] : memref<{n}x{output}>
+    }}
+  }}
+}}""",
+        n,
+    )
+
+
+COMPARISONS = "oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno".split()
+INTEGER_COMPARISONS = "eq ne slt sle sgt sge ult ule ugt uge".split()
+UNARY = "absf exp log sqrt tanh erf floor".split()
+
+CASES: dict[str, Case] = {
+    **{f"extent_{n}": elementwise("%y = arith.mulf %a, %b : f32", "f32 f32", n=n) for n in EXTENTS},
+    **{f"cmpf_{p}": elementwise(f"%y = arith.cmpf {p}, %a, %b : f32", "f32 f32", "i1", 36) for p in COMPARISONS},
+    **{f"cmpi_{p}": elementwise(f"%y = arith.cmpi {p}, %a, %b : i32", "i32 i32", "i1") for p in INTEGER_COMPARISONS},
+    **{f"math_{f}": elementwise(f"%y = math.{f} %a : f32", n=12) for f in UNARY},
+    "cmpf_f64": elementwise("%y = arith.cmpf ole, %a, %b : f64", "f64 f64", "i1", 36),
+    "select": elementwise(
+        "%c = arith.cmpf ult, %a, %b : f64\n%y = arith.select %c, %a, %b : f64", "f64 f64", "f64", 36
+    ),
+    "select_i1": elementwise(
+        "%q = arith.cmpf ult, %a, %b : f32\n%y = arith.select %q, %c, %d : i1", "f32 f32 i1 i1", "i1"
+    ),
+    "maximum": elementwise("%y = arith.maximumf %a, %b : f32", "f32 f32", n=36),
+    "widened": elementwise("%y = arith.extf %a : f32 to f64", "f32", "f64"),
+    "narrowed": elementwise("%y = arith.truncf %a : f64 to f32", "f64", "f32"),
+    "from_integer": elementwise("%y = arith.sitofp %a : i32 to f32", "i32"),
+    "from_bool": elementwise("%y = arith.uitofp %a : i1 to f32", "i1"),
+    "to_integer": elementwise("%z = math.tanh %a : f32\n%y = arith.fptosi %z : f32 to i32", "f32", "i32", 6),
+    "extended": elementwise("%y = arith.extsi %a : i8 to i64", "i8", "i64"),
+    "truncated": elementwise("%y = arith.trunci %a : i64 to i8", "i64", "i8"),
+    "divided": elementwise("%o = arith.constant 3 : i32\n%y = arith.divsi %a, %o : i32", "i32", "i32"),
+    "bools": elementwise("%y = arith.xori %a, %b : i1", "i1 i1", "i1"),
+    "bytes": elementwise("%y = arith.addi %a, %b : i8", "i8 i8", "i8", 19),
+    "counted": elementwise("%z = arith.index_cast %v : index to i64\n%y = arith.sitofp %z : i64 to f32"),
+    "constant": elementwise("%y = arith.constant 2.5 : f32"),
+    "reversed": elementwise(
+        """%e = arith.constant 15 : index
+           %p = arith.subi %e, %v : index
+           %y = memref.load %A[%p] : memref<16xf32>"""
+    ),
+    "halves": elementwise(
+        """%two = arith.constant 2 : index
+           %p = arith.floordivsi %v, %two : index
+           %y = memref.load %A[%p] : memref<16xf32>"""
+    ),
+    "looked_up": elementwise(
+        """%seven = arith.constant 7 : i32
+           %m = arith.andi %b, %seven : i32
+           %p = arith.index_cast %m : i32 to index
+           %y = memref.load %A[%p] : memref<16xf32>""",
+        "f32 i32",
+    ),
+    "choice": elementwise(
+        """%five = arith.constant 5 : index
+           %c = arith.cmpi sge, %v, %five : index
+           %y = scf.if %c -> (f32) {
+             %p = arith.subi %v, %five : index
+             %z = memref.load %A[%p] : memref<16xf32>
+             scf.yield %z : f32
+           } else {
+             %z = arith.negf %a : f32
+             scf.yield %z : f32
+           }"""
+    ),
+    "choice_by_value": elementwise(
+        """%zero = arith.constant 0 : i32
+           %c = arith.cmpi ne, %b, %zero : i32
+           %y = scf.if %c -> (i32) {
+             %z = arith.divsi %a, %b : i32
+             scf.yield %z : i32
+           } else {
+             scf.yield %zero : i32
+           }""",
+        "i32 i32",
+        "i32",
+    ),
+    "choice_same_place": elementwise(
+        """%zero = arith.constant 0 : index
+           %c = arith.cmpi sgt, %v, %zero : index
+           %y = scf.if %c -> (f32) {
+             %z = memref.load %A[%zero] : memref<16xf32>
+             scf.yield %z : f32
+           } else {
+             %z = arith.constant 3.0 : f32
+             scf.yield %z : f32
+           }"""
+    ),
+    "guarded_lookup": elementwise(
+        """%last = arith.constant 15 : index
+           %c = arith.cmpi slt, %v, %last : index
+           %y = scf.if %c -> (f32) {
+             %two = arith.constant 2 : index
+             %p = arith.floordivsi %v, %two : index
+             %z = memref.load %A[%p] : memref<16xf32>
+             scf.yield %z : f32
+           } else {
+             scf.yield %a : f32
+           }"""
+    ),
+    "same_condition": elementwise(
+        """%zero = arith.constant 0 : index
+           %first = memref.load %B[%zero] : memref<16xi1>
+           %y, %z = scf.if %first -> (f32, f32) {
+             %q = arith.negf %a : f32
+             %r = arith.constant 1.0 : f32
+             scf.yield %q, %r : f32, f32
+           } else {
+             %r = arith.constant 2.0 : f32
+             scf.yield %r, %r : f32, f32
+           }""",
+        "f32 i1",
+    ),
+    "carried": elementwise(
+        """%zero = arith.constant 0 : index
+           %one = arith.constant 1 : index
+           %four = arith.constant 4 : index
+           %f = arith.constant 0.0 : f32
+           %y = scf.for %k = %zero to %four step %one iter_args(%s = %f) -> (f32) {
+             %x = memref.load %A[%k] : memref<16xf32>
+             %p = arith.mulf %x, %b : f32
+             %t = arith.addf %s, %p : f32
+             scf.yield %t : f32
+           }""",
+        "f32 f32",
+    ),
+}
+
+
+def tail(n: int) -> Case:
+    """A loop that is longer than the buffer, in steps of 16."""
+    return Case(
+        f"""
+tir.prim_func @{{name}}(%X: memref<{n}xf32>) outs(%Y: memref<{n}xf32>) {{
+  %c16 = arith.constant 16 : index
+  %n = arith.constant {n} : index
+  tir.for %i, {{kind}} %l in ({-(-n // 16)}, 16) {{
+    %a = arith.muli %i, %c16 : index
+    %b = arith.addi %a, %l : index
+    %c = arith.cmpi slt, %b, %n : index
+    scf.if %c {{
+      tir.block @Y (%v: spatial<{n}> = %b) {{
+        %x = memref.load %X[%v] : memref<{n}xf32>
+        %y = arith.addf %x, %x : f32
+        memref.store %y, %Y[%v] : memref<{n}xf32>
+      }}
+    }}
+  }}
+}}"""
+    )
+
+
+CASES.update({f"tail_{n}": tail(n) for n in (1, 3, 15, 16, 17, 33)})
+
+
+def reduction(combine: str, start: str, element: str, *, exact: bool = True, guard: bool = False, n: int = 16) -> Case:
+    """The rows of a matrix, combined by an op on %y and %x; with `guard`, the first 12 elements of them."""
+    before, behind = ("scf.if %c {", "}") if guard else ("", "")
+    return Case(
+        f"""
+tir.prim_func @{{name}}(%X: memref<3x{n}x{element}>) outs(%Y: memref<3x{element}>) {{
+  %start = arith.constant {start} : {element}
+  %limit = arith.constant 11 : index
+  tir.for %i, {{kind}} %k in (3, {n}) {{
+    tir.block @Y (%vi: spatial<3> = %i, %vk: reduce<{n}> = %k) {{
+      tir.init {{ memref.store %start, %Y[%vi] : memref<3x{element}> }}
+      %c = arith.cmpi sle, %vk, %limit : index
+      {before}
+      %x = memref.load %X[%vi, %vk] : memref<3x{n}x{element}>
+      %y = memref.load %Y[%vi] : memref<3x{element}>
+      %z = {combine} : {element}
+      memref.store %z, %Y[%vi] : memref<3x{element}>
+      {behind}
+    }}
+  }}
+}}""",
+        n,
+        exact,
+    )
+
+
+REDUCTIONS = {
+    "addf": ("arith.addf %y, %x", "0.0", "f32"),
+    "addf_swapped": ("arith.addf %x, %y", "0.0", "f64"),
+    "mulf": ("arith.mulf %y, %x", "1.0", "f32"),
+    "maximumf": ("arith.maximumf %y, %x", "0xFF800000", "f32"),
+    "minimumf": ("arith.minimumf %y, %x", "0x7F800000", "f32"),
+    "maxnumf": ("arith.maxnumf %y, %x", "0xFF800000", "f32"),
+    "minnumf": ("arith.minnumf %y, %x", "0x7F800000", "f32"),
+    "addi": ("arith.addi %y, %x", "0", "i32"),
+    "muli": ("arith.muli %y, %x", "1", "i64"),
+    "maxsi": ("arith.maxsi %y, %x", "-2147483648", "i32"),
+    "minsi": ("arith.minsi %y, %x", "2147483647", "i32"),
+    "maxui": ("arith.maxui %y, %x", "0", "i8"),
+    "minui": ("arith.minui %y, %x", "-1", "i8"),
+    "andi": ("arith.andi %y, %x", "-1", "i32"),
+    "ori": ("arith.ori %y, %x", "0", "i32"),
+    "xori": ("arith.xori %y, %x", "0", "i32"),
+    "bool_or": ("arith.ori %y, %x", "0", "i1"),
+}
+
+CASES.update({f"sum_{name}": reduction(*how) for name, how in REDUCTIONS.items()})
+CASES.update({f"guarded_{name}": reduction(*how, guard=True) for name, how in REDUCTIONS.items()})
+CASES["any_order"] = reduction("arith.addf %y, %x fastmath<reassoc>", "0.0", "f32", exact=False, n=33)
+
+
+@pytest.fixture(scope="module")
+def program() -> Executable:
+    functions = [
+        case.function(f"{name}_{kind}", kind) for name, case in CASES.items() for kind in ("serial", "vectorized")
+    ]
+    return build("\n".join(functions).replace("serial %", "%"))
+
+
+def example(shape: tuple[int, ...], dtype: np.dtype[Any], seed: int) -> Array:
+    """Numbers of all kinds, each pair of special ones among them where there is place."""
+    random = np.random.default_rng(seed)
+    size = int(np.prod(shape))
+    if dtype == np.bool_:
+        return random.integers(0, 2, shape).astype(dtype)
+    if dtype.kind == "i":
+        values = random.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, size, dtype=dtype, endpoint=True)
+        values[1::5] = 0
+        return values.reshape(shape)
+    special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42], dtype)
+    grid = np.repeat(special, 6) if seed % 2 else np.tile(special, 6)
+    values = random.standard_normal(size).astype(dtype)
+    if size >= 36:
+        values[:36] = grid
+    elif size >= 12:
+        values[:6] = grid[6:12]
+    return values.reshape(shape)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_computes_what_the_loop_computes(program: Executable, name: str) -> None:
+    serial, vectorized = program[f"{name}_serial"], program[f"{name}_vectorized"]
+    specs = serial.signature.inputs
+    for seed in range(3):
+        inputs = [example(s.shape, np.dtype(numpy_dtype(s.element_type)), 3 * seed + i) for i, s in enumerate(specs)]
+        expected, found = serial(*inputs), vectorized(*inputs)
+        if CASES[name].exact:
+            np.testing.assert_array_equal(found, expected)
+            if expected.dtype.kind == "f":
+                numbers = ~np.isnan(expected)
+                np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(expected[numbers]))
+        else:
+            np.testing.assert_allclose(found, expected, rtol=1e-5)
