@@ -10,6 +10,7 @@ from relex.passes.base import run_pass as run_pass
 
 if TYPE_CHECKING:
     from relex.passes.graph.bind_params import BindParamsPass as BindParamsPass
+    from relex.passes.graph.fold_constants import FoldConstantsPass as FoldConstantsPass
     from relex.passes.graph.fuse_dense_add import FuseDenseAddPass as FuseDenseAddPass
     from relex.passes.graph.fuse_ewise_fma import FuseEwiseFmaPass as FuseEwiseFmaPass
     from relex.passes.graph.fuse_ops import FuseOpsPass as FuseOpsPass
@@ -22,6 +23,7 @@ PASSES = lazy_passes(
     {
         "annotate-op-pattern": "loops",
         "bind-params": "graph",
+        "fold-constants": "graph",
         "fuse-dense-add": "graph",
         "fuse-ewise-fma": "graph",
         "fuse-ops": "graph",
