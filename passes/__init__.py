@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from relex.passes.graph.fuse_dense_add import FuseDenseAddPass as FuseDenseAddPass
     from relex.passes.graph.fuse_ewise_fma import FuseEwiseFmaPass as FuseEwiseFmaPass
     from relex.passes.graph.fuse_ops import FuseOpsPass as FuseOpsPass
+    from relex.passes.graph.remove_unused import RemoveUnusedPass as RemoveUnusedPass
     from relex.passes.graph.set_target import SetTargetPass as SetTargetPass
     from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass as AnnotateOpPatternPass
     from relex.passes.loops.check_tir import CheckTirPass as CheckTirPass
@@ -28,6 +29,7 @@ PASSES = lazy_passes(
         "fuse-ewise-fma": "graph",
         "fuse-ops": "graph",
         "check-tir": "loops",
+        "remove-unused": "graph",
         "set-target": "graph",
     },
 )
