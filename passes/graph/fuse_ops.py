@@ -118,6 +118,8 @@ class _Fusion:
 
     def _pattern(self, op: Operation) -> OpPattern:
         steps = self._steps(op)
+        if not any(result.uses for result in op.results):
+            return OpPattern.OPAQUE  # It is for `remove-unused` to say more.
         if not steps or not all(can_move(size) for step in steps for size in step.sizes):
             return OpPattern.OPAQUE
         return widest(self._pattern_of_callee(step.callee.root_reference.data) for step in steps)

@@ -53,9 +53,6 @@ class Primitive:
         types = self._block.arg_types, [value.type for value in outputs]
         function = FuncOp("", types, Region(self._block), visibility="private")
         function.attributes[PRIMITIVE_ATTR] = UnitAttr()
-        function.location = (
-            outputs[-1].owner.location if isinstance(outputs[-1].owner, Operation) else function.location
-        )
         return function
 
     def _take(self, value: SSAValue, name: str | None = None) -> None:
@@ -75,9 +72,7 @@ class Primitive:
         self._copy(value.owner, self._inside)
 
     def _copy(self, op: Operation, inside: dict[SSAValue, SSAValue]) -> None:
-        copy = op.clone(inside)
-        copy.location = op.location
-        self._block.add_op(copy)
+        self._block.add_op(op.clone(inside))
 
 
 def can_move(size: SSAValue) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import Array, random_array, tensor_of
+from programs import Array, MakeOperator, random_array, tensor_of
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -142,10 +142,10 @@ class Graph:
             return False
         return True
 
-    def add(self, operator: type[Operator], chosen: Sequence[int]) -> None:
+    def add(self, make: MakeOperator, chosen: Sequence[int]) -> None:
         values, arrays = zip(*(self.values[i] for i in chosen), strict=True)
-        op = self._builder.insert(operator(*values))
-        reference = REFERENCES.get(operator, op.evaluate)
+        op = self._builder.insert(make(*values))
+        reference = REFERENCES.get(type(op), op.evaluate)
         with np.errstate(all="ignore"):
             self.values.append((op.results[0], np.asarray(reference(*arrays))))
 

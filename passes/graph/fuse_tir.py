@@ -1,0 +1,246 @@
+"""One loop function for each group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import memref, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from relex.dialects.errors import fail
+from relex.dialects.names import Names
+from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, DataflowOp, OutputOp
+from relex.dialects.relex.operator import tensor_type
+from relex.dialects.symbols import erase_unused
+from relex.dialects.tir import OP_PATTERN_ATTR, AllocBufferOp, BlockOp, ForOp, PrimFuncOp
+from relex.passes.base import RelexPass
+from relex.passes.graph.group_sizes import GroupSizes, origin
+from relex.passes.graph.primitive import is_size
+
+
+@dataclass(frozen=True)
+class FuseTirPass(RelexPass):
+    """
+    Turns each function marked `relex.primitive` into one loop function of the same name, and calls of it into
+    `relex.call_tir`. The loops of its parts follow each other (`merge-loops` brings them together); what one hands to
+    the next is a local buffer. Blocks, loops and buffers keep their names, made unique; `tir.noalias` and other
+    attributes stay if all parts have them. Constants in a group become arguments. Private loop functions that nobody
+    calls any more are dropped.
+
+    Requires groups of nothing but calls of loop functions (`legalize-ops`).
+
+    ```mlir
+    func.func private @double_relu(%x: tensor<8xf32>) -> tensor<8xf32> attributes {relex.primitive} {
+      %0 = relex.call_tir @double(%x) : (tensor<8xf32>) -> tensor<8xf32>
+      %1 = relex.call_tir @relu(%0) : (tensor<8xf32>) -> tensor<8xf32>
+      func.return %1 : tensor<8xf32>
+    }
+    // fuse-tir
+    tir.prim_func private @double_relu(%x: memref<8xf32>) outs(%relu: memref<8xf32>) {
+      %double = tir.alloc_buffer : memref<8xf32>
+      tir.for %i in (8) {
+        tir.block @double (%vi: spatial<8> = %i) { ... }
+      }
+      tir.for %i in (8) {
+        tir.block @relu (%vi: spatial<8> = %i) { ... }
+      }
+    }
+    ```
+    """
+
+    name = "fuse-tir"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        loop_functions = [f for f in op.ops if isinstance(f, PrimFuncOp)]
+        groups = _Groups(op)
+        for name in list(groups.functions):
+            groups.fuse(name)
+        erase_unused(op, loop_functions)
+
+
+class _Groups:
+    """The groups of one module, one loop function after the other."""
+
+    def __init__(self, module: ModuleOp):
+        self.functions: dict[str, FuncOp] = {}
+        """Those that are still to be fused."""
+        self._loop_functions: dict[str, PrimFuncOp] = {}
+        self._calls: dict[str, list[CallOp]] = {}
+        for op in module.walk():
+            match op:
+                case FuncOp() if PRIMITIVE_ATTR in op.attributes:
+                    self.functions[op.sym_name.data] = op
+                case PrimFuncOp():
+                    self._loop_functions[op.sym_name.data] = op
+                case CallOp():
+                    self._calls.setdefault(op.callee.root_reference.data, []).append(op)
+                case _:
+                    pass
+
+    def fuse(self, name: str) -> None:
+        """Replace a group and its calls, those that it calls itself first."""
+        function = self.functions.pop(name, None)
+        if function is None:
+            return
+        for inner in [op for op in function.walk() if isinstance(op, CallOp)]:
+            self.fuse(inner.callee.root_reference.data)
+        constants: dict[Attribute, ConstantOp] = {}
+        for op in function.walk():
+            if isinstance(op, ConstantOp):
+                constants.setdefault(op.value, op)
+        new = _Fusion(function, list(constants.values()), self._loop_functions).run()
+        self._loop_functions[name] = new
+        for call in self._calls.get(name, []):
+            _replace_call(call, function, list(constants.values()))
+        Rewriter.replace_op(function, new)
+
+
+def _replace_call(call: CallOp, group: FuncOp, constants: Sequence[ConstantOp]) -> None:
+    """Call the loop function of a group, with the constants that stood in it."""
+    copies = [constant.clone() for constant in constants]
+    sizes = GroupSizes(group, call)
+    new = CallTirOp(
+        call.callee,
+        [*call.arguments, *copies],
+        [tensor_type(t) for t in call.result_types],
+        [size for value in _returned(group) for size in sizes.of(value)],
+    )
+    for op in (*copies, new):
+        op.location = call.location
+    Rewriter.insert_op([*copies, *sizes.ops], InsertPoint.before(call))
+    for old, result in zip(call.results, new.results, strict=True):
+        result.name_hint = old.name_hint
+    Rewriter.replace_op(call, new)
+
+
+class _Fusion:
+    """The loop function of one group."""
+
+    def __init__(self, group: FuncOp, constants: Sequence[ConstantOp], loop_functions: Mapping[str, PrimFuncOp]):
+        self._group = group
+        self._loop_functions = loop_functions
+        inputs = [*group.function_type.inputs, *(constant.result.type for constant in constants)]
+        self._new = PrimFuncOp(
+            group.sym_name.data,
+            [_buffer_type(t) for t in inputs],
+            [_buffer_type(t) for t in group.function_type.outputs],
+            visibility=group.sym_visibility.data if group.sym_visibility else None,
+        )
+        self._values: dict[SSAValue, SSAValue] = {}
+        """For each value of the group, the buffer that holds it, or the size that it is."""
+        for parameter, argument in zip(group.args, self._new.inputs[: len(group.args)], strict=True):
+            self._values[parameter] = argument
+            argument.name_hint = parameter.name_hint
+        self._constants: dict[Attribute, SSAValue] = {}
+        for constant, argument in zip(constants, self._new.inputs[len(group.args) :], strict=True):
+            self._constants[constant.value] = argument
+            argument.name_hint = constant.result.name_hint
+        self._outputs: dict[SSAValue, SSAValue] = {}
+        """The output that a value of the group is computed into."""
+        for value, output in zip(_returned(group), self._new.outputs, strict=True):
+            if isinstance(value.owner, CallTirOp):
+                self._outputs.setdefault(value, output)
+        self._blocks, self._labels = Names(), Names()
+        self._called: list[PrimFuncOp] = []
+
+    def run(self) -> PrimFuncOp:
+        for op in self._group.body.block.ops:
+            self._add(op)
+        self._copy_what_is_returned_again()
+        self._new.location = self._group.location
+        self._new.attributes |= self._attributes()
+        if self._group.arg_attrs is not None:
+            missing = len(self._new.args) - len(self._group.arg_attrs)
+            self._new.arg_attrs = ArrayAttr([*self._group.arg_attrs, *[DictionaryAttr({})] * missing])
+        return self._new
+
+    def _add(self, op: Operation) -> None:
+        match op:
+            case ConstantOp():
+                self._values[op.result] = self._constants[op.value]
+            case CallTirOp():
+                self._add_call(op, self._loop_functions[op.callee.root_reference.data])
+            case DataflowOp():
+                for inner in op.body.block.ops:
+                    self._add(inner)
+            case tensor.DimOp():
+                self._insert(memref.DimOp(self._values[origin(op.source)], self._values[op.index]), op)
+            case OutputOp() | ReturnOp():
+                pass
+            case _ if is_size(op):
+                self._insert(op.clone(self._values), op)
+            case _:
+                fail(op, "cannot be fused: expected calls of loop functions in a group; run 'legalize-ops' before")
+
+    def _add_call(self, call: CallTirOp, callee: PrimFuncOp) -> None:
+        """The body of a loop function, on the buffers that it is called with."""
+        self._called.append(callee)
+        sizes = [self._values[size] for size in call.sizes]
+        for result, parameter in zip(call.results, callee.outputs, strict=True):
+            self._values[result] = self._buffer(result, parameter, sizes)
+        buffers = [self._values[origin(value)] for value in (*call.arguments, *call.results)]
+        inside: dict[SSAValue, SSAValue] = dict(zip(callee.args, buffers, strict=True))
+        for op in callee.body.block.ops:
+            copy = op.clone(inside)
+            self._rename(copy)
+            self._new.body.block.add_op(copy)
+
+    def _buffer(self, result: OpResult, parameter: SSAValue, sizes: list[SSAValue]) -> SSAValue:
+        """The output that a result is returned by, or else a local buffer, which takes its share of the sizes."""
+        buffer_type = _buffer_type(result.type)
+        own = [sizes.pop(0) for size in buffer_type.get_shape() if size == DYNAMIC_INDEX]
+        buffer = self._outputs.get(result)
+        if buffer is None:
+            alloc = AllocBufferOp(buffer_type, own)
+            alloc.location = result.op.location
+            self._new.body.block.add_op(alloc)
+            buffer = alloc.buffer
+        buffer.name_hint = buffer.name_hint or parameter.name_hint
+        return buffer
+
+    def _insert(self, new: Operation, old: Operation) -> None:
+        new.location = old.location
+        self._new.body.block.add_op(new)
+        new.results[0].name_hint = old.results[0].name_hint
+        self._values[old.results[0]] = new.results[0]
+
+    def _rename(self, op: Operation) -> None:
+        """Give the blocks and loops in a copy names that are unique in the function."""
+        for inner in op.walk():
+            if isinstance(inner, BlockOp):
+                inner.block_name = StringAttr(self._blocks.fresh(inner.block_name.data))
+            elif isinstance(inner, ForOp) and inner.label is not None:
+                inner.label = StringAttr(self._labels.fresh(inner.label.data))
+
+    def _copy_what_is_returned_again(self) -> None:
+        """Fill the outputs that no call computes: for arguments and constants, and for what is returned twice."""
+        for value, output in zip(_returned(self._group), self._new.outputs, strict=True):
+            if (source := self._values[value]) is not output:
+                self._new.body.block.add_op(memref.CopyOp(source, output))
+
+    def _attributes(self) -> dict[str, Attribute]:
+        """The attributes of the group, and those that all loop functions in it have."""
+        own = {name: attr for name, attr in self._group.attributes.items() if name != PRIMITIVE_ATTR}
+        first, *others = self._called or [self._new]
+        shared = {
+            name: attr
+            for name, attr in first.attributes.items()
+            if name != OP_PATTERN_ATTR and all(f.attributes.get(name) == attr for f in others)
+        }
+        return {**shared, **own}
+
+
+def _returned(group: FuncOp) -> list[SSAValue]:
+    """What a group returns."""
+    terminator = group.body.block.last_op
+    return [origin(value) for value in terminator.operands] if isinstance(terminator, ReturnOp) else []
+
+
+def _buffer_type(t: Attribute) -> MemRefType:
+    tensor = tensor_type(t)
+    return MemRefType(tensor.element_type, tensor.get_shape())
