@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from relex.passes.graph.fuse_dense_add import FuseDenseAddPass as FuseDenseAddPass
     from relex.passes.graph.fuse_ewise_fma import FuseEwiseFmaPass as FuseEwiseFmaPass
     from relex.passes.graph.fuse_ops import FuseOpsPass as FuseOpsPass
-    from relex.passes.graph.remove_unused import RemoveUnusedPass as RemoveUnusedPass
     from relex.passes.graph.fuse_tir import FuseTirPass as FuseTirPass
+    from relex.passes.graph.remove_unused import RemoveUnusedPass as RemoveUnusedPass
     from relex.passes.graph.set_target import SetTargetPass as SetTargetPass
     from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass as AnnotateOpPatternPass
     from relex.passes.loops.check_tir import CheckTirPass as CheckTirPass

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, RelexError
 from relex.dialects.parser import add_source, parse_module, verify_module
+from relex.dialects.readers import READERS, find_reader
 from relex.dialects.target import Target, set_target
 from relex.lowering.llvm.object_code import ObjectCode, compile_module
 from relex.lowering.relex_pipeline import pipeline
@@ -20,8 +21,9 @@ from relex.runtime.signature import signatures
 def build(module: ModuleOp | str | Path, *, strict: bool = False, target: Target | None = None) -> Executable:
     """Compile a program for the machine that this process runs on.
 
-    `module` is a module, MLIR text, or the path of an `.mlir` file. It stays as it is. With `strict`, sums keep the
-    order and the roundings of the plain loop. `target` may name fewer CPU features than this machine has.
+    `module` is a module, MLIR text, or the path of an `.mlir` file or of a `.py` file in TVMScript. It stays as it is.
+    With `strict`, sums keep the order and the roundings of the plain loop. `target` may name fewer CPU features than
+    this machine has.
     Raises `CompileError` for a program that is wrong.
     """
     program, text = read_program(module)
@@ -47,24 +49,26 @@ def compile_program(program: ModuleOp, *, strict: bool = False, target: Target |
 
 
 def read_program(source: ModuleOp | str | Path) -> tuple[ModuleOp, str | None]:
-    """A verified module from a module, MLIR text or the path of an `.mlir` file, and its text, if it came as such."""
+    """A verified module from a module, MLIR text or the path of a file, and its text, if it came as such."""
     if isinstance(source, ModuleOp):
         verify_module(source)
         return source, None
     path = _as_path(source)
     if path is None:
         return parse_module(str(source)), str(source)
-    if path.suffix != ".mlir":
-        raise RelexError(f"{path}: expected a file named *.mlir")
+    suffix = path.suffix.removeprefix(".")
+    if suffix not in READERS:
+        raise RelexError(f"{path}: expected a file named {' or '.join(f'*.{suffix}' for suffix in READERS)}")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:
         raise RelexError(f"{path}: cannot be read: {e}") from e
-    return parse_module(text, str(path)), text
+    return find_reader(suffix)(text, str(path)), text
 
 
 def _as_path(source: str | Path) -> Path | None:
     """A string of one line that ends like a file name is a path; other strings are programs."""
     if isinstance(source, Path):
         return source
-    return Path(source) if "\n" not in source and source.endswith((".mlir", ".py")) else None
+    is_path = "\n" not in source and source.endswith(tuple(f".{suffix}" for suffix in READERS))
+    return Path(source) if is_path else None

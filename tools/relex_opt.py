@@ -1,4 +1,4 @@
-"""`relex-opt`: read MLIR text, run passes, print the result.
+"""`relex-opt`: read MLIR text or a script, run passes, print the result.
 
 It takes the options of `xdsl-opt` and most of those of `mlir-opt`. What differs from the former is what people see when
 something is wrong: errors name file, line and column, and the exit code is 1.
@@ -28,8 +28,9 @@ from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from relex.dialects.errors import CompileError, Diagnostic, InternalError
-from relex.dialects.parser import parse_module, verify_module
+from relex.dialects.parser import verify_module
 from relex.dialects.printer import ElidingPrinter, ExactPrinter
+from relex.dialects.readers import READERS, find_reader
 from relex.passes.base import steps_of
 from relex.tools.arguments import add_arguments, normalize, pass_specs, plugin_files, set_up
 from relex.tools.diagnostics import Source, ToolError, compile_warnings, read_text, run_tool, stage, write_bytes
@@ -40,7 +41,7 @@ from relex.tools.pipelines import find_pass, flatten, instantiate, pipeline_text
 from relex.tools.plugins import Plugins
 from relex.tools.universe import RELEX_UNIVERSE, get_all_targets
 
-SPLIT_MARKER = re.compile(r"^// -----[ \t\r]*$", re.MULTILINE)
+SPLIT_MARKER = re.compile(r"^(?://|#) -----[ \t\r]*$", re.MULTILINE)
 
 
 @runtime_checkable
@@ -81,6 +82,10 @@ class RelexOptMain(xDSLOptMain):
         super().register_all_targets()
         self.available_targets.update(get_all_targets())
         self._plugins.add_targets(self.available_targets)
+
+    def register_all_frontends(self) -> None:
+        # What they do is done by `_parse`; xDSL asks only which there are.
+        self.available_frontends.update(dict.fromkeys(READERS, lambda _: ModuleOp([])))
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
@@ -160,7 +165,7 @@ class RelexOptMain(xDSLOptMain):
 
     def _read_sources(self) -> list[Source]:
         name, text = read_text(self.args.input_file)
-        extension = self.args.frontend or PurePath(name).suffix.removeprefix(".") or "mlir"
+        extension = self._extension(name)
         if extension not in self.available_frontends:
             known = ", ".join(f".{e}" for e in self.available_frontends)
             raise ToolError(f"unknown file extension '.{extension}' of '{name}'; expected {known}, or -f with a format")
@@ -169,6 +174,10 @@ class RelexOptMain(xDSLOptMain):
         chunks = SPLIT_MARKER.split(text)
         offsets = accumulate((chunk.count("\n") for chunk in chunks[:-1]), initial=0)
         return [Source(name, chunk, offset) for chunk, offset in zip(chunks, offsets, strict=True)]
+
+    def _extension(self, name: str) -> str:
+        """What kind of program a file holds."""
+        return self.args.frontend or PurePath(name).suffix.removeprefix(".") or "mlir"
 
     def _process(self, source: Source, index: int) -> bytes:
         """Program number `index` of the input, from text to output."""
@@ -196,9 +205,8 @@ class RelexOptMain(xDSLOptMain):
 
     def _parse(self, source: Source) -> ModuleOp:
         with self._timing.measure("Parser"), stage("the parser", source):
-            module = parse_module(
-                source.text, source.name, context=self.ctx, verify=False, line_offset=source.line_offset
-            )
+            read = find_reader(self._extension(source.name))
+            module = read(source.text, source.name, context=self.ctx, verify=False, line_offset=source.line_offset)
         # Only a module that stands in the text has a place.
         if self.args.no_implicit_module and isinstance(module.location, UnknownLoc):
             raise CompileError(Diagnostic("expected one builtin.module around everything", source.name))

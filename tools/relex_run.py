@@ -6,10 +6,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from relex.dialects.errors import CompileError
+from relex.dialects.readers import READERS, find_reader, is_metadata
 from relex.tools.diagnostics import Source, ToolError, read_text, run_tool
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def make_parser() -> argparse.ArgumentParser:
         prog="relex-run",
         description="Compiles or interprets a program and runs one of its functions on arrays from files.",
     )
-    parser.add_argument("file", help="an .mlir file; - reads standard input")
+    parser.add_argument("file", help="an .mlir file, or a .py file in TVMScript; - reads MLIR from standard input")
     parser.add_argument("--entry", default="main", metavar="NAME", help="the function to run (main)")
     parser.add_argument(
         "--input",
@@ -35,7 +36,11 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="[NAME=]FILE.npy",
         help="an argument, in order or by name; may be given several times",
     )
-    parser.add_argument("--params", metavar="FILE.npz", help="arrays to bind to parameters of the same names")
+    parser.add_argument(
+        "--params",
+        metavar="FILE.npz",
+        help="arrays to bind to parameters of the same names; metadata_0, ... are the constants a script leaves out",
+    )
     parser.add_argument(
         "--output",
         action="append",
@@ -88,22 +93,32 @@ def load_array(path: str) -> Array:
 
 
 def run(args: argparse.Namespace) -> None:
-    from relex.dialects.parser import parse_module
-    from relex.passes.graph.bind_params import BindParamsPass
+    from relex.passes.graph.bind_params import BindParamsPass, load_params
 
     if args.checked and args.level == "native":
         raise ToolError("expected --level graph, loops or core with --checked: native code is not checked")
     inputs = [Input.read(text) for text in args.input]
     name, text = read_text(args.file)
     source = Source(name, text)
+    params = load_params(args.params) if args.params else {}
     try:
-        module = parse_module(text, name)
-        if args.params:
-            module = BindParamsPass(args.entry, file=args.params)(module)
+        module = find_reader(suffix(name))(text, name, params=params)
+        if bound := {name: array for name, array in params.items() if not is_metadata(name)}:
+            module = BindParamsPass(args.entry, bound)(module)
         results = call(prepare(module, args), args, inputs)
     except CompileError as e:
         raise CompileError([source.show(d) for d in e.diagnostics]) from e
     write_results(results, args.output)
+
+
+def suffix(name: str) -> str:
+    """What kind of program a file holds."""
+    found = PurePath(name).suffix.removeprefix(".")
+    if found and found not in READERS:
+        raise ToolError(
+            f"unknown file extension '.{found}' of '{name}'; expected {' or '.join(f'.{s}' for s in READERS)}"
+        )
+    return found or "mlir"
 
 
 def prepare(module: ModuleOp, args: argparse.Namespace) -> Executable | Interpretation:

@@ -1,0 +1,94 @@
+"""Attributes of functions, blocks and loops: those of TVM that relex has, and the others as they are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, StringAttr, UnitAttr, f64, i1, i64
+from xdsl.ir import Attribute
+
+from relex.frontend.script.source import ScriptError
+
+PATTERN_ATTR = "tir.op_pattern"
+
+PATTERNS = {
+    0: "elementwise",
+    1: "broadcast",
+    2: "injective",
+    3: "reduction",
+    4: "out-elementwise-fusable",
+    8: "opaque",
+}
+"""TVM's numbers for the patterns of loop functions."""
+
+_FOREIGN = "tvm."
+"""In front of the names of attributes that mean something to TVM alone."""
+
+
+def read_attributes(node: ast.AST, found: Mapping[str, object]) -> dict[str, Attribute]:
+    """The attributes for a dictionary. Raises `ScriptError` for values that are no attributes."""
+    return dict(_read(node, name, value) for name, value in found.items())
+
+
+def _read(node: ast.AST, name: str, value: object) -> tuple[str, Attribute]:
+    if name == "op_pattern":
+        if not isinstance(value, int) or value not in PATTERNS:
+            raise ScriptError(node, f"expected op_pattern to be among {', '.join(map(str, PATTERNS))}, found {value!r}")
+        return PATTERN_ATTR, StringAttr(PATTERNS[value])
+    attribute = _attribute(value)
+    if attribute is None:
+        raise ScriptError(node, f"expected '{name}' to be a number, a string or a list of them, found {value!r}")
+    return (name if name.startswith(("relex.", "tir.")) else _FOREIGN + name), attribute
+
+
+def _attribute(value: object) -> Attribute | None:
+    match value:
+        case True:
+            return UnitAttr()
+        case False:
+            return IntegerAttr(0, i1)
+        case int() if -(1 << 63) <= value < 1 << 63:
+            return IntegerAttr(value, i64)
+        case float():
+            return FloatAttr(value, f64)
+        case str():
+            return StringAttr(value)
+        case tuple():
+            parts = [_attribute(part) for part in cast("tuple[object, ...]", value)]
+            return None if None in parts else ArrayAttr(part for part in parts if part is not None)
+        case _:
+            return None
+
+
+def write_attributes(attributes: Mapping[str, Attribute]) -> dict[str, object] | None:
+    """The dictionary for attributes; None if it cannot hold one of them."""
+    result: dict[str, object] = {}
+    numbers = {name: number for number, name in PATTERNS.items()}
+    for name, attribute in sorted(attributes.items()):
+        if name == PATTERN_ATTR and isinstance(attribute, StringAttr) and attribute.data in numbers:
+            result["op_pattern"] = numbers[attribute.data]
+            continue
+        value = _value(attribute)
+        if value is None:
+            return None
+        result[name.removeprefix(_FOREIGN)] = value
+    return result
+
+
+def _value(attribute: Attribute) -> object | None:
+    match attribute:
+        case UnitAttr():
+            return True
+        case IntegerAttr(value=number, type=type):
+            return False if type == i1 and not number.data else number.data
+        case FloatAttr(value=number):
+            return number.data
+        case StringAttr(data=text):
+            return text
+        case ArrayAttr(data=parts):
+            values = [_value(part) for part in parts]
+            return None if None in values else values
+        case _:
+            return None

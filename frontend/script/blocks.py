@@ -1,0 +1,207 @@
+"""Blocks of loop functions: `with T.sblock("name"):`, `T.block` in older scripts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Block, Region, SSAValue
+
+from relex.dialects.tir import BlockOp, InitOp, IterKind
+from relex.frontend.script.attributes import read_attributes
+from relex.frontend.script.loop_statements import StatementReader
+from relex.frontend.script.regions import check_regions
+from relex.frontend.script.source import ScriptError
+from relex.frontend.script.unit import arguments, name_value
+
+REASSOCIATE_KEY = "relex.reassociate"
+"""In `T.sblock_attr`: the sum of the block may be taken in any order, and its products may be fused with it."""
+
+SUM_FLAGS = FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])
+PRODUCT_FLAGS = FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
+
+_KINDS = {"S": IterKind.SPATIAL, "R": IterKind.REDUCE}
+
+_AXES = {
+    "T.axis.spatial": IterKind.SPATIAL,
+    "T.axis.S": IterKind.SPATIAL,
+    "T.axis.reduce": IterKind.REDUCE,
+    "T.axis.R": IterKind.REDUCE,
+}
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """A variable of a block, which counts from `start`."""
+
+    node: ast.expr
+    name: str
+    kind: IterKind
+    extent: int | SSAValue
+    binding: SSAValue
+    start: int | SSAValue = 0
+
+
+@dataclass
+class _Parts:
+    """The statements of a block, by what they are for."""
+
+    axes: list[ast.Assign] = field(default_factory=list[ast.Assign])
+    calls: dict[str, ast.Call] = field(default_factory=dict[str, ast.Call])
+    """`T.where`, `T.reads`, `T.writes` and `T.sblock_attr` by name, each once."""
+    body: list[ast.stmt] = field(default_factory=list[ast.stmt])
+
+
+class BlockReader(StatementReader):
+    """Reads the blocks of a loop function."""
+
+    def read_block(self, node: ast.With, call: ast.Call) -> None:
+        name = arguments(call, "T.sblock", (), ("name",)).get("name")
+        block_name = self.unit.constants.string(name, "a name") if name is not None else "block"
+        parts = self._parts(node.body)
+        if block_name == "root" and not parts.axes and self.block is self.entry:
+            self.statements(parts.body)  # TVM's name for the whole body.
+            return
+        if "T.where" not in parts.calls:
+            self._block(node, block_name, parts)
+            return
+        where = parts.calls["T.where"]
+        condition = self.condition(arguments(where, "T.where", ("predicate",))["predicate"])
+        guarded = Block()
+        with self.inside(guarded):
+            self._block(node, block_name, parts)
+            self.emit(where, scf.YieldOp())
+        self.emit(where, scf.IfOp(condition, [], Region(guarded)))
+
+    def _parts(self, statements: Sequence[ast.stmt]) -> _Parts:
+        parts = _Parts()
+        for statement in statements:
+            match statement:
+                case ast.Assign(value=ast.Call(func=function)) if (self.meaning(function) or "").startswith("T.axis."):
+                    parts.axes.append(statement)
+                case ast.Expr(value=ast.Call(func=function) as call):
+                    meaning = (self.meaning(function) or "").replace("T.block_attr", "T.sblock_attr")
+                    if meaning not in ("T.where", "T.reads", "T.writes", "T.sblock_attr"):
+                        parts.body.append(statement)
+                        continue
+                    if meaning in parts.calls:
+                        raise ScriptError(call, f"expected '{meaning}' once in a block")
+                    parts.calls[meaning] = call
+                case _:
+                    parts.body.append(statement)
+        return parts
+
+    def _block(self, node: ast.With, name: str, parts: _Parts) -> None:
+        axes = [axis for statement in parts.axes for axis in self._axes(statement)]
+        columns = [(axis.kind, axis.extent, axis.binding) for axis in axes]
+        kinds, extents, bindings = zip(*columns, strict=True) if columns else ((), (), ())
+        block = self.emit(node, BlockOp(name, kinds, extents, bindings))
+        body = block.body.block
+        for axis, variable in zip(axes, body.args, strict=True):
+            name_value(variable, axis.name)
+        with self.inside(body):
+            for axis, variable in zip(axes, body.args, strict=True):
+                self.scope[axis.name] = self.shifted(axis.node, variable, axis.start)
+            self.statements(parts.body)
+            self._annotate(block, parts)
+            for what in ("T.reads", "T.writes"):
+                if what in parts.calls and self.unit.complete:
+                    check_regions(self, block, what, parts.calls[what])
+
+    def _annotate(self, block: BlockOp, parts: _Parts) -> None:
+        if (call := parts.calls.get("T.sblock_attr")) is None:
+            return
+        node = arguments(call, "T.sblock_attr", ("attrs",))["attrs"]
+        attributes = read_attributes(node, self.unit.constants.dictionary(node))
+        if attributes.pop(REASSOCIATE_KEY, None) == UnitAttr():
+            _loosen_sums(block)
+        block.attributes.update(attributes)
+
+    # Variables.
+
+    def _axes(self, statement: ast.Assign) -> Sequence[_Axis]:
+        call, target = statement.value, statement.targets[0]
+        assert isinstance(call, ast.Call)
+        names = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+        meaning = self.meaning(call.func) or ""
+        if meaning == "T.axis.remap":
+            return self._remap(call, names)
+        if meaning not in _AXES:
+            raise ScriptError(call.func, f"'{meaning}' is not supported; expected T.axis.spatial, .reduce or .remap")
+        if len(names) != 1:
+            raise ScriptError(target, f"expected one name for '{meaning}', found {len(names)}")
+        bound = arguments(call, meaning, ("dom", "binding"), more=("dtype",))
+        start, extent = self._domain(bound["dom"])
+        binding = self.difference(call, self.index(bound["binding"]), start)
+        assert isinstance(binding, SSAValue)
+        return [_Axis(target, _name(target), _AXES[meaning], extent, binding, start)]
+
+    def _domain(self, node: ast.expr) -> tuple[int | SSAValue, int | SSAValue]:
+        """Where a variable starts, and how many values it takes: `8`, or `(begin, end)`."""
+        if not isinstance(node, ast.Tuple):
+            start, extent = 0, self.index_or_size(node)
+        elif len(node.elts) == 2:
+            start, end = (self.index_or_size(part) for part in node.elts)
+            extent = self.difference(node, end, start)
+        else:
+            raise ScriptError(node, "expected an extent, or (begin, end)")
+        if isinstance(extent, int) and extent < 0:
+            raise ScriptError(node, f"expected an extent of 0 or more, found {extent}")
+        return start, extent
+
+    def _remap(self, call: ast.Call, names: Sequence[ast.expr]) -> Sequence[_Axis]:
+        bound = arguments(call, "T.axis.remap", ("kinds", "bindings"), more=("dtype",))
+        kinds = self.unit.constants.string(bound["kinds"], 'kinds, as in "SSR"')
+        bindings = bound["bindings"]
+        loops = bindings.elts if isinstance(bindings, ast.List | ast.Tuple) else [bindings]
+        if not len(kinds) == len(loops) == len(names):
+            raise ScriptError(
+                call, f"expected {len(names)} kinds and loops, as there are names, found {len(kinds)} and {len(loops)}"
+            )
+        return [self._remapped(*part) for part in zip(names, kinds, loops, strict=True)]
+
+    def _remapped(self, name: ast.expr, kind: str, node: ast.expr) -> _Axis:
+        if kind not in _KINDS:
+            raise ScriptError(node, f"expected kinds S (spatial) or R (reduce), found {kind!r}")
+        value = self.expression(node)
+        if not isinstance(value, SSAValue) or value not in self.iterations:
+            raise ScriptError(
+                node, f"expected a loop variable, found '{ast.unparse(node)}'; T.axis.spatial takes expressions"
+            )
+        iteration = self.iterations[value]
+        loop = iteration.loop
+        return _Axis(name, _name(name), _KINDS[kind], loop.extent, loop.variable, iteration.start)
+
+    def read_init(self, node: ast.With, call: ast.Call) -> None:
+        arguments(call, "T.init", ())
+        block = self.block.parent_op()
+        if not isinstance(block, BlockOp):
+            raise ScriptError(call, "expected 'T.init' directly in a block")
+        if block.init is not None:
+            raise ScriptError(call, "expected 'T.init' once in a block")
+        init = InitOp()
+        with self.inside(init.body.block):
+            self.statements(node.body)
+        init.location = self.unit.source.location(node)
+        first = self.block.first_op
+        self.block.insert_op_before(init, first) if first is not None else self.block.add_op(init)
+
+
+def _name(node: ast.expr) -> str:
+    if not isinstance(node, ast.Name):
+        raise ScriptError(node, f"expected a name, found '{ast.unparse(node)}'")
+    return node.id
+
+
+def _loosen_sums(block: BlockOp) -> None:
+    """Allow the additions that a block stores to be done in any order, and to be fused with a product."""
+    for op in block.body.block.ops:
+        if isinstance(op, memref.StoreOp) and isinstance(total := op.value.owner, arith.AddfOp):
+            total.fastmath = SUM_FLAGS
+            if isinstance(product := total.rhs.owner, arith.MulfOp):
+                product.fastmath = PRODUCT_FLAGS

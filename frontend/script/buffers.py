@@ -1,0 +1,101 @@
+"""The buffers that a loop function declares: their types, and the names of their sizes."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, f32
+from xdsl.ir import Attribute
+
+from relex.frontend.script.dtypes import element_type_of
+from relex.frontend.script.source import ScriptError
+from relex.frontend.script.unit import Unit, arguments
+
+_NEUTRAL: dict[str, tuple[object, ...]] = {
+    "data": (None,),
+    "strides": (None, ()),
+    "elem_offset": (None, 0),
+    "scope": ("global",),
+    "align": (-1, 0, 64),
+    "offset_factor": (0, 1),
+    "buffer_type": ("", "default"),
+    "axis_separators": (None, ()),
+    "layout": (None, "default"),
+}
+"""Options of TVM's buffers, with the values that say what holds for every buffer of relex."""
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """The declaration of a buffer: the sizes as they are written, and the type of the elements."""
+
+    sizes: tuple[ast.expr, ...]
+    element_type: Attribute
+    dims: tuple[str, ...]
+    """For each size its name, if it is one that is known at run time and nothing else, else ""."""
+    type: MemRefType
+
+
+def read_buffer(unit: Unit, node: ast.expr) -> Buffer:
+    """The buffer that `T.Buffer((1, 128), "float32")` declares, or the older `T.Buffer[(1, 128), "float32"]`."""
+    match node:
+        case ast.Call():
+            return read_declaration(unit, node, "T.Buffer")
+        case ast.Subscript(slice=ast.Tuple(elts=[shape, dtype])) if _is_string(dtype):
+            return make_buffer(unit, shape, dtype)
+        case ast.Subscript(slice=shape):
+            return make_buffer(unit, shape, None)
+        case _:
+            raise ScriptError(node, f"expected T.Buffer(shape, dtype), found '{ast.unparse(node)}'")
+
+
+def read_declaration(unit: Unit, call: ast.Call, what: str) -> Buffer:
+    """The buffer that a call declares by a shape, a dtype and options that must say nothing unusual."""
+    bound = arguments(call, what, ("shape",), ("dtype",), more=tuple(_NEUTRAL))
+    for name, allowed in _NEUTRAL.items():
+        if name in bound and (value := unit.constants.value(bound[name])) not in allowed:
+            raise ScriptError(bound[name], f"expected {name} to be {allowed[-1]!r}, found {value!r}: "
+                                           "buffers are dense, row-major and of their own")  # fmt: skip
+    return make_buffer(unit, bound["shape"], bound.get("dtype"))
+
+
+def make_buffer(unit: Unit, shape: ast.expr, dtype: ast.expr | None) -> Buffer:
+    """A buffer of a shape, which may be one size for one dimension, and a dtype, by default float32."""
+    element_type = f32 if dtype is None else element_type_of(dtype, unit.constants.value(dtype))
+    parts = shape.elts if isinstance(shape, ast.Tuple | ast.List) else [shape]
+    sizes = tuple(_unquoted(part) for part in parts)
+    static = [_static_size(unit, size) for size in sizes]
+    dims = tuple(
+        size.id if known is None and isinstance(size, ast.Name) else ""
+        for size, known in zip(sizes, static, strict=True)
+    )
+    shape_attr = [DYNAMIC_INDEX if known is None else known for known in static]
+    return Buffer(sizes, element_type, dims, MemRefType(element_type, shape_attr))
+
+
+def _static_size(unit: Unit, node: ast.expr) -> int | None:
+    """A size; None for one that is known at run time."""
+    if not unit.constants.is_constant(node):
+        return None
+    size = unit.constants.integer(node, "a size")
+    if size < 0:
+        raise ScriptError(node, f"expected a size of 0 or more, found {size}")
+    return size
+
+
+def _unquoted(node: ast.expr) -> ast.expr:
+    """What a string in a shape says: `"n + 1"` is `n + 1`."""
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        return node
+    try:
+        inner = ast.parse(node.value, mode="eval").body
+    except (SyntaxError, ValueError):
+        raise ScriptError(node, f"expected a size, found {node.value!r}") from None
+    for part in ast.walk(inner):
+        ast.copy_location(part, node)
+    return inner
+
+
+def _is_string(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)

@@ -1,0 +1,127 @@
+"""Expressions whose values are known without running anything: sizes, dtypes, options."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from relex.frontend.script.dtypes import DTYPES
+from relex.frontend.script.source import ScriptError
+from relex.frontend.script.vocabulary import Vocabulary
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: operator.mod,
+    ast.Div: lambda a, b: a / b,
+}
+
+_WRAPPERS = ("R.prim_value", "R.str", "R.dtype", "R.shape", "T.bool", *(f"T.{dtype}" for dtype in DTYPES))
+"""Functions of TVMScript around one constant that say its type, which relex knows from where it stands."""
+
+MAX_BITS = 128
+"""Larger integers are no constants of any dtype, and may take long to compute."""
+
+
+class Constants:
+    """Evaluates constants: literals, lists and dictionaries of them, arithmetic, names of others in the file."""
+
+    def __init__(self, vocabulary: Vocabulary, tree: ast.Module):
+        self._vocabulary = vocabulary
+        self._named: dict[str, object] = {}
+        for statement in tree.body:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    self._define(name, value)
+                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                    self._define(name, value)
+                case _:
+                    pass
+
+    def _define(self, name: str, value: ast.expr) -> None:
+        try:
+            self._named[name] = self.value(value)
+        except ScriptError:
+            self._named.pop(name, None)  # Something else, which no script can mean.
+
+    def value(self, node: ast.expr) -> object:
+        """The value of an expression. Lists come as tuples. Raises `ScriptError` for what is not constant."""
+        match node:
+            case ast.Constant(value=value) if not isinstance(value, bytes | complex) and value is not ...:
+                return value
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                return tuple(self.value(part) for part in parts)
+            case ast.Dict(keys=keys, values=values) if all(keys):
+                return self._dictionary(keys, values)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -self._number(operand)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+                return self._binary(node, _BINARY[type(op)], self._number(left), self._number(right))
+            case ast.Name(id=name) if name in self._named:
+                return self._named[name]
+            case ast.Call(args=[argument], keywords=[]) if self._vocabulary.calls(node, *_WRAPPERS):
+                return self.value(argument)
+            case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))], keywords=[]):
+                return self._float(node, text)
+            case _:
+                raise ScriptError(node, f"expected a constant, found '{ast.unparse(node)}'")
+
+    def is_constant(self, node: ast.expr) -> bool:
+        """Whether `value` has an answer."""
+        try:
+            self.value(node)
+        except ScriptError:
+            return False
+        return True
+
+    def integer(self, node: ast.expr, what: str = "an integer") -> int:
+        """The value of an expression that must be an integer."""
+        value = self.value(node)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ScriptError(node, f"expected {what}, found {value!r}")
+        return value
+
+    def string(self, node: ast.expr, what: str = "a string") -> str:
+        """The value of an expression that must be a string."""
+        value = self.value(node)
+        if not isinstance(value, str):
+            raise ScriptError(node, f"expected {what}, found {value!r}")
+        return value
+
+    def dictionary(self, node: ast.expr) -> Mapping[str, object]:
+        """The value of an expression that must be a dictionary with strings as keys."""
+        if not isinstance(node, ast.Dict):
+            raise ScriptError(node, f"expected a dictionary, found '{ast.unparse(node)}'")
+        return self._dictionary(node.keys, node.values)
+
+    def _dictionary(self, keys: list[ast.expr | None], values: list[ast.expr]) -> dict[str, object]:
+        pairs = [(key, value) for key, value in zip(keys, values, strict=True) if key is not None]
+        return {self.string(key): self.value(value) for key, value in pairs}
+
+    def _number(self, node: ast.expr) -> int | float:
+        value = self.value(node)
+        if not isinstance(value, int | float):
+            raise ScriptError(node, f"expected a number, found {value!r}")
+        return value
+
+    def _binary(self, node: ast.expr, function: Callable[[Any, Any], Any], left: float, right: float) -> int | float:
+        try:
+            value = function(left, right)
+        except ArithmeticError as e:
+            raise ScriptError(node, f"expected a number, found {e}") from e
+        if isinstance(value, int) and value.bit_length() > MAX_BITS:
+            raise ScriptError(
+                node, f"expected an integer of at most {MAX_BITS} bits, found one of {value.bit_length()}"
+            )
+        return value
+
+    @staticmethod
+    def _float(node: ast.expr, text: str) -> float:
+        try:
+            return float(text)
+        except ValueError as e:
+            raise ScriptError(node, f"expected a number, found '{text}'") from e

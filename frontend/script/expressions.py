@@ -1,0 +1,271 @@
+"""Scalar expressions of loop functions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from math import isfinite
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerType, MemRefType, i1, i32
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.utils.hints import isa
+
+from relex.dialects.relex.types import shape_str
+from relex.frontend.script.dtypes import DTYPES, element_type_of
+from relex.frontend.script.functions import FUNCTIONS, OPERATORS
+from relex.frontend.script.numbers import Literal, NumberReader, Scalarlike, Size
+from relex.frontend.script.source import ScriptError
+from relex.frontend.script.unit import arguments, as_value
+from relex.frontend.script.vocabulary import unknown
+from relex.lowering.scalars import build_constant
+from relex.lowering.te import highest, lowest
+
+
+class ExpressionReader(NumberReader):
+    """Reads scalar expressions into ops behind those of its block."""
+
+    def expression(self, node: ast.expr) -> Scalarlike:
+        """A number or a value."""
+        match node:
+            case ast.Constant(value=bool(value)):
+                return Literal(int(value), i1)
+            case ast.Constant(value=int(value) | float(value)):
+                return Literal(value)
+            case ast.Name():
+                return self._name(node)
+            case ast.Subscript():
+                return self.load(node)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self.binary(node, op, self.expression(left), self.expression(right))
+            case ast.UnaryOp(op=op, operand=operand):
+                return self._unary(node, op, operand)
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                return self._comparisons(node, [left, *comparators], ops)
+            case ast.BoolOp(op=op, values=values):
+                return self._logical(node, isinstance(op, ast.And), values)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self._if_then_else(node, test, body, orelse)
+            case ast.Call():
+                return self._call(node)
+            case _:
+                raise ScriptError(node, f"expected a scalar expression, found '{ast.unparse(node)}'")
+
+    def value(self, node: ast.expr, type: Attribute) -> SSAValue:
+        """An expression as a value of some type."""
+        return self.convert(node, self.expression(node), type)
+
+    def index(self, node: ast.expr) -> SSAValue:
+        """An expression that must be an integer, as an index."""
+        return self.as_index(node, self.expression(node))
+
+    def index_or_size(self, node: ast.expr) -> int | SSAValue:
+        """An index; a number as such."""
+        value = self.expression(node)
+        if isinstance(value, Literal) and isinstance(value.value, int):
+            return value.value
+        return self.as_index(node, value)
+
+    def condition(self, node: ast.expr) -> SSAValue:
+        """An expression that must be a boolean; of an integer, whether it is not 0."""
+        value = self.expression(node)
+        type = i32 if isinstance(value, Literal) and value.type is None else value.type
+        if type == i1:
+            return self.convert(node, value, i1)
+        if isinstance(type, AnyFloat):
+            raise ScriptError(node, f"expected a boolean, found a number of {type}")
+        return self._compare(node, ast.NotEq(), value, Literal(0))
+
+    def buffer(self, node: ast.expr) -> tuple[SSAValue, MemRefType]:
+        """A name that must stand for a buffer."""
+        value = as_value(self.lookup(node)) if isinstance(node, ast.Name) else None
+        type = value.type if value is not None else None
+        if value is None or not isa(type, MemRefType):
+            raise ScriptError(node, f"expected a buffer, found '{ast.unparse(node)}'")
+        return value, type
+
+    def place(self, node: ast.Subscript) -> tuple[SSAValue, Sequence[SSAValue], Attribute]:
+        """A buffer with indices, and its element type."""
+        buffer, type = self.buffer(node.value)
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        rank = len(type.get_shape())
+        if len(parts) != rank and not (rank == 0 and len(parts) == 1):
+            shape = shape_str(type.get_shape())
+            raise ScriptError(node, f"expected {rank} indices for a buffer of shape {shape}, found {len(parts)}")
+        for part in parts:
+            if isinstance(part, ast.Slice):
+                raise ScriptError(part, "expected an index, found a range; only T.reads and T.writes take ranges")
+        return buffer, [self.index(part) for part in parts[:rank]], type.element_type
+
+    def load(self, node: ast.Subscript) -> SSAValue:
+        buffer, indices, _ = self.place(node)
+        return self.emit(node, memref.LoadOp.get(buffer, indices)).res
+
+    def _name(self, node: ast.Name) -> Scalarlike:
+        if node.id not in self.scope and self.unit.constants.is_constant(node):
+            return self._number(node, self.unit.constants.value(node), None)
+        match self.lookup(node):
+            case Size(name=name):
+                return self.size(node, name)
+            case Literal() as literal:
+                return literal
+            case SSAValue() as value if isinstance(value.type, AnyFloat | IntegerType | IndexType):
+                return value
+            case SSAValue(type=MemRefType()):
+                raise ScriptError(node, f"expected a scalar, found buffer '{node.id}'; write '{node.id}[...]'")
+            case _:
+                raise ScriptError(node, f"expected a scalar, found '{node.id}'")
+
+    def _unary(self, node: ast.expr, op: ast.unaryop, operand: ast.expr) -> Scalarlike:
+        if isinstance(op, ast.Not):
+            true = self.emit(node, build_constant(1, i1)).result
+            return self.emit(node, arith.XOrIOp(self.condition(operand), true)).result
+        value = self.expression(operand)
+        match op, value:
+            case ast.UAdd(), _:
+                return value
+            case ast.USub(), Literal(value=number, type=type) if type != i1:
+                return Literal(-number, type)
+            case ast.USub(), SSAValue() if isinstance(value.type, AnyFloat):
+                return self.emit(node, arith.NegfOp(value)).result
+            case ast.USub(), _:
+                return self.binary(node, ast.Sub(), Literal(0), value)
+            case _:
+                raise ScriptError(node, "'~' is not supported; write 'not', or T.bitwise_xor(x, -1)")
+
+    def _comparisons(self, node: ast.expr, parts: Sequence[ast.expr], ops: Sequence[ast.cmpop]) -> SSAValue:
+        values = [self.expression(part) for part in parts]
+        result: SSAValue | None = None
+        for op, left, right in zip(ops, values, values[1:], strict=False):
+            holds = self._compare(node, op, left, right)
+            result = holds if result is None else self.emit(node, arith.AndIOp(result, holds)).result
+        if result is None:
+            raise ScriptError(node, "expected a comparison")
+        return result
+
+    def _compare(self, node: ast.expr, op: ast.cmpop, left: Scalarlike, right: Scalarlike) -> SSAValue:
+        if type(op) not in OPERATORS:
+            raise ScriptError(node, "expected ==, !=, <, <=, > or >=")
+        return self.apply(node, OPERATORS[type(op)], left, right)
+
+    def _logical(self, node: ast.expr, is_and: bool, parts: Sequence[ast.expr]) -> SSAValue:
+        first, *rest = parts
+        result = self.condition(first)
+        for part in rest:
+            if any(isinstance(inner, ast.Subscript) for inner in ast.walk(part)):
+                # What stands behind may read where the first says that there is nothing.
+                result = self._guarded(node, result, part, is_and)
+            else:
+                op = arith.AndIOp if is_and else arith.OrIOp
+                result = self.emit(node, op(result, self.condition(part))).result
+        return result
+
+    def _guarded(self, node: ast.expr, first: SSAValue, second: ast.expr, is_and: bool) -> SSAValue:
+        def read() -> SSAValue:
+            return self.condition(second)
+
+        def known() -> SSAValue:
+            return self.emit(node, build_constant(int(not is_and), i1)).result
+
+        return self._choice(node, first, *((read, known) if is_and else (known, read)))
+
+    def _if_then_else(self, node: ast.expr, test: ast.expr, value: ast.expr, other: ast.expr) -> SSAValue:
+        return self._choice(node, self.condition(test), lambda: self.expression(value), lambda: self.expression(other))
+
+    def _choice(
+        self, node: ast.expr, condition: SSAValue, value: Callable[[], Scalarlike], other: Callable[[], Scalarlike]
+    ) -> SSAValue:
+        """One of two expressions, of which only that one is computed."""
+        blocks = [Block(), Block()]
+        values: list[Scalarlike] = []
+        for block, read in zip(blocks, (value, other), strict=True):
+            with self.inside(block):
+                values.append(read())
+        type = self.common_type(node, values)
+        for block, found in zip(blocks, values, strict=True):
+            with self.inside(block):
+                self.emit(node, scf.YieldOp(self.convert(node, found, type)))
+        return self.emit(node, scf.IfOp(condition, [type], Region(blocks[0]), Region(blocks[1]))).results[0]
+
+    # Calls.
+
+    def _call(self, node: ast.Call) -> Scalarlike:
+        meaning = self.meaning(node.func)
+        match meaning:
+            case None:
+                return self._other_call(node)
+            case "T.if_then_else" | "T.Select":
+                return self._selection(node, meaning)
+            case "T.Cast" | "T.cast":
+                names = ("dtype", "value") if meaning == "T.Cast" else ("value", "dtype")
+                bound = arguments(node, meaning, names)
+                return self._cast(node, bound["value"], self._dtype(bound["dtype"]))
+            case "T.And" | "T.Or":
+                bound = arguments(node, meaning, ("a", "b"))
+                return self._logical(node, meaning == "T.And", [bound["a"], bound["b"]])
+            case "T.Not":
+                return self._unary(node, ast.Not(), arguments(node, meaning, ("a",))["a"])
+            case "T.likely":
+                return self.expression(arguments(node, meaning, ("cond",))["cond"])
+            case "T.infinity" | "T.min_value" | "T.max_value":
+                type = self._dtype(arguments(node, meaning, ("dtype",))["dtype"])
+                if meaning == "T.infinity" and not isinstance(type, AnyFloat):
+                    raise ScriptError(node, f"expected a float dtype for 'T.infinity', found {type}")
+                return Literal(lowest(type) if meaning == "T.min_value" else highest(type), type)
+            case _ if meaning.removeprefix("T.") in DTYPES:
+                type = DTYPES[meaning.removeprefix("T.")]
+                return self._cast(node, arguments(node, meaning, ("value",))["value"], type)
+            case _ if meaning in FUNCTIONS:
+                function = FUNCTIONS[meaning]
+                bound = arguments(node, meaning, function.parameters)
+                return self.apply(node, function, *(self.expression(bound[name]) for name in function.parameters))
+            case _:
+                raise unknown(node.func, meaning, FUNCTIONS, "expected a function of numbers")
+
+    def _other_call(self, node: ast.Call) -> Scalarlike:
+        match node.func:
+            case ast.Attribute(value=value, attr="astype"):
+                return self._cast(node, value, self._dtype(arguments(node, "astype", ("dtype",))["dtype"]))
+            case ast.Name(id="min" | "max" | "abs" | "int" | "float" | "bool" as name):
+                raise ScriptError(node, f"Python's '{name}' is not supported; write 'T.{name}'")
+            case _ if self.unit.constants.is_constant(node):
+                return self._number(node, self.unit.constants.value(node), None)
+            case _:
+                raise ScriptError(node, f"expected a function of T, found '{ast.unparse(node.func)}'")
+
+    def _selection(self, node: ast.Call, meaning: str) -> SSAValue:
+        names = ("cond", "t", "f") if meaning == "T.if_then_else" else ("condition", "true_value", "false_value")
+        condition, value, other = arguments(node, meaning, names).values()
+        if meaning == "T.if_then_else":
+            return self._if_then_else(node, condition, value, other)
+        holds, values = self.condition(condition), [self.expression(value), self.expression(other)]
+        type = self.common_type(node, values)
+        return self.emit(node, arith.SelectOp(holds, *(self.convert(node, v, type) for v in values))).result
+
+    def _dtype(self, node: ast.expr) -> Attribute:
+        return element_type_of(node, self.unit.constants.value(node))
+
+    def _cast(self, node: ast.expr, value: ast.expr, type: Attribute) -> Scalarlike:
+        if isinstance(value, ast.Constant) and isinstance(value.value, str) and isinstance(type, AnyFloat):
+            try:
+                return self._number(node, float(value.value), type)
+            except ValueError:
+                raise ScriptError(value, f"expected a number, found {value.value!r}") from None
+        found = self.expression(value)
+        if isinstance(found, Literal):
+            return self._number(node, found.value, type)
+        return self.convert(node, found, type)
+
+    def _number(self, node: ast.expr, value: object, type: Attribute | None) -> Literal:
+        """A literal of a type that has it; floats are cut to integers, as by a cast."""
+        if not isinstance(value, int | float):
+            raise ScriptError(node, f"expected a number, found {value!r}")
+        if type == i1:
+            return Literal(int(bool(value)), i1)
+        if isinstance(type, AnyFloat):
+            return Literal(FloatAttr(float(value), type).value.data, type)
+        if type is None:
+            return Literal(int(value), i1) if isinstance(value, bool) else Literal(value)
+        if not isfinite(value) or not lowest(type) <= int(value) <= highest(type):
+            raise ScriptError(node, f"expected a number of {type}, found {value}")
+        return Literal(int(value), type)

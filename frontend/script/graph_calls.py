@@ -1,0 +1,156 @@
+"""What graph functions call that is no operator, or not like the others: `R.call_tir`, `R.const`, ..."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.errors import DTypeError, InferenceError
+from relex.dialects.relex import AddOp, AllocTensorOp, BatchNormOp, CallDpsPackedOp, CallTirOp, ConstantOp, DenseOp
+from relex.frontend.script.dtypes import element_type_of
+from relex.frontend.script.operators import apply_operator
+from relex.frontend.script.source import ScriptError
+from relex.frontend.script.tensors import Tensor, make_tensor, read_tensors
+from relex.frontend.script.unit import arguments
+
+if TYPE_CHECKING:
+    from relex.frontend.script.graph_expressions import GraphExpressionReader
+
+Value = SSAValue | tuple["Value", ...]
+"""A tensor, or a tuple."""
+
+
+def as_tensors(value: object) -> Value | None:
+    """What a name stands for, if it is a tensor or a tuple."""
+    return cast("Value", value) if isinstance(value, SSAValue | tuple) else None
+
+
+def flatten(value: Value) -> list[SSAValue]:
+    """The tensors of a tuple, in order."""
+    return [value] if isinstance(value, SSAValue) else [tensor for part in value for tensor in flatten(part)]
+
+
+def results_of(op: Operation) -> Value:
+    """The result of an op, or all of them as a tuple."""
+    return op.results[0] if len(op.results) == 1 else tuple(op.results)
+
+
+def make_constant(reader: GraphExpressionReader, node: ast.expr, dtype: str | None) -> SSAValue:
+    """A number, or lists of numbers, as a tensor; by default of int32 or float32."""
+    import numpy as np
+
+    value = reader.unit.constants.value(node)
+    try:
+        kind = np.array(value).dtype.kind
+        if kind not in "bif":
+            raise ValueError("expected numbers")
+        element_type = element_type_of(node, dtype or {"b": "bool", "i": "int32", "f": "float32"}[kind])
+        with np.errstate(all="ignore"):
+            array = np.array(value, dtype=numpy_dtype(element_type))
+    except (ValueError, TypeError, OverflowError, DTypeError) as e:
+        raise ScriptError(node, f"expected numbers of one dtype, in lists of equal lengths: {e}") from e
+    return reader.emit(node, ConstantOp(array)).result
+
+
+def _call_tir(reader: GraphExpressionReader, node: ast.Call) -> Value:
+    bound = _call_arguments(node, "R.call_tir")
+    if isinstance(bound["func"], ast.Constant):
+        return _call_library(reader, node, bound)
+    name = reader.callee(bound["func"])
+    if isinstance(reader.functions.function(name), FuncOp):
+        raise ScriptError(bound["func"], f"expected a loop function, found graph function '{name}'; call it directly")
+    inputs = flatten(reader.tensors(bound["args"]))
+    return results_of(reader.emit(node, CallTirOp(name, inputs, *_outputs(reader, node, bound))))
+
+
+def _call_dps_packed(reader: GraphExpressionReader, node: ast.Call) -> Value:
+    return _call_library(reader, node, _call_arguments(node, "R.call_dps_packed"))
+
+
+def _call_library(reader: GraphExpressionReader, node: ast.Call, bound: Mapping[str, ast.expr]) -> Value:
+    library = reader.unit.constants.string(bound["func"], "the name of a library function")
+    inputs = flatten(reader.tensors(bound["args"]))
+    return results_of(reader.emit(node, CallDpsPackedOp(library, inputs, *_outputs(reader, node, bound))))
+
+
+def _call_arguments(node: ast.Call, name: str) -> dict[str, ast.expr]:
+    """The arguments of a call; the types of its results have had several names."""
+    bound = arguments(node, name, ("func", "args"), ("out_ty", "dtype"), more=("out_sinfo", "out_shape"))
+    for old in ("out_sinfo", "out_shape"):
+        if old in bound:
+            bound["out_ty"] = bound.pop(old)
+    if "out_ty" not in bound:
+        raise ScriptError(node, f"expected the type of the result for '{name}': out_ty=R.Tensor(shape, dtype)")
+    return bound
+
+
+def _outputs(
+    reader: GraphExpressionReader, node: ast.Call, bound: Mapping[str, ast.expr]
+) -> tuple[Sequence[TensorType], Sequence[SSAValue]]:
+    """The types of the results of a call, and a size for each `?` in them."""
+    if "dtype" in bound:
+        tensors: Sequence[Tensor] = [make_tensor(reader.unit, node, bound["out_ty"], bound["dtype"])]
+    else:
+        tensors = read_tensors(reader.unit, bound["out_ty"])
+    return [tensor.type for tensor in tensors], [size for tensor in tensors for size in _sizes_of(reader, tensor)]
+
+
+def _sizes_of(reader: GraphExpressionReader, tensor: Tensor) -> Sequence[SSAValue]:
+    """The sizes of a tensor that are known at run time."""
+    if tensor.sizes is None:
+        raise ScriptError(tensor.node, "expected a shape for the result of a call, found none")
+    sizes = zip(tensor.sizes, tensor.type.get_shape(), strict=True)
+    return [reader.index(node) for node, size in sizes if size == DYNAMIC_INDEX]
+
+
+def _alloc_tensor(reader: GraphExpressionReader, node: ast.Call) -> Value:
+    bound = arguments(node, "R.alloc_tensor", ("shape", "dtype"), ("runtime_device_index", "storage_scope"))
+    tensor = make_tensor(reader.unit, node, bound["shape"], bound["dtype"])
+    return reader.emit(node, AllocTensorOp(tensor.type, _sizes_of(reader, tensor))).result
+
+
+def _const(reader: GraphExpressionReader, node: ast.Call) -> Value:
+    bound = arguments(node, "R.const", ("value",), ("dtype",))
+    dtype = reader.unit.constants.string(bound["dtype"], "a dtype") if "dtype" in bound else None
+    return make_constant(reader, bound["value"], dtype)
+
+
+def _linear(reader: GraphExpressionReader, node: ast.Call) -> Value:
+    """`x @ w.T + b`."""
+    bound = arguments(node, "R.linear", ("data", "weight"), ("bias", "out_dtype"))
+    values = [reader.tensor(bound[name]) for name in ("data", "weight", "bias") if name in bound]
+    try:
+        product = reader.emit(node, DenseOp(*values[:2])).result
+        return product if len(values) == 2 else reader.emit(node, AddOp(product, values[2])).result
+    except InferenceError as e:
+        raise ScriptError(node, f"'R.linear' {e}") from e
+
+
+def _batch_norm(reader: GraphExpressionReader, node: ast.Call) -> Value:
+    """In TVM it gives the statistics too; without training they are what they were."""
+    op = reader.emit(node, apply_operator(reader.unit, node, "R.nn.batch_norm", BatchNormOp, reader.operands))
+    mean, variance = op.operands[-2:]
+    return op.results[0], mean, variance
+
+
+def _tuple(reader: GraphExpressionReader, node: ast.Call) -> Value:
+    return tuple(reader.tensors(arg) for arg in node.args)
+
+
+CALLS: dict[str, Callable[[GraphExpressionReader, ast.Call], Value]] = {
+    "R.call_tir": _call_tir,
+    "R.call_dps_packed": _call_dps_packed,
+    "R.alloc_tensor": _alloc_tensor,
+    "R.builtin.alloc_tensor": _alloc_tensor,
+    "R.const": _const,
+    "R.linear": _linear,
+    "R.nn.batch_norm": _batch_norm,
+    "R.tuple": _tuple,
+}
+"""What reads a call, by what it calls; other packages add theirs."""

@@ -1,0 +1,243 @@
+"""Expressions of graph functions: operators, calls, constants."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import TensorType, UnitAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, SSAValue
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import DTypeError
+from relex.dialects.readers import METADATA
+from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, ConstantOp, Operator
+from relex.dialects.relex.structure import impurity
+from relex.dialects.tir import PrimFuncOp
+from relex.frontend.script.dtypes import NAMES
+from relex.frontend.script.expressions import ExpressionReader
+from relex.frontend.script.graph_calls import CALLS, Value, as_tensors, flatten, make_constant, results_of
+from relex.frontend.script.operators import apply_operator, find_operator
+from relex.frontend.script.source import ScriptError
+from relex.frontend.script.unit import FollowUp, Unit
+from relex.frontend.script.vocabulary import unknown
+
+_OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "R.add",
+    ast.Sub: "R.subtract",
+    ast.Mult: "R.multiply",
+    ast.Div: "R.divide",
+    ast.Pow: "R.power",
+    ast.MatMult: "R.matmul",
+    ast.Eq: "R.equal",
+    ast.NotEq: "R.not_equal",
+    ast.Lt: "R.less",
+    ast.LtE: "R.less_equal",
+    ast.Gt: "R.greater",
+    ast.GtE: "R.greater_equal",
+    ast.USub: "R.negative",
+}
+"""What Python's operators mean on tensors."""
+
+_INSTEAD = {
+    "R.call_packed": "library functions that fill their results are called by R.call_dps_packed",
+    "R.call_pure_packed": "library functions that fill their results are called by R.call_dps_packed",
+    "R.call_tir_inplace": "R.call_tir gives new tensors",
+    "R.match_cast": "shapes follow from those of the arguments",
+    "R.dataflow": "write 'with R.dataflow():'",
+    "R.output": "it ends a dataflow block",
+}
+
+
+class Functions(Protocol):
+    """The functions of the module that is being read."""
+
+    @property
+    def class_name(self) -> str | None: ...
+
+    def __contains__(self, name: object, /) -> bool: ...
+
+    def function(self, name: str) -> FuncOp | PrimFuncOp | None:
+        """The function of a name; None if it is wrong itself, or being read just now."""
+        ...
+
+
+class TheModule:
+    """Stands for the module itself: `cls` after `cls = Module`."""
+
+
+class GraphExpressionReader(ExpressionReader):
+    """Reads expressions on tensors."""
+
+    def __init__(self, unit: Unit, block: Block, functions: Functions):
+        super().__init__(unit, block)
+        self.functions = functions
+        self.in_dataflow = False
+
+    def tensors(self, node: ast.expr) -> Value:
+        """A tensor or a tuple."""
+        match node:
+            case ast.Name():
+                return self._named(node)
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                return tuple(self.tensors(part) for part in parts)
+            case ast.Subscript(value=source, slice=place):
+                return self._element(node, source, place)
+            case ast.Call():
+                return self._call_of(node)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+                return self._operator(node, _OPERATORS[type(op)], [left, right])
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
+                return self._operator(node, _OPERATORS[type(op)], [left, right])
+            case ast.UnaryOp(op=ast.USub(), operand=operand) if not isinstance(operand, ast.Constant):
+                return self._operator(node, "R.negative", [operand])
+            case _:
+                raise ScriptError(node, f"expected a tensor, found '{ast.unparse(node)}'")
+
+    def tensor(self, node: ast.expr) -> SSAValue:
+        """An expression that must be one tensor."""
+        value = self.tensors(node)
+        if isinstance(value, tuple):
+            raise ScriptError(node, f"expected one tensor, found a tuple of {len(value)}")
+        return value
+
+    def _named(self, node: ast.Name) -> Value:
+        value = as_tensors(self.lookup(node))
+        if value is not None:
+            return value
+        raise ScriptError(node, f"expected a tensor, found '{node.id}'")
+
+    def _element(self, node: ast.Subscript, source: ast.expr, place: ast.expr) -> Value:
+        if _is_metadata(source):
+            return self._metadata(node, self.unit.constants.integer(place, "the number of a constant"))
+        values = self.tensors(source)
+        if not isinstance(values, tuple):
+            raise ScriptError(node, "expected a tuple to take a part of; R.take and R.strided_slice take from tensors")
+        position = self.unit.constants.integer(place, "a position")
+        if not -len(values) <= position < len(values):
+            raise ScriptError(place, f"expected a position below {len(values)}, found {position}")
+        return values[position]
+
+    def _metadata(self, node: ast.Subscript, number: int) -> SSAValue:
+        """A constant that TVM has left out when it printed the module."""
+        name = f"{METADATA}{number}"
+        if name not in self.unit.params:
+            raise FollowUp(node, f"no array '{name}'")
+        try:
+            return self.emit(node, ConstantOp(self.unit.params[name])).result
+        except DTypeError as e:
+            raise ScriptError(node, f"'{name}': {e}") from e
+
+    # Calls.
+
+    def _call_of(self, node: ast.Call) -> Value:
+        meaning = self.meaning(node.func)
+        if meaning is None or not meaning.startswith(("R.", "T.", "I.")):
+            return self._call_function(node)
+        if meaning in CALLS:
+            return CALLS[meaning](self, node)
+        operator = find_operator(self.unit, meaning)
+        if operator is None:
+            if meaning in _INSTEAD:
+                raise ScriptError(node.func, f"'{meaning}' is not supported here; {_INSTEAD[meaning]}")
+            names = [name.replace("relex.", "R.") for name in self._operator_names()]
+            raise unknown(node.func, meaning, [*CALLS, *names], "expected an operator of relex, or R.call_tir")
+        op = apply_operator(self.unit, node, meaning, operator, self.operands)
+        return self.emit(node, op).results[0]
+
+    def _operator_names(self) -> Sequence[str]:
+        dialect = self.unit.context.get_optional_dialect("relex")
+        return [op.name for op in dialect.operations if issubclass(op, Operator)] if dialect is not None else []
+
+    def operands(self, nodes: Sequence[ast.expr]) -> Sequence[SSAValue]:
+        """The tensors that an operator is applied to; numbers take the type of those beside them."""
+        numbers = {i for i, node in enumerate(nodes) if self._is_number(node)}
+        found = {i: self.tensor(node) for i, node in enumerate(nodes) if i not in numbers}
+        types = [value.type for value in found.values() if isa(value.type, TensorType)]
+        if numbers and not types:
+            raise ScriptError(nodes[0], "expected a tensor among the operands, found numbers alone")
+        return [
+            make_constant(self, node, NAMES[types[-1].element_type]) if i in numbers else found[i]
+            for i, node in enumerate(nodes)
+        ]
+
+    def _is_number(self, node: ast.expr) -> bool:
+        is_value = isinstance(node, ast.Name) and node.id in self.scope
+        return not is_value and self.unit.constants.is_constant(node)
+
+    def _operator(self, node: ast.expr, name: str, operands: Sequence[ast.expr]) -> Value:
+        call = ast.Call(func=node, args=list(operands), keywords=[])
+        operator = find_operator(self.unit, name)
+        assert operator is not None
+        op = apply_operator(self.unit, ast.copy_location(call, node), name, operator, self.operands)
+        return self.emit(node, op).results[0]
+
+    def _call_function(self, node: ast.Call) -> Value:
+        """A call of another graph function."""
+        name = self.callee(node.func)
+        callee = self.functions.function(name)
+        if callee is None:
+            raise ScriptError(node, f"expected '{name}' to be read before: recursive calls are not supported")
+        if isinstance(callee, PrimFuncOp):
+            raise ScriptError(node, f"expected a graph function, found loop function '{name}'; write R.call_tir")
+        values = flatten(tuple(self.tensors(arg) for arg in node.args))
+        if node.keywords:
+            raise ScriptError(node.keywords[0], "expected arguments in order")
+        expected = callee.function_type.inputs.data
+        if tuple(value.type for value in values) != expected:
+            found = ", ".join(str(value.type) for value in values)
+            raise ScriptError(
+                node, f"expected arguments ({', '.join(map(str, expected))}) for '{name}', found ({found})"
+            )
+        results = callee.function_type.outputs.data
+        if self.in_dataflow:
+            self._make_group(node, callee)
+        is_group = PRIMITIVE_ATTR in callee.attributes
+        return results_of(self.emit(node, (CallOp if is_group else func.CallOp)(name, values, results)))
+
+    def _make_group(self, node: ast.Call, callee: FuncOp) -> None:
+        """What is called in a dataflow block is pure. Older versions of TVM do not print which functions are groups."""
+        for op in callee.walk():
+            if op is not callee and not isinstance(op, func.ReturnOp) and (reason := impurity(op)) is not None:
+                name = callee.sym_name.data
+                raise ScriptError(node, f"expected a pure function in R.dataflow, but '{name}' {reason}")
+        callee.attributes[PRIMITIVE_ATTR] = UnitAttr()
+
+    def callee(self, node: ast.expr) -> str:
+        """The name of the function that an expression means: `cls.f`, `Module.f` or `f`."""
+        match node:
+            case ast.Name(id=name) if name not in self.scope:
+                pass
+            case ast.Attribute(value=ast.Name(id=module) as owner, attr=name):
+                if module not in self.scope and module != self.functions.class_name:
+                    hint = f"; write '{module} = {self.functions.class_name}'" if self.functions.class_name else ""
+                    self.unit.report(ScriptError(owner, f"name '{module}' is not defined{hint}"))
+                elif module in self.scope and not isinstance(self.lookup(owner), TheModule):
+                    raise ScriptError(owner, f"expected the module, found '{module}'")
+            case _:
+                raise ScriptError(node, f"expected a function, found '{ast.unparse(node)}'")
+        if name not in self.functions:
+            raise ScriptError(node, f"expected a function of the module, found no '{name}'")
+        return name
+
+
+def missing_constants(unit: Unit, tree: ast.AST) -> Iterator[ScriptError]:
+    """An error for each constant of a printed module that is not among the parameters."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and _is_metadata(node.value) and isinstance(node.slice, ast.Constant):
+            name = f"{METADATA}{node.slice.value}"
+            if name not in unit.params:
+                place = ast.unparse(node).replace("'", '"')
+                yield ScriptError(
+                    node, f"{place} is not in the script; expected an array '{name}' among the parameters"
+                )
+
+
+def _is_metadata(node: ast.expr) -> bool:
+    """Whether an expression is the dictionary of constants in a printed module: `metadata["ir.GenericConst"]`."""
+    return (
+        isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in ("metadata", "meta")
+    )

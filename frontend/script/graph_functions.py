@@ -1,0 +1,228 @@
+"""Graph functions, `@R.function`, to `func.func` on tensors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr, UnitAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from relex.dialects.functions import DIMS_ATTR, NAME_ATTR
+from relex.dialects.relex import PRIMITIVE_ATTR, DataflowOp, OutputOp
+from relex.frontend.script.attributes import read_attributes
+from relex.frontend.script.graph_calls import Value, as_tensors, flatten
+from relex.frontend.script.graph_expressions import Functions, GraphExpressionReader, TheModule
+from relex.frontend.script.numbers import Size
+from relex.frontend.script.source import ScriptError
+from relex.frontend.script.tensors import Tensor, read_tensor, read_tensors
+from relex.frontend.script.unit import Hidden, Unit, Wrong, arguments, name_value
+
+
+def read_graph_function(unit: Unit, node: ast.FunctionDef, functions: Functions, *, private: bool) -> FuncOp:
+    """The `func.func` of a function that is decorated with `R.function`. Raises `ScriptError`."""
+    return _GraphFunctionReader(unit, node, functions, private).read()
+
+
+class _GraphFunctionReader(GraphExpressionReader):
+    """Reads one function."""
+
+    def __init__(self, unit: Unit, node: ast.FunctionDef, functions: Functions, private: bool):
+        super().__init__(unit, Block(), functions)
+        self._node = node
+        self._private = private
+        self._attributes: dict[str, Attribute] = {}
+        self._outputs_of_block: dict[str, Value] = {}
+        self._returned: Sequence[SSAValue] | None = None
+
+    def read(self) -> FuncOp:
+        args = self._node.args
+        for extra in (args.vararg, args.kwarg, *args.kwonlyargs, *args.defaults, *args.posonlyargs):
+            if extra is not None:
+                raise ScriptError(extra, "expected plain parameters: name, colon, R.Tensor(shape, dtype)")
+        for arg in args.args:
+            self._parameter(arg)
+        self.statements(self._node.body)
+        if self._returned is None:
+            if self.unit.complete:
+                raise ScriptError(self._node, f"expected 'return' at the end of '{self._node.name}'")
+            self._returned = ()
+        types = [value.type for value in self._returned]
+        result = FuncOp(
+            self._node.name,
+            FunctionType.from_lists(self.entry.arg_types, types),
+            Region(self.entry),
+            "private" if self._private or PRIMITIVE_ATTR in self._attributes else None,
+            arg_attrs=self._argument_attributes(),
+        )
+        result.location = self.unit.source.location(self._node)
+        result.attributes.update(self._attributes)
+        return result
+
+    def _parameter(self, arg: ast.arg) -> None:
+        if arg.annotation is None:
+            raise ScriptError(arg, f"expected a type for parameter '{arg.arg}': R.Tensor(shape, dtype)")
+        declared = read_tensor(self.unit, arg.annotation)
+        value = self.entry.insert_arg(declared.type, len(self.entry.args))
+        value.location = self.unit.source.location(arg)
+        name_value(value, arg.arg)
+        self.scope[arg.arg] = value
+        self.dims[value] = declared.dims
+        self.scope.update({dim: Size(dim) for dim in declared.dims if dim})
+
+    def _argument_attributes(self) -> ArrayAttr[DictionaryAttr] | None:
+        hints: set[str | None] = set()
+        result: list[DictionaryAttr] = []
+        for arg, value in zip(self._node.args.args, self.entry.args, strict=True):
+            attrs: dict[str, Attribute] = {}
+            # xDSL cuts numbers off names, and tells values of one name apart by others.
+            if value.name_hint != arg.arg or value.name_hint in hints:
+                attrs[NAME_ATTR] = StringAttr(arg.arg)
+            if any(self.dims[value]):
+                attrs[DIMS_ATTR] = ArrayAttr(StringAttr(dim) for dim in self.dims[value])
+            hints.add(value.name_hint)
+            result.append(DictionaryAttr(attrs))
+        return ArrayAttr(result) if any(attrs.data for attrs in result) else None
+
+    # Statements.
+
+    def statement(self, node: ast.stmt) -> None:
+        if self._returned is not None:
+            raise ScriptError(node, "expected nothing behind 'return'")
+        match node:
+            case ast.With(items=[ast.withitem(context_expr=call, optional_vars=None)], body=body):
+                if not self.unit.vocabulary.calls(call, "R.dataflow"):
+                    raise ScriptError(call, f"expected R.dataflow(), found '{ast.unparse(call)}'")
+                self._dataflow(node, body)
+            case ast.Assign(targets=[target], value=value):
+                self._assign(target, value)
+            case ast.AnnAssign(target=ast.Name() as target, annotation=annotation, value=ast.expr() as value):
+                self._assign(target, value)
+                self._check(target, annotation, self.scope[target.id])
+            case ast.Expr(value=value):
+                self._effect(value)
+            case ast.Return(value=ast.expr() as value) if not self.in_dataflow:
+                self._return(node, value)
+            case ast.Pass():
+                return
+            case _:
+                raise ScriptError(
+                    node,
+                    f"'{ast.unparse(node).splitlines()[0]}' is not supported in a graph function; "
+                    "expected an assignment, 'with R.dataflow():' or 'return'",
+                )
+
+    def _dataflow(self, node: ast.With, body: Sequence[ast.stmt]) -> None:
+        if self.in_dataflow:
+            raise ScriptError(node, "expected no dataflow block in another one")
+        block, outside, was_complete = Block(), self.scope, self.unit.complete
+        self._outputs_of_block, self.in_dataflow = {}, True
+        with self.inside(block):
+            self.statements(body)
+            inside = dict(self.scope.maps[0])
+            values = [tensor for value in self._outputs_of_block.values() for tensor in flatten(value)]
+            self.emit(node, OutputOp(*values))
+        self.in_dataflow = False
+        results = self.emit(node, DataflowOp([value.type for value in values], block)).results
+        hidden = Hidden("expected a value that is seen outside of its dataflow block; name it in R.output")
+        for name, value in inside.items():
+            outside[name] = value if isinstance(value, TheModule | Size) else hidden
+        if not was_complete or not self.unit.complete:
+            outside.update({name: Wrong() for name in inside})
+        position = iter(results)
+        for name, value in self._outputs_of_block.items():
+            self._bind(name, _like(value, position))
+
+    def _output(self, call: ast.Call) -> None:
+        """`R.output(...)`."""
+        if not self.in_dataflow:
+            raise ScriptError(call, "expected 'R.output' in a dataflow block")
+        if self._outputs_of_block:
+            raise ScriptError(call, "expected 'R.output' once in a dataflow block")
+        for arg in call.args:
+            if not isinstance(arg, ast.Name):
+                raise ScriptError(arg, f"expected the name of a value, found '{ast.unparse(arg)}'")
+            self._outputs_of_block[arg.id] = self.tensors(arg)
+
+    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Tuple | ast.List):
+            self._unpack(target, value)
+            return
+        if not isinstance(target, ast.Name):
+            raise ScriptError(target, f"expected a name, found '{ast.unparse(target)}'; tensors do not change")
+        if isinstance(value, ast.Name) and value.id == self.functions.class_name and value.id not in self.scope:
+            self.scope[target.id] = TheModule()
+        elif isinstance(value, ast.Call) and self._declares_size(value):
+            if target.id not in self.scope:
+                raise ScriptError(target, f"expected an argument that has a size '{target.id}'")
+        else:
+            self._bind(target.id, self.tensors(value))
+
+    def _declares_size(self, call: ast.Call) -> bool:
+        return self.meaning(call.func) in ("T.int64", "T.int32") and not call.args
+
+    def _unpack(self, target: ast.Tuple | ast.List, value: ast.expr) -> None:
+        values = self.tensors(value)
+        count = len(values) if isinstance(values, tuple) else 1
+        if not isinstance(values, tuple) or count != len(target.elts):
+            raise ScriptError(target, f"expected a tuple of {len(target.elts)}, found {count}")
+        for part, found in zip(target.elts, values, strict=True):
+            if not isinstance(part, ast.Name):
+                raise ScriptError(part, f"expected a name, found '{ast.unparse(part)}'")
+            self._bind(part.id, found)
+
+    def _bind(self, name: str, value: Value) -> None:
+        """Give a name to a value, and to the tensors of a tuple."""
+        self.scope[name] = value
+        if isinstance(value, SSAValue):
+            name_value(value, name)
+        else:
+            for i, tensor in enumerate(flatten(value)):
+                name_value(tensor, f"{name}{i}")
+
+    def _check(self, node: ast.expr, annotation: ast.expr, value: object) -> None:
+        """Compare a value with the type that is declared for it."""
+        tensors = as_tensors(value)
+        found = flatten(tensors) if tensors is not None else []
+        self._expect(node, read_tensors(self.unit, annotation), found)
+
+    def _expect(self, node: ast.AST, declared: Sequence[Tensor], found: Sequence[SSAValue]) -> None:
+        if len(declared) != len(found):
+            raise ScriptError(node, f"expected {len(declared)} tensors, as declared, found {len(found)}")
+        for tensor, value in zip(declared, found, strict=True):
+            if not tensor.fits(value.type):
+                raise ScriptError(node, f"expected {tensor}, as declared, found {value.type}")
+
+    def _effect(self, node: ast.expr) -> None:
+        """A statement that is an expression."""
+        if isinstance(node, ast.Constant):
+            return
+        meaning = self.meaning(node.func) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and meaning == "R.func_attr":
+            self._function_attributes(node)
+        elif isinstance(node, ast.Call) and meaning == "R.output":
+            self._output(node)
+        else:
+            self.tensors(node)
+
+    def _function_attributes(self, call: ast.Call) -> None:
+        node = arguments(call, "R.func_attr", ("attrs",))["attrs"]
+        found = dict(self.unit.constants.dictionary(node))
+        if found.pop("global_symbol", self._node.name) != self._node.name:
+            raise ScriptError(node, f"expected global_symbol to be the name of the function, '{self._node.name}'")
+        if found.pop("Primitive", False):
+            self._attributes[PRIMITIVE_ATTR] = UnitAttr()
+        self._attributes |= read_attributes(node, found)
+
+    def _return(self, node: ast.Return, value: ast.expr) -> None:
+        returned = flatten(self.tensors(value))
+        if self._node.returns is not None:
+            self._expect(node, read_tensors(self.unit, self._node.returns), returned)
+        self.emit(node, ReturnOp(*returned))
+        self._returned = returned
+
+
+def _like(value: Value, results: Iterator[SSAValue]) -> Value:
+    """The results that stand for a value, in the same tuples."""
+    return next(results) if isinstance(value, SSAValue) else tuple(_like(part, results) for part in value)

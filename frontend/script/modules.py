@@ -1,0 +1,186 @@
+"""Whole scripts to modules."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from relex.dialects.context import make_context
+from relex.dialects.errors import CompileError
+from relex.dialects.tir import PrimFuncOp
+from relex.dialects.verifier import verify_module
+from relex.frontend.script.constants import Constants
+from relex.frontend.script.graph_expressions import missing_constants
+from relex.frontend.script.graph_functions import read_graph_function
+from relex.frontend.script.loop_functions import read_loop_function
+from relex.frontend.script.source import ScriptError, Source
+from relex.frontend.script.unit import Unit
+from relex.frontend.script.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+LOOPS, GRAPH = "T.prim_func", "R.function"
+
+_OPTIONS = ("private", "pure", "s_tir", "tirx", "check_well_formed")
+"""Of the decorators. All but `private` say what relex finds out by itself."""
+
+
+def parse_script(
+    text: str,
+    name: str = "<string>",
+    *,
+    context: Context | None = None,
+    params: Mapping[str, Array] | None = None,
+    verify: bool = True,
+    line_offset: int = 0,
+) -> ModuleOp:
+    """Read a module written as TVMScript. The text is parsed as Python and never executed.
+
+    It holds one class decorated with `I.ir_module`, or functions decorated with `T.prim_func` and `R.function`; all
+    else in it, but for imports and names of constants, is left alone. `params` has the constants that printed modules
+    leave out, by the names `metadata_0`, `metadata_1`, ... `line_offset` is added to every line number.
+    Raises `CompileError` with everything that is wrong, at its line and column.
+    """
+    source = Source(text, name, line_offset)
+    return read_module(source, _find_module(source), context=context, params=params, verify=verify)
+
+
+def read_module(
+    source: Source,
+    node: ast.ClassDef | Sequence[ast.FunctionDef],
+    *,
+    context: Context | None = None,
+    params: Mapping[str, Array] | None = None,
+    verify: bool = True,
+) -> ModuleOp:
+    """The module that a class or some functions of a file make. Raises `CompileError`."""
+    vocabulary = Vocabulary(source.tree)
+    constants = Constants(vocabulary, source.tree)
+    unit = Unit(source, context or make_context(), params or {}, vocabulary, constants)
+    module = _ModuleReader(unit, node).read()
+    if verify and unit.complete:
+        try:
+            verify_module(module)
+        except CompileError as e:
+            unit.errors += source.add_lines(e.diagnostics)
+    if unit.errors:
+        raise CompileError(sorted(unit.errors, key=lambda d: (d.line, d.column)))
+    return module
+
+
+def _find_module(source: Source) -> ast.ClassDef | Sequence[ast.FunctionDef]:
+    """The one module of a file."""
+    vocabulary = Vocabulary(source.tree)
+    classes = [s for s in source.tree.body if isinstance(s, ast.ClassDef) and decorator(vocabulary, s, "I.ir_module")]
+    functions = [
+        s for s in source.tree.body if isinstance(s, ast.FunctionDef) and decorator(vocabulary, s, LOOPS, GRAPH)
+    ]
+    if len(classes) > 1 or (classes and functions):
+        second = classes[1] if len(classes) > 1 else functions[0]
+        error = ScriptError(second, f"expected one module in a file, found '{classes[0].name}' and '{second.name}'")
+        raise CompileError(source.diagnose(error))
+    if not classes and not functions:
+        error = ScriptError(source.tree, "expected a class decorated with @I.ir_module, or functions decorated with "
+                            "@T.prim_func or @R.function, found none")  # fmt: skip
+        raise CompileError(source.diagnose(error))
+    return classes[0] if classes else functions
+
+
+def decorator(vocabulary: Vocabulary, node: ast.ClassDef | ast.FunctionDef, *meanings: str) -> str | None:
+    """Which of some decorators a definition carries."""
+    for found in node.decorator_list:
+        meaning = vocabulary.meaning(found.func if isinstance(found, ast.Call) else found)
+        if meaning in meanings:
+            return meaning
+    return None
+
+
+@dataclass
+class _Definition:
+    """A function of a script, and what has been read of it."""
+
+    node: ast.FunctionDef
+    kind: str
+    private: bool
+    op: FuncOp | PrimFuncOp | None = None
+    is_open: bool = False
+    """It is being read: whoever asks for it now is called by it."""
+
+
+@dataclass
+class _ModuleReader:
+    """Reads the functions of a module. Those that others call are read when they are first asked for."""
+
+    unit: Unit
+    node: ast.ClassDef | Sequence[ast.FunctionDef]
+    definitions: dict[str, _Definition] = field(default_factory=dict[str, _Definition])
+
+    @property
+    def class_name(self) -> str | None:
+        return self.node.name if isinstance(self.node, ast.ClassDef) else None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.definitions
+
+    def read(self) -> ModuleOp:
+        for statement in self.node.body if isinstance(self.node, ast.ClassDef) else self.node:
+            try:
+                self._define(statement)
+            except ScriptError as e:
+                self.unit.leave_out(e)
+        for error in missing_constants(self.unit, ast.Module([d.node for d in self.definitions.values()], [])):
+            self.unit.leave_out(error)
+        for name in self.definitions:
+            self.function(name)
+        ops = [definition.op for definition in self.definitions.values() if definition.op is not None]
+        return ModuleOp(list(ops))
+
+    def _define(self, statement: ast.stmt) -> None:
+        match statement:
+            case ast.FunctionDef():
+                kind = decorator(self.unit.vocabulary, statement, LOOPS, GRAPH)
+                if kind is None:
+                    raise ScriptError(statement, f"expected @T.prim_func or @R.function before '{statement.name}'")
+                if statement.name in self.definitions:
+                    raise ScriptError(statement, f"expected a function '{statement.name}' once in a module")
+                self.definitions[statement.name] = _Definition(statement, kind, self._is_private(statement))
+            case ast.Expr(value=ast.Constant()) | ast.Pass():
+                return
+            case _:
+                raise ScriptError(
+                    statement, "expected functions decorated with @T.prim_func or @R.function in a module"
+                )
+
+    def _is_private(self, node: ast.FunctionDef) -> bool:
+        private = False
+        for call in node.decorator_list:
+            for keyword in call.keywords if isinstance(call, ast.Call) else ():
+                if keyword.arg not in _OPTIONS:
+                    raise ScriptError(keyword, f"expected {', '.join(_OPTIONS)}, found '{keyword.arg}'")
+                if keyword.arg == "private":
+                    private = self.unit.constants.value(keyword.value) is True
+        return private
+
+    def function(self, name: str) -> FuncOp | PrimFuncOp | None:
+        """The function of a name; None if there is none, if it is wrong itself, or is being read just now."""
+        definition = self.definitions.get(name)
+        if definition is None or definition.op is not None or definition.is_open:
+            return definition.op if definition is not None else None
+        definition.is_open = True
+        try:
+            if definition.kind == LOOPS:
+                definition.op = read_loop_function(self.unit, definition.node, private=definition.private)
+            else:
+                definition.op = read_graph_function(self.unit, definition.node, self, private=definition.private)
+        except ScriptError as e:
+            self.unit.leave_out(e)
+        except RecursionError:
+            self.unit.leave_out(ScriptError(definition.node, "expected a function that nests less deeply"))
+        return definition.op

@@ -1,0 +1,192 @@
+"""Numbers of loop functions: their types, and what is computed from them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import memref, tensor
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, MemRefType, bf16, f16, f32, i1, i32, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from relex.frontend.script.functions import OPERATORS, Function
+from relex.frontend.script.source import ScriptError
+from relex.frontend.script.unit import Reader, Unit, name_value
+from relex.lowering.scalars import build_constant, build_conversion
+
+index = IndexType()
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A number in a script. Without a type it takes that of what it meets."""
+
+    value: int | float
+    type: Attribute | None = None
+
+
+@dataclass(frozen=True)
+class Size:
+    """A size that is known at run time, by its name."""
+
+    name: str
+
+
+Scalarlike = SSAValue | Literal
+
+
+class NumberReader(Reader):
+    """Emits ops on numbers.
+
+    Indices are of one type, `index`, whether a script has them in 32 or in 64 bits.
+    """
+
+    def __init__(self, unit: Unit, block: Block):
+        super().__init__(unit, block)
+        self.dims: dict[SSAValue, Sequence[str]] = {}
+        """The names of the sizes of arguments, "" for those without one."""
+        self._sizes: dict[str, SSAValue] = {}
+        self._last_size: Operation | None = None
+
+    def size(self, node: ast.AST, name: str) -> SSAValue:
+        """A size that is known at run time, read from the first argument that has it where the function begins."""
+        if name not in self._sizes:
+            argument = next((argument for argument, dims in self.dims.items() if name in dims), None)
+            if argument is None:
+                raise ScriptError(node, f"expected an argument that has a size '{name}'")
+            place = build_constant(self.dims[argument].index(name), index)
+            dim = memref.DimOp if isinstance(argument.type, MemRefType) else tensor.DimOp
+            read = dim.create(operands=[argument, place.result], result_types=[index])
+            self._insert_first(node, place, read)
+            self._sizes[name] = read.results[0]
+            name_value(read.results[0], name)
+        return self._sizes[name]
+
+    def _insert_first(self, node: ast.AST, *ops: Operation) -> None:
+        """Add ops at the beginning of the function, behind those that were added there before."""
+        for op in ops:
+            op.location = self.unit.source.location(node)
+            first = self.entry.first_op
+            if self._last_size is not None:
+                self.entry.insert_op_after(op, self._last_size)
+            elif first is not None:
+                self.entry.insert_op_before(op, first)
+            else:
+                self.entry.add_op(op)
+            self._last_size = op
+
+    def binary(self, node: ast.AST, op: ast.operator, left: Scalarlike, right: Scalarlike) -> Scalarlike:
+        """What a Python operator means."""
+        if type(op) not in OPERATORS:
+            raise ScriptError(node, "expected one of the operators + - * / // % ** & | ^ << >>")
+        function = OPERATORS[type(op)]
+        folded = self._fold(node, function, left, right)
+        return folded or self.apply(node, function, left, right)
+
+    @staticmethod
+    def _fold(node: ast.AST, function: Function, left: Scalarlike, right: Scalarlike) -> Literal | None:
+        """The result for two integers that are known, of which those in sizes and indices are."""
+        match left, right:
+            case Literal(value=int(a), type=t), Literal(value=int(b), type=u) if function.fold and i1 not in (t, u):
+                pass
+            case _:
+                return None
+        try:
+            return Literal(function.fold(a, b), t or u)
+        except ZeroDivisionError:
+            raise ScriptError(node, "expected a divisor other than 0") from None
+
+    def apply(self, node: ast.AST, function: Function, *values: Scalarlike) -> SSAValue:
+        """What a function gives for numbers, which take one type."""
+        type = self.common_type(node, values)
+        converted = [self.convert(node, value, type) for value in values]
+        try:
+            return function.build(lambda op: self.emit(node, op).results[0], converted)
+        except ValueError:
+            raise ScriptError(node, f"'{_called(node)}' is not supported on {type}") from None
+
+    def common_type(self, node: ast.AST, values: Sequence[Scalarlike]) -> Attribute:
+        """The type that numbers are computed in: the widest, floats before integers, elements before indices."""
+        known = {value.type for value in values if value.type is not None}
+        floats = {t for t in known if isinstance(t, AnyFloat)}
+        if floats:
+            if {f16, bf16} <= floats:
+                raise ScriptError(node, "expected numbers of one type, found f16 and bf16")
+            return max(floats, key=lambda t: t.bitwidth)
+        if any(isinstance(value, Literal) and isinstance(value.value, float) for value in values):
+            return f32
+        computed = {value.type for value in values if isinstance(value, SSAValue)} - {index, i1}
+        if index in known and not computed:
+            return index
+        integers = {t for t in (computed if index in known else known) if isa(t, IntegerType) and t != i1}
+        if integers:
+            return max(integers, key=lambda t: t.bitwidth)
+        return i1 if known else i32
+
+    def as_index(self, node: ast.AST, value: Scalarlike) -> SSAValue:
+        """An integer as an index."""
+        if isinstance(value, Literal):
+            if not isinstance(value.value, int) or value.type == i1 or isinstance(value.type, AnyFloat):
+                raise ScriptError(node, f"expected an integer, found {value.value}")
+        elif isinstance(value.type, AnyFloat) or value.type == i1:
+            raise ScriptError(node, f"expected an integer, found a number of {value.type}")
+        return self.convert(node, value, index)
+
+    def convert(self, node: ast.AST, value: Scalarlike, type: Attribute) -> SSAValue:
+        """A number as the nearest one of some type; floats are rounded towards zero to integers."""
+        if isinstance(value, Literal):
+            return self._materialize(node, value, type)
+        old = value.type
+        if old == type:
+            return value
+        if type == i1:
+            zero = self._materialize(node, Literal(0), old)
+            return OPERATORS[ast.NotEq].build(lambda op: self.emit(node, op).results[0], [value, zero])
+        if (step := _between(old, type)) is not None:
+            value = self.emit(node, build_conversion(value, step)).results[0]
+        return self.emit(node, build_conversion(value, type)).results[0]
+
+    def _materialize(self, node: ast.AST, literal: Literal, type: Attribute) -> SSAValue:
+        value = float(literal.value) if isinstance(type, AnyFloat) else literal.value
+        try:
+            return self.emit(node, build_constant(value, type)).result
+        except (ValueError, OverflowError):
+            raise ScriptError(node, f"expected a number of {type}, found {literal.value}") from None
+
+
+def _between(old: Attribute, new: Attribute) -> Attribute | None:
+    """A type to convert to first, where no op converts directly."""
+    if {old, new} == {f16, bf16}:
+        return f32
+    if index in (old, new) and (isinstance(old, AnyFloat) or isinstance(new, AnyFloat) or old == i1):
+        return i64
+    return None
+
+
+def _called(node: ast.AST) -> str:
+    """What a message calls a function or operator."""
+    match node:
+        case ast.Call(func=function):
+            return ast.unparse(function)
+        case ast.BinOp(op=op) | ast.AugAssign(op=op):
+            return _SYMBOLS.get(type(op), "this operator")
+        case _:
+            return ast.unparse(node)
+
+
+_SYMBOLS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+}

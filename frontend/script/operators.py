@@ -1,0 +1,151 @@
+"""Graph operators by the names that scripts have for them.
+
+There is no list of operators: `R.add` and `R.nn.relu` are `relex.add` and `relex.relu`, `R.audio.frame` is an operator
+`audio.frame` of another package. Its parameters are those of the class.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from xdsl.irdl import VarOperandDef
+from xdsl.utils.exceptions import VerifyException
+
+from relex.dialects.errors import one_line
+from relex.dialects.relex import Operator
+from relex.dialects.relex.operator import tensor_type
+from relex.frontend.script.dtypes import NAMES, element_type_of
+from relex.frontend.script.source import ScriptError
+from relex.frontend.script.unit import Unit, arguments
+
+_NEUTRAL: dict[str, tuple[object, ...]] = {
+    "data_layout": ("NCHW",),
+    "kernel_layout": ("OIHW",),
+    "layout": ("NCHW",),
+    "out_layout": ("NCHW", "", None),
+    "ceil_mode": (False,),
+    "count_include_pad": (False,),
+    "center": (True,),
+    "scale": (True,),
+    "training": (False,),
+    "pad_mode": ("constant",),
+    "mode": ("clip", "fast"),
+    "assume_inbound": (False,),
+}
+"""Options of TVM's operators that relex's do not have, with the values that say what holds here."""
+
+_IGNORED = ("momentum",)
+"""Options of TVM's operators that make no difference."""
+
+_PAIRS = ("strides", "dilation", "pool_size")
+_LISTS = ("padding", "axes")
+
+
+def find_operator(unit: Unit, meaning: str) -> type[Operator] | None:
+    """The operator for a name such as `R.nn.relu`."""
+    path = meaning.split(".")[1:]
+    if path[:1] == ["nn"]:
+        path = path[1:]
+    name = f"relex.{path[0]}" if len(path) == 1 else ".".join(path)
+    found = unit.context.get_optional_op(name) if len(path) in (1, 2) else None
+    return found if found is not None and issubclass(found, Operator) and not inspect.isabstract(found) else None
+
+
+def operand_names(operator: type[Operator]) -> Sequence[str]:
+    """The names of an operator's operands."""
+    return [name for name, _ in operator.get_irdl_definition().operands]
+
+
+def is_variadic(operator: type[Operator]) -> bool:
+    """Whether the one operand of an operator stands for many."""
+    return any(isinstance(kind, VarOperandDef) for _, kind in operator.get_irdl_definition().operands)
+
+
+def option_names(operator: type[Operator]) -> Sequence[str]:
+    """The names of what an operator takes beside its operands."""
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    parameters = inspect.signature(operator.__init__).parameters.values()
+    names = [parameter.name for parameter in parameters if parameter.kind in kinds]
+    return [name for name in names if name not in ("self", "properties", *operand_names(operator))]
+
+
+def apply_operator(
+    unit: Unit, call: ast.Call, name: str, operator: type[Operator], read: Callable[[Sequence[ast.expr]], Sequence[Any]]
+) -> Operator:
+    """The operator that a call applies; `read` gives the tensors for expressions."""
+    operands, options = operand_names(operator), option_names(operator)
+    required = [*operands, *(option for option in options if _is_required(operator, option))]
+    optional = [option for option in options if option not in required]
+    more = ("out_dtype", *(n for n in (*_NEUTRAL, *_IGNORED) if n not in options))
+    bound = arguments(call, name, required, optional, more=more)
+    nodes = [bound.pop(operand) for operand in operands]
+    out_dtype = bound.pop("out_dtype", None)
+    values: dict[str, Any] = {
+        option: _option(unit, option, node) for option, node in bound.items() if option in options
+    }
+    for option, node in bound.items():
+        if option in _NEUTRAL and option not in options:
+            _expect_neutral(unit, option, node)
+    try:
+        result = operator(*read(_members(nodes[0]) if is_variadic(operator) else nodes), **values)
+    except (VerifyException, TypeError, ValueError) as e:
+        raise ScriptError(call, f"'{name}' {one_line(e)}") from e
+    if out_dtype is not None:
+        _expect_dtype(unit, result, out_dtype)
+    return result
+
+
+def _is_required(operator: type[Operator], option: str) -> bool:
+    return inspect.signature(operator.__init__).parameters[option].default is inspect.Parameter.empty
+
+
+def _members(node: ast.expr) -> Sequence[ast.expr]:
+    if not isinstance(node, ast.Tuple | ast.List):
+        raise ScriptError(node, f"expected tensors in parentheses, found '{ast.unparse(node)}'")
+    return node.elts
+
+
+def _option(unit: Unit, name: str, node: ast.expr) -> object:
+    """The value of an option, in the form that relex's operators take."""
+    if name == "shape":
+        return [_size(unit, part) for part in _shape(unit, node)]
+    value = unit.constants.value(node)
+    if name == "dtype":
+        return element_type_of(node, value)
+    if isinstance(value, str | Mapping):
+        raise ScriptError(node, f"expected {name} to be a number or several, found {value!r}")
+    if isinstance(value, int) and not isinstance(value, bool):
+        if name in _PAIRS:
+            return (value, value)
+        if name in _LISTS:
+            return (value,)
+    return value
+
+
+def _shape(unit: Unit, node: ast.expr) -> Sequence[ast.expr]:
+    if isinstance(node, ast.Call) and unit.vocabulary.calls(node, "R.shape"):
+        (node,) = arguments(node, "R.shape", ("value",)).values()
+    return _members(node)
+
+
+def _size(unit: Unit, node: ast.expr) -> int:
+    """A size of a shape. -1 stands for one that is known at run time."""
+    return -1 if isinstance(node, ast.Name) and not unit.constants.is_constant(node) else unit.constants.integer(node)
+
+
+def _expect_neutral(unit: Unit, name: str, node: ast.expr) -> None:
+    value = unit.constants.value(node)
+    if value not in _NEUTRAL[name]:
+        raise ScriptError(node, f"expected {name} to be {_NEUTRAL[name][0]!r}, found {value!r}")
+
+
+def _expect_dtype(unit: Unit, op: Operator, node: ast.expr) -> None:
+    dtype = unit.constants.value(node)
+    if dtype in (None, "", "void"):
+        return
+    computed = NAMES[tensor_type(op.results[0].type).element_type]
+    if dtype != computed:
+        raise ScriptError(node, f"expected out_dtype to be the dtype of the operands, {computed!r}, found {dtype!r}")

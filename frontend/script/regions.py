@@ -1,0 +1,108 @@
+"""`T.reads` and `T.writes`: checked against what a block does."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.ir import Block, Operation, SSAValue
+
+from relex.dialects.relex.types import shape_str
+from relex.dialects.tir import BlockOp, ForOp, InitOp
+from relex.dialects.tir.accesses import Access, accesses
+from relex.dialects.tir.ranges import range_of
+from relex.frontend.script.expressions import ExpressionReader
+from relex.frontend.script.functions import variable_range
+from relex.frontend.script.numbers import Literal
+from relex.frontend.script.source import ScriptError
+
+
+@dataclass(frozen=True)
+class _Region:
+    """A part of a buffer: in each dimension the first and the last index."""
+
+    node: ast.expr
+    buffer: SSAValue
+    bounds: Sequence[tuple[SSAValue, SSAValue]]
+
+
+def check_regions(reader: ExpressionReader, block: BlockOp, what: str, call: ast.Call) -> None:
+    """Raise `ScriptError` if `T.reads` or `T.writes` leaves out what the block certainly reads or writes.
+
+    It may name more. As in TVM, a reduction does not read what its init writes.
+    """
+    scratch = Block()
+    with reader.inside(scratch):
+        nodes = [part for arg in call.args for part in (arg.elts if isinstance(arg, ast.List | ast.Tuple) else [arg])]
+        regions = [_read_region(reader, node) for node in nodes]
+        verb = "reads" if what == "T.reads" else "writes"
+        for access in _accesses(block, is_write=what == "T.writes"):
+            candidates = [region for region in regions if region.buffer is access.buffer]
+            name = access.buffer.name_hint or "a buffer"
+            if not candidates:
+                raise ScriptError(call, f"expected '{name}' in {what}, as the block {verb} it")
+            if all(_misses(region, access, scratch) for region in candidates):
+                found = ", ".join(ast.unparse(region.node) for region in candidates)
+                raise ScriptError(candidates[0].node, f"expected all that the block {verb} of '{name}', found {found}")
+    for op in reversed(list(scratch.ops)):
+        op.detach()
+        op.erase()
+
+
+def _accesses(block: BlockOp, *, is_write: bool) -> Iterator[Access]:
+    """What a block reads or writes of buffers from outside."""
+    reduced = {a.buffer for a in accesses(block.init)} if block.init is not None else set[SSAValue]()
+    for access in accesses(block):
+        if access.is_write is not is_write or block.is_ancestor(access.buffer.owner):
+            continue
+        if is_write or access.buffer not in reduced:
+            yield access
+
+
+def _read_region(reader: ExpressionReader, node: ast.expr) -> _Region:
+    if not isinstance(node, ast.Subscript):
+        raise ScriptError(node, f"expected a part of a buffer, as in X[i, 0:8], found '{ast.unparse(node)}'")
+    buffer, type = reader.buffer(node.value)
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    shape = type.get_shape()
+    if len(parts) != len(shape) and shape:
+        raise ScriptError(
+            node, f"expected {len(shape)} indices for a buffer of shape {shape_str(shape)}, found {len(parts)}"
+        )
+    return _Region(node, buffer, [_bounds(reader, part) for part in parts[: len(shape)]])
+
+
+def _bounds(reader: ExpressionReader, node: ast.expr) -> tuple[SSAValue, SSAValue]:
+    if not isinstance(node, ast.Slice):
+        place = reader.index(node)
+        return place, place
+    if node.upper is None or node.step is not None:
+        raise ScriptError(node, "expected a range with an end and without a step, as 0:8")
+    low = reader.index(node.lower) if node.lower is not None else reader.as_index(node, Literal(0))
+    end = reader.index(node.upper)
+    return low, reader.as_index(node, reader.binary(node, ast.Sub(), end, Literal(1)))
+
+
+def _misses(region: _Region, access: Access, scratch: Block) -> bool:
+    """Whether an access certainly goes outside of a region."""
+    if len(region.bounds) != len(access.indices):
+        return False
+    always = _always_runs(access.op)
+    for index, (low, high) in zip(access.indices, region.bounds, strict=True):
+        for left, right in ((index, low), (high, index)):
+            difference = arith.SubiOp(left, right)
+            scratch.add_op(difference)
+            room = range_of(difference.result, variable_range)
+            if room is not None and (room.high < 0 or (always and room.exact and room.low < 0)):
+                return True
+    return False
+
+
+def _always_runs(op: Operation) -> bool:
+    """Whether nothing but loops stands between an access and its block."""
+    scope = op.parent_op()
+    while isinstance(scope, ForOp | InitOp):
+        scope = scope.parent_op()
+    return isinstance(scope, BlockOp)

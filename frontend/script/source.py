@@ -1,0 +1,73 @@
+"""Python text as a program: parsed, never executed, with a place for every error."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+
+from relex.dialects.errors import CompileError, Diagnostic
+
+
+class ScriptError(Exception):
+    """What is wrong with a part of a script."""
+
+    def __init__(self, node: ast.AST, message: str):
+        super().__init__(message)
+        self.node = node
+
+
+class Source:
+    """The text of a script and its syntax tree. `line_offset` is the number of lines that stand before it in its file.
+
+    Raises `CompileError` for text that is not Python.
+    """
+
+    def __init__(self, text: str, name: str = "<string>", line_offset: int = 0):
+        self.name = name
+        self._file = StringAttr(name)
+        self._lines = text.split("\n")
+        self._line_offset = line_offset
+        self.tree = self._parse(text)
+
+    def _parse(self, text: str) -> ast.Module:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Of escapes in strings that Python may refuse one day.
+                return ast.parse(text, self.name)
+        except SyntaxError as e:
+            line = min(max(e.lineno or 1, 1), len(self._lines))
+            raise CompileError(self._at(line, max(e.offset or 1, 1), f"expected Python, found {e.msg}")) from e
+        except (RecursionError, MemoryError) as e:
+            raise CompileError(self._at(1, 1, "expected a program that nests less deeply")) from e
+        except ValueError as e:
+            raise CompileError(self._at(1, 1, f"expected Python, found {e}")) from e
+
+    def diagnose(self, error: ScriptError) -> Diagnostic:
+        """The diagnostic for an error."""
+        line, column = self._position(error.node)
+        return self._at(line, column, str(error))
+
+    def location(self, node: ast.AST) -> FileLineColLoc:
+        """The place of a part of the script, for an op."""
+        line, column = self._position(node)
+        return FileLineColLoc(self._file, IntAttr(line + self._line_offset), IntAttr(column))
+
+    def add_lines(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+        """The same diagnostics, with their source lines if they point into this text."""
+        return [
+            d if d.file != self.name or not d.line else self._at(d.line - self._line_offset, d.column, d.message)
+            for d in diagnostics
+        ]
+
+    def _at(self, line: int, column: int, message: str) -> Diagnostic:
+        return Diagnostic(message, self.name, line + self._line_offset, column, self._lines[line - 1].rstrip("\r"))
+
+    def _position(self, node: ast.AST) -> tuple[int, int]:
+        """Line and column in this text, both counted from 1; Python counts columns in bytes."""
+        line: int = getattr(node, "lineno", 1)
+        offset: int = getattr(node, "col_offset", 0)
+        before = self._lines[line - 1].encode()[:offset]
+        return line, len(before.decode(errors="ignore")) + 1

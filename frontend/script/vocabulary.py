@@ -1,0 +1,96 @@
+"""What the names in a script mean, whatever they are imported as.
+
+TVMScript has three vocabularies: `I` for modules, `T` for loop functions, `R` for graphs. Scripts import them from
+different places and under different names, so a name like `tvm.script.tir.grid` is read as what it means, `T.grid`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from relex.frontend.script.source import ScriptError
+
+_MEANINGS = {
+    "tvm.script.tirx": "T",
+    "tvm.script.tir": "T",
+    "tvm.tirx": "T",
+    "tvm.tir": "T",
+    "tvm.script.relax": "R",
+    "tvm.relax.op": "R",
+    "tvm.relax": "R",
+    "tvm.script.ir": "I",
+    "tvm.script": "I",
+    "relex.frontend.script.T": "T",
+    "relex.frontend.script.R": "R",
+    "relex.frontend.script.I": "I",
+    "relex.frontend.script.Tensor": "R.Tensor",
+}
+"""From the places of TVM and relex to vocabularies."""
+
+_DEFAULTS = {
+    "T": "tvm.script.tir",
+    "R": "tvm.script.relax",
+    "I": "tvm.script.ir",
+    "relax": "tvm.relax",
+    "tvm": "tvm",
+    "Tensor": "tvm.relax.Tensor",
+}
+"""What names mean that nothing imports, as in printed modules."""
+
+
+class Vocabulary:
+    """The meanings of the names that a file imports."""
+
+    def __init__(self, tree: ast.Module):
+        self._places = dict(_DEFAULTS)
+        for statement in tree.body:
+            match statement:
+                case ast.Import(names=names):
+                    for name in names:
+                        root = name.name.partition(".")[0]
+                        self._places[name.asname or root] = name.name if name.asname else root
+                case ast.ImportFrom(module=str(module), names=names):
+                    for name in names:
+                        self._places[name.asname or name.name] = f"{module}.{name.name}"
+                case _:
+                    pass
+
+    def meaning(self, node: ast.AST) -> str | None:
+        """What a dotted name means, as `T.grid`; None for names that mean nothing."""
+        path = dotted(node)
+        if path is None:
+            return None
+        root, *rest = path
+        if root not in self._places:
+            return None
+        full = ".".join((self._places[root], *rest)) + "."
+        for place, meaning in _MEANINGS.items():
+            if full.startswith(f"{place}."):
+                name = (meaning + full.removeprefix(place)).removesuffix(".")
+                return name.replace("R.op.", "R.", 1)
+        return None
+
+    def calls(self, node: ast.AST, *names: str) -> bool:
+        """Whether a node is a call of one of these functions."""
+        return isinstance(node, ast.Call) and self.meaning(node.func) in names
+
+
+def dotted(node: ast.AST) -> tuple[str, ...] | None:
+    """`a.b.c` as its parts."""
+    match node:
+        case ast.Name(id=name):
+            return (name,)
+        case ast.Attribute(value=value, attr=attr):
+            front = dotted(value)
+            return None if front is None else (*front, attr)
+        case _:
+            return None
+
+
+def unknown(node: ast.AST, name: str, known: Iterable[str], hint: str = "") -> ScriptError:
+    """The error for a name of a vocabulary that relex does not have."""
+    similar = get_close_matches(name, known, n=1)
+    advice = f"; did you mean '{similar[0]}'?" if similar else f"; {hint}" if hint else ""
+    return ScriptError(node, f"'{name}' is not supported{advice}")
