@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from relex.passes.graph.remove_unused import RemoveUnusedPass as RemoveUnusedPass
     from relex.passes.graph.set_target import SetTargetPass as SetTargetPass
     from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass as AnnotateOpPatternPass
+    from relex.passes.loops.apply_schedule import ApplySchedulePass as ApplySchedulePass
     from relex.passes.loops.check_tir import CheckTirPass as CheckTirPass
 
 PASSES = lazy_passes(
     "relex.passes",
     {
         "annotate-op-pattern": "loops",
+        "apply-schedule": "loops",
         "bind-params": "graph",
         "fold-constants": "graph",
         "fuse-dense-add": "graph",

@@ -22,7 +22,12 @@ def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
 
         return Tir
 
-    return {"relex": get_relex, "tir": get_tir}
+    def get_schedule():
+        from relex.dialects.schedule import Schedule
+
+        return Schedule
+
+    return {"relex": get_relex, "tir": get_tir, "schedule": get_schedule}
 
 
 def make_context() -> Context:

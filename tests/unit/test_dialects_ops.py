@@ -19,9 +19,11 @@ from relex.dialects.errors import Diagnostic, diagnose, locate
 from relex.dialects.functions import argument_names
 from relex.dialects.parser import RelexParser
 from relex.dialects.relex import Relex
+from relex.dialects.schedule import Schedule, SequenceOp
 from relex.dialects.tir import Tir
 
-OPS = [*Relex.operations, *Tir.operations]
+PRIMITIVES = [op for op in Schedule.operations if op is not SequenceOp]
+OPS = [*Relex.operations, *Tir.operations, *Schedule.operations]
 
 EXAMPLES = [
     pytest.param(op, example, id=op.name)
@@ -44,12 +46,17 @@ CALLEES = {
           func.return %y : tensor<1x128xf32>
         }
     """,
+    **{
+        op.name: "tir.prim_func private @relu(%X: memref<8xf32>) outs(%Y: memref<8xf32>) {}"
+        for op in Schedule.operations
+    },
     "tir.call": "tir.prim_func @relu(%X: memref<8xf32>) outs(%Y: memref<8xf32>) {}",
 }
 
 # The op that an example must stand in.
 PARENTS = {
     "tir.init": "tir.for %i, %k in (8, 16) {{ tir.block @Y (%vi: spatial<8> = %i, %vk: reduce<16> = %k) {{ {} }} }}",
+    **{op.name: "schedule.sequence for @relu {{ {} }}" for op in PRIMITIVES},
 }
 
 

@@ -1,0 +1,67 @@
+"""Reductions whose steps may be done in any order."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Operation, SSAValue
+
+from relex.dialects.tir import BlockOp, InitOp
+from relex.dialects.tir.accesses import accesses
+from relex.dialects.tir.ranges import constant_value
+
+_EXACT = (
+    arith.AddiOp,
+    arith.MuliOp,
+    arith.AndIOp,
+    arith.OrIOp,
+    arith.XOrIOp,
+    arith.MaxSIOp,
+    arith.MinSIOp,
+    arith.MaxUIOp,
+    arith.MinUIOp,
+    arith.MaximumfOp,
+    arith.MinimumfOp,
+)
+"""Give the same result in any order."""
+
+_ROUNDED = (arith.AddfOp, arith.MulfOp)
+"""Do so but for rounding, which is allowed by the flag `reassoc`."""
+
+
+def order_matters(block: BlockOp) -> str | None:
+    """Why the steps of a block's reduction must stay in order; None if they need not.
+
+    A block that may be reordered reads one element, combines it with a value that does not depend on it, and writes it
+    back.
+    """
+    body = [op for op in block.body.block.ops if not isinstance(op, InitOp)]
+    stores = [op for op in body if isinstance(op, memref.StoreOp)]
+    if len(stores) != 1 or sum(access.is_write for op in body for access in accesses(op)) != 1:
+        return "it writes more than one element a step"
+    (store,) = stores
+    combine = store.value.owner
+    if not isinstance(combine, _EXACT + _ROUNDED):
+        return "it is no sum, product, minimum or maximum"
+    loads = [op for op in block.walk() if isinstance(op, memref.LoadOp) and op.memref is store.memref]
+    if len(loads) != 1 or loads[0] not in body or not _is_same_element(loads[0], store):
+        return "it reads more than the element that it writes"
+    (load,) = loads
+    if [use.operation for use in load.res.uses] != [combine]:
+        return "it uses the element that it writes more than once"
+    if isinstance(combine, _ROUNDED) and not _may_reassociate(combine):
+        return f"'{combine.name}' lacks the flag 'reassoc'"
+    return None
+
+
+def _is_same_element(load: memref.LoadOp, store: memref.StoreOp) -> bool:
+    return all(map(_is_same, load.indices, store.indices))
+
+
+def _is_same(a: SSAValue, b: SSAValue) -> bool:
+    return a is b or ((value := constant_value(a)) is not None and value == constant_value(b))
+
+
+def _may_reassociate(op: Operation) -> bool:
+    flags = op.properties.get("fastmath")
+    return isinstance(flags, arith.FastMathFlagsAttr) and FastMathFlag.REASSOC in flags.data

@@ -1,0 +1,18 @@
+"""
+Schedule primitives: checked changes of the loops of a function, by name.
+
+Each is a function on loops and blocks in a file of its own, entered into one table under its op of the `schedule`
+dialect; `Schedule` and `apply-schedule` go by the table. A primitive that does not apply says why, and changes nothing
+that a program could show.
+"""
+
+from relex.passes.loops.schedule import fuse as fuse
+from relex.passes.loops.schedule import label_loops as label_loops
+from relex.passes.loops.schedule import loop_kinds as loop_kinds
+from relex.passes.loops.schedule import pad as pad
+from relex.passes.loops.schedule import reorder as reorder
+from relex.passes.loops.schedule import split as split
+from relex.passes.loops.schedule.schedule import Block, Loop, Schedule
+from relex.passes.loops.schedule.table import apply_primitive, primitive
+
+__all__ = ["Block", "Loop", "Schedule", "apply_primitive", "primitive"]

@@ -1,0 +1,88 @@
+"""Several loops into one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from relex.dialects.errors import fail
+from relex.dialects.schedule import FuseOp
+from relex.dialects.schedule.sequence import names_in
+from relex.dialects.tir import ForOp, PrimFuncOp
+from relex.passes.loops.affine import Form
+from relex.passes.loops.indices import Emitter, substitute
+from relex.passes.loops.schedule.table import primitive
+from relex.passes.loops.structure import (
+    check_nested,
+    check_serial,
+    check_structure,
+    find_loop,
+    function_of,
+    given_or_fresh,
+    label_of,
+    loop_names,
+    make_nest,
+    move_body,
+    new_loop,
+)
+
+
+@primitive(FuseOp)
+def _(op: FuseOp, func: PrimFuncOp) -> None:
+    fused = fuse([find_loop(func, label) for label in names_in(op.loops)], op.new_names)
+    op.new_names = [fused.label.data] if fused.label is not None else []
+
+
+def fuse(loops: Sequence[ForOp], names: Sequence[str] = ()) -> ForOp:
+    """Replace loops that stand directly in each other, from the outside in, by one: `i`, `j` by `i_j_fused`."""
+    outer = loops[0]
+    for loop in loops:
+        check_serial(loop)
+    check_structure(outer)
+    for loop in loops[1:]:
+        if isinstance(loop.extent, SSAValue) and outer.is_ancestor(loop.extent.owner):
+            fail(loop, f"expected the extent of {label_of(loop)} not to change in {label_of(outer)}")
+    check_nested(loops)
+    derived = "_".join(loop.label.data for loop in loops if loop.label is not None)
+    (label,) = given_or_fresh(outer, loop_names(function_of(outer)), [f"{derived}_fused"], names)
+    substitute(outer)
+    fused = new_loop(_product(loops), label, outer)
+    make_nest([fused], outer)
+    move_body(loops[-1], fused)
+    substitute(fused, _indices(loops, fused))
+    substitute(fused)  # Quotients by values are written at the top of the loop.
+    outer.detach()
+    outer.erase()
+    return fused
+
+
+def _product(loops: Sequence[ForOp]) -> int | SSAValue:
+    """The number of all iterations."""
+    known = prod(loop.extent for loop in loops if isinstance(loop.extent, int))
+    emitter = Emitter(loops[0])
+    total: SSAValue | None = None
+    for loop in loops:
+        if isinstance(loop.extent, SSAValue):
+            total = loop.extent if total is None else emitter.add(arith.MuliOp(total, loop.extent))
+    if total is None:
+        return known
+    return emitter.emit(Form.of(total) * known)
+
+
+def _indices(loops: Sequence[ForOp], fused: ForOp) -> dict[SSAValue, Form]:
+    """The variables of the loops as quotients and remainders of the fused one."""
+    rest = Form.of(fused.variable)
+    forms: dict[SSAValue, Form] = {}
+    for loop in reversed(loops[1:]):
+        if isinstance(loop.extent, int):
+            forms[loop.variable], rest = rest % loop.extent, rest // loop.extent
+        elif (first := fused.body.block.first_op) is not None:
+            emitter = Emitter(first)
+            whole = emitter.emit(rest)
+            forms[loop.variable] = Form.of(emitter.add(arith.RemSIOp(whole, loop.extent)))
+            rest = Form.of(emitter.add(arith.DivSIOp(whole, loop.extent)))
+    forms[loops[0].variable] = rest
+    return forms

@@ -1,0 +1,55 @@
+"""Loops that may run in parallel, as vectors, or written out."""
+
+from __future__ import annotations
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.schedule import ParallelOp, UnrollOp, VectorizeOp
+from relex.dialects.tir import ForOp, LoopKind, LoopKindAttr, PrimFuncOp
+from relex.passes.loops.dependences import carrying, conflicts
+from relex.passes.loops.schedule.table import primitive
+from relex.passes.loops.structure import check_serial, check_structure, find_loop, label_of, name_of_block
+
+
+@primitive(ParallelOp)
+def _(op: ParallelOp, func: PrimFuncOp) -> None:
+    parallel(find_loop(func, op.loop.root_reference.data))
+
+
+@primitive(VectorizeOp)
+def _(op: VectorizeOp, func: PrimFuncOp) -> None:
+    vectorize(find_loop(func, op.loop.root_reference.data))
+
+
+@primitive(UnrollOp)
+def _(op: UnrollOp, func: PrimFuncOp) -> None:
+    unroll(find_loop(func, op.loop.root_reference.data))
+
+
+def parallel(loop: ForOp) -> None:
+    """Let the iterations of a loop run at the same time."""
+    _check_independent(loop)
+    loop.kind = LoopKindAttr(LoopKind.PARALLEL)
+
+
+def vectorize(loop: ForOp) -> None:
+    """Let the iterations of a loop run as the lanes of vectors."""
+    _check_independent(loop)
+    loop.kind = LoopKindAttr(LoopKind.VECTORIZED)
+
+
+def unroll(loop: ForOp) -> None:
+    """Let a loop be written out."""
+    check_serial(loop)
+    loop.kind = LoopKindAttr(LoopKind.UNROLLED)
+
+
+def _check_independent(loop: ForOp) -> None:
+    """Fails if an iteration writes what another one reads or writes."""
+    check_serial(loop)
+    check_structure(loop)
+    for a, b in conflicts(loop):
+        if not carrying([loop], a, b):
+            continue
+        who = name_of_block(a.block) if a.block is b.block else f"{name_of_block(a.block)} and {name_of_block(b.block)}"
+        fail(loop, f"expected iterations of {label_of(loop)} that do not depend on each other, found elements of "
+                   f"{name_of(a.buffer)} that {who} may touch in several")  # fmt: skip

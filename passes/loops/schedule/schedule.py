@@ -1,0 +1,126 @@
+"""Schedules written in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.traits import SymbolTable
+
+from relex.dialects.errors import UnknownNameError
+from relex.dialects.schedule import (
+    FuseOp,
+    LabelLoopsOp,
+    PadOp,
+    ParallelOp,
+    PrimitiveOp,
+    ReorderOp,
+    SequenceOp,
+    SplitOp,
+    UnrollOp,
+    VectorizeOp,
+)
+from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
+from relex.passes.loops.schedule.table import apply_primitive
+from relex.passes.loops.structure import find_block, loops_of
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of a function, by name."""
+
+    func: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop of a function, by label."""
+
+    func: str
+    label: str
+
+
+class Schedule:
+    """
+    A module whose loop functions are changed step by step. The module that it is made of stays as it was.
+
+    Every step is checked: one that would change what the function computes raises a `CompileError`, at the loop or
+    block concerned. Blocks and loops that steps take and give are names, and good as long as there is one of that name.
+    """
+
+    def __init__(self, module: ModuleOp):
+        self.module = module.clone()
+        self._steps: dict[str, list[PrimitiveOp]] = {}
+
+    def trace(self) -> ModuleOp:
+        """All steps so far, as schedules for `apply-schedule`: one `schedule.sequence` a function."""
+        return ModuleOp([SequenceOp(name, [op.clone() for op in steps]) for name, steps in self._steps.items()])
+
+    def apply(self, func: str, op: PrimitiveOp) -> None:
+        """Apply a primitive to a function; for those that have no method here."""
+        apply_primitive(op, self._function(func))
+        self._steps.setdefault(func, []).append(op)
+
+    def get_block(self, name: str, func: str | None = None) -> Block:
+        """A block by name; without `func`, of the one function that has such a block."""
+        names = [func] if func is not None else self._functions_with(name)
+        if len(names) != 1:
+            raise UnknownNameError(f"expected one function with a block '{name}', found {', '.join(names) or 'none'}")
+        find_block(self._function(names[0]), name)
+        return Block(names[0], name)
+
+    def get_loops(self, block: Block) -> list[Loop]:
+        """The loops around a block, from the outside in. Loops of the function without a label are given one."""
+        func = self._function(block.func)
+        if any(isinstance(op, ForOp) and op.label is None for op in func.walk()):
+            self.apply(block.func, LabelLoopsOp())
+        loops = loops_of(find_block(func, block.name))
+        return [Loop(block.func, loop.label.data) for loop in loops if loop.label is not None]
+
+    def split(self, loop: Loop, factors: Sequence[int | None]) -> list[Loop]:
+        """Make a loop into several, one inside the other; a factor of None is as many as it takes."""
+        op = SplitOp(loop.label, factors)
+        self.apply(loop.func, op)
+        return [Loop(loop.func, label) for label in op.new_names]
+
+    def fuse(self, *loops: Loop) -> Loop:
+        """Make loops that stand directly in each other, from the outside in, into one."""
+        op = FuseOp([loop.label for loop in loops])
+        self.apply(loops[0].func, op)
+        return Loop(loops[0].func, *op.new_names)
+
+    def reorder(self, *loops: Loop) -> None:
+        """Put loops that stand in each other into this order, from the outside in."""
+        self.apply(loops[0].func, ReorderOp([loop.label for loop in loops]))
+
+    def pad(self, loop: Loop, multiple: int) -> None:
+        """Raise the extent of a loop to a multiple of a number."""
+        self.apply(loop.func, PadOp(loop.label, multiple))
+
+    def parallel(self, loop: Loop) -> None:
+        """Let the iterations of a loop run at the same time."""
+        self.apply(loop.func, ParallelOp(loop.label))
+
+    def vectorize(self, loop: Loop) -> None:
+        """Let the iterations of a loop run as the lanes of vectors."""
+        self.apply(loop.func, VectorizeOp(loop.label))
+
+    def unroll(self, loop: Loop) -> None:
+        """Let a loop be written out."""
+        self.apply(loop.func, UnrollOp(loop.label))
+
+    def _function(self, name: str) -> PrimFuncOp:
+        found = SymbolTable.lookup_symbol(self.module, name)
+        if not isinstance(found, PrimFuncOp):
+            raise UnknownNameError(f"expected a loop function, found no '{name}'")
+        return found
+
+    def _functions_with(self, block: str) -> list[str]:
+        return [
+            func.sym_name.data
+            for func in self.module.ops
+            if isinstance(func, PrimFuncOp)
+            and any(isinstance(op, BlockOp) and op.block_name.data == block for op in func.walk())
+        ]

@@ -1,0 +1,87 @@
+"""A loop into several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from relex.dialects.errors import fail
+from relex.dialects.schedule import SplitOp
+from relex.dialects.tir import ForOp, PrimFuncOp
+from relex.passes.loops.affine import Form
+from relex.passes.loops.indices import Emitter, constant, substitute
+from relex.passes.loops.schedule.table import primitive
+from relex.passes.loops.structure import (
+    add_guard,
+    blocks_in,
+    check_serial,
+    check_structure,
+    find_loop,
+    function_of,
+    given_or_fresh,
+    label_of,
+    loop_names,
+    make_nest,
+    move_body,
+    new_loop,
+)
+
+
+@primitive(SplitOp)
+def _(op: SplitOp, func: PrimFuncOp) -> None:
+    loops = split(find_loop(func, op.loop.root_reference.data), op.sizes, op.new_names)
+    op.new_names = [loop.label.data for loop in loops if loop.label is not None]
+
+
+def split(loop: ForOp, factors: Sequence[int | None], names: Sequence[str] = ()) -> list[ForOp]:
+    """
+    Replace a loop by loops inside one another, of so many iterations each; one factor may be None, which is as many as
+    it takes. Where the product is not the extent, the blocks inside get a condition. `j` becomes `j_0`, `j_1`, ...
+    """
+    check_serial(loop)
+    check_structure(loop)
+    extents = _extents(loop, factors)
+    assert loop.label is not None
+    derived = [f"{loop.label.data}_{i}" for i in range(len(factors))]
+    labels = given_or_fresh(loop, loop_names(function_of(loop)), derived, names)
+    sizes = [_dynamic_extent(loop, factors) if extent is None else extent for extent in extents]
+    loops = [new_loop(size, label, loop) for size, label in zip(sizes, labels, strict=True)]
+    form, stride = Form(0), 1
+    for part in reversed(loops):
+        form = Form.of(part.variable) * stride + form
+        stride *= part.extent if isinstance(part.extent, int) else 1
+    replace_loop(loop, loops, form, exact=prod(extent or 0 for extent in extents) == loop.extent)
+    return loops
+
+
+def replace_loop(loop: ForOp, loops: Sequence[ForOp], form: Form, *, exact: bool) -> None:
+    """Let new loops run in the place of one, with `form` for its variable; if not `exact`, it may become too large."""
+    make_nest(loops, loop)
+    move_body(loop, loops[-1])
+    substitute(loops[0], {loop.variable: form})
+    for block in [] if exact else list(blocks_in(loops[0])):
+        add_guard(block, form, loop.extent)
+    loop.detach()
+    loop.erase()
+
+
+def _extents(loop: ForOp, factors: Sequence[int | None]) -> list[int | None]:
+    """The extents of the new loops; None for one that is known at run time only."""
+    given = prod(factor for factor in factors if factor is not None)
+    if isinstance(loop.extent, SSAValue):
+        if None not in factors:
+            fail(loop, f"expected one factor of {label_of(loop)} to be left open, as its extent is known at run time")
+        return list(factors)
+    inferred = -(-loop.extent // given)
+    if None not in factors and given < loop.extent:
+        fail(loop, f"expected factors of {label_of(loop)} whose product is {loop.extent} or more, found {given}")
+    return [inferred if factor is None else factor for factor in factors]
+
+
+def _dynamic_extent(loop: ForOp, factors: Sequence[int | None]) -> SSAValue:
+    given = prod(factor for factor in factors if factor is not None)
+    assert isinstance(loop.extent, SSAValue)
+    return Emitter(loop).add(arith.CeilDivSIOp(loop.extent, constant(given, loop)))

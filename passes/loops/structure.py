@@ -1,0 +1,181 @@
+"""The loops and blocks of a function by name, and what stands around and between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from xdsl.dialects import arith, scf
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from relex.dialects.errors import fail
+from relex.dialects.names import Names
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind, PrimFuncOp, loops_around
+from relex.passes.loops.affine import Form
+from relex.passes.loops.indices import Emitter, constant, is_scalar, steps_in
+
+
+def find_loop(func: PrimFuncOp, label: str) -> ForOp:
+    """The loop called `label`; fails if there is none."""
+    loops = {op.label.data: op for op in func.walk() if isinstance(op, ForOp) and op.label is not None}
+    return loops.get(label) or fail(func, f"expected a loop @{label}, found {_list(loops)}")
+
+
+def find_block(func: PrimFuncOp, name: str) -> BlockOp:
+    """The block called `name`; fails if there is none."""
+    blocks = {op.block_name.data: op for op in func.walk() if isinstance(op, BlockOp)}
+    return blocks.get(name) or fail(func, f"expected a block @{name}, found {_list(blocks)}")
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(f"@{name}" for name in names) or "none"
+
+
+def label_of(loop: ForOp) -> str:
+    """What messages call a loop."""
+    return f"@{loop.label.data}" if loop.label is not None else "a loop without a label"
+
+
+def _name(op: Operation) -> str:
+    match op:
+        case BlockOp():
+            return f"block {name_of_block(op)}"
+        case ForOp():
+            return f"loop {label_of(op)}"
+        case _:
+            return f"'{op.name}'"
+
+
+def name_of_block(block: BlockOp) -> str:
+    return f"@{block.block_name.data}"
+
+
+def loop_names(func: PrimFuncOp) -> Names:
+    """The loop labels in use."""
+    return Names(op.label.data for op in func.walk() if isinstance(op, ForOp) and op.label is not None)
+
+
+def block_names(func: PrimFuncOp) -> Names:
+    """The block names in use."""
+    return Names(op.block_name.data for op in func.walk() if isinstance(op, BlockOp))
+
+
+def given_or_fresh(op: Operation, taken: Names, derived: Sequence[str], given: Sequence[str]) -> list[str]:
+    """Names for what a primitive makes: those that the schedule gives, which must be free, or derived ones."""
+    if not given:
+        return [taken.fresh(name) for name in derived]
+    if len(given) != len(derived):
+        fail(op, f"expected {len(derived)} new names, found {len(given)}")
+    for name in given:
+        if taken.fresh(name) != name:
+            fail(op, f"expected new names that are free, found @{name}")
+    return list(given)
+
+
+def function_of(op: Operation) -> PrimFuncOp:
+    """The loop function around `op`."""
+    scope: Operation | None = op
+    while scope is not None and not isinstance(scope, PrimFuncOp):
+        scope = scope.parent_op()
+    return scope if scope is not None else fail(op, "expected to stand in a 'tir.prim_func'")
+
+
+def loops_of(block: BlockOp) -> list[ForOp]:
+    """The loops around a block, from the outside in."""
+    return list(loops_around(block))[::-1]
+
+
+def blocks_in(scope: Operation) -> Iterator[BlockOp]:
+    """The blocks in `scope`, but not those inside of others."""
+    return (op for op in steps_in(scope) if isinstance(op, BlockOp))
+
+
+def check_structure(scope: Operation) -> None:
+    """Fails unless `scope` consists of loops and plain conditions around blocks, local buffers and index arithmetic."""
+    for op in steps_in(scope):
+        if isinstance(op, scf.IfOp) and (op.output or op.false_region.blocks):
+            fail(op, "expected a condition without an else and results around a scheduled block")
+        if not isinstance(op, ForOp | BlockOp | AllocBufferOp | scf.IfOp | scf.YieldOp) and not is_scalar(op):
+            fail(op, f"expected only blocks in scheduled loops, found '{op.name}'")
+
+
+def check_serial(loop: ForOp) -> None:
+    if loop.kind.data is not LoopKind.SERIAL:
+        fail(loop, f"expected {label_of(loop)} to be a serial loop, found {loop.kind.data}")
+
+
+def check_nested(loops: Sequence[ForOp]) -> None:
+    """Fails unless each loop, from the outside in, is all that the one before holds, but for index arithmetic."""
+    for outer, inner in pairwise(loops):
+        others = [op for op in outer.body.block.ops if op is not inner and not is_scalar(op)]
+        if others:
+            fail(outer, f"expected {label_of(inner)} to be all that {label_of(outer)} holds, found {_name(others[0])}")
+
+
+def make_nest(loops: Sequence[ForOp], before: Operation) -> ForOp:
+    """Put new loops into each other and in front of an op; returns the innermost."""
+    Rewriter.insert_op(loops[0], InsertPoint.before(before))
+    for outer, inner in pairwise(loops):
+        outer.body.block.add_op(inner)
+    return loops[-1]
+
+
+def new_loop(extent: int | SSAValue, label: str, source: Operation, kind: LoopKind = LoopKind.SERIAL) -> ForOp:
+    """A loop without a body yet, at the place of `source` in the text."""
+    loop = ForOp(extent, kind=kind, label=label)
+    loop.location = source.location
+    # As a name of a value, `j_0` would lose its number.
+    loop.variable.name_hint = re.sub(r"_(?=\d)", "", label)
+    return loop
+
+
+def move_body(source: ForOp, target: ForOp) -> None:
+    for op in list(source.body.block.ops):
+        op.detach()
+        target.body.block.add_op(op)
+
+
+def erase_empty(scope: Operation | None) -> None:
+    """Remove `scope`, and what is around it, as long as nothing is left in it."""
+    while isinstance(scope, ForOp | scf.IfOp) and not any(isinstance(op, BlockOp) for op in steps_in(scope)):
+        parent = scope.parent_op()
+        scope.detach()
+        scope.erase()
+        scope = parent
+
+
+def guard_of(block: BlockOp) -> scf.IfOp | None:
+    """The condition directly around a block, if there is one."""
+    parent = block.parent_op()
+    return parent if isinstance(parent, scf.IfOp) else None
+
+
+def add_guard(block: BlockOp, form: Form, bound: int | SSAValue) -> None:
+    """Let a block run only where `form` is less than `bound`."""
+    guard = guard_of(block)
+    emitter = Emitter(guard or block)
+    value = emitter.emit(form)
+    limit = constant(bound, block) if isinstance(bound, int) else bound
+    _add_condition(block, guard, emitter, emitter.add(arith.CmpiOp(value, limit, "slt")))
+
+
+def add_lower_guard(block: BlockOp, form: Form) -> None:
+    """Let a block run only where `form` is 0 or more."""
+    guard = guard_of(block)
+    emitter = Emitter(guard or block)
+    compared = arith.CmpiOp(emitter.emit(form), constant(0, block), "sge")
+    _add_condition(block, guard, emitter, emitter.add(compared))
+
+
+def _add_condition(block: BlockOp, guard: scf.IfOp | None, emitter: Emitter, holds: SSAValue) -> None:
+    if guard is not None:
+        guard.operands[0] = emitter.add(arith.AndIOp(guard.cond, holds))
+        return
+    inside = Block()
+    guard = scf.IfOp(holds, [], Region(inside))
+    guard.location = block.location
+    Rewriter.insert_op(guard, InsertPoint.before(block))
+    block.detach()
+    inside.add_ops([block, scf.YieldOp()])

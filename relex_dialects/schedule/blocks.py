@@ -1,0 +1,204 @@
+"""Primitives that move, merge and split blocks, and give them buffers."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import AffineMapAttr, FlatSymbolRefAttrConstr, IntegerAttr, SymbolRefAttr, i64
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import SpacedOpaqueSyntaxAttribute
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import irdl_attr_definition, irdl_op_definition, prop_def
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from relex.dialects.schedule.sequence import NamingOp, PrimitiveOp
+
+
+class BlockPrimitiveOp(PrimitiveOp):
+    """A primitive on one block."""
+
+    block = prop_def(FlatSymbolRefAttrConstr)
+
+    def __init__(self, block: str):
+        super().__init__(properties={"block": SymbolRefAttr(block)})
+
+
+class MovePrimitiveOp(NamingOp):
+    """A primitive on one block and one loop."""
+
+    block = prop_def(FlatSymbolRefAttrConstr)
+    loop = prop_def(FlatSymbolRefAttrConstr)
+
+    assembly_format = "$block `at` $loop (`into` $into^)? attr-dict"
+
+    def __init__(self, block: str, loop: str):
+        super().__init__(properties={"block": SymbolRefAttr(block), "loop": SymbolRefAttr(loop)})
+
+
+class BufferRole(StrEnum):
+    """Whether one of the buffers that a block reads is meant, or of those that it writes."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+@irdl_attr_definition
+class BufferRoleAttr(EnumAttribute[BufferRole], SpacedOpaqueSyntaxAttribute):
+    name = "schedule.buffer_role"
+
+
+class BufferPrimitiveOp(PrimitiveOp):
+    """A primitive on one of the buffers that a block reads, or writes, counted in the order of the first accesses."""
+
+    block = prop_def(FlatSymbolRefAttrConstr)
+    index = prop_def(IntegerAttr.constr(i64))
+
+    def __init__(self, block: str, index: int):
+        super().__init__(properties={"block": SymbolRefAttr(block), "index": IntegerAttr(index, i64)})
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.index.value.data < 0:
+            raise VerifyException(f"expected an index of 0 or more, found {self.index.value.data}")
+
+
+@irdl_op_definition
+class ComputeAtOp(MovePrimitiveOp):
+    """
+    Moves a block into a loop of its consumers: each iteration computes what it reads.
+
+    ```mlir
+    schedule.compute_at @T at @i_0 into [@ax0, @ax1]
+    ```
+    """
+
+    name = "schedule.compute_at"
+
+
+@irdl_op_definition
+class ReverseComputeAtOp(MovePrimitiveOp):
+    """
+    Moves a block into a loop of its producers: each iteration goes on with what it has computed.
+
+    ```mlir
+    schedule.reverse_compute_at @Z at @j_0 into [@ax0]
+    ```
+    """
+
+    name = "schedule.reverse_compute_at"
+
+
+@irdl_op_definition
+class ComputeInlineOp(BlockPrimitiveOp):
+    """
+    Computes the elements of a block's buffer where they are read, and removes the block and its buffer.
+
+    ```mlir
+    schedule.compute_inline @T
+    ```
+    """
+
+    name = "schedule.compute_inline"
+
+    assembly_format = "$block attr-dict"
+
+
+@irdl_op_definition
+class ReverseComputeInlineOp(BlockPrimitiveOp):
+    """
+    Lets the producer of what a block reads do the block's work at once, and removes the block and the buffer between.
+
+    ```mlir
+    schedule.reverse_compute_inline @Z
+    ```
+    """
+
+    name = "schedule.reverse_compute_inline"
+
+    assembly_format = "$block attr-dict"
+
+
+@irdl_op_definition
+class CacheReadOp(BufferPrimitiveOp, NamingOp):
+    """
+    Lets a block read a copy of a buffer. A new block makes the copy in front of the loops around the block.
+
+    ```mlir
+    schedule.cache_read @Y read 1 into [@W_local, @ax0, @ax1]
+    ```
+    """
+
+    name = "schedule.cache_read"
+
+    assembly_format = "$block `read` $index (`into` $into^)? attr-dict"
+
+
+@irdl_op_definition
+class CacheWriteOp(BufferPrimitiveOp, NamingOp):
+    """
+    Lets a block write a new buffer. A new block copies it behind the loops around the block.
+
+    ```mlir
+    schedule.cache_write @Y write 0 into [@Y_local, @ax0, @ax1]
+    ```
+    """
+
+    name = "schedule.cache_write"
+
+    assembly_format = "$block `write` $index (`into` $into^)? attr-dict"
+
+
+@irdl_op_definition
+class DecomposeReductionOp(MovePrimitiveOp):
+    """
+    Makes the init of a block into a block of its own, in front of a loop.
+
+    ```mlir
+    schedule.decompose_reduction @Y at @k into [@Y_init, @j_1_init]
+    ```
+    """
+
+    name = "schedule.decompose_reduction"
+
+
+@irdl_op_definition
+class TransformLayoutOp(BufferPrimitiveOp):
+    """
+    Lays out a local buffer anew: what was at the indices on the left of the map is at those on the right.
+
+    ```mlir
+    schedule.transform_layout @W_local write 0 by affine_map<(n, k) -> (n floordiv 16, k, n mod 16)>
+    ```
+    """
+
+    name = "schedule.transform_layout"
+
+    role = prop_def(BufferRoleAttr)
+    index_map = prop_def(AffineMapAttr)
+
+    assembly_format = "$block $role $index `by` $index_map attr-dict"
+
+    def __init__(self, block: str, role: BufferRole, index: int, index_map: AffineMap):
+        super().__init__(block, index)
+        self.role = BufferRoleAttr(role)
+        self.index_map = AffineMapAttr(index_map)
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.index_map.data.num_symbols:
+            raise VerifyException("expected a map without symbols")
+
+
+@irdl_op_definition
+class CompactBufferOp(BufferPrimitiveOp):
+    """
+    Makes a local buffer, by the block that writes it, as small as the loops around all its uses allow, and lets it live
+    in the innermost of them.
+
+    ```mlir
+    schedule.compact_buffer @Y write 0
+    ```
+    """
+
+    name = "schedule.compact_buffer"
+
+    assembly_format = "$block `write` $index attr-dict"

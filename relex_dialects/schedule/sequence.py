@@ -1,0 +1,122 @@
+"""Sequences of primitives, and what primitives share."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, FlatSymbolRefAttrConstr, SymbolRefAttr
+from xdsl.ir import Block, Operation, Region
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import HasParent, MemoryWriteEffect, NoTerminator, SymbolTable, SymbolUserOpInterface
+from xdsl.utils.exceptions import VerifyException
+
+from relex.dialects.tir import PrimFuncOp
+
+NamesConstr = ArrayAttr.constr(FlatSymbolRefAttrConstr)
+
+
+def symbols(names: Iterable[str]) -> ArrayAttr[SymbolRefAttr]:
+    return ArrayAttr(map(SymbolRefAttr, names))
+
+
+def names_in(attr: ArrayAttr[SymbolRefAttr] | None) -> list[str]:
+    """The names behind symbols; none without an attribute."""
+    return [symbol.root_reference.data for symbol in attr] if attr is not None else []
+
+
+class _VerifySequence(SymbolUserOpInterface):
+    def verify(self, op: Operation) -> None:
+        cast(SequenceOp, op).verify_function()
+
+
+@irdl_op_definition
+class SequenceOp(IRDLOperation):
+    """
+    The primitives to apply to a loop function, in order.
+
+    ```mlir
+    schedule.sequence for @relu {
+      schedule.split @j by [?, 8]
+      schedule.vectorize @j_1
+    }
+    ```
+    """
+
+    name = "schedule.sequence"
+
+    function = prop_def(FlatSymbolRefAttrConstr)
+    body = region_def("single_block")
+
+    traits = traits_def(MemoryWriteEffect(), NoTerminator(), _VerifySequence())
+
+    def __init__(self, function: str, body: Sequence[Operation] | Region = ()):
+        region = body if isinstance(body, Region) else Region(Block(body))
+        super().__init__(properties={"function": SymbolRefAttr(function)}, regions=[region])
+
+    def verify_function(self) -> None:
+        found = SymbolTable.lookup_symbol(self, self.function)
+        if not isinstance(found, PrimFuncOp):
+            what = "no such symbol" if found is None else f"a '{found.name}'"
+            raise VerifyException(f"expected {self.function} to be a 'tir.prim_func', found {what}")
+
+    def verify_(self) -> None:
+        if self.body.block.args:
+            raise VerifyException("expected no variables")
+        for op in self.body.block.ops:
+            if not isinstance(op, PrimitiveOp):
+                raise VerifyException(f"expected primitives of schedules, found '{op.name}'")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SequenceOp:
+        parser.parse_keyword("for")
+        name = parser.parse_symbol_name().data
+        attributes = parser.parse_optional_attr_dict_with_keyword(("function",))
+        op = cls(name, parser.parse_region(()))
+        if attributes is not None:
+            op.attributes |= attributes.data
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" for ")
+        printer.print_attribute(self.function)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_empty_block=False)
+
+
+class PrimitiveOp(IRDLOperation, ABC):
+    """One step of a schedule."""
+
+    traits = traits_def(HasParent(SequenceOp), MemoryWriteEffect())
+
+
+class NamingOp(PrimitiveOp, ABC):
+    """
+    A step that makes blocks or loops. `into` names them, blocks first, then loops from the outside in; without it names
+    are derived, and filled in when the step is applied.
+    """
+
+    into = opt_prop_def(NamesConstr)
+
+    @property
+    def new_names(self) -> list[str]:
+        return names_in(self.into)
+
+    @new_names.setter
+    def new_names(self, names: Sequence[str]) -> None:
+        self.into = symbols(names) if names else None
+
+    def verify_(self) -> None:
+        if len(set(self.new_names)) != len(self.new_names):
+            raise VerifyException("expected new names that differ")

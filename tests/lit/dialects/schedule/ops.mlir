@@ -1,0 +1,52 @@
+// RUN: RELEX_ROUNDTRIP
+// RUN: RELEX_GENERIC_ROUNDTRIP
+
+tir.prim_func @f() {}
+
+// CHECK-LABEL: schedule.sequence for @f {
+schedule.sequence for @f {
+  // CHECK-NEXT: schedule.label_loops
+  schedule.label_loops
+  // CHECK-NEXT: schedule.label_loops into [@loop0]
+  schedule.label_loops into [@loop0]
+  // CHECK-NEXT: schedule.split @i by [?, 8]
+  schedule.split @i by [?, 8]
+  // CHECK-NEXT: schedule.split @i_1 by [2, ?, 2] into [@a, @b, @c] {note}
+  schedule.split @i_1 by [2, ?, 2] into [@a, @b, @c] {note}
+  // CHECK-NEXT: schedule.reorder [@b, @a]
+  schedule.reorder [@b, @a]
+  // CHECK-NEXT: schedule.fuse [@b, @a] into [@ba]
+  schedule.fuse [@b, @a] into [@ba]
+  // CHECK-NEXT: schedule.pad @c to 4
+  schedule.pad @c to 4
+  // CHECK-NEXT: schedule.parallel @i_0
+  schedule.parallel @i_0
+  // CHECK-NEXT: schedule.vectorize @c
+  schedule.vectorize @c
+  // CHECK-NEXT: schedule.unroll @ba
+  schedule.unroll @ba
+  // CHECK-NEXT: schedule.compute_at @Y at @i into [@ax0]
+  schedule.compute_at @Y at @i into [@ax0]
+  // CHECK-NEXT: schedule.reverse_compute_at @Z at @i
+  schedule.reverse_compute_at @Z at @i
+  // CHECK-NEXT: schedule.compute_inline @Y
+  schedule.compute_inline @Y
+  // CHECK-NEXT: schedule.reverse_compute_inline @Z
+  schedule.reverse_compute_inline @Z
+  // CHECK-NEXT: schedule.cache_read @Y read 1 into [@X_local, @ax0]
+  schedule.cache_read @Y read 1 into [@X_local, @ax0]
+  // CHECK-NEXT: schedule.cache_write @Y write 0
+  schedule.cache_write @Y write 0
+  // CHECK-NEXT: schedule.decompose_reduction @Y at @k into [@Y_init]
+  schedule.decompose_reduction @Y at @k into [@Y_init]
+  // CHECK-NEXT: schedule.transform_layout @Y write 0 by affine_map<(d0, d1) -> ((d0 floordiv 16), d1, (d0 mod 16))>
+  schedule.transform_layout @Y write 0 by affine_map<(i, j) -> (i floordiv 16, j, i mod 16)>
+  // CHECK-NEXT: schedule.transform_layout @Y read 1 by affine_map<(d0, d1) -> (d1, d0)>
+  schedule.transform_layout @Y read 1 by affine_map<(i, j) -> (j, i)>
+  // CHECK-NEXT: schedule.compact_buffer @Y write 0
+  schedule.compact_buffer @Y write 0
+}
+
+// CHECK: schedule.sequence for @f attributes {note} {
+schedule.sequence for @f attributes {note} {
+}

@@ -1,0 +1,90 @@
+"""Random schedules: each step is refused with a reason, or leaves the function computing what it did."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from schedules import PROGRAMS, check, program
+
+from relex.dialects import parse_module
+from relex.dialects.errors import CompileError
+from relex.dialects.tir import BlockOp, PrimFuncOp
+from relex.passes import ApplySchedulePass
+from relex.passes.loops.schedule import Block, Loop, Schedule
+
+FACTORS = st.sampled_from([[None, 2], [2, None], [None, 8], [None, 4, 2], [3, None, 1], [1, None], [None], [5, 4]])
+
+
+def blocks_of(schedule: Schedule, name: str) -> list[Block]:
+    (func,) = [op for op in schedule.module.ops if isinstance(op, PrimFuncOp)]
+    return [Block(name, op.block_name.data) for op in func.walk() if isinstance(op, BlockOp)]
+
+
+class Step:
+    """Draws one step and applies it."""
+
+    def __init__(self, schedule: Schedule, name: str, data: st.DataObject):
+        self.schedule, self.name, self.data = schedule, name, data
+
+    def block(self) -> Block:
+        return self.data.draw(st.sampled_from(blocks_of(self.schedule, self.name)), "block")
+
+    def loop(self) -> Loop:
+        loops = self.schedule.get_loops(self.block())
+        return self.data.draw(st.sampled_from(loops), "loop") if loops else Loop(self.name, "none")
+
+    def split(self) -> None:
+        self.schedule.split(self.loop(), self.data.draw(FACTORS, "factors"))
+
+    def fuse(self) -> None:
+        loops = self.schedule.get_loops(self.block())
+        first = self.data.draw(st.integers(0, max(len(loops) - 2, 0)), "first")
+        self.schedule.fuse(*loops[first : first + 2])
+
+    def reorder(self) -> None:
+        loops = self.schedule.get_loops(self.block())
+        if loops:
+            order = self.data.draw(st.permutations(loops), "order")
+            self.schedule.reorder(*order[: self.data.draw(st.integers(1, len(loops)), "count")])
+
+    def pad(self) -> None:
+        self.schedule.pad(self.loop(), self.data.draw(st.sampled_from([2, 8]), "multiple"))
+
+    def parallel(self) -> None:
+        self.schedule.parallel(self.loop())
+
+    def vectorize(self) -> None:
+        self.schedule.vectorize(self.loop())
+
+    def unroll(self) -> None:
+        self.schedule.unroll(self.loop())
+
+
+STEPS = ["split", "split", "fuse", "reorder", "reorder", "pad", "parallel", "vectorize", "unroll"]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("strict", [False, True])
+@given(data=st.data())
+@settings(deadline=None, max_examples=10)
+def test_random_schedules(name: str, strict: bool, data: st.DataObject) -> None:
+    schedule = Schedule(program(name, strict=strict))
+    for _ in range(data.draw(st.integers(1, 6), "steps")):
+        kind = data.draw(st.sampled_from(STEPS), "step")
+        try:
+            getattr(Step(schedule, name, data), kind)()
+        except CompileError as e:
+            (diagnostic,) = e.diagnostics
+            assert "expected" in diagnostic.message
+            assert "\n" not in diagnostic.message
+    check(schedule, name, strict=strict, exact=not strict and name != "softmax")
+    replay(schedule, name, strict)
+
+
+def replay(schedule: Schedule, name: str, strict: bool) -> None:
+    """The trace as text, applied to the function as it was, gives the same."""
+    (func,) = program(name, strict=strict).ops
+    steps = [str(op) for op in schedule.trace().ops]
+    again = ApplySchedulePass()(parse_module("\n".join([str(func), *steps])))
+    assert str(again) == str(schedule.module)
