@@ -27,9 +27,10 @@ from xdsl.dialects.builtin import (
     RankedStructure,
     StringAttr,
     UnknownLoc,
+    UnregisteredAttr,
     i1,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Data, Operation, ParametrizedAttribute, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import AttrParser, ForwardDeclaredValue, Parser, UnresolvedOperand
 from xdsl.traits import IsolatedFromAbove, SymbolOpInterface
@@ -167,7 +168,7 @@ class RelexParser(Parser):
 
     def _parse_dialect_type_or_attribute_body(
         self, attr_name: str, is_type: bool, is_opaque: bool, starting_opaque_pos: int | None
-    ) -> Attribute:
+    ) -> UnregisteredAttr | ParametrizedAttribute | Data[Any]:
         if attr_name.startswith("llvm.") and not is_type:
             from relex.dialects.llvm import load_missing_attributes
 

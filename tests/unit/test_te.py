@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from programs import Array
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import IndexType, TensorType, f32, i1, i8, i32
+from xdsl.dialects.builtin import IndexType, f32, i1, i8, i32
 from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from relex.dialects import CompileError, make_context, parse_module, verify_module
 from relex.dialects.dtypes import TensorConstr, numpy_dtype
 from relex.dialects.relex import Operator
+from relex.dialects.relex.types import SizedType
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.lowering.emit_te import emit_prim_func
 from relex.lowering.legalizations import LEGALIZATIONS, legalizes
@@ -243,7 +244,7 @@ class NegateOp(Operator):
     assembly_format = "$operand attr-dict `:` functional-type(operands, results)"
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], properties: Mapping[str, Attribute]) -> TensorType:
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         return operands[0]
 
     def evaluate(self, *operands: Array) -> Array:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from programs import Array
 
-from relex.dialects.dtypes import Array, numpy_dtype
+from relex.dialects.dtypes import numpy_dtype
 from relex.runtime import Executable, build
 
 EXTENTS = (1, 2, 7, 16, 19)
