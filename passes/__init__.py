@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass as AnnotateOpPatternPass
     from relex.passes.loops.apply_schedule import ApplySchedulePass as ApplySchedulePass
     from relex.passes.loops.check_tir import CheckTirPass as CheckTirPass
+    from relex.passes.loops.inline_blocks import InlineBlocksPass as InlineBlocksPass
+    from relex.passes.loops.merge_loops import MergeLoopsPass as MergeLoopsPass
 
 PASSES = lazy_passes(
     "relex.passes",
@@ -34,6 +36,8 @@ PASSES = lazy_passes(
         "check-tir": "loops",
         "remove-unused": "graph",
         "fuse-tir": "graph",
+        "inline-blocks": "loops",
+        "merge-loops": "loops",
         "set-target": "graph",
     },
 )

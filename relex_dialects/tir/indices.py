@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from relex.dialects.tir.accesses import Access
 from relex.dialects.tir.blocks import BlockOp, IterVar
+from relex.dialects.tir.functions import AllocBufferOp
 from relex.dialects.tir.loops import ForOp
 from relex.dialects.tir.ranges import constant_value
 
@@ -67,6 +69,37 @@ def loop_of(index: SSAValue) -> ForOp | None:
             case _:
                 return None
     return None
+
+
+def known_size(size: int | SSAValue) -> Hashable:
+    """A size in a form that is the same for sizes that are certainly equal: a number, a dimension of an argument, or
+    whatever value it is."""
+    if isinstance(size, int):
+        return size
+    if (constant := constant_value(size)) is not None:
+        return constant
+    match size.owner:
+        case memref.DimOp(source=buffer, index=index) if (dimension := constant_value(index)) is not None:
+            return _dimension(buffer, dimension) or size
+        case _:
+            return size
+
+
+def _dimension(buffer: SSAValue, dimension: int) -> Hashable | None:
+    """A dimension of a buffer; None if it does not have that many."""
+    if not isa(buffer.type, MemRefType) or dimension not in range(len(shape := buffer.type.get_shape())):
+        return None
+    if shape[dimension] != DYNAMIC_INDEX:
+        return shape[dimension]
+    if isinstance(buffer.owner, AllocBufferOp):
+        return known_size(buffer.owner.sizes[shape[:dimension].count(DYNAMIC_INDEX)])
+    return buffer, dimension
+
+
+def sizes_of(buffer: SSAValue) -> list[Hashable]:
+    """The sizes of a buffer, in the form of `known_size`."""
+    rank = len(buffer.type.get_shape()) if isa(buffer.type, MemRefType) else 0
+    return [_dimension(buffer, dimension) for dimension in range(rank)]
 
 
 def is_subsequence(part: Sequence[object], whole: Sequence[object]) -> bool:

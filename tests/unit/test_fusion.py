@@ -41,10 +41,16 @@ from relex.dialects.relex import (
 )
 from relex.dialects.verifier import verify_module
 from relex.lowering import LegalizeOpsPass
-from relex.passes import AnnotateOpPatternPass, FuseOpsPass, FuseTirPass, RelexPass
+from relex.passes import AnnotateOpPatternPass, FuseOpsPass, FuseTirPass, InlineBlocksPass, MergeLoopsPass, RelexPass
 from relex.runtime import interpret
 
-STEPS: tuple[RelexPass, ...] = (AnnotateOpPatternPass(), FuseOpsPass(), FuseTirPass())
+STEPS: tuple[RelexPass, ...] = (
+    AnnotateOpPatternPass(),
+    FuseOpsPass(),
+    FuseTirPass(),
+    InlineBlocksPass(),
+    MergeLoopsPass(),
+)
 
 MAKERS: list[tuple[MakeOperator, int]] = [
     *((operator, 2) for operator in (AddOp, DivideOp, MaximumOp, MultiplyOp, SubtractOp) * 2),

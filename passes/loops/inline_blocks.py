@@ -1,0 +1,89 @@
+"""Blocks that are computed where their results are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
+from relex.dialects.tir.accesses import accesses
+from relex.passes.base import RelexPass
+from relex.passes.loops.producers import Producer
+from relex.passes.loops.sharing import has_views, is_understood
+
+
+@dataclass(frozen=True)
+class InlineBlocksPass(RelexPass):
+    """
+    Computes an element of a local buffer where it is read, if nothing is computed more often by that, and drops the
+    buffer, its block and its loops. What is computed are the same operations on the same numbers. Blocks whose results
+    nobody reads are dropped as well.
+
+    The block must fill the buffer by one element for each value of its variables, in loops of its own, and nothing that
+    it reads may be written behind it.
+
+    ```mlir
+    tir.for %i in (8) {
+      tir.block @double (%v: spatial<8> = %i) {
+        %x = memref.load %X[%v] : memref<8xf32>
+        %y = arith.addf %x, %x : f32
+        memref.store %y, %T[%v] : memref<8xf32>
+      }
+    }
+    tir.for %i in (8) {
+      tir.block @negate (%v: spatial<8> = %i) {
+        %x = memref.load %T[%v] : memref<8xf32>
+        %y = arith.negf %x : f32
+        memref.store %y, %Y[%v] : memref<8xf32>
+      }
+    }
+    // inline-blocks
+    tir.for %i in (8) {
+      tir.block @negate (%v: spatial<8> = %i) {
+        %x = memref.load %X[%v] : memref<8xf32>
+        %0 = arith.addf %x, %x : f32
+        %y = arith.negf %0 : f32
+        memref.store %y, %Y[%v] : memref<8xf32>
+      }
+    }
+    ```
+    """
+
+    name = "inline-blocks"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, PrimFuncOp) and not has_views(function):
+                _inline_in(function)
+
+
+def _inline_in(function: PrimFuncOp) -> None:
+    """Visit the nests from the last to the first: what reads a buffer is settled before what fills it."""
+    order = {op: i for i, op in enumerate(function.body.block.ops)}
+    for nest in reversed(order):
+        producer = Producer.of(nest, function, order)
+        if producer is not None and producer.is_worth_it():
+            producer.inline()
+        if _is_dead(nest):
+            nest.detach()
+            nest.erase()
+    for op in list(function.body.block.ops):
+        if isinstance(op, AllocBufferOp) and not op.buffer.uses:
+            op.detach()
+            op.erase()
+
+
+def _is_dead(nest: Operation) -> bool:
+    """Whether a nest does nothing but fill local buffers that only it reads."""
+    if not isinstance(nest, ForOp | BlockOp) or not is_understood(nest):
+        return False
+    written = {access.buffer for access in accesses(nest) if access.is_write}
+    return all(
+        isinstance(buffer.owner, AllocBufferOp)
+        and all(isinstance(use.operation, memref.DimOp) or nest.is_ancestor(use.operation) for use in buffer.uses)
+        for buffer in written
+    )

@@ -1,0 +1,133 @@
+"""Loops that follow each other as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, OpPattern, PrimFuncOp, loops_around
+from relex.dialects.tir.accesses import is_pure
+from relex.dialects.tir.indices import known_size
+from relex.passes.base import RelexPass
+from relex.passes.loops.op_patterns import pattern_of_block
+from relex.passes.loops.sharing import depends_on, has_views, is_spatial, is_understood, may_share_loop
+
+
+@dataclass(frozen=True)
+class MergeLoopsPass(RelexPass):
+    """
+    Lets a loop nest share the outer loops of the one before it, whose results it works on: what is done to the elements
+    of a reduction is done as soon as each is complete, and rows are worked on while they are in the cache. Blocks stay
+    as they are, each with its variables, in the order that they had; every element is computed by the same operations.
+
+    Loops are shared as deep as both nests have equal extents and touch common elements in the same iteration, and as
+    no block reduces along them. A product such as a dense layer shares all of its spatial loops or none, and takes no
+    place in the loops of another: how to tile it is for a schedule to say.
+
+    ```mlir
+    tir.for %i, %k in (8, 4) {
+      tir.block @sum (%vi: spatial<8> = %i, %vk: reduce<4> = %k) { ... }
+    }
+    tir.for %i in (8) {
+      tir.block @relu (%vi: spatial<8> = %i) { ... }
+    }
+    // merge-loops
+    tir.for %i in (8) {
+      tir.for %k in (4) {
+        tir.block @sum (%vi: spatial<8> = %i, %vk: reduce<4> = %k) { ... }
+      }
+      tir.block @relu (%vi: spatial<8> = %i) { ... }
+    }
+    ```
+    """
+
+    name = "merge-loops"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, PrimFuncOp) and not has_views(function):
+                _merge_in(function.body.block, function)
+
+
+def _merge_in(block: Block, function: PrimFuncOp) -> None:
+    """Merge the nests in a block, each with the one before."""
+    previous: ForOp | None = None
+    between: list[Operation] = []
+    for op in list(block.ops):
+        if isinstance(op, AllocBufferOp) or (is_pure(op) and not op.regions):
+            between.append(op)
+            continue
+        if isinstance(op, ForOp) and previous is not None and (depth := _shared_depth(previous, op, function)):
+            _put_before(previous, between)
+            _merge(previous, op, depth)
+        else:
+            previous = op if isinstance(op, ForOp) else None
+        between = []
+
+
+def _shared_depth(first: ForOp, second: ForOp, function: PrimFuncOp) -> int:
+    """How many loops two nests may share; 0 if they should not."""
+    if not (is_understood(first) and is_understood(second) and depends_on(second, first)) or _products(second):
+        return 0
+    shared: list[ForOp] = []
+    outer: ForOp | None = first
+    inner: ForOp | None = second
+    while outer is not None and inner is not None and _may_be_one(outer, inner, function):
+        shared.append(outer)
+        outer, inner = _last_loop(outer), _only_loop(inner)
+    spatial = {loop for product in _products(first) for loop in loops_around(product) if is_spatial(loop)}
+    return len(shared) if spatial <= set(shared) else 0
+
+
+def _may_be_one(first: ForOp, second: ForOp, function: PrimFuncOp) -> bool:
+    return (
+        known_size(first.extent) == known_size(second.extent)
+        and first.kind == second.kind
+        and is_spatial(first)
+        and is_spatial(second)
+        and may_share_loop(first, second, function)
+    )
+
+
+def _products(nest: ForOp) -> list[BlockOp]:
+    """The blocks in a nest that use elements again and again."""
+    blocks = (op for op in nest.walk() if isinstance(op, BlockOp))
+    return [block for block in blocks if pattern_of_block(block) is OpPattern.OUT_ELEMENTWISE_FUSABLE]
+
+
+def _last_loop(loop: ForOp) -> ForOp | None:
+    last = loop.body.block.last_op
+    return last if isinstance(last, ForOp) else None
+
+
+def _only_loop(loop: ForOp) -> ForOp | None:
+    """The loop that is all of a loop's body but for what is computed before it."""
+    last = loop.body.block.last_op
+    others = (op for op in loop.body.block.ops if op is not last)
+    return last if isinstance(last, ForOp) and all(is_pure(op) and not op.regions for op in others) else None
+
+
+def _merge(first: ForOp, second: ForOp, depth: int) -> None:
+    """Put the body of the second loop behind that of the first, down to a depth."""
+    outer, inner = _last_loop(first), _only_loop(second)
+    second.variable.replace_all_uses_with(first.variable)
+    ops = list(second.body.block.ops)
+    for op in ops:
+        op.detach()
+    first.body.block.add_ops(ops)
+    second.detach()
+    second.erase()
+    if depth > 1 and outer is not None and inner is not None:
+        _put_before(outer, ops[:-1])
+        _merge(outer, inner, depth - 1)
+
+
+def _put_before(place: Operation, ops: Sequence[Operation]) -> None:
+    for op in ops:
+        op.detach()
+        if place.parent is not None:
+            place.parent.insert_op_before(op, place)

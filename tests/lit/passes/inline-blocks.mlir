@@ -1,0 +1,363 @@
+// RUN: relex-opt %s -p inline-blocks --split-input-file | filecheck %s
+// RUN: relex-opt %s -p inline-blocks,inline-blocks --split-input-file | filecheck %s
+
+// A chain is one block; an element that two chains share is computed once.
+// CHECK-LABEL: tir.prim_func @chain(
+// CHECK-NEXT:    tir.for %i2, %j2 in (3, 4) {
+// CHECK-NEXT:      tir.block @Y (
+// CHECK-NEXT:        %x = memref.load %X[%v2, %w2]
+// CHECK-NEXT:        %[[D:.+]] = arith.addf %x, %x
+// CHECK-NEXT:        %b = memref.load %B[%w2]
+// CHECK-NEXT:        %[[S:.+]] = arith.addf %[[D]], %b
+// CHECK-NEXT:        %y = arith.mulf %[[S]], %[[D]]
+// CHECK-NEXT:        memref.store %y, %Y[%v2, %w2]
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+tir.prim_func @chain(%X: memref<3x4xf32>, %B: memref<4xf32>) outs(%Y: memref<3x4xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<3x4xf32>
+  %U = tir.alloc_buffer : memref<3x4xf32>
+  tir.for %i0, %j0 in (3, 4) {
+    tir.block @T (%v0: spatial<3> = %i0, %w0: spatial<4> = %j0) {
+      %x = memref.load %X[%v0, %w0] : memref<3x4xf32>
+      %d = arith.addf %x, %x : f32
+      memref.store %d, %T[%v0, %w0] : memref<3x4xf32>
+    }
+  }
+  tir.for %i1, %j1 in (3, 4) {
+    tir.block @U (%v1: spatial<3> = %i1, %w1: spatial<4> = %j1) {
+      %t = memref.load %T[%v1, %w1] : memref<3x4xf32>
+      %b = memref.load %B[%w1] : memref<4xf32>
+      %s = arith.addf %t, %b : f32
+      memref.store %s, %U[%v1, %w1] : memref<3x4xf32>
+    }
+  }
+  tir.for %i2, %j2 in (3, 4) {
+    tir.block @Y (%v2: spatial<3> = %i2, %w2: spatial<4> = %j2) {
+      %u = memref.load %U[%v2, %w2] : memref<3x4xf32>
+      %t = memref.load %T[%v2, %w2] : memref<3x4xf32>
+      %y = arith.mulf %u, %t : f32
+      memref.store %y, %Y[%v2, %w2] : memref<3x4xf32>
+    }
+  }
+}
+
+// -----
+
+// Other places, other loops, a reduction, one dimension that is left out and a condition.
+// CHECK-LABEL: tir.prim_func @transposed_sum(
+// CHECK-NEXT:    %zero
+// CHECK-NEXT:    %c0
+// CHECK-NEXT:    tir.for
+// CHECK-NEXT:      tir.block @Y
+// CHECK:             %x = memref.load %X[%vk, %v]
+// CHECK-NEXT:        %[[E:.+]] = math.exp %x
+// CHECK-NEXT:        %s = arith.addf %y, %[[E]]
+tir.prim_func @transposed_sum(%X: memref<4x8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8x1x4xf32>
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  tir.for parallel %j, %i in (4, 8) {
+    tir.block @T (%v: spatial<8> = %i, %one: spatial<1> = %c0, %w: spatial<4> = %j) {
+      %x = memref.load %X[%w, %v] : memref<4x8xf32>
+      %e = math.exp %x : f32
+      memref.store %e, %T[%v, %one, %w] : memref<8x1x4xf32>
+    }
+  }
+  tir.for %i, %k in (8, 4) {
+    tir.block @Y (%v: spatial<8> = %i, %vk: reduce<4> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%v] : memref<8xf32>
+      }
+      %y = memref.load %Y[%v] : memref<8xf32>
+      %t = memref.load %T[%v, %c0, %vk] : memref<8x1x4xf32>
+      %s = arith.addf %y, %t : f32
+      memref.store %s, %Y[%v] : memref<8xf32>
+    }
+  }
+}
+
+// -----
+
+// What is read under a condition is computed under it: never outside of what is there.
+// CHECK-LABEL: tir.prim_func @padded(
+// CHECK-NOT:     @T
+// CHECK:         scf.if
+// CHECK-NEXT:      %p = arith.subi
+// CHECK-NEXT:      %x = memref.load %X[%p]
+// CHECK-NEXT:      %[[E:.+]] = math.exp %x
+// CHECK-NEXT:      scf.yield %[[E]]
+tir.prim_func @padded(%X: memref<4xf32>) outs(%Y: memref<6xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<4xf32>
+  %c2 = arith.constant 2 : index
+  %zero = arith.constant 0.0 : f32
+  tir.for %i in (4) {
+    tir.block @T (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xf32>
+      %e = math.exp %x : f32
+      memref.store %e, %T[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i in (6) {
+    tir.block @Y (%v: spatial<6> = %i) {
+      %is_inside = arith.cmpi sge, %v, %c2 : index
+      %y = scf.if %is_inside -> (f32) {
+        %p = arith.subi %v, %c2 : index
+        %t = memref.load %T[%p] : memref<4xf32>
+        scf.yield %t : f32
+      } else {
+        scf.yield %zero : f32
+      }
+      memref.store %y, %Y[%v] : memref<6xf32>
+    }
+  }
+}
+
+// -----
+
+// Sizes that are known when it runs are equal if they are dimensions of one buffer.
+// CHECK-LABEL: tir.prim_func @unknown_size(
+// CHECK-NOT:     @T
+// CHECK:         arith.negf
+// CHECK-NEXT:    arith.negf
+tir.prim_func @unknown_size(%X: memref<?xf32>) outs(%Y: memref<?xf32>) attributes {tir.noalias} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %X, %c0 : memref<?xf32>
+  %T = tir.alloc_buffer sizes(%n) : memref<?xf32>
+  %m = memref.dim %X, %c0 : memref<?xf32>
+  tir.for %i in (%m) {
+    tir.block @T (%v: spatial<%m> = %i) {
+      %x = memref.load %X[%v] : memref<?xf32>
+      %y = arith.negf %x : f32
+      memref.store %y, %T[%v] : memref<?xf32>
+    }
+  }
+  %k = memref.dim %T, %c0 : memref<?xf32>
+  tir.for %i in (%k) {
+    tir.block @Y (%v: spatial<%k> = %i) {
+      %x = memref.load %T[%v] : memref<?xf32>
+      %y = arith.negf %x : f32
+      memref.store %y, %Y[%v] : memref<?xf32>
+    }
+  }
+}
+
+// -----
+
+// What nobody reads is not computed.
+// CHECK-LABEL: tir.prim_func @dead(
+// CHECK-NEXT:  }
+tir.prim_func @dead(%X: memref<4xf32>) {
+  %T = tir.alloc_buffer : memref<4xf32>
+  %U = tir.alloc_buffer : memref<4xf32>
+  tir.for %i in (4) {
+    tir.block @T (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xf32>
+      memref.store %x, %T[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i in (4) {
+    tir.block @U (%v: spatial<4> = %i) {
+      %x = memref.load %T[%v] : memref<4xf32>
+      memref.store %x, %U[%v] : memref<4xf32>
+    }
+  }
+}
+
+// -----
+
+// Nothing is computed more often: each element is read for three rows,
+// CHECK-LABEL: tir.prim_func @read_again(
+// CHECK:         tir.block @T
+// CHECK:         tir.block @Y
+tir.prim_func @read_again(%X: memref<4xf32>) outs(%Y: memref<3x4xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<4xf32>
+  tir.for %i in (4) {
+    tir.block @T (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xf32>
+      %e = math.exp %x : f32
+      memref.store %e, %T[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i, %j in (3, 4) {
+    tir.block @Y (%v: spatial<3> = %i, %w: spatial<4> = %j) {
+      %t = memref.load %T[%w] : memref<4xf32>
+      memref.store %t, %Y[%v, %w] : memref<3x4xf32>
+    }
+  }
+}
+
+// -----
+
+// or by two blocks.
+// CHECK-LABEL: tir.prim_func @two_readers(
+// CHECK:         tir.block @T
+// CHECK:         tir.block @Y
+// CHECK:         tir.block @Z
+tir.prim_func @two_readers(%X: memref<4xf32>) outs(%Y: memref<4xf32>, %Z: memref<4xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<4xf32>
+  tir.for %i in (4) {
+    tir.block @T (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xf32>
+      %e = math.exp %x : f32
+      memref.store %e, %T[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i in (4) {
+    tir.block @Y (%v: spatial<4> = %i) {
+      %t = memref.load %T[%v] : memref<4xf32>
+      memref.store %t, %Y[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i in (4) {
+    tir.block @Z (%v: spatial<4> = %i) {
+      %t = memref.load %T[%v] : memref<4xf32>
+      memref.store %t, %Z[%v] : memref<4xf32>
+    }
+  }
+}
+
+// -----
+
+// An output is wanted for itself,
+// CHECK-LABEL: tir.prim_func @output(
+// CHECK:         tir.block @T
+tir.prim_func @output(%X: memref<4xf32>) outs(%T: memref<4xf32>, %Y: memref<4xf32>) attributes {tir.noalias} {
+  tir.for %i in (4) {
+    tir.block @T (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xf32>
+      memref.store %x, %T[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i in (4) {
+    tir.block @Y (%v: spatial<4> = %i) {
+      %t = memref.load %T[%v] : memref<4xf32>
+      memref.store %t, %Y[%v] : memref<4xf32>
+    }
+  }
+}
+
+// -----
+
+// and what is read must still be there: here it is written in between.
+// CHECK-LABEL: tir.prim_func @overwritten(
+// CHECK:         tir.block @T
+tir.prim_func @overwritten(%X: memref<4xf32>) outs(%Y: memref<4xf32>, %Z: memref<4xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<4xf32>
+  tir.for %i in (4) {
+    tir.block @Y (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xf32>
+      memref.store %x, %Y[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i in (4) {
+    tir.block @T (%v: spatial<4> = %i) {
+      %y = memref.load %Y[%v] : memref<4xf32>
+      memref.store %y, %T[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i in (4) {
+    tir.block @W (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xf32>
+      %e = math.exp %x : f32
+      memref.store %e, %Y[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i in (4) {
+    tir.block @Z (%v: spatial<4> = %i) {
+      %t = memref.load %T[%v] : memref<4xf32>
+      memref.store %t, %Z[%v] : memref<4xf32>
+    }
+  }
+}
+
+// -----
+
+// Without `tir.noalias` an output may be an input.
+// CHECK-LABEL: tir.prim_func @in_place(
+// CHECK:         tir.block @T
+tir.prim_func @in_place(%X: memref<4xf32>) outs(%Y: memref<4xf32>) {
+  %T = tir.alloc_buffer : memref<4xf32>
+  %c3 = arith.constant 3 : index
+  tir.for %i in (4) {
+    tir.block @T (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xf32>
+      memref.store %x, %T[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i in (4) {
+    tir.block @Y (%v: spatial<4> = %i) {
+      %p = arith.subi %c3, %v : index
+      %t = memref.load %T[%p] : memref<4xf32>
+      memref.store %t, %Y[%v] : memref<4xf32>
+    }
+  }
+}
+
+// -----
+
+// A block that fills a part of a buffer, and one that steps through it in a way of its own, stay.
+// CHECK-LABEL: tir.prim_func @partly(
+// CHECK:         tir.block @T
+// CHECK:         tir.block @U
+tir.prim_func @partly(%X: memref<4xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  %U = tir.alloc_buffer : memref<4xf32>
+  %c2 = arith.constant 2 : index
+  tir.for %i in (4) {
+    tir.block @T (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xf32>
+      memref.store %x, %T[%v] : memref<8xf32>
+    }
+  }
+  tir.for %io, %ii in (2, 2) {
+    %p = arith.muli %io, %c2 : index
+    %i = arith.addi %p, %ii : index
+    tir.block @U (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xf32>
+      memref.store %x, %U[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i in (4) {
+    tir.block @Y (%v: spatial<4> = %i) {
+      %t = memref.load %T[%v] : memref<8xf32>
+      %u = memref.load %U[%v] : memref<4xf32>
+      %y = arith.addf %t, %u : f32
+      memref.store %y, %Y[%v] : memref<4xf32>
+    }
+  }
+}
+
+// -----
+
+// Buffers that are parts of others are left alone, and so are those that calls use.
+// CHECK-LABEL: tir.prim_func @views(
+// CHECK:         tir.block @T
+// CHECK-LABEL: tir.prim_func @called(
+// CHECK:         tir.block @T
+tir.prim_func @views(%X: memref<4xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<4xf32>
+  %V = "memref.cast"(%T) : (memref<4xf32>) -> memref<?xf32>
+  tir.for %i in (4) {
+    tir.block @T (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xf32>
+      memref.store %x, %T[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i in (4) {
+    tir.block @Y (%v: spatial<4> = %i) {
+      %t = memref.load %V[%v] : memref<?xf32>
+      memref.store %t, %Y[%v] : memref<4xf32>
+    }
+  }
+}
+tir.prim_func @called(%X: memref<4xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<4xf32>
+  tir.for %i in (4) {
+    tir.block @T (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xf32>
+      memref.store %x, %T[%v] : memref<4xf32>
+    }
+  }
+  tir.call @views(%T, %Y) : memref<4xf32>, memref<4xf32>
+}
