@@ -18,7 +18,14 @@ from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
 from relex.lowering.lower_call_tir import LowerCallTirPass
 from relex.lowering.scf_parallel_for_to_nested_fors import ScfParallelForToNestedForsPass
 from relex.lowering.vectorize_loops import VectorizeLoopsPass
-from relex.passes import SetTargetPass
+from relex.passes import (
+    AnnotateOpPatternPass,
+    FuseOpsPass,
+    FuseTirPass,
+    InlineBlocksPass,
+    MergeLoopsPass,
+    SetTargetPass,
+)
 from relex.passes.base import RelexPass
 
 Level = Literal["graph", "loops", "core", "llvm"]
@@ -32,8 +39,9 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,legalize-ops,lower-call-tir,convert-tir-to-scf,vectorize-loops,
-    // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm
+    // set-target,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,merge-loops,
+    // lower-call-tir,convert-tir-to-scf,vectorize-loops,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,
+    // convert-scf-to-cf,convert-to-llvm
     ```
 
     With `strict`, sums keep the order and the roundings of the plain loop.
@@ -56,9 +64,14 @@ def pipeline(to: Level = "llvm", *, strict: bool = False) -> list[tuple[Level, l
     """The passes of the default compilation, by the level that they end on, down to the level `to`."""
     levels: list[tuple[Level, list[ModulePass]]] = [
         ("graph", [SetTargetPass()]),
-        ("loops", [LegalizeOpsPass(strict)]),
+        ("loops", [LegalizeOpsPass(strict), *_fusion()]),
         ("core", [LowerCallTirPass(), ConvertTirToScfPass(), VectorizeLoopsPass()]),
         ("llvm", [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf(), ConvertToLlvmPass()]),
     ]
     names = [level for level, _ in levels]
     return levels[: names.index(to) + 1]
+
+
+def _fusion() -> list[ModulePass]:
+    """What brings loop functions together that work on each other's results."""
+    return [AnnotateOpPatternPass(), FuseOpsPass(), FuseTirPass(), InlineBlocksPass(), MergeLoopsPass()]

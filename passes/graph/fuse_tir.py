@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail
 from relex.dialects.names import Names
-from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, DataflowOp, OutputOp
+from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, DataflowOp, Operator, OutputOp
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.symbols import erase_unused
 from relex.dialects.tir import OP_PATTERN_ATTR, AllocBufferOp, BlockOp, ForOp, PrimFuncOp
@@ -32,7 +32,8 @@ class FuseTirPass(RelexPass):
     attributes stay if all parts have them. Constants in a group become arguments. Private loop functions that nobody
     calls any more are dropped.
 
-    Requires groups of nothing but calls of loop functions (`legalize-ops`).
+    Requires operators to be gone (`legalize-ops`). A group of more than calls of loop functions, such as a call of a
+    library function, stays what it is.
 
     ```mlir
     func.func private @double_relu(%x: tensor<8xf32>) -> tensor<8xf32> attributes {relex.primitive} {
@@ -63,6 +64,9 @@ class FuseTirPass(RelexPass):
         erase_unused(op, loop_functions)
 
 
+_UNDERSTOOD = (CallTirOp, ConstantOp, DataflowOp, OutputOp, ReturnOp)
+
+
 class _Groups:
     """The groups of one module, one loop function after the other."""
 
@@ -89,6 +93,8 @@ class _Groups:
             return
         for inner in [op for op in function.walk() if isinstance(op, CallOp)]:
             self.fuse(inner.callee.root_reference.data)
+        if not _is_fusible(function):
+            return
         constants: dict[Attribute, ConstantOp] = {}
         for op in function.walk():
             if isinstance(op, ConstantOp):
@@ -98,6 +104,15 @@ class _Groups:
         for call in self._calls.get(name, []):
             _replace_call(call, function, list(constants.values()))
         Rewriter.replace_op(function, new)
+
+
+def _is_fusible(group: FuncOp) -> bool:
+    """Whether a group has nothing in it that a loop function cannot have."""
+    others = [op for op in group.body.walk() if not isinstance(op, _UNDERSTOOD) and not is_size(op)]
+    for op in others:
+        if isinstance(op, Operator):
+            fail(op, "cannot be fused; run 'legalize-ops' before 'fuse-tir'")
+    return not others
 
 
 def _replace_call(call: CallOp, group: FuncOp, constants: Sequence[ConstantOp]) -> None:
@@ -172,10 +187,8 @@ class _Fusion:
                 self._insert(memref.DimOp(self._values[origin(op.source)], self._values[op.index]), op)
             case OutputOp() | ReturnOp():
                 pass
-            case _ if is_size(op):
-                self._insert(op.clone(self._values), op)
             case _:
-                fail(op, "cannot be fused: expected calls of loop functions in a group; run 'legalize-ops' before")
+                self._insert(op.clone(self._values), op)
 
     def _add_call(self, call: CallTirOp, callee: PrimFuncOp) -> None:
         """The body of a loop function, on the buffers that it is called with."""

@@ -158,3 +158,23 @@ tir.prim_func private @relu(%X: memref<?x2xf32>) outs(%Y: memref<?x2xf32>) {
     }
   }
 }
+
+// -----
+
+// Library functions do not become loops, nor does what never ends.
+// CHECK-LABEL: func.func @left_alone(
+// CHECK-NEXT:    %{{.+}} = relex.call @library(
+// CHECK-LABEL: func.func private @library(
+// CHECK-LABEL: func.func private @calls_itself(
+func.func @left_alone(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relex.call @library(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+func.func private @library(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relex.primitive} {
+  %0 = relex.call_dps_packed "env.f"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+func.func private @calls_itself(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relex.primitive} {
+  %0 = relex.call @calls_itself(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
