@@ -13,21 +13,31 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.names import Names
+from relex.dialects.relex.types import without_names
+from relex.dialects.sizes import Dim, Requirement
+from relex.dialects.sizes.attributes import FunctionSizes, annotate
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
 from relex.lowering.scalars import build_constant, build_conversion, build_scalar
-from relex.lowering.te import Axis, Call, Const, Converted, Element, Expr, IfThenElse, Reduction, Tensor, walk
+from relex.lowering.size_values import SizeValues, Sources
+from relex.lowering.te import Axis, Call, Const, Converted, Element, Expr, Extent, IfThenElse, Reduction, Tensor, walk
 
 _SUM_FLAGS = FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])
 _PRODUCT_FLAGS = FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 
 
 def emit_prim_func(
-    name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], *, strict: bool = False
+    name: str,
+    inputs: Sequence[Tensor],
+    outputs: Sequence[Tensor],
+    requirements: Sequence[Requirement] = (),
+    *,
+    strict: bool = False,
 ) -> PrimFuncOp:
     """A loop function that computes `outputs` from `inputs`, private and without aliasing.
 
     Each computed tensor becomes a loop nest around one block; those that are no output get a local buffer. Reductions
-    of floats may be summed in any order and contracted to FMA, unless `strict`.
+    of floats may be summed in any order and contracted to FMA, unless `strict`. Sizes of the inputs that are known at
+    run time are names, on which `requirements` may be stated.
     """
     if any(tensor.body is None for tensor in outputs) or len(set(outputs)) != len(outputs):
         names = ", ".join(tensor.name for tensor in outputs)
@@ -39,22 +49,32 @@ def emit_prim_func(
         visibility="private",
         noalias=True,
     )
+    sources = _state_sizes(func, [*inputs, *outputs], requirements)
     buffers: dict[Tensor, SSAValue] = {}
     for tensor, arg in zip([*inputs, *outputs], func.args, strict=True):
         arg.name_hint = tensor.name
         buffers[tensor] = arg
     names = Names()
+    sizes = SizeValues(func.body.block, sources)
     builder = Builder(InsertPoint.at_end(func.body.block))
     for tensor in _in_order(outputs):
         if tensor not in buffers:
-            buffers[tensor] = builder.insert(AllocBufferOp(buffer_type(tensor))).buffer
+            unknown = [sizes.value(size) for size in tensor.shape if isinstance(size, Dim)]
+            buffers[tensor] = builder.insert(AllocBufferOp(buffer_type(tensor), unknown)).buffer
             buffers[tensor].name_hint = tensor.name
-        _Stage(builder, tensor, buffers, names, strict).emit()
+        _Stage(builder, tensor, buffers, sizes, names, strict).emit()
     return func
 
 
 def buffer_type(tensor: Tensor) -> MemRefType:
-    return MemRefType(tensor.type, tensor.shape)
+    return MemRefType(tensor.type, without_names(tensor.shape))
+
+
+def _state_sizes(func: PrimFuncOp, tensors: Sequence[Tensor], requirements: Sequence[Requirement]) -> Sources:
+    """Say what sizes the arguments have. Returns an argument for every size that is a name: inputs come first."""
+    sizes = FunctionSizes(tuple(tensor.shape for tensor in tensors), (), tuple(requirements))
+    annotate(func, sizes)
+    return {name: (func.args[argument], dimension) for name, (argument, dimension) in sizes.sources.items()}
 
 
 def _in_order(outputs: Sequence[Tensor]) -> list[Tensor]:
@@ -77,10 +97,19 @@ def _in_order(outputs: Sequence[Tensor]) -> list[Tensor]:
 class _Stage:
     """The loop nest and block of one computed tensor."""
 
-    def __init__(self, builder: Builder, tensor: Tensor, buffers: dict[Tensor, SSAValue], names: Names, strict: bool):
+    def __init__(
+        self,
+        builder: Builder,
+        tensor: Tensor,
+        buffers: dict[Tensor, SSAValue],
+        sizes: SizeValues,
+        names: Names,
+        strict: bool,
+    ):
         self._outer = builder
         self._tensor = tensor
         self._buffers = buffers
+        self._sizes = sizes
         self._names = names
         self._strict = strict
         self._values: dict[Expr, SSAValue] = {}
@@ -102,17 +131,20 @@ class _Stage:
     def _open_loops(self, axes: Sequence[Axis]) -> list[ForOp]:
         loops: list[ForOp] = []
         for axis in axes:
-            loop = ForOp(axis.extent, label=self._names.fresh(axis.name))
+            loop = ForOp(self._extent(axis), label=self._names.fresh(axis.name))
             loop.variable.name_hint = axis.name
             at = Builder(InsertPoint.at_end(loops[-1].body.block)) if loops else self._outer
             loops.append(at.insert(loop))
         return loops
 
+    def _extent(self, axis: Axis) -> int | SSAValue:
+        return self._sizes.value(axis.extent) if isinstance(axis.extent, Dim) else axis.extent
+
     def _open_block(self, loops: Sequence[ForOp], axes: Sequence[Axis]) -> BlockOp:
         block = BlockOp(
             self._names.fresh(self._tensor.name),
             [axis.kind for axis in axes],
-            [axis.extent for axis in axes],
+            [self._extent(axis) for axis in axes],
             [loop.variable for loop in loops],
         )
         for axis, variable in zip(axes, block.body.block.args, strict=True):
@@ -137,6 +169,8 @@ class _Stage:
     def _value(self, builder: Builder, expr: Expr, product_flags: FastMathFlagsAttr | None = None) -> SSAValue:
         """The value of an expression, built when first asked for. `product_flags` go on a product that is summed, so
         that it may become an FMA."""
+        if isinstance(expr, Extent):
+            return self._sizes.value(expr.size)
         if expr not in self._values:
             self._values[expr] = builder.insert(self._build(builder, expr, product_flags)).results[0]
         return self._values[expr]

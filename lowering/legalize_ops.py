@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, StringAttr, f32, f64, i1, i8, i32, i64
+from xdsl.dialects.builtin import ModuleOp, StringAttr, f32, f64, i1, i8, i32, i64
 from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
@@ -15,11 +15,16 @@ from relex.dialects.errors import Diagnostic, PassError, diagnose
 from relex.dialects.names import Names
 from relex.dialects.relex import CallTirOp, Operator
 from relex.dialects.relex.operator import tensor_type
+from relex.dialects.relex.types import SizedType, with_names
+from relex.dialects.sizes import Requirement, gathering
+from relex.dialects.sizes.requirements import Solver
 from relex.lowering.emit_te import emit_prim_func
 from relex.lowering.legalizations import LEGALIZATIONS, Legalization
 from relex.lowering.llvm.reserved import RESERVED
+from relex.lowering.size_values import SizesOfResults
 from relex.lowering.te import Tensor, placeholder
 from relex.passes.base import RelexPass
+from relex.passes.graph.infer_sizes import infer_sizes
 
 _NATIVE: tuple[Attribute, ...] = (f32, f64, i1, i8, i32, i64)
 
@@ -34,6 +39,9 @@ class LegalizeOpsPass(RelexPass):
     `overrides` come before the table: from Python `LegalizeOpsPass(overrides={DenseOp: my_dense})`, where `my_dense` is
     a function as the table has them. A file given to `relex-opt` by `--load-passes` changes the table itself, with the
     decorator `legalizes`.
+
+    Sizes that are known at run time are computed where a graph function begins, from those of its arguments; what must
+    hold of them is stated as `infer-sizes` does.
 
     ```mlir
     %y = relex.relu %x : (tensor<8xf32>) -> tensor<8xf32>
@@ -69,7 +77,8 @@ class LegalizeOpsPass(RelexPass):
         problems = self.refusals(op, op.walk())
         if problems:
             raise PassError(problems)
-        pattern = LegalizeOperator(op, Names.of_symbols(op, RESERVED), self.strict, self._table)
+        sizes = SizesOfResults(infer_sizes(op))
+        pattern = LegalizeOperator(op, Names.of_symbols(op, RESERVED), self.strict, self._table, sizes)
         PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)
 
     @property
@@ -85,6 +94,7 @@ class LegalizeOperator(RewritePattern):
     names: Names
     strict: bool
     table: Mapping[type[Operation], Legalization]
+    sizes: SizesOfResults
     functions: dict[object, str] = field(default_factory=dict[object, str])
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
@@ -93,19 +103,18 @@ class LegalizeOperator(RewritePattern):
         key = (type(op), tuple(op.operand_types), tuple(sorted(op.properties.items())))
         if key not in self.functions:
             self.functions[key] = self._add_function(op)
-        call = CallTirOp(self.functions[key], list(op.operands), [tensor_type(t) for t in op.result_types])
+        types = [tensor_type(t) for t in op.result_types]
+        call = CallTirOp(self.functions[key], list(op.operands), types, self.sizes.of(op.results[0]))
         call.location = op.location
         rewriter.replace(op, call)
 
     def _add_function(self, op: Operator) -> str:
         legalize = self.table[type(op)]
-        types = [tensor_type(t) for t in op.operand_types]
-        names = _parameters(legalize, len(types))
-        inputs = [placeholder(name, t.get_shape(), t.element_type) for name, t in zip(names, types, strict=True)]
+        inputs, requirements = _placeholders(op, _parameters(legalize, len(op.operands)))
         computed = legalize(op, *inputs)
         if isinstance(computed, Tensor):
             name = self.names.fresh(op.name.rpartition(".")[2])
-            func = emit_prim_func(name, inputs, [computed], strict=self.strict)
+            func = emit_prim_func(name, inputs, [computed], requirements, strict=self.strict)
         else:
             name = self.names.fresh(computed.sym_name.data)
             func = computed.clone()
@@ -114,6 +123,22 @@ class LegalizeOperator(RewritePattern):
             inner.location = op.location
         self.module.body.block.add_op(func)
         return name
+
+
+def _placeholders(op: Operator, names: Sequence[str]) -> tuple[list[Tensor], Sequence[Requirement]]:
+    """The operands as inputs of a tensor expression, with equal sizes where the operator takes no others, and what else
+    must hold of them."""
+    solver = Solver()
+    types = [
+        SizedType(t.element_type, with_names(t.get_shape(), lambda d, name=name: solver.name(f"{name}_d{d}")))
+        for name, t in zip(names, map(tensor_type, op.operand_types), strict=True)
+    ]
+    with gathering() as gathered:
+        op.infer(types, op.properties)
+    for requirement in gathered:
+        solver.require(requirement)
+    inputs = [placeholder(name, solver.solved(t.shape), t.element_type) for name, t in zip(names, types, strict=True)]
+    return inputs, solver.left
 
 
 def _parameters(function: Legalization, count: int) -> list[str]:
@@ -129,8 +154,6 @@ def _refuse(op: Operator, table: Mapping[type[Operation], Legalization]) -> Diag
     if type(op) not in table:
         return diagnose(op, "has no entry in the legalization table; add one with '@legalizes'")
     for t in map(tensor_type, (*op.operand_types, *op.result_types)):
-        if DYNAMIC_INDEX in t.get_shape():
-            return diagnose(op, f"expected shapes that are known at compile time, found {t}")
         if t.element_type not in _NATIVE:
             return diagnose(op, f"expected elements among {', '.join(map(str, _NATIVE))} to compute on, found {t}")
     return None

@@ -8,8 +8,9 @@ from graphlib import CycleError, TopologicalSorter
 from hashlib import sha256
 
 from xdsl.context import Context
-from xdsl.dialects import func, memref
+from xdsl.dialects import func, memref, tensor
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     ArrayAttr,
     DictionaryAttr,
     FunctionType,
@@ -26,10 +27,15 @@ from xdsl.utils.hints import isa
 
 from relex.dialects import tir
 from relex.dialects.errors import Diagnostic, PassError, fail
+from relex.dialects.functions import result_attrs
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, ConstantOp, DataflowOp, Operator
+from relex.dialects.relex.calls import resolve
 from relex.dialects.relex.types import shape_str
+from relex.dialects.sizes.attributes import has_unknown, sizes_in_type
+from relex.dialects.sizes.modules import ModuleSizes
 from relex.lowering.conversion import Conversion, ConversionTable, TypeConverter, convert
 from relex.lowering.conversion_pass import ConversionPass
+from relex.lowering.size_values import SizesOfResults
 
 ALIGNMENT = 64
 """Of buffers and constants, in bytes: a cache line, and the widest vector."""
@@ -56,7 +62,8 @@ class LowerCallTirPass(ConversionPass):
     end of the function. Only a returned argument or constant, or a value that is returned twice, is copied. Dataflow
     blocks dissolve, constants become globals, equal ones one. Public functions get a C interface.
 
-    Requires graph operators to be gone (`legalize-ops`) and shapes to be known.
+    Requires graph operators to be gone (`legalize-ops`). Sizes that are known at run time are those that calls name, or
+    follow from the sizes of the arguments.
 
     ```mlir
     func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
@@ -84,7 +91,7 @@ class LowerCallTirPass(ConversionPass):
         return super().takes(op) and _mentions_tensors(op)
 
     def refusals(self, module: ModuleOp, ops: Iterable[Operation]) -> list[Diagnostic]:
-        problems = super().refusals(module, ops)
+        problems = super().refusals(module, [op for op in ops if not _needs_destinations(op)])
         try:
             _check_recursion(module)
         except PassError as e:
@@ -95,6 +102,7 @@ class LowerCallTirPass(ConversionPass):
         for block in [o for o in op.walk() if isinstance(o, DataflowOp)]:
             _dissolve(block)
         _check_recursion(op)
+        _pass_destinations(op)
         convert(op, GRAPH_TO_BUFFERS, _types, _check_no_tensors)
 
 
@@ -103,8 +111,9 @@ def result_buffer(result: OpResult, conversion: Conversion) -> SSAValue:
     output = _output_of(result)
     if output is not None:
         return output
-    buffer = _static_buffer(result)
-    alloc = conversion.add(memref.AllocOp.get(buffer.element_type, ALIGNMENT, buffer.get_shape()))
+    buffer = _buffer_type(result)
+    sizes = conversion.values(_sizes_of(result))
+    alloc = conversion.add(memref.AllocOp.get(buffer.element_type, ALIGNMENT, buffer.get_shape(), sizes))
     dealloc = memref.DeallocOp.get(alloc.memref)
     dealloc.location = alloc.location
     block = result.op.parent_block()
@@ -136,9 +145,6 @@ def _outputs(terminator: func.ReturnOp) -> Sequence[SSAValue]:
 @GRAPH_TO_BUFFERS.rule(func.FuncOp)
 def _(op: func.FuncOp, conversion: Conversion) -> None:
     inputs, results = op.function_type.inputs.data, op.function_type.outputs.data
-    for t in (*inputs, *results):
-        if isinstance(t, TensorType) and not t.has_static_shape():
-            fail(op, f"expected shapes that are known at compile time, found {t}")
     if (inputs or results) and not any(isinstance(t, TensorType) for t in (*inputs, *results)):
         return
     if not all(isinstance(t, TensorType) for t in results):
@@ -153,8 +159,9 @@ def _(op: func.FuncOp, conversion: Conversion) -> None:
             output.name_hint = "out" if len(results) == 1 else f"out{i}"
     buffers = [conversion.types.convert(t) for t in (*inputs, *results)]
     op.function_type = FunctionType.from_lists(buffers, [])
-    if op.arg_attrs is not None:
-        op.arg_attrs = ArrayAttr([*op.arg_attrs, *[DictionaryAttr({})] * len(results)])
+    if op.arg_attrs is not None or op.res_attrs is not None:
+        arg_attrs = op.arg_attrs or [DictionaryAttr({})] * len(inputs)
+        op.arg_attrs = ArrayAttr([*arg_attrs, *result_attrs(op, len(results))])
     op.res_attrs = None
     if op.body.blocks and (op.sym_visibility is None or op.sym_visibility.data == "public"):
         op.attributes[C_INTERFACE_ATTR] = UnitAttr()
@@ -175,8 +182,29 @@ def _(op: func.ReturnOp, conversion: Conversion) -> None:
 @GRAPH_TO_BUFFERS.rule(CallTirOp)
 def _(op: CallTirOp, conversion: Conversion) -> None:
     outputs = [result_buffer(result, conversion) for result in op.results]
-    conversion.add(tir.CallOp(op.callee, [*conversion.values(op.arguments), *outputs]))
+    buffers = [*conversion.values(op.arguments), *outputs]
+    callee = resolve(op, op.callee, tir.PrimFuncOp)
+    expected = callee.function_type.inputs
+    conversion.add(tir.CallOp(op.callee, [_cast(b, t, conversion) for b, t in zip(buffers, expected, strict=True)]))
     conversion.replace(*outputs)
+
+
+def _cast(buffer: SSAValue, t: Attribute, conversion: Conversion) -> SSAValue:
+    """A buffer with the type that a callee has for it, which knows fewer sizes, or more that have been checked."""
+    if buffer.type == t or not isa(t, MemRefType):
+        return buffer
+    return conversion.add(memref.CastOp.get(buffer, t)).dest
+
+
+@GRAPH_TO_BUFFERS.rule(tensor.DimOp)
+def _(op: tensor.DimOp, conversion: Conversion) -> None:
+    conversion.replace(conversion.add(memref.DimOp(conversion.value(op.source), op.index)).result)
+
+
+@GRAPH_TO_BUFFERS.rule(tensor.CastOp)
+def _(op: tensor.CastOp, conversion: Conversion) -> None:
+    buffer = conversion.value(op.source)
+    conversion.replace(_cast(buffer, conversion.types.convert(op.dest.type), conversion))
 
 
 @GRAPH_TO_BUFFERS.rule(CallOp, func.CallOp)
@@ -200,7 +228,7 @@ def _(op: CallDpsPackedOp, conversion: Conversion) -> None:
 
 @GRAPH_TO_BUFFERS.rule(ConstantOp)
 def _(op: ConstantOp, conversion: Conversion) -> None:
-    buffer = _static_buffer(op.results[0])
+    buffer = _buffer_type(op.results[0])
     digest = sha256(op.value.data.data).hexdigest()[:16]
     name = f"constant_{shape_str(buffer.get_shape())}x{buffer.element_type}_{digest}"
 
@@ -218,12 +246,46 @@ def _(op: ConstantOp, conversion: Conversion) -> None:
     conversion.replace(conversion.add(memref.GetGlobalOp(SymbolRefAttr(name), buffer)).memref)
 
 
-def _static_buffer(result: OpResult) -> MemRefType:
+def _buffer_type(result: OpResult) -> MemRefType:
     """The type of the buffer that holds a result."""
     t = result.type
-    if not isa(t, TensorType) or not t.has_static_shape():
-        fail(result.op, f"expected shapes that are known at compile time, found {t}")
+    if not isa(t, TensorType):
+        fail(result.op, f"expected a ranked tensor, found {t}")
     return MemRefType(t.element_type, t.get_shape())
+
+
+def _sizes_of(result: OpResult) -> Sequence[SSAValue]:
+    """The sizes that an op names for one of its results."""
+    op = result.op
+    if not isinstance(op, CallTirOp | AllocTensorOp):
+        return ()
+    unknown = [sizes_in_type(t).count(DYNAMIC_INDEX) for t in op.result_types]
+    first = sum(unknown[: result.index])
+    return op.sizes[first : first + unknown[result.index]]
+
+
+def _needs_destinations(op: Operation) -> bool:
+    """Whether an op calls a function for tensors of sizes that are known at run time."""
+    return isinstance(op, CallOp | func.CallOp) and any(map(has_unknown, op.result_types))
+
+
+def _pass_destinations(module: ModuleOp) -> None:
+    """Let callers allocate the results whose sizes follow from those of the arguments, and pass them to be filled."""
+    calls = [op for op in module.walk() if isinstance(op, CallOp | func.CallOp) and _needs_destinations(op)]
+    sizes = SizesOfResults(ModuleSizes.of_all(module) if calls else None)
+    for call in calls:
+        results: list[SSAValue] = []
+        for result in call.results:
+            t = result.type
+            if not isa(t, TensorType):
+                fail(call, f"expected results that are tensors, found {t}")
+            alloc = AllocTensorOp(t, sizes.of(result))
+            alloc.location = call.location
+            Rewriter.insert_op(alloc, InsertPoint.before(call))
+            results.append(alloc.result)
+        filled = func.CallOp(call.callee, [*call.arguments, *results], [])
+        filled.location = call.location
+        Rewriter.replace_op(call, filled, results)
 
 
 def _check_recursion(module: ModuleOp) -> None:

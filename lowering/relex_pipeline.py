@@ -22,6 +22,7 @@ from relex.passes import (
     AnnotateOpPatternPass,
     FuseOpsPass,
     FuseTirPass,
+    InferSizesPass,
     InlineBlocksPass,
     MergeLoopsPass,
     SetTargetPass,
@@ -39,7 +40,7 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,merge-loops,
+    // set-target,infer-sizes,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,merge-loops,
     // lower-call-tir,convert-tir-to-scf,vectorize-loops,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,
     // convert-scf-to-cf,convert-to-llvm
     ```
@@ -63,7 +64,7 @@ class RelexPipelinePass(RelexPass):
 def pipeline(to: Level = "llvm", *, strict: bool = False) -> list[tuple[Level, list[ModulePass]]]:
     """The passes of the default compilation, by the level that they end on, down to the level `to`."""
     levels: list[tuple[Level, list[ModulePass]]] = [
-        ("graph", [SetTargetPass()]),
+        ("graph", [SetTargetPass(), InferSizesPass()]),
         ("loops", [LegalizeOpsPass(strict), *_fusion()]),
         ("core", [LowerCallTirPass(), ConvertTirToScfPass(), VectorizeLoopsPass()]),
         ("llvm", [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf(), ConvertToLlvmPass()]),

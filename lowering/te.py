@@ -17,13 +17,15 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Protocol, overload
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, i1
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, i1, i64
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
+from relex.dialects.sizes import Dim, Size, Sizes
 from relex.dialects.tir import IterKind
 
-Number = int | float
+Number = int | float | Dim
+"""A number; a size is one that is known at run time."""
 
 
 class OfIndices(Protocol):
@@ -105,7 +107,7 @@ class Expr:
 class Const(Expr):
     """A number."""
 
-    value: Number
+    value: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +115,15 @@ class Axis(Expr):
     """A variable that runs from 0 to `extent`."""
 
     name: str
-    extent: int
+    extent: Size
     kind: IterKind
+
+
+@dataclass(frozen=True, eq=False)
+class Extent(Expr):
+    """A size that is known at run time."""
+
+    size: Dim
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +163,7 @@ class Reduction(Expr):
     """`body` over all values of `axes`, combined by the scalar function `combiner`, starting from `identity`."""
 
     combiner: str
-    identity: Number
+    identity: float
     body: Expr
     axes: tuple[Axis, ...]
 
@@ -164,7 +173,7 @@ class Tensor:
     """A tensor: an input, or computed if it has a `body`, which is an expression in its `axes`."""
 
     name: str
-    shape: tuple[int, ...]
+    shape: Sizes
     type: Attribute
     axes: tuple[Axis, ...] = ()
     body: Expr | None = field(default=None)
@@ -181,7 +190,12 @@ class Tensor:
 
 
 def as_expr(value: Expr | Number, type: Attribute) -> Expr:
-    return value if isinstance(value, Expr) else Const(type, value)
+    if isinstance(value, Expr):
+        return value
+    if not isinstance(value, Dim):
+        return Const(type, value)
+    extent = Extent(IndexType(), value)
+    return cast(cast(extent, i64), type) if type != IndexType() else extent
 
 
 def call(function: str, *args: Expr | Number) -> Expr:
@@ -254,14 +268,14 @@ def cast(value: Expr, type: Attribute) -> Expr:
     return select(value < low, low, select(value >= high + 1, high, converted))
 
 
-def lowest(type: Attribute) -> Number:
+def lowest(type: Attribute) -> float:
     """The smallest number of a type."""
     if isinstance(type, AnyFloat):
         return -inf
     return -(1 << _width(type) - 1) if type != i1 else 0
 
 
-def highest(type: Attribute) -> Number:
+def highest(type: Attribute) -> float:
     """The largest number of a type."""
     if isinstance(type, AnyFloat):
         return inf
@@ -284,12 +298,12 @@ def minimum(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
     return call("minimum", lhs, rhs)
 
 
-def placeholder(name: str, shape: Sequence[int], type: Attribute) -> Tensor:
+def placeholder(name: str, shape: Sequence[Size], type: Attribute) -> Tensor:
     """An input."""
     return Tensor(name, tuple(shape), type)
 
 
-def reduce_axis(extent: int, name: str = "k") -> Axis:
+def reduce_axis(extent: Size, name: str = "k") -> Axis:
     """A variable to reduce over."""
     return Axis(IndexType(), name, extent, IterKind.REDUCE)
 
@@ -309,7 +323,7 @@ def min(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
     return reduce("minimum", highest(body.type), body, axis)
 
 
-def reduce(combiner: str, identity: Number, body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
+def reduce(combiner: str, identity: float, body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
     """`body` over all values of the axes, combined by a scalar function that the identity does not change."""
     axes = (axis,) if isinstance(axis, Axis) else tuple(axis)
     if not axes or any(a.kind is not IterKind.REDUCE for a in axes):
@@ -318,10 +332,10 @@ def reduce(combiner: str, identity: Number, body: Expr, axis: Axis | Sequence[Ax
 
 
 @overload
-def compute(shape: Sequence[int], function: OfIndices, name: str = "compute") -> Tensor: ...
+def compute(shape: Sequence[Size], function: OfIndices, name: str = "compute") -> Tensor: ...
 @overload
-def compute(shape: Sequence[int], function: OfSomeIndices, name: str = "compute") -> Tensor: ...
-def compute(shape: Sequence[int], function: Callable[..., object], name: str = "compute") -> Tensor:
+def compute(shape: Sequence[Size], function: OfSomeIndices, name: str = "compute") -> Tensor: ...
+def compute(shape: Sequence[Size], function: Callable[..., object], name: str = "compute") -> Tensor:
     """The tensor whose element at some indices is `function` of them.
 
     The function's parameter names become the names of the axes. A reduction must be its whole result: what is done to

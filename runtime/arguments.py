@@ -9,7 +9,7 @@ import numpy as np
 
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import ArityError, DTypeError, ShapeError
-from relex.runtime.signature import Signature, TensorSpec
+from relex.runtime.signature import Signature, TensorSpec, shape_text
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -38,29 +38,34 @@ def bind_arguments(signature: Signature, args: Sequence[Any], named: Mapping[str
 class ArgumentReader:
     """Makes of what a caller passes for one argument an array that compiled code can read.
 
-    Takes NumPy arrays and scalars, and anything with DLPack in CPU memory, of exactly the shape and type of the
-    argument: nothing is cast. What is strided is copied. Raises `DTypeError` and `ShapeError`, which name the argument.
+    Takes NumPy arrays and scalars, and anything with DLPack in CPU memory, of exactly the type of the argument and of
+    its shape, as far as that is the same in every call: nothing is cast. What is strided is copied. Raises `DTypeError`
+    and `ShapeError`, which name the argument.
     """
 
     def __init__(self, spec: TensorSpec, function: str):
-        self._shape = spec.shape
+        self._spec = spec
+        self._shape = spec.shape if spec.is_static else None
         self._dtype = numpy_dtype(spec.element_type)
         self._is_bool = self._dtype == np.bool_
         self._where = f"{function}() argument '{spec.name}'"
 
     def __call__(self, value: Any) -> Array:
-        if type(value) is np.ndarray and value.dtype is self._dtype and value.shape == self._shape:
+        if type(value) is np.ndarray and value.dtype is self._dtype and self._fits(value.shape):
             flags = value.flags
             if flags.c_contiguous and flags.aligned and not self._is_bool:
                 return value
         return self._read(value)
 
+    def _fits(self, shape: tuple[int, ...]) -> bool:
+        return shape == self._shape if self._shape is not None else self._spec.fits(shape)
+
     def _read(self, value: Any) -> Array:
         array = _as_ndarray(value, self._where)
         if array.dtype.newbyteorder("=") != self._dtype:
             raise DTypeError(f"{self._where}: expected dtype {self._dtype.name}, found {array.dtype.name}")
-        if array.shape != self._shape:
-            raise ShapeError(f"{self._where}: expected shape {self._shape}, found {array.shape}")
+        if not self._fits(array.shape):
+            raise ShapeError(f"{self._where}: expected shape {shape_text(self._spec.shape)}, found {array.shape}")
         array = np.require(array, self._dtype, ["C", "A"])
         return _as_zeros_and_ones(array) if self._is_bool else array
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
@@ -11,11 +12,11 @@ from relex.dialects.errors import CompileError, RelexError
 from relex.dialects.parser import add_source, parse_module, verify_module
 from relex.dialects.readers import READERS, find_reader
 from relex.dialects.target import Target, set_target
-from relex.lowering.llvm.object_code import ObjectCode, compile_module
+from relex.lowering.llvm.object_code import compile_module
 from relex.lowering.relex_pipeline import pipeline
 from relex.runtime.executable import Executable
 from relex.runtime.loader import load
-from relex.runtime.signature import signatures
+from relex.runtime.signature import Signature, signatures
 
 
 def build(module: ModuleOp | str | Path, *, strict: bool = False, target: Target | None = None) -> Executable:
@@ -28,24 +29,31 @@ def build(module: ModuleOp | str | Path, *, strict: bool = False, target: Target
     """
     program, text = read_program(module)
     try:
-        return Executable(load(compile_program(program, strict=strict, target=target)), signatures(program))
+        lowered, interface = lower_program(program, strict=strict, target=target)
+        return Executable(load(compile_module(lowered)), interface)
     except CompileError as e:
         if text is None:
             raise
         raise CompileError([add_source(d, text) for d in e.diagnostics]) from e
 
 
-def compile_program(program: ModuleOp, *, strict: bool = False, target: Target | None = None) -> ObjectCode:
-    """Run the default compilation on a copy of a module, verified where it enters a new level."""
+def lower_program(
+    program: ModuleOp, *, strict: bool = False, target: Target | None = None
+) -> tuple[ModuleOp, Mapping[str, Signature]]:
+    """Run the default compilation on a copy of a module, verified where it enters a new level. Returns the module at
+    the machine level and the signatures of its functions, which hold all that the lowering expects of their sizes."""
     module = program.clone()
     context = make_context()
     if target is not None:
         set_target(module, target)
-    for _, passes in pipeline(strict=strict):
+    interface: Mapping[str, Signature] = {}
+    for level, passes in pipeline(strict=strict):
         for p in passes:
             p.apply(context, module)
         verify_module(module)
-    return compile_module(module)
+        if level == "loops":
+            interface = signatures(module)
+    return module, interface
 
 
 def read_program(source: ModuleOp | str | Path) -> tuple[ModuleOp, str | None]:

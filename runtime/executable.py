@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import UnknownNameError
 from relex.runtime.arguments import ArgumentReader, bind_arguments
 from relex.runtime.loader import LoadedCode
-from relex.runtime.signature import Signature, TensorSpec
+from relex.runtime.shapes import ShapeRule
+from relex.runtime.signature import Signature
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -40,17 +42,20 @@ class CompiledFunction:
     """A native function on arrays.
 
     Arguments are NumPy arrays, or anything with DLPack, of exactly the shapes and dtypes of the signature, in order or
-    by name. Results are fresh arrays: one, or a tuple of several, or None. Raises `ArityError`, `DTypeError` and
-    `ShapeError` for wrong arguments. Threads may call it at the same time.
+    by name. Sizes that are known at run time must fit each other. Results are fresh arrays: one, or a tuple of several,
+    or None. Raises `ArityError`, `DTypeError` and `ShapeError` for wrong arguments, before anything runs. Threads may
+    call it at the same time.
     """
 
     def __init__(self, code: LoadedCode, signature: Signature):
         self.signature = signature
         self._code = code  # Keeps the machine code and its constants alive.
         specs = (*signature.inputs, *signature.outputs)
-        descriptors = [_descriptor(spec) for spec in specs]
+        descriptors = [_descriptor([size if isinstance(size, int) else 0 for size in spec.shape]) for spec in specs]
         self._template = np.array([word for d in descriptors for word in d], dtype=np.int64)
         self._offsets = np.cumsum([0, *map(len, descriptors)])[: len(specs)].tolist()
+        self._unknown = [i for i, spec in enumerate(specs) if not spec.is_static]
+        self._result_shapes = ShapeRule(signature)
         self._readers = [ArgumentReader(spec, signature.name) for spec in signature.inputs]
         self._dtypes = [numpy_dtype(spec.element_type) for spec in signature.outputs]
         prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(specs))
@@ -60,7 +65,8 @@ class CompiledFunction:
         signature = self.signature
         values = bind_arguments(signature, args, named) if named or len(args) != len(signature.inputs) else args
         inputs = [read(value) for read, value in zip(self._readers, values, strict=True)]
-        outputs = [np.empty(spec.shape, t) for spec, t in zip(signature.outputs, self._dtypes, strict=True)]
+        shapes = self._result_shapes(inputs)
+        outputs = [np.empty(shape, t) for shape, t in zip(shapes, self._dtypes, strict=True)]
         self._run([*inputs, *outputs])
         return outputs[0] if len(outputs) == 1 else tuple(outputs) or None
 
@@ -68,6 +74,9 @@ class CompiledFunction:
         # One block of memory holds the descriptors of all arrays, so that threads share nothing.
         frame = self._template.copy()
         base = _address(frame)
+        for i in self._unknown:
+            descriptor, offset = _descriptor(arrays[i].shape), self._offsets[i]
+            frame[offset : offset + len(descriptor)] = descriptor
         for offset, array in zip(self._offsets, arrays, strict=True):
             frame[offset] = frame[offset + 1] = _address(array)
         self._entry(*[base + 8 * offset for offset in self._offsets])
@@ -76,14 +85,10 @@ class CompiledFunction:
         return f"<compiled {self.signature}>"
 
 
-def _descriptor(spec: TensorSpec) -> list[int]:
+def _descriptor(shape: Sequence[int]) -> list[int]:
     """MLIR's descriptor of a row-major buffer: allocated and aligned address (0 here), offset, sizes, strides."""
-    strides: list[int] = []
-    step = 1
-    for size in reversed(spec.shape):
-        strides.insert(0, step)
-        step *= size
-    return [0, 0, 0, *spec.shape, *strides]
+    strides = [prod(shape[i + 1 :]) for i in range(len(shape))]
+    return [0, 0, 0, *shape, *strides]
 
 
 def _address(array: Array) -> int:

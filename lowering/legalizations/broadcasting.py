@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from relex.dialects.relex.types import broadcast
+from relex.dialects.sizes import Size
 from relex.lowering.te import Axis, Expr, Tensor, compute
 
 
@@ -21,7 +22,7 @@ def elementwise(name: str, function: ScalarFunction, *operands: Tensor) -> Tenso
     return compute(shape, lambda *i: function(*(t[broadcast_indices(t.shape, i)] for t in operands)), name=name)
 
 
-def broadcast_indices(shape: Sequence[int], indices: Sequence[Axis]) -> list[Any]:
+def broadcast_indices(shape: Sequence[Size], indices: Sequence[Axis]) -> list[Any]:
     """Where to read an operand of `shape` that is broadcast to the space of `indices`."""
     own = indices[len(indices) - len(shape) :]
     return [0 if size == 1 and axis.extent != 1 else axis for size, axis in zip(shape, own, strict=True)]

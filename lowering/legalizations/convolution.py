@@ -8,7 +8,7 @@ from relex.dialects.relex import AvgPool2dOp, Conv2dOp, MaxPool2dOp
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.windows import Windows
 from relex.lowering.legalizations.indexing import padded
-from relex.lowering.legalizations.table import legalizes
+from relex.lowering.legalizations.table import legalizes, result_shape
 from relex.lowering.te import Axis, Expr, Tensor, cast, compute, lowest, max, reduce_axis, sum
 
 
@@ -25,7 +25,7 @@ def conv2d(op: Conv2dOp, x: Tensor, w: Tensor) -> Tensor:
         channel = c if groups == 1 else o // outputs * channels + c
         return sum(data[n, channel, *_inside(windows, (y, x), inner)] * w[o, c, *inner], axis=(c, *inner))
 
-    return compute(op.result.type.get_shape(), element, name="conv2d")
+    return compute(result_shape(op, x, w), element, name="conv2d")
 
 
 @legalizes(MaxPool2dOp)
@@ -37,7 +37,7 @@ def max_pool2d(op: MaxPool2dOp, x: Tensor) -> Tensor:
     def element(n: Axis, c: Axis, y: Axis, x: Axis) -> Expr:
         return max(data[n, c, *_inside(windows, (y, x), inner)], axis=inner)
 
-    return compute(op.result.type.get_shape(), element, name="max_pool2d")
+    return compute(result_shape(op, x), element, name="max_pool2d")
 
 
 @legalizes(AvgPool2dOp)
@@ -45,7 +45,7 @@ def avg_pool2d(op: AvgPool2dOp, x: Tensor) -> Tensor:
     windows = op.windows
     data = _padded(x, windows, 0)
     inner = _window_axes(windows)
-    shape = op.result.type.get_shape()
+    shape = result_shape(op, x)
 
     def window_sum(n: Axis, c: Axis, y: Axis, x: Axis) -> Expr:
         return sum(data[n, c, *_inside(windows, (y, x), inner)], axis=inner)
@@ -71,7 +71,7 @@ def _unpadded(op: AvgPool2dOp, x: Tensor, dimension: int, name: str) -> Tensor:
         inside = (place >= first) & (place < first + size)
         return sum(cast(inside, x.type), axis=k)
 
-    return compute([op.result.type.get_shape()[2 + dimension]], element, name=name)
+    return compute([result_shape(op, x)[2 + dimension]], element, name=name)
 
 
 def _padded(x: Tensor, windows: Windows, value: float) -> Tensor:

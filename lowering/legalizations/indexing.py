@@ -8,14 +8,16 @@ from functools import reduce
 from xdsl.dialects.builtin import IndexType
 
 from relex.dialects.relex import ConcatOp, PadOp, StridedSliceOp, TakeOp
-from relex.lowering.legalizations.table import legalizes
+from relex.dialects.relex.indexing import taken
+from relex.dialects.sizes import Size
+from relex.lowering.legalizations.table import legalizes, result_shape
 from relex.lowering.te import Axis, Expr, Tensor, cast, compute, if_then_else, maximum, minimum
 
 
 @legalizes(ConcatOp)
 def concat(op: ConcatOp, *x: Tensor) -> Tensor:
     axis = op.normal_axis
-    tensors = [tensor for tensor in x if tensor.shape[axis]] or x[:1]
+    tensors = [tensor for tensor in x if tensor.shape[axis] != 0] or x[:1]
 
     def element(*i: Axis) -> Expr:
         def choose(place: Expr, first: Tensor, *others: Tensor) -> Expr:
@@ -25,20 +27,22 @@ def concat(op: ConcatOp, *x: Tensor) -> Tensor:
 
         return choose(i[axis], *tensors)
 
-    return compute(op.result.type.get_shape(), element, name="concat")
+    return compute(result_shape(op, *x), element, name="concat")
 
 
 @legalizes(StridedSliceOp)
 def strided_slice(op: StridedSliceOp, x: Tensor) -> Tensor:
-    parts = [range(*part.indices(size)) for part, size in zip(op.slices, x.shape, strict=True)]
+    parts = list(zip(op.slices, x.shape, strict=True))
 
-    def place(index: Axis, part: range) -> Expr:
-        scaled = index if part.step == 1 else index * part.step
-        return scaled + part.start if part.start else scaled
+    def place(index: Axis, part: slice, size: Size) -> Expr:
+        first, _ = taken(part, size)
+        step = 1 if part.step is None else part.step
+        scaled = index if step == 1 else index * step
+        return scaled if first == 0 else scaled + first
 
     return compute(
-        op.result.type.get_shape(),
-        lambda *i: x[*(place(index, part) for index, part in zip(i, parts, strict=True))],
+        result_shape(op, x),
+        lambda *i: x[*(place(index, *part) for index, part in zip(i, parts, strict=True))],
         name="strided_slice",
     )
 
@@ -53,7 +57,7 @@ def take(op: TakeOp, x: Tensor, indices: Tensor) -> Tensor:
         place = cast(indices[*i[axis:behind]], IndexType())
         return x[*i[:axis], minimum(maximum(place, 0), last), *i[behind:]]
 
-    return compute(op.result.type.get_shape(), element, name="take")
+    return compute(result_shape(op, x, indices), element, name="take")
 
 
 @legalizes(PadOp)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from relex.dialects.relex import DenseOp, MatmulOp
 from relex.dialects.relex.types import broadcast
 from relex.lowering.legalizations.broadcasting import broadcast_indices
-from relex.lowering.legalizations.table import legalizes
+from relex.lowering.legalizations.table import legalizes, result_shape
 from relex.lowering.te import Axis, Expr, Tensor, compute, reduce_axis, sum
 
 
@@ -27,4 +27,4 @@ def matmul(op: MatmulOp, a: Tensor, b: Tensor) -> Tensor:
         right = b[*broadcast_indices(b.shape[:-2], i[:batch]), k, *rest]
         return sum(left * right, axis=k)
 
-    return compute(op.result.type.get_shape(), element, name="matmul")
+    return compute(result_shape(op, a, b), element, name="matmul")

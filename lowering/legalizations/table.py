@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 from xdsl.ir import Operation
 
+from relex.dialects.relex import Operator
+from relex.dialects.relex.types import SizedType
+from relex.dialects.sizes import Sizes
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.te import Tensor
 
@@ -15,6 +18,11 @@ and fills buffers of their types, whatever is in it."""
 
 LEGALIZATIONS: dict[type[Operation], Legalization] = {}
 """The table, by operator class."""
+
+
+def result_shape(op: Operator, *operands: Tensor) -> Sizes:
+    """The shape of an operator's result for these operands, by its type rule."""
+    return op.infer([SizedType(t.type, t.shape) for t in operands], op.properties).get_shape()
 
 
 def legalizes(*operators: type[Operation]) -> Callable[[Legalization], Legalization]:

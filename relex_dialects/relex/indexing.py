@@ -176,6 +176,8 @@ def _slices(properties: Mapping[str, Attribute], rank: int) -> dict[int, slice]:
 
 def taken(part: slice, size: Size) -> tuple[Size, Size]:
     """What a slice takes along a dimension: the place of the first element, and how many."""
+    if part == slice(None):
+        return 0, size
     begin, end, step = part.start, part.stop, part.step
     if step > 0:
         first, behind = _clipped(begin, size, 0, size), _clipped(end, size, 0, size)

@@ -133,16 +133,27 @@ class SizeAnalysis:
 
     # The run
 
-    def run(self) -> FunctionSizes:
+    def run(self, *, body: bool = True) -> FunctionSizes:
+        """The sizes of the function; without its body, as far as the program states them, or types say them."""
         entered = self._enter_arguments()
         for requirement in stated_requirements(self._function):
             self.require(requirement)
-        results = self._results()
+        results = self._results() if body else [sizes_in_type(t) for t in signature_of(self._function).outputs]
         inputs = tuple(map(self._solver.solved, entered))
-        given = [(t, sizes) for t, sizes in zip(signature_of(self._function).inputs, inputs, strict=True)]
-        computed = [(value.type, self._solver.solved(sizes)) for value, sizes in self._values.items()]
+        given = list(zip(signature_of(self._function).inputs, inputs, strict=True))
+        computed = [(value.type, sizes) for value, sizes in self.sizes_by_value().items()]
         requirements = dict.fromkeys([*self._solver.left, *limits(given, computed)])
-        return FunctionSizes(inputs, tuple(map(self._solver.solved, results)), tuple(requirements))
+        found = FunctionSizes(inputs, tuple(map(self._solver.solved, results)), tuple(requirements))
+        self._check_names(found)
+        return found
+
+    def _check_names(self, found: FunctionSizes) -> None:
+        """Every name is the size of an argument, from which a run knows what it stands for."""
+        sizes = [size for of_one in found.arguments for size in of_one]
+        sizes += [side for r in found.requirements for side in (r.lhs, r.rhs)]
+        for name in (name for size in sizes for name in names_in(size)):
+            if name not in found.sources:
+                fail(self._function, f"expected an argument with a size that is '{name}' alone, found none")
 
     def sizes_by_value(self) -> dict[SSAValue, Sizes]:
         """After a run, the sizes of all values that are known."""
@@ -159,7 +170,7 @@ class SizeAnalysis:
         entered: list[Sizes] = []
         for base, t, said in zip(bases, signature_of(self._function).inputs, stated, strict=True):
             places = enumerate(zip(sizes_in_type(t), said, strict=True))
-            entered.append(tuple(self._first_size(names, f"{base}_{d}", known, size) for d, (known, size) in places))
+            entered.append(tuple(self._first_size(names, f"{base}_d{d}", known, size) for d, (known, size) in places))
         for argument, sizes in zip(arguments(self._function), entered, strict=False):
             self.set(argument, sizes)
         return entered

@@ -152,6 +152,13 @@ def _term_text(monomial: Monomial, factor: int) -> str:
     return " * ".join(([str(factor)] if factor != 1 or not atoms else []) + atoms)
 
 
+def common_terms(lhs: Size, rhs: Size) -> Size:
+    """The terms that are in both sizes."""
+    factors = dict(terms_of(rhs))
+    pairs = [(monomial, factor, factors.get(monomial, 0)) for monomial, factor in terms_of(lhs)]
+    return _sum([(monomial, min(a, b, key=abs)) for monomial, a, b in pairs if a * b > 0])
+
+
 def smaller(lhs: Size, rhs: Size) -> Size:
     """The smaller of two sizes."""
     return _extreme("min", lhs, rhs)

@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import fail
+from relex.dialects.relex import CallTirOp
 
 # It fills the table of rules when it is imported.
 from relex.dialects.sizes import rules as rules
 from relex.dialects.sizes.analysis import SizeAnalysis
 from relex.dialects.sizes.attributes import FunctionSizes, has_unknown
 from relex.dialects.sizes.expressions import Sizes
+from relex.dialects.tir import PrimFuncOp
 
 
 def has_unknown_sizes(module: ModuleOp) -> bool:
-    """Whether any type in a module has a `?`."""
-    return any(has_unknown(t) for op in module.walk() for t in _types(op))
+    """Whether the graph functions or loop functions of a module have a `?` anywhere."""
+    return not all(is_static(op) for op in module.ops if isinstance(op, FuncOp | PrimFuncOp))
 
 
-def _types(op: Operation) -> Iterator[Attribute]:
-    yield from op.result_types
-    yield from op.operand_types
-    yield from (arg.type for region in op.regions for block in region.blocks for arg in block.args)
+def is_static(function: Operation) -> bool:
+    """Whether all sizes in a graph function or loop function are known, and those in loop functions that it calls."""
+    kind = MemRefType if isinstance(function, PrimFuncOp) else TensorType
+    return not any(_mentions_unknown(op, kind) for op in function.walk())
+
+
+def _mentions_unknown(op: Operation, kind: type[Attribute]) -> bool:
+    types = [*op.result_types, *op.operand_types]
+    types += [arg.type for region in op.regions for block in region.blocks for arg in block.args]
+    if isinstance(op, FuncOp):
+        types += [*op.function_type.inputs, *op.function_type.outputs]
+    if any(isinstance(t, kind) and has_unknown(t) for t in types):
+        return True
+    callee = SymbolTable.lookup_symbol(op, op.callee) if isinstance(op, CallTirOp) else None
+    return isinstance(callee, PrimFuncOp) and any(map(has_unknown, callee.function_type.inputs))
+
+
+def sizes_at_entry(function: Operation) -> FunctionSizes:
+    """The sizes of a function's arguments as the program states them. Its body is not looked at."""
+    return SizeAnalysis(function, sizes_at_entry).run(body=False)
 
 
 class ModuleSizes:
@@ -36,6 +54,15 @@ class ModuleSizes:
     def __init__(self) -> None:
         self._found: dict[Operation, tuple[FunctionSizes, dict[SSAValue, Sizes]] | None] = {}
 
+    @classmethod
+    def of_all(cls, module: ModuleOp) -> ModuleSizes:
+        """Those of all graph functions that have a body, as they are now."""
+        sizes = cls()
+        for op in module.ops:
+            if isinstance(op, FuncOp) and op.body.blocks:
+                sizes.of(op)
+        return sizes
+
     def of(self, function: Operation) -> FunctionSizes:
         """The sizes of the arguments and results of a `func.func` or `tir.prim_func`."""
         return self._analyse(function)[0]
@@ -45,6 +72,8 @@ class ModuleSizes:
         return self._analyse(function)[1]
 
     def _analyse(self, function: Operation) -> tuple[FunctionSizes, dict[SSAValue, Sizes]]:
+        if function not in self._found and is_static(function):
+            self._found[function] = sizes_at_entry(function), {}
         if function not in self._found:
             self._found[function] = None
             analysis = SizeAnalysis(function, self.of)

@@ -16,6 +16,7 @@ from typing import Literal
 from relex.dialects.sizes.expressions import (
     Size,
     Sizes,
+    common_terms,
     divided,
     name_of_size,
     named,
@@ -55,11 +56,11 @@ class Requirement:
         return Requirement(substitute(self.lhs, values), self.relation, substitute(self.rhs, values)).reduced()
 
     def reduced(self) -> Requirement:
-        """The same without a common factor of both sides."""
-        common = gcd(*(factor for side in (self.lhs, self.rhs) for _, factor in terms_of(side)))
-        if common < 2:
-            return self
-        return Requirement(divided(self.lhs, common), self.relation, divided(self.rhs, common))
+        """The same without common terms and without a common factor of both sides."""
+        shared = common_terms(self.lhs, self.rhs)
+        lhs, rhs = self.lhs - shared, self.rhs - shared
+        factor = gcd(*(factor for side in (lhs, rhs) for _, factor in terms_of(side))) or 1
+        return Requirement(divided(lhs, factor), self.relation, divided(rhs, factor))
 
 
 _gathered: ContextVar[list[Requirement] | None] = ContextVar("gathered", default=None)

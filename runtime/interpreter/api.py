@@ -29,6 +29,7 @@ from relex.runtime.interpreter import memref as memref
 from relex.runtime.interpreter.checks import Monitor
 from relex.runtime.interpreter.memory import Buffer, fresh_array
 from relex.runtime.interpreter.program import Function, Program
+from relex.runtime.shapes import ShapeRule
 from relex.runtime.signature import Signature, buffer_signatures, signatures
 
 if TYPE_CHECKING:
@@ -93,16 +94,18 @@ class InterpretedFunction:
         self._function = function
         self._checked = checked
         self._text = text
+        self._result_shapes = ShapeRule(signature)
         self._readers = [ArgumentReader(spec, signature.name) for spec in signature.inputs]
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
         values = bind_arguments(self.signature, args, named)
         inputs = [read(value) for read, value in zip(self._readers, values, strict=True)]
+        shapes = self._result_shapes(inputs)
         with self._located(), np.errstate(all="ignore"):
-            results = self._run(inputs, values)
+            results = self._run(inputs, values, shapes)
         return results[0] if len(results) == 1 else tuple(results) or None
 
-    def _run(self, inputs: Sequence[Array], given: Sequence[Any]) -> list[Array]:
+    def _run(self, inputs: Sequence[Array], given: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Array]:
         monitor = Monitor() if self._checked else None
         op = self._function.op
         if isinstance(op, FuncOp) and len(op.function_type.inputs) == len(inputs):
@@ -111,8 +114,9 @@ class InterpretedFunction:
             self._expect_in_place(inputs, given)
             self._function(monitor, *map(Buffer, inputs))
             return []
-        specs = [(spec.shape, numpy_dtype(spec.element_type)) for spec in self.signature.outputs]
-        outputs = [fresh_array(shape, dtype, checked=self._checked) for shape, dtype in specs]
+        dtypes = [numpy_dtype(spec.element_type) for spec in self.signature.outputs]
+        made = zip(shapes, dtypes, strict=True)
+        outputs = [fresh_array(shape, dtype, checked=self._checked) for shape, dtype in made]
         self._function(monitor, *map(Buffer.read_only, inputs), *map(Buffer, outputs))
         return outputs
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from xdsl.dialects import tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
@@ -23,7 +24,7 @@ from relex.dialects.relex import (
 )
 from relex.dialects.relex.types import shape_str
 from relex.runtime.interpreter.control import call_step, set_values
-from relex.runtime.interpreter.memory import Buffer, check_size
+from relex.runtime.interpreter.memory import Buffer, check_size, dimension
 from relex.runtime.interpreter.program import MONITOR, STEPS, Frame, Preparation, Step, guarded, shape_of
 from relex.runtime.interpreter.scalars import dtype_of
 from relex.runtime.library import LIBRARY
@@ -118,6 +119,27 @@ def _(op: AllocTensorOp, preparation: Preparation) -> Step:
 
     def step(frame: Frame) -> None:
         (frame[result],) = allocate(frame)
+
+    return step
+
+
+@STEPS.rule(tensor.DimOp)
+def _(op: tensor.DimOp, preparation: Preparation) -> Step:
+    source, index, result = preparation.slot(op.source), preparation.slot(op.index), preparation.slot(op.result)
+
+    def step(frame: Frame) -> None:
+        frame[result] = dimension(op, op.source, frame[source], frame[index])
+
+    return step
+
+
+@STEPS.rule(tensor.CastOp)
+def _(op: tensor.CastOp, preparation: Preparation) -> Step:
+    source, result = preparation.slot(op.source), preparation.slot(op.dest)
+
+    def step(frame: Frame) -> None:
+        _check_fits(op, frame[source], op.dest.type)
+        frame[result] = frame[source]
 
     return step
 

@@ -55,6 +55,13 @@ def check_size(op: Operation, shape: tuple[int, ...]) -> None:
         stop(op, f"expected sizes of 0 or more, found {min(shape)}")
 
 
+def dimension(op: Operation, name: SSAValue, array: Array, index: int) -> np.int64:
+    """The size of a dimension of what is called like the value `name`; stops at `op` unless there is one."""
+    if not 0 <= index < array.ndim:
+        stop(op, f"expected a dimension of {name_of(name)}, which has {array.ndim}, found {index}")
+    return np.int64(array.shape[index])
+
+
 def check_bounds(op: Operation, name: SSAValue, array: Array, index: tuple[Any, ...]) -> None:
     """Stop at `op` unless all indices, numbers or arrays of them, are in the buffer called like the value `name`."""
     for dimension, (place, size) in enumerate(zip(index, array.shape, strict=True)):

@@ -15,7 +15,7 @@ from relex.dialects.dtypes import array_from_dense
 from relex.dialects.errors import name_of, stop
 from relex.dialects.relex.types import shape_str
 from relex.dialects.tir import AllocBufferOp
-from relex.runtime.interpreter.memory import Buffer, check_bounds, check_size
+from relex.runtime.interpreter.memory import Buffer, check_bounds, check_size, dimension
 from relex.runtime.interpreter.numbers import Numbers
 from relex.runtime.interpreter.program import MONITOR, STEPS, Frame, Preparation, Program, Step, shape_of
 from relex.runtime.interpreter.scalars import INDEX, dtype_of
@@ -164,10 +164,7 @@ def _(op: memref.DimOp, preparation: Preparation) -> Step:
     source, index, result = preparation.slot(op.source), preparation.slot(op.index), preparation.slot(op.result)
 
     def step(frame: Frame) -> None:
-        shape, dimension = frame[source].array.shape, frame[index]
-        if not 0 <= dimension < len(shape):
-            stop(op, f"expected a dimension of {name_of(op.source)}, which has {len(shape)}, found {dimension}")
-        frame[result] = INDEX.type(shape[dimension])
+        frame[result] = dimension(op, op.source, frame[source].array, frame[index])
 
     return step
 

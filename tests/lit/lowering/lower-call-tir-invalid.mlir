@@ -8,29 +8,31 @@ func.func @operator(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// CHECK: :12:1: error: 'func.func' op expected shapes that are known at compile time, found tensor<?xf32>
-func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
-  func.return %x : tensor<?xf32>
+// CHECK: :12:1: error: 'func.func' op expected 'relex.dims' to say the sizes of a result of tensor<?xf32>
+func.func private @declared(%x: tensor<8xf32>) -> tensor<?xf32>
+func.func @dynamic(%x: tensor<8xf32>) -> tensor<?xf32> {
+  %y = func.call @declared(%x) : (tensor<8xf32>) -> tensor<?xf32>
+  func.return %y : tensor<?xf32>
 }
 
 // -----
 
 func.func @library(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // CHECK: :20:8: error: 'relex.call_dps_packed' op cannot be compiled yet: library function "env.relu" is not reached from compiled code
+  // CHECK: :22:8: error: 'relex.call_dps_packed' op cannot be compiled yet: library function "env.relu" is not reached from compiled code
   %y = relex.call_dps_packed "env.relu"(%x) : (tensor<8xf32>) -> tensor<8xf32>
   func.return %y : tensor<8xf32>
 }
 
 // -----
 
-// CHECK: :27:1: error: 'func.func' op expected results that are tensors, found (tensor<8xf32>, i32)
+// CHECK: :29:1: error: 'func.func' op expected results that are tensors, found (tensor<8xf32>, i32)
 func.func @mixed(%x: tensor<8xf32>, %i: i32) -> (tensor<8xf32>, i32) {
   func.return %x, %i : tensor<8xf32>, i32
 }
 
 // -----
 
-// CHECK: :34:1: error: 'func.func' op expected a function of one block, found 2
+// CHECK: :36:1: error: 'func.func' op expected a function of one block, found 2
 func.func @branch(%x: tensor<8xf32>) -> tensor<8xf32> {
   cf.br ^bb1
 ^bb1:
@@ -40,14 +42,14 @@ func.func @branch(%x: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @arith(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // CHECK: :44:8: error: 'arith.addf' op cannot be lowered to buffers; expected ops of the relex dialect on tensors
+  // CHECK: :46:8: error: 'arith.addf' op cannot be lowered to buffers; expected ops of the relex dialect on tensors
   %y = arith.addf %x, %x : tensor<8xf32>
   func.return %y : tensor<8xf32>
 }
 
 // -----
 
-// CHECK: :51:1: error: 'func.func' op expected to end, found that @a calls @b calls @a
+// CHECK: :53:1: error: 'func.func' op expected to end, found that @a calls @b calls @a
 func.func @a(%x: tensor<8xf32>) -> tensor<8xf32> {
   %y = func.call @b(%x) : (tensor<8xf32>) -> tensor<8xf32>
   func.return %y : tensor<8xf32>

@@ -1,0 +1,64 @@
+"""State the sizes of all functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from relex.dialects.errors import Diagnostic, PassError
+from relex.dialects.sizes.attributes import annotate
+from relex.dialects.sizes.modules import ModuleSizes, has_unknown_sizes
+from relex.passes.base import RelexPass
+
+
+@dataclass(frozen=True)
+class InferSizesPass(RelexPass):
+    """
+    States what sizes the arguments and results of graph functions have, and what must hold of them for a call to be
+    right. Every size follows from those of the arguments, so all of it can be checked before a run begins. Sizes that
+    must be equal get one name, in `relex.dims`; sizes of results are expressions of these names; `relex.requires` has
+    what else must hold. Sizes that never fit are errors. Static functions stay as they are.
+
+    ```mlir
+    func.func @main(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>) -> tensor<?x4xf32> {
+      %s = relex.add %x, %y : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+      %z = relex.concat %s, %y : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+      func.return %z : tensor<?x4xf32>
+    }
+    // infer-sizes
+    func.func @main(%x: tensor<?x4xf32> {relex.dims = ["x_d0", ""]}, %y: tensor<?x4xf32> {relex.dims = ["x_d0", ""]})
+        -> (tensor<?x4xf32> {relex.dims = ["2 * x_d0", ""]})
+        attributes {relex.requires = ["32 * x_d0 <= 9223372036854775807"]} {
+      ...
+    }
+    ```
+    """
+
+    name = "infer-sizes"
+
+    def refusals(self, module: ModuleOp, ops: Iterable[Operation]) -> list[Diagnostic]:
+        sizes, problems = ModuleSizes(), list[Diagnostic]()
+        for function in [op for op in ops if isinstance(op, FuncOp) and op.body.blocks]:
+            try:
+                sizes.of(function)
+            except PassError as e:
+                problems += e.diagnostics
+        return problems
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        infer_sizes(op)
+
+
+def infer_sizes(module: ModuleOp) -> ModuleSizes | None:
+    """State the sizes of a module's functions, in place. Returns them; None if all types say them."""
+    if not has_unknown_sizes(module):
+        return None
+    sizes = ModuleSizes.of_all(module)
+    for function in [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]:
+        annotate(function, sizes.of(function))
+    return sizes

@@ -1,0 +1,58 @@
+"""The shapes of one call: whether they fit each other, and those of the results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from relex.dialects.errors import ShapeError
+from relex.dialects.sizes import names_in
+from relex.runtime.signature import Signature, shape_text
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+Shape = tuple[int, ...]
+
+KEPT = 256
+"""Of how many combinations of shapes the results are kept, so that calls like earlier ones check nothing."""
+
+
+class ShapeRule:
+    """From the arguments of a call to the shapes of its results.
+
+    Raises `ShapeError`, which names an argument, where shapes do not fit each other. Each argument by itself must have
+    its rank, and the sizes that are the same in every call.
+    """
+
+    def __init__(self, signature: Signature):
+        self._signature = signature
+        self._names = signature.names
+        is_static = all(spec.is_static for spec in (*signature.inputs, *signature.outputs))
+        self._fixed = [spec.shape_with({}) for spec in signature.outputs] if is_static else None
+        self._found: dict[Sequence[Shape], list[Shape]] = {}
+
+    def __call__(self, arguments: Sequence[Array]) -> list[Shape]:
+        if self._fixed is not None:
+            return self._fixed
+        shapes = tuple([array.shape for array in arguments])
+        found = self._found.get(shapes)
+        if found is None:
+            found = self._results(shapes)
+            if len(self._found) >= KEPT:
+                self._found.clear()
+            self._found[shapes] = found
+        return found
+
+    def _results(self, shapes: Sequence[Shape]) -> list[Shape]:
+        signature = self._signature
+        values = {name: shapes[argument][dimension] for name, (argument, dimension) in self._names.items()}
+        for spec, shape in zip(signature.inputs, shapes, strict=True):
+            if spec.shape_with(values) != shape:
+                used = dict.fromkeys(name for size in spec.shape for name in names_in(size))
+                raise ShapeError(
+                    f"{signature.name}() argument '{spec.name}': expected shape {shape_text(spec.shape)} with "
+                    f"{signature.explain(used, values)}, found {shape}"
+                )
+        signature.check(values)
+        return [spec.shape_with(values) for spec in signature.outputs]
