@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import Array
 
 from relex.dialects.dtypes import numpy_dtype
 from relex.runtime import Executable, build
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 EXTENTS = (1, 2, 7, 16, 19)
 
