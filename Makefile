@@ -36,6 +36,7 @@ typecheck: $(STAMPS)/relex $(STAMPS)/test $(STAMPS)/dev ## check types
 
 bench: $(STAMPS)/relex $(STAMPS)/bench ## run the benchmarks
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/compile_time.py
 
 format: $(STAMPS)/dev ## format the code and mend what can be mended

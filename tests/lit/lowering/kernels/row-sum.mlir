@@ -1,0 +1,39 @@
+// The sums of rows, in 8 vectors of sums that are added up at the end.
+
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512},relex-pipeline" -t asm | python %S/Inputs/inner_loop.py | filecheck %s
+
+// CHECK: {{^}}{{(8|16)}} vaddps from memory{{$}}
+tir.prim_func @row_sum(%X: memref<64x4096xf32>) outs(%Y: memref<64xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  %lanes = arith.constant 16 : index
+  %width = arith.constant 128 : index
+  tir.for %i in (64) {
+    %acc = tir.alloc_buffer : memref<8x16xf32>
+    tir.for %k, unrolled %v, vectorized %l in (32, 8, 16) {
+      tir.block @acc (%vi: spatial<64> = %i, %vv: spatial<8> = %v, %vl: spatial<16> = %l, %vk: reduce<32> = %k) {
+        tir.init {
+          memref.store %zero, %acc[%vv, %vl] : memref<8x16xf32>
+        }
+        %start = arith.muli %vk, %width : index
+        %skipped = arith.muli %vv, %lanes : index
+        %vector = arith.addi %start, %skipped : index
+        %at = arith.addi %vector, %vl : index
+        %x = memref.load %X[%vi, %at] : memref<64x4096xf32>
+        %old = memref.load %acc[%vv, %vl] : memref<8x16xf32>
+        %new = arith.addf %old, %x fastmath<reassoc> : f32
+        memref.store %new, %acc[%vv, %vl] : memref<8x16xf32>
+      }
+    }
+    tir.for unrolled %v, vectorized %l in (8, 16) {
+      tir.block @Y (%vi: spatial<64> = %i, %vv: reduce<8> = %v, %vl: reduce<16> = %l) {
+        tir.init {
+          memref.store %zero, %Y[%vi] : memref<64xf32>
+        }
+        %a = memref.load %acc[%vv, %vl] : memref<8x16xf32>
+        %y = memref.load %Y[%vi] : memref<64xf32>
+        %s = arith.addf %y, %a fastmath<reassoc> : f32
+        memref.store %s, %Y[%vi] : memref<64xf32>
+      }
+    }
+  }
+}
