@@ -116,6 +116,8 @@ class _Lowering:
         self._source = prim_func
         self._values: dict[SSAValue, SSAValue] = {}
         self._constants: dict[int, SSAValue] = {}
+        self._kept: list[SSAValue] = []
+        """Memory from the heap that is freed at the end of the function."""
         blocks = [op for op in prim_func.walk() if isinstance(op, BlockOp)]
         self._nests = {block: nest for block in blocks if (nest := _init_nest(block)) is not None}
         self._entry: Block = Block(arg_types=[arg.type for arg in prim_func.args])
@@ -127,6 +129,8 @@ class _Lowering:
             self._values[old] = new
         builder = Builder(InsertPoint.at_end(self._entry))
         self._emit_scope(source.body.block, builder)
+        for buffer in self._kept:
+            _insert(builder, memref.DeallocOp.get(buffer), source)
         _insert(builder, func.ReturnOp(), source)
         result = func.FuncOp(
             source.sym_name.data,
@@ -142,13 +146,13 @@ class _Lowering:
         return result
 
     def _emit_scope(self, block: Block, builder: Builder) -> None:
-        """Emit the ops of a block, except an init; memory from the heap is freed behind them."""
+        """Emit the ops of a block, except an init; buffers of a size of their own are freed behind them."""
         ops = [op for op in block.ops if not isinstance(op, InitOp)]
         terminators = [op for op in ops[-1:] if op.has_trait(IsTerminator)]
         for op in ops[: len(ops) - len(terminators)]:
             self._emit(op, builder)
         for op in ops:
-            if isinstance(op, AllocBufferOp) and isinstance(self._values[op.buffer].owner, memref.AllocOp):
+            if isinstance(op, AllocBufferOp) and op.sizes:
                 _insert(builder, memref.DeallocOp.get(self._values[op.buffer]), op)
         for op in terminators:
             self._emit(op, builder)
@@ -235,10 +239,12 @@ class _Lowering:
         sizes = [self._value(size) for size in op.sizes]
         small = not sizes and _size_in_bytes(buffer_type) <= MAX_STACK_BYTES
         kind = memref.AllocaOp if small else memref.AllocOp
-        # Inside of a loop, a stack allocation would grow the stack with every iteration, and stay in memory.
-        place = self._at_entry() if small else builder
-        new = kind.get(buffer_type.element_type, ALIGNMENT, buffer_type.get_shape(), sizes)
-        self._set(op.results, _insert(place, new, op).results)
+        # A loop makes its buffer once: the stack would grow with every iteration, and the heap takes its time.
+        place = builder if sizes else self._at_entry()
+        new = _insert(place, kind.get(buffer_type.element_type, ALIGNMENT, buffer_type.get_shape(), sizes), op)
+        if not sizes and not small:
+            self._kept.append(new.memref)
+        self._set(op.results, new.results)
 
     def _emit_other(self, op: Operation, builder: Builder) -> None:
         new = op.clone_without_regions(self._values)

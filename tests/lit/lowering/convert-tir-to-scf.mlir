@@ -90,28 +90,32 @@ tir.prim_func @fused(%X: memref<4x2xf32>) outs(%Y: memref<4xf32>) {
   }
 }
 
-// Local buffers: small ones on the stack, also where they belong to a loop; large ones and those of unknown size on the
-// heap, and freed.
+// Local buffers: small ones on the stack, large ones and those of unknown size on the heap. Those of a known size are
+// made once, also where they belong to a loop.
 // CHECK-LABEL: func.func private @buffers(
 tir.prim_func private @buffers(%n: index) outs(%Y: memref<4xf32>) {
-  // CHECK-DAG: memref.alloca() {alignment = 64 : i64} : memref<2xf32>
-  // CHECK-DAG: memref.alloca() {alignment = 64 : i64} : memref<1024xf32>
+  // CHECK-DAG:   memref.alloca() {alignment = 64 : i64} : memref<2xf32>
+  // CHECK-DAG:   memref.alloca() {alignment = 64 : i64} : memref<1024xf32>
+  // CHECK-DAG:   [[B:%.+]] = memref.alloc() {alignment = 64 : i64} : memref<1025xf32>
+  // CHECK-DAG:   [[F:%.+]] = memref.alloc() {alignment = 64 : i64} : memref<4096xf32>
   %a = tir.alloc_buffer : memref<1024xf32>
-  // CHECK:     [[B:%.+]] = memref.alloc() {alignment = 64 : i64} : memref<1025xf32>
   %b = tir.alloc_buffer : memref<1025xf32>
-  // CHECK:     [[C:%.+]] = memref.alloc(%n) {alignment = 64 : i64} : memref<?xf32>
+  // CHECK:       [[C:%.+]] = memref.alloc(%n) {alignment = 64 : i64} : memref<?xf32>
   %c = tir.alloc_buffer sizes(%n) : memref<?xf32>
-  // CHECK:     scf.for %{{.+}} = %c0 to %n step %c1 {
+  // CHECK:       scf.for %{{.+}} = %c0 to %n step %c1 {
   tir.for %i in (%n) {
     %d = tir.alloc_buffer : memref<2xf32>
-    // CHECK:   [[D:%.+]] = memref.alloc() {alignment = 64 : i64} : memref<4096xf32>
-    %e = tir.alloc_buffer : memref<4096xf32>
-    // CHECK:   memref.dealloc [[D]]
-    // CHECK:   }
+    // CHECK-NOT: alloc()
+    // CHECK:     [[E:%.+]] = memref.alloc(%n)
+    %e = tir.alloc_buffer sizes(%n) : memref<?xf32>
+    %f = tir.alloc_buffer : memref<4096xf32>
+    // CHECK:     memref.dealloc [[E]]
+    // CHECK:     }
   }
-  // CHECK:     memref.dealloc [[B]]
-  // CHECK:     memref.dealloc [[C]]
-  // CHECK:     func.return
+  // CHECK:       memref.dealloc [[C]]
+  // CHECK:       memref.dealloc [[B]]
+  // CHECK:       memref.dealloc [[F]]
+  // CHECK:       func.return
 }
 
 // CHECK-LABEL: func.func @caller(
