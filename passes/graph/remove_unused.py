@@ -8,17 +8,11 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
-from xdsl.pattern_rewriter import (
-    GreedyRewritePatternApplier,
-    PatternRewriter,
-    PatternRewriteWalker,
-    RewritePattern,
-    op_type_rewrite_pattern,
-)
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker
 from xdsl.utils.symbol_table import get_name_if_symbol
 
-from relex.dialects.relex import DataflowOp
 from relex.passes.base import RelexPass
+from relex.passes.graph.canonicalization.dataflow import RemoveUnusedOutputs
 
 
 @dataclass(frozen=True)
@@ -58,23 +52,6 @@ class RemoveUnusedPass(RelexPass):
         applier = GreedyRewritePatternApplier([RemoveUnusedOutputs()])
         PatternRewriteWalker(applier, walk_reverse=True).rewrite_module(op)
         _remove_symbols(op)
-
-
-class RemoveUnusedOutputs(RewritePattern):
-    """Drop the results of a dataflow block that nobody uses."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: DataflowOp, rewriter: PatternRewriter) -> None:
-        used = [result.first_use is not None for result in op.results]
-        if all(used):
-            return
-        output = op.output
-        output.operands = [value for value, keep in zip(output.operands, used, strict=True) if keep]
-        block = DataflowOp(output.operand_types, op.detach_region(op.body))
-        block.attributes = op.attributes
-        block.location = op.location
-        results = iter(block.results)
-        rewriter.replace(op, block, [next(results) if keep else None for keep in used])
 
 
 def _remove_symbols(module: ModuleOp) -> None:

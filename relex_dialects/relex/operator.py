@@ -8,8 +8,10 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import TensorType
+from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, VarOperandDef, traits_def
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 
-class Operator(IRDLOperation, ABC):
+class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     """
     A pure graph operator with one result.
 
@@ -63,6 +65,13 @@ class Operator(IRDLOperation, ABC):
         types = [SizedType.of(tensor_type(t), f"operand{i}") for i, t in enumerate(operands)]
         result = cls.infer(types, properties)
         return TensorType(result.element_type, without_names(result.get_shape()))
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        """How `canonicalize` simplifies the operator: what others entered into the table with `simplifies`."""
+        from relex.passes.graph.canonicalization import SIMPLIFICATIONS
+
+        return SIMPLIFICATIONS.get(cls, ())
 
     def verify_(self) -> None:
         inferred = self.type_of_result(self.operand_types, self.properties)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -13,6 +14,7 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import (
     HasParent,
     IsTerminator,
@@ -36,7 +38,7 @@ _EFFECTS = {
 
 
 @irdl_op_definition
-class DataflowOp(IRDLOperation):
+class DataflowOp(HasCanonicalizationPatternsInterface, IRDLOperation):
     """
     A region of pure ops: what it computes is a graph, and its order carries no meaning beyond that of its edges. Only
     the values that `relex.output` lists are seen outside. Side effects live between dataflow blocks.
@@ -62,6 +64,12 @@ class DataflowOp(IRDLOperation):
         if isinstance(body, Block):
             body = Region(body)
         super().__init__(result_types=[result_types], regions=[body])
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from relex.passes.graph.canonicalization.dataflow import ForwardOutputs, RemoveUnusedOutputs
+
+        return (ForwardOutputs(), RemoveUnusedOutputs())
 
     @property
     def output(self) -> OutputOp:

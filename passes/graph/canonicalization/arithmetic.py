@@ -1,0 +1,152 @@
+"""Elementwise operators."""
+
+from __future__ import annotations
+
+import struct
+
+from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i32, i64
+from xdsl.ir import Attribute, SSAValue
+
+from relex.dialects.dense import dense_bytes
+from relex.dialects.dtypes import FLOATS, INTEGERS
+from relex.dialects.relex import (
+    AbsOp,
+    AddOp,
+    AstypeOp,
+    BinaryElementwise,
+    ClipOp,
+    ConstantOp,
+    DivideOp,
+    EwiseFMAOp,
+    FloorOp,
+    MaximumOp,
+    MinimumOp,
+    MultiplyOp,
+    NegativeOp,
+    Operator,
+    ReluOp,
+    SubtractOp,
+    UnaryElementwise,
+    WhereOp,
+)
+from relex.dialects.relex.operator import tensor_type
+from relex.passes.graph.canonicalization.table import simplifies
+
+_FORMATS: dict[Attribute, str] = {f16: "<e", f32: "<f", f64: "<d", i1: "<?", i8: "<b", i32: "<i", i64: "<q"}
+"""How the numbers of a type are stored."""
+
+_ORDER: dict[Attribute, int] = {i1: 0, i8: 1, f16: 2, bf16: 2, i32: 3, f32: 3, i64: 4, f64: 4}
+"""A number that is left of another holds fewer values."""
+
+
+@simplifies(AddOp)
+def add_nothing(op: AddOp) -> SSAValue | None:
+    """-0 is nothing to add: +0 would turn a -0 into itself."""
+    return _other(op, -0.0)
+
+
+@simplifies(MultiplyOp)
+def multiply_by_one(op: MultiplyOp) -> SSAValue | None:
+    return _other(op, 1)
+
+
+@simplifies(SubtractOp)
+def subtract_nothing(op: SubtractOp) -> SSAValue | None:
+    return op.lhs if _holds_only(op.rhs, 0.0) else None
+
+
+@simplifies(DivideOp)
+def divide_by_one(op: DivideOp) -> SSAValue | None:
+    return op.lhs if _holds_only(op.rhs, 1) else None
+
+
+@simplifies(EwiseFMAOp)
+def half_of_fma(op: EwiseFMAOp) -> Operator | None:
+    """A product with 1, or a sum with -0, is none."""
+    if _holds_only(op.x, 1):
+        return AddOp(op.y, op.z)
+    if _holds_only(op.y, 1):
+        return AddOp(op.x, op.z)
+    return MultiplyOp(op.x, op.y) if _holds_only(op.z, -0.0) else None
+
+
+@simplifies(MaximumOp, MinimumOp)
+def one_of_the_same(op: MaximumOp | MinimumOp) -> SSAValue | None:
+    return op.lhs if op.lhs is op.rhs else None
+
+
+@simplifies(WhereOp)
+def choice_that_is_none(op: WhereOp) -> SSAValue | None:
+    """Between a tensor and itself, or by a condition that is known."""
+    if op.x is op.y or _holds_only(op.condition, True):
+        return op.x
+    return op.y if _holds_only(op.condition, False) else None
+
+
+@simplifies(AbsOp, ClipOp, FloorOp, ReluOp)
+def done_already(op: UnaryElementwise) -> SSAValue | None:
+    """The second time changes nothing."""
+    inner = op.operand.owner
+    again = isinstance(inner, UnaryElementwise) and type(inner) is type(op) and inner.properties == op.properties
+    return op.operand if again else None
+
+
+@simplifies(NegativeOp)
+def negative_of_negative(op: NegativeOp) -> SSAValue | None:
+    return inner.operand if isinstance(inner := op.operand.owner, NegativeOp) else None
+
+
+@simplifies(AbsOp)
+def without_sign(op: AbsOp) -> Operator | None:
+    return AbsOp(inner.operand) if isinstance(inner := op.operand.owner, NegativeOp) else None
+
+
+@simplifies(ClipOp)
+def no_bounds(op: ClipOp) -> SSAValue | None:
+    return op.operand if op.min is None and op.max is None else None
+
+
+@simplifies(AstypeOp)
+def same_type(op: AstypeOp) -> SSAValue | None:
+    return op.operand if op.dtype == _element_type(op.operand) else None
+
+
+@simplifies(AstypeOp)
+def conversion_on_the_way(op: AstypeOp) -> Operator | None:
+    """One conversion for two, where the first one keeps all values and the second one goes by them."""
+    if not isinstance(inner := op.operand.owner, AstypeOp):
+        return None
+    first, middle, last = _element_type(inner.operand), inner.dtype, op.dtype
+    # Floats are held at the end of a range of integers, integers wrap around.
+    wraps = first in INTEGERS and middle in FLOATS and last in INTEGERS and not _keeps_values(first, last)
+    return AstypeOp(inner.operand, last) if _keeps_values(first, middle) and not wraps else None
+
+
+def _keeps_values(source: Attribute, target: Attribute) -> bool:
+    """Whether a type has all numbers of another one."""
+    return source == target or (_ORDER[source] < _ORDER[target] and (source not in FLOATS or target in FLOATS))
+
+
+def _element_type(value: SSAValue) -> Attribute:
+    return tensor_type(value.type).element_type
+
+
+def _other(op: BinaryElementwise, number: float) -> SSAValue | None:
+    """The one operand, if the other one holds nothing but a number."""
+    if _holds_only(op.rhs, number):
+        return op.lhs
+    return op.rhs if _holds_only(op.lhs, number) else None
+
+
+def _holds_only(value: SSAValue, number: float) -> bool:
+    """Whether a value is a constant of that number alone, a zero of that sign."""
+    if not isinstance(constant := value.owner, ConstantOp):
+        return False
+    data, element = dense_bytes(constant.value), _bytes_of(number, constant.value.get_element_type())
+    return data.startswith(element) and data == element * (len(data) // len(element))
+
+
+def _bytes_of(number: float, element_type: Attribute) -> bytes:
+    if element_type == bf16:
+        return struct.pack("<f", number)[2:]  # The upper half.
+    return struct.pack(_FORMATS[element_type], number if element_type in FLOATS else int(number))

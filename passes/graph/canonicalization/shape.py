@@ -1,0 +1,109 @@
+"""Shapes and places of elements."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
+from relex.dialects.relex import (
+    BroadcastToOp,
+    ConcatOp,
+    ExpandDimsOp,
+    Operator,
+    PadOp,
+    PermuteDimsOp,
+    ReshapeOp,
+    SqueezeOp,
+    StridedSliceOp,
+)
+from relex.dialects.relex.operator import tensor_type
+from relex.dialects.relex.properties import as_integers
+from relex.passes.graph.canonicalization.table import simplifies
+
+_RESHAPES = (ExpandDimsOp, ReshapeOp, SqueezeOp)
+"""Those that keep the order of the elements."""
+
+
+def _type(value: SSAValue) -> TensorType:
+    return tensor_type(value.type)
+
+
+@simplifies(PermuteDimsOp)
+def permutation(op: PermuteDimsOp) -> SSAValue | Operator | None:
+    """One permutation for two, none if the dimensions keep their order."""
+    if list(op.order) == sorted(op.order):
+        return op.operand
+    if not isinstance(inner := op.operand.owner, PermuteDimsOp):
+        return None
+    return PermuteDimsOp(inner.operand, [inner.order[axis] for axis in op.order])
+
+
+@simplifies(ReshapeOp)
+def reshape_to_the_same(op: ReshapeOp) -> SSAValue | None:
+    """An unknown size, of which there is one at most, follows from the number of elements, unless there are none."""
+    return op.operand if _type(op.operand).has_static_shape() or 0 not in _type(op.operand).get_shape() else None
+
+
+@simplifies(ExpandDimsOp, SqueezeOp)
+def no_dimensions(op: ExpandDimsOp | SqueezeOp) -> SSAValue | None:
+    """None added or removed."""
+    return op.operand if len(_type(op.operand).get_shape()) == len(_type(op.result).get_shape()) else None
+
+
+@simplifies(*_RESHAPES)
+def reshape_of_reshape(op: ExpandDimsOp | ReshapeOp | SqueezeOp) -> SSAValue | Operator | None:
+    """One for two, where all sizes are known."""
+    if not isinstance(inner := op.operand.owner, _RESHAPES) or not _type(inner.operand).has_static_shape():
+        return None
+    shape = _type(op.result).get_shape()
+    return inner.operand if _type(inner.operand).get_shape() == shape else ReshapeOp(inner.operand, shape)
+
+
+@simplifies(ExpandDimsOp, SqueezeOp)
+def undone(op: ExpandDimsOp | SqueezeOp) -> SSAValue | None:
+    """Dimensions that are added and removed, or removed and added; sizes need not be known for that."""
+    inner = op.operand.owner
+    if not isinstance(inner, ExpandDimsOp | SqueezeOp) or type(inner) is type(op):
+        return None
+    if inner.axis is None or op.axis is None:
+        return None
+    rank = max(len(_type(value).get_shape()) for value in (op.operand, op.result))
+    changed, restored = ({axis % rank for axis in as_integers(axes)} for axes in (inner.axis, op.axis))
+    return inner.operand if changed == restored else None
+
+
+@simplifies(BroadcastToOp)
+def broadcast_to_the_same(op: BroadcastToOp) -> SSAValue:
+    """A size that is known does not change if the type does not, and an unknown one never broadcasts."""
+    return op.operand
+
+
+@simplifies(BroadcastToOp)
+def broadcast_of_broadcast(op: BroadcastToOp) -> Operator | None:
+    """One for two, where all sizes are known."""
+    if not isinstance(inner := op.operand.owner, BroadcastToOp) or not _type(inner.operand).has_static_shape():
+        return None
+    return BroadcastToOp(inner.operand, _type(op.result).get_shape())
+
+
+@simplifies(StridedSliceOp)
+def all_elements(op: StridedSliceOp) -> SSAValue | None:
+    """All of them, in their order."""
+    shape = _type(op.operand).get_shape()
+    parts = zip(op.slices, shape, strict=True)
+    whole = all(part == slice(None) or (size >= 0 and range(size)[part] == range(size)) for part, size in parts)
+    return op.operand if whole else None
+
+
+@simplifies(ConcatOp)
+def join_those_that_are_not_empty(op: ConcatOp) -> SSAValue | Operator | None:
+    """One tensor is what it is joined to nothing."""
+    kept = [value for value in op.tensors if _type(value).get_shape()[op.normal_axis] != 0] or list(op.tensors[:1])
+    if len(kept) == 1:
+        return kept[0]
+    return ConcatOp(*kept, axis=op.normal_axis) if len(kept) < len(op.tensors) else None
+
+
+@simplifies(PadOp)
+def no_padding(op: PadOp) -> SSAValue | None:
+    return None if any(as_integers(op.pad_width)) else op.operand
