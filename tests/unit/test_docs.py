@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import subprocess
 import sys
@@ -54,23 +56,44 @@ def test_each_block_is_what_the_command_prints(page: str) -> None:
         assert_shows(shown, text)
 
 
-def test_adding_an_op(tmp_path: Path) -> None:
-    """The files of the page make a package whose own test passes, and the command prints what the page shows."""
-    page = (DOCS / "adding-an-op.md").read_text()
+@pytest.mark.parametrize("page", ["adding-an-op.md"])
+def test_files_of_a_page(page: str, tmp_path: Path) -> None:
+    """The files that a page shows pass their own test, and each command prints what the page shows behind it."""
+    text = (DOCS / page).read_text()
     files: dict[str, str] = {}
-    for name, text in re.findall(r"^`([\w.]+)`\n\n^```\w+\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
-        files[name] = "\n\n".join([*filter(None, [files.get(name)]), text])
-    assert files.keys() == {"audio.py", "program.mlir", "test_audio.py"}
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    pytest_here = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", "test_audio.py"]
+    for name, part in re.findall(r"^`([\w.]+)`\n\n^```\w+\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        files[name] = "\n\n".join([*filter(None, [files.get(name)]), part])
+    for name, part in files.items():
+        (tmp_path / name).write_text(part)
+    (test,) = (name for name in files if name.startswith("test_"))
+    pytest_here = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", test]
     run = subprocess.run(pytest_here, cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout
-    ((command, shown),) = [step for step in steps("adding-an-op.md") if step[0] is not None]
-    assert command is not None
-    arguments = command.split()
-    printed = subprocess.run([*RELEX_OPT, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    assert_shows(shown, printed)
+    commands = [(command, shown) for command, shown in steps(page) if command is not None]
+    assert commands
+    for command, shown in commands:
+        printed = subprocess.run(
+            [*RELEX_OPT, *command.split()], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert_shows(shown, printed.stdout)
+
+
+@pytest.mark.parametrize("page", ["tour.md"])
+def test_code_prints_what_stands_behind_it(page: str) -> None:
+    """The Python of a page is one program; what a block prints stands in the block behind it."""
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", (DOCS / page).read_text(), re.MULTILINE | re.DOTALL)
+    names: dict[str, object] = {}
+    printed = ""
+    for language, text in blocks:
+        if language == "python":
+            assert printed == "", f"not shown:\n{printed}"
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output):
+                exec(compile(text, page, "exec"), names)
+            printed = output.getvalue()
+        else:
+            assert text == printed
+            printed = ""
 
 
 def test_something_else_is_noticed() -> None:
