@@ -56,7 +56,7 @@ def test_each_block_is_what_the_command_prints(page: str) -> None:
         assert_shows(shown, text)
 
 
-@pytest.mark.parametrize("page", ["adding-an-op.md"])
+@pytest.mark.parametrize("page", ["adding-an-op.md", "writing-a-pass.md"])
 def test_files_of_a_page(page: str, tmp_path: Path) -> None:
     """The files that a page shows pass their own test, and each command prints what the page shows behind it."""
     text = (DOCS / page).read_text()
