@@ -20,6 +20,8 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.traits import ConstantLike
 
+from relex.passes.graph.constants import holds_only
+
 
 @dataclass(frozen=True)
 class Match:
@@ -83,9 +85,10 @@ def wildcard(name: str | None = None) -> Pattern:
     return _Any() if name is None else _Any().named(name)
 
 
-def constant(name: str | None = None) -> Pattern:
-    """Any constant."""
-    return wildcard(name).where(lambda m: isinstance(m.value, OpResult) and m.value.op.has_trait(ConstantLike))
+def constant(name: str | None = None, *, number: float | None = None) -> Pattern:
+    """Any constant, or one that holds nothing but a number."""
+    pattern = wildcard(name).where(lambda m: isinstance(m.value, OpResult) and m.value.op.has_trait(ConstantLike))
+    return pattern if number is None else pattern.where(lambda m: holds_only(m.value, number))
 
 
 def op(

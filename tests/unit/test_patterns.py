@@ -148,6 +148,42 @@ def test_constants() -> None:
     assert pattern.match(only(program(f"{c}\n%d = relu %c\n%0 = add %d, %c", "%0"), AddOp)) is None
 
 
+@pytest.mark.parametrize(
+    ("element_type", "literal", "number", "found"),
+    [
+        ("f32", "1.0", 1, True),
+        ("f32", "[1.0, 1.0]", 1, True),
+        ("f32", "[1.0, 2.0]", 1, False),
+        ("f32", "0.0", 0, True),
+        ("f32", "-0.0", 0, False),
+        ("f32", "-0.0", -0.0, True),
+        ("f32", "0.1", 0.1, True),
+        ("f32", '"0x0000807F"', float("inf"), True),
+        ("f16", "3.0", 1e9, False),
+        ("bf16", "6.0", 6, True),
+        ("f64", "0.5", 0.5, True),
+        ("i8", "3", 3.0, True),
+        ("i8", "3", 3.5, False),
+        ("i8", "3", 300, False),
+        ("i8", "3", float("inf"), False),
+        ("bf16", "6.0", 6.01, False),
+        ("i32", "-1", -1, True),
+        ("i1", "true", 1, True),
+        ("i1", "false", 0, True),
+    ],
+)
+def test_constants_of_one_number(element_type: str, literal: str, number: float, found: bool) -> None:
+    t = f"tensor<2x{element_type}>"
+    module = parse_module(f"""
+        func.func @main(%x: {t}) {{
+          %c = relex.constant dense<{literal}> : {t}
+          %0 = relex.multiply %x, %c : ({t}, {t}) -> {t}
+          func.return
+        }}""")
+    (root,) = (op for op in module.walk() if isinstance(op, MultiplyOp))
+    assert (op(MultiplyOp, wildcard(), constant(number=number)).match(root) is not None) == found
+
+
 def test_an_op_without_results() -> None:
     root = next(op for op in parse_module(RELU_OF_SUM).walk() if op.name == "func.return")
     assert wildcard().match(root) is None

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import struct
-
 from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from relex.dialects.dense import dense_bytes
 from relex.dialects.dtypes import FLOATS, INTEGERS
 from relex.dialects.relex import (
     AbsOp,
@@ -15,7 +12,6 @@ from relex.dialects.relex import (
     AstypeOp,
     BinaryElementwise,
     ClipOp,
-    ConstantOp,
     DivideOp,
     EwiseFMAOp,
     FloorOp,
@@ -31,9 +27,7 @@ from relex.dialects.relex import (
 )
 from relex.dialects.relex.operator import tensor_type
 from relex.passes.graph.canonicalization.table import simplifies
-
-_FORMATS: dict[Attribute, str] = {f16: "<e", f32: "<f", f64: "<d", i1: "<?", i8: "<b", i32: "<i", i64: "<q"}
-"""How the numbers of a type are stored."""
+from relex.passes.graph.constants import holds_only
 
 _ORDER: dict[Attribute, int] = {i1: 0, i8: 1, f16: 2, bf16: 2, i32: 3, f32: 3, i64: 4, f64: 4}
 """A number that is left of another holds fewer values."""
@@ -52,22 +46,22 @@ def multiply_by_one(op: MultiplyOp) -> SSAValue | None:
 
 @simplifies(SubtractOp)
 def subtract_nothing(op: SubtractOp) -> SSAValue | None:
-    return op.lhs if _holds_only(op.rhs, 0.0) else None
+    return op.lhs if holds_only(op.rhs, 0.0) else None
 
 
 @simplifies(DivideOp)
 def divide_by_one(op: DivideOp) -> SSAValue | None:
-    return op.lhs if _holds_only(op.rhs, 1) else None
+    return op.lhs if holds_only(op.rhs, 1) else None
 
 
 @simplifies(EwiseFMAOp)
 def half_of_fma(op: EwiseFMAOp) -> Operator | None:
     """A product with 1, or a sum with -0, is none."""
-    if _holds_only(op.x, 1):
+    if holds_only(op.x, 1):
         return AddOp(op.y, op.z)
-    if _holds_only(op.y, 1):
+    if holds_only(op.y, 1):
         return AddOp(op.x, op.z)
-    return MultiplyOp(op.x, op.y) if _holds_only(op.z, -0.0) else None
+    return MultiplyOp(op.x, op.y) if holds_only(op.z, -0.0) else None
 
 
 @simplifies(MaximumOp, MinimumOp)
@@ -78,9 +72,9 @@ def one_of_the_same(op: MaximumOp | MinimumOp) -> SSAValue | None:
 @simplifies(WhereOp)
 def choice_that_is_none(op: WhereOp) -> SSAValue | None:
     """Between a tensor and itself, or by a condition that is known."""
-    if op.x is op.y or _holds_only(op.condition, True):
+    if op.x is op.y or holds_only(op.condition, True):
         return op.x
-    return op.y if _holds_only(op.condition, False) else None
+    return op.y if holds_only(op.condition, False) else None
 
 
 @simplifies(AbsOp, ClipOp, FloorOp, ReluOp)
@@ -133,20 +127,6 @@ def _element_type(value: SSAValue) -> Attribute:
 
 def _other(op: BinaryElementwise, number: float) -> SSAValue | None:
     """The one operand, if the other one holds nothing but a number."""
-    if _holds_only(op.rhs, number):
+    if holds_only(op.rhs, number):
         return op.lhs
-    return op.rhs if _holds_only(op.lhs, number) else None
-
-
-def _holds_only(value: SSAValue, number: float) -> bool:
-    """Whether a value is a constant of that number alone, a zero of that sign."""
-    if not isinstance(constant := value.owner, ConstantOp):
-        return False
-    data, element = dense_bytes(constant.value), _bytes_of(number, constant.value.get_element_type())
-    return data.startswith(element) and data == element * (len(data) // len(element))
-
-
-def _bytes_of(number: float, element_type: Attribute) -> bytes:
-    if element_type == bf16:
-        return struct.pack("<f", number)[2:]  # The upper half.
-    return struct.pack(_FORMATS[element_type], number if element_type in FLOATS else int(number))
+    return op.rhs if holds_only(op.lhs, number) else None
