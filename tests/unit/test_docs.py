@@ -14,6 +14,7 @@ import pytest
 from relex.dialects.parser import parse_module
 
 DOCS = Path(__file__).parents[2] / "docs"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 RELEX_OPT = [str(Path(sys.executable).parent / "relex-opt")]
 
 
@@ -65,6 +66,8 @@ def test_files_of_a_page(page: str, tmp_path: Path) -> None:
         files[name] = "\n\n".join([*filter(None, [files.get(name)]), part])
     for name, part in files.items():
         (tmp_path / name).write_text(part)
+        if (example := EXAMPLES / "load_passes" / name).exists():
+            assert example.read_text() == part
     (test,) = (name for name in files if name.startswith("test_"))
     pytest_here = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", test]
     run = subprocess.run(pytest_here, cwd=tmp_path, capture_output=True, text=True)

@@ -1,0 +1,16 @@
+"""Dense layers with their bias and relu as functions."""
+
+from dataclasses import dataclass
+
+from relex.dialects.relex import AddOp, DenseOp, ReluOp
+from relex.passes.graph.outline import OutliningPass
+from relex.passes.graph.patterns import op, wildcard
+
+
+@dataclass(frozen=True)
+class FuseLayersPass(OutliningPass):
+    """Moves each dense layer with bias and relu into a function of its own."""
+
+    name = "fuse-layers"
+    function_name = "layer"
+    pattern = op(ReluOp, op(AddOp, op(DenseOp, wildcard("x"), wildcard("w")), wildcard("b")).commutative())

@@ -1,0 +1,1 @@
+"""Operators of networks for small devices."""

@@ -1,0 +1,24 @@
+"""What the package brings. Every xDSL tool imports this when it starts, so the rest is imported when it is used."""
+
+from xdsl.universe import Universe
+
+
+def _get_mobile():
+    # The lowering enters itself into relex's table.
+    import relex_mobile.lowering
+    from relex_mobile.dialect import Mobile
+
+    assert relex_mobile.lowering
+    return Mobile
+
+
+def _get_fuse_hard_swish():
+    from relex_mobile.fuse_hard_swish import FuseHardSwishPass
+
+    return FuseHardSwishPass
+
+
+UNIVERSE = Universe(
+    all_dialects={"mobile": _get_mobile},
+    all_passes={"fuse-hard-swish": _get_fuse_hard_swish},
+)
