@@ -130,13 +130,15 @@ def _simplified(constraints: Iterable[Constraint]) -> list[Constraint]:
             )
         elif c not in others:
             others.append(c)
-    for key, form in tightest.items():
-        opposite = tightest.get(frozenset((v, -f) for v, f in key))
-        if opposite is None or (gap := form.constant + opposite.constant) > 0:
+    while tightest:
+        key, form = tightest.popitem()
+        opposite = frozenset((v, -f) for v, f in key)
+        if opposite not in tightest or (gap := form.constant + tightest[opposite].constant) > 0:
             kept.append(Constraint(form))
         elif gap < 0:
             raise Contradiction
-        elif next(iter(form.factors.values())) > 0:  # The two of them say that it is 0.
+        else:  # The two of them say that it is 0.
+            del tightest[opposite]
             kept.append(Constraint(form, 0))
     return [*kept, *others]
 
