@@ -16,6 +16,7 @@ from relex.tools.pipelines import parse_pass_flag, parse_pass_pipeline, parse_pa
 DEFAULT_ELIDE = 16
 
 _ALONE = {
+    "--check-each": "--check-each=",
     "--elide": f"--elide={DEFAULT_ELIDE}",
     "--print-ir-before": "--print-ir-before-all",
     "--print-ir-after": "--print-ir-after-all",
@@ -104,6 +105,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     watch.add_argument("--print-ir-after-failure", action="store_true", help="print after a pass that fails only")
     watch.add_argument("--dump-dir", metavar="DIR", help="write the program after each pass to a file in DIR")
     watch.add_argument("--timing", action="store_true", help="print a table of where the time goes")
+
+    check = parser.add_argument_group("checking passes", "What goes wrong is an error that names the pass.")
+    check.add_argument(
+        "--check-each",
+        metavar="seed:0,samples:3",
+        help="run every function before and after each pass on generated arguments, and compare the results",
+    )
+    check.add_argument(
+        "--verify-roundtrip", action="store_true", help="print the program after each pass, read it back, and compare"
+    )
 
     parser.add_argument(
         "--elide",

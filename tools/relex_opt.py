@@ -7,7 +7,9 @@ something is wrong: errors name file, line and column, and the exit code is 1.
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +35,7 @@ from relex.dialects.printer import ElidingPrinter, ExactPrinter
 from relex.dialects.readers import READERS, find_reader
 from relex.passes.base import steps_of
 from relex.tools.arguments import add_arguments, normalize, pass_specs, plugin_files, set_up
+from relex.tools.checking import CheckEach, CheckOptions, VerifyRoundtrip
 from relex.tools.diagnostics import Source, ToolError, compile_warnings, read_text, run_tool, stage, write_bytes
 from relex.tools.expected import compare
 from relex.tools.instrumentation import DumpFiles, Instrumentation, PrintBetween, PrintIr, Selection, Timing
@@ -97,6 +100,7 @@ class RelexOptMain(xDSLOptMain):
     def setup_pipeline(self) -> None:
         self.pipeline = PassPipeline(tuple(self._make_pass(spec) for spec in pass_specs(self.args)))
         self.target = self._make_target(parse_spec(self.args.target))
+        self._check = None if self.args.check_each is None else CheckOptions.parse(self.args.check_each)
         for name in (*self.args.print_ir_before, *self.args.print_ir_after):
             find_pass(name, self.available_passes)
 
@@ -267,7 +271,7 @@ class RelexOptMain(xDSLOptMain):
             print(source.show(diagnostic), file=sys.stderr)
 
     def _instrumentation(self, index: int) -> list[Instrumentation]:
-        return [*self._print_ir(), *self._print_between(), *self._dump_files(index)]
+        return [*self._print_ir(), *self._print_between(), *self._dump_files(index), *self._checks(index)]
 
     def _print_ir(self) -> Iterator[Instrumentation]:
         args = self.args
@@ -283,10 +287,23 @@ class RelexOptMain(xDSLOptMain):
             yield PrintBetween(self._as_text)
 
     def _dump_files(self, index: int) -> Iterator[Instrumentation]:
+        if (folder := self._dump_folder(index)) is not None:
+            yield DumpFiles(folder, self._as_text)
+
+    def _dump_folder(self, index: int) -> Path | None:
         if self.args.dump_dir is None:
-            return
+            return None
         folder = Path(self.args.dump_dir)
-        yield DumpFiles(folder / str(index) if self.args.split_input_file else folder, self._as_text)
+        return folder / str(index) if self.args.split_input_file else folder
+
+    def _checks(self, index: int) -> Iterator[Instrumentation]:
+        if self.args.verify_roundtrip:
+            yield VerifyRoundtrip(self.ctx)
+        if self._check is not None:
+            beside_output = None if self._to_stdout else Path(self.args.output_file).parent
+            loaded = [f"--load-passes={path}" for path in self.args.load_passes]
+            folder = self._dump_folder(index) or beside_output
+            yield CheckEach(self._check, self.ctx, self.args.input_file or "<stdin>", folder, loaded)
 
     def _verify(self, module: ModuleOp, source: Source, when: str = "") -> None:
         if self.args.disable_verify:
@@ -324,6 +341,9 @@ class RelexOptMain(xDSLOptMain):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool on its arguments (those of the process by default) and return the exit code."""
-    args = sys.argv[1:] if args is None else args
+    """Run the tool on its arguments (those of the process by default) and return the exit code.
+
+    The environment variable `RELEX_OPT_FLAGS` holds arguments that come before all others.
+    """
+    args = [*shlex.split(os.environ.get("RELEX_OPT_FLAGS", "")), *(sys.argv[1:] if args is None else args)]
     return run_tool("relex-opt", lambda: RelexOptMain(args).run(), debug="--debug" in args)

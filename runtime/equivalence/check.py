@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from relex.passes.base import SameCall, same_call_of, steps_of
 from relex.runtime.equivalence.comparison import Mismatch, find_mismatch, is_same
 from relex.runtime.equivalence.execution import Outcome, Runner
 from relex.runtime.equivalence.interface import Interface, NotComparable, find_function, function_names, interface_of
+from relex.runtime.equivalence.reduction import nonzero, simplify_arguments
 from relex.runtime.equivalence.samples import Sample, samples
 
 if TYPE_CHECKING:
@@ -31,18 +33,21 @@ if TYPE_CHECKING:
 class Difference:
     """What a pass has changed in a function."""
 
-    passes: tuple[str, ...]
+    passes: tuple[ModulePass, ...]
     """The pass; before it those that could not be checked, one of which may be to blame as well."""
     function: str
     mismatch: Mismatch
     sample: Sample | None = None
     arguments: tuple[tuple[str, Any], ...] = ()
     """By name; none if the function cannot be called any more."""
+    retry: Callable[[Sequence[Any]], Mismatch | None] = field(default=lambda arguments: None, compare=False, repr=False)
+    """Whether other arguments show a difference too."""
 
     @property
     def message(self) -> str:
-        what = f"pass '{self.passes[-1]}' changes what @{self.function} "
-        return what + (f"computes: {self.mismatch}" if self.sample else f"is: {self.mismatch}")
+        p = self.passes[-1]
+        who = "the rewriting" if isinstance(p, _Rewriting) else f"pass '{p.name}'"
+        return f"{who} changes what @{self.function} {'computes' if self.sample else 'is'}: {self.mismatch}"
 
 
 class NotEquivalentError(CompileError):
@@ -50,7 +55,39 @@ class NotEquivalentError(CompileError):
 
     def __init__(self, difference: Difference, function: Operation, notes: Sequence[str] = ()):
         self.difference = difference
-        super().__init__(replace(diagnose(function, difference.message), notes=tuple(notes)))
+        details = (*explain(difference), *notes)
+        super().__init__(replace(diagnose(function, difference.message), notes=details))
+
+
+def explain(difference: Difference) -> Iterator[str]:
+    """What there is to say about a difference beside its message: where it was seen, and simple arguments that show
+    it."""
+    if len(difference.passes) > 1:
+        names = ", ".join(f"'{p.name}'" for p in difference.passes[:-1])
+        yield f"it may as well be one of the passes before, which could not be checked: {names}"
+    if difference.sample is None:
+        return
+    yield f"seen in {difference.sample}"
+    values = [value for _, value in difference.arguments]
+    simple = simplify_arguments(values, lambda arguments: difference.retry(arguments) is not None)
+    mismatch = difference.retry(simple)
+    if mismatch is not None:
+        named = [describe_argument(name, v) for (name, _), v in zip(difference.arguments, simple, strict=True)]
+        yield f"with {'; '.join(filter(None, named)) or 'zeros for all arguments'}: {mismatch}"
+
+
+SHOWN = 8
+"""How many elements of an argument a message shows."""
+
+
+def describe_argument(name: str, value: Any) -> str:
+    """The elements of an argument that are not zero; nothing if all are."""
+    array = np.asarray(value)
+    places = np.argwhere(nonzero(array))
+    if not array.ndim:
+        return f"%{name} = {array[()]!s}" if np.any(nonzero(array)) else ""
+    shown = ", ".join(f"%{name}[{', '.join(map(str, place))}] = {array[tuple(place)]!s}" for place in places[:SHOWN])
+    return shown + (f" and {len(places) - SHOWN} more" if len(places) > SHOWN else "")
 
 
 @dataclass
@@ -73,7 +110,7 @@ class _Reference:
     seed: int
     count: int
     calls: dict[Sample, tuple[list[Any], Outcome]] = field(default_factory=dict[Sample, "tuple[list[Any], Outcome]"])
-    unchecked: tuple[str, ...] = ()
+    unchecked: tuple[ModulePass, ...] = ()
     """The passes since."""
     earlier: _Reference | None = None
     """The same function before the last pass that changed it; its arguments are the same."""
@@ -192,12 +229,12 @@ class Checker:
             if call is None:
                 return None
             if isinstance(call, Mismatch):
-                return Difference((*before.unchecked, p.name), name, call) if before.is_public else None
+                return Difference((*before.unchecked, p), name, call) if before.is_public else None
             found = self._run(before, after, call, p)
         except NotComparable as e:
             if before.is_public:
                 self._skip(p.name, name, str(e))
-            return replace(before, unchecked=(*before.unchecked, p.name))
+            return replace(before, unchecked=(*before.unchecked, p))
         if isinstance(found, Difference):
             return found
         if call.rewrite is not None:
@@ -225,9 +262,10 @@ class Checker:
                 continue
             mismatch = before.mismatch(arguments, expected, found)
             if mismatch is not None:
-                names = [spec.name for spec in before.interface.inputs]
-                passes = (*before.unchecked, p.name)
-                return Difference(passes, before.name, mismatch, sample, tuple(zip(names, arguments, strict=True)))
+                named = zip((spec.name for spec in before.interface.inputs), arguments, strict=True)
+                passes = (*before.unchecked, p)
+                retry = partial(_retry, before, after, call)
+                return Difference(passes, before.name, mismatch, sample, tuple(named), retry)
         if stopped and all(outcome.error is not None for _, outcome in calls.values()):
             raise NotComparable(f"it stops for every sample, even before: {stopped}")
         self.report.compared.append((p.name, before.name))
@@ -265,6 +303,21 @@ class _Call:
         if interface.equals(before.interface) or interface.lowered_from(before.interface):
             return cls(before.interface, None)
         return Mismatch("", f"{before.interface}", f"{interface}")
+
+
+def _retry(before: _Reference, after: Runner, call: _Call, arguments: Sequence[Any]) -> Mismatch | None:
+    """The difference for other arguments, if there is one and it is known."""
+    changed = arguments
+    if call.rewrite is not None:
+        arguments, changed = call.rewrite(arguments)
+    try:
+        expected = before.runner.run(before.name, before.interface, arguments, None)
+        if expected.error is not None:
+            return None
+        found = after.run(before.name, call.interface, changed, before.shapes(expected))
+        return None if is_same(expected, found) else before.mismatch(arguments, expected, found)
+    except NotComparable:
+        return None
 
 
 def _is_unchanged(name: str, before: ModuleOp, after: ModuleOp) -> bool:
@@ -340,17 +393,17 @@ def check_equivalent(before: ModuleOp, after: ModuleOp, *, seed: int = 0, sample
     """
     checker = Checker(seed, samples)
     checker.start(before)
-    difference = checker.after(_Rewritten(), after)
+    difference = checker.after(_Rewriting(), after)
     if difference is not None:
         raise checker.error(difference)
     return checker.report
 
 
 @dataclass(frozen=True)
-class _Rewritten(ModulePass):
+class _Rewriting(ModulePass):
     """Stands for how a module came to be what it is."""
 
-    name = "unknown"
+    name = "rewriting"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         pass

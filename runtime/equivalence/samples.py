@@ -41,13 +41,15 @@ class Sample:
 
     def _argument(self, spec: Spec, sizes: _Sizes, interface: Interface) -> Any:
         # By name, so that an argument is the same when others are gone.
-        rng = np.random.default_rng([self.seed, self.number, crc32(spec.name.encode())])
+        name = crc32(spec.name.encode())
+        rng = np.random.default_rng([self.seed, self.number, name])
+        turn = self.number + name % 7
         if spec.shape is None:
             kind = KINDS["whole"] if spec.dtype.kind == "i" and interface.has_loops else KINDS[self.kind]
-            array = kind.draw(rng, spec.dtype, ())
+            array = kind.draw(rng, spec.dtype, (), turn)
             # A number that a loop may count to.
             return abs(array)[()] if spec.is_index else array[()]
-        return KINDS[self.kind].draw(rng, spec.dtype, sizes.shape(spec))
+        return KINDS[self.kind].draw(rng, spec.dtype, sizes.shape(spec), turn)
 
 
 class _Sizes:
@@ -74,7 +76,8 @@ def samples(seed: int, count: int) -> Iterator[Sample]:
             yield Sample(seed, i, kind, SIZES[i % len(SIZES)])
 
 
-Draw = Callable[[np.random.Generator, np.dtype[Any], tuple[int, ...]], "Array"]
+Draw = Callable[[np.random.Generator, np.dtype[Any], tuple[int, ...], int], "Array"]
+"""An array of a dtype and shape. The last number differs between the samples and arguments of a function."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ class Kind:
     draw: Draw
 
 
-def _normal(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+def _normal(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...], turn: int) -> Array:
     if dtype.kind == "f":
         return rng.standard_normal(shape).astype(dtype)
     if dtype.kind == "b":
@@ -94,34 +97,45 @@ def _normal(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ..
     return rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
 
 
-def _whole(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+def _whole(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...], turn: int) -> Array:
     if dtype.kind == "b":
-        return _normal(rng, dtype, shape)
+        return _normal(rng, dtype, shape, turn)
     return rng.integers(-4, 4, shape, endpoint=True).astype(dtype)
 
 
-def _special(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
-    """About four elements of an array (half of a small one) are special: with more, a sum would be NaN always."""
-    array = np.array(_normal(rng, dtype, shape))
-    values = np.array(special_values(dtype), dtype)
-    is_special = rng.random(shape) < max(4 / max(array.size, 1), 0.02) if array.size > 8 else rng.random(shape) < 0.5
-    return np.where(is_special, rng.choice(values, shape), array)
+def _with(values: Callable[[np.dtype[Any]], Sequence[Any]]) -> Draw:
+    """Normal numbers with some of `values` among them: half of a small array, a few of a large one, where a sum should
+    not always be NaN. One after the other gets its turn from sample to sample."""
+
+    def draw(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...], turn: int) -> Array:
+        array = np.array(_normal(rng, dtype, shape, turn))
+        special = np.array(values(dtype), dtype)
+        count = (array.size + 1) // 2 if array.size <= 8 else 4 + array.size // 64
+        places = rng.permutation(array.size)[:count]
+        array.reshape(-1)[places] = special[(turn * max(count, 1) + np.arange(count)) % len(special)]
+        return array
+
+    return draw
 
 
-def special_values(dtype: np.dtype[Any]) -> Sequence[Any]:
-    """Where programs go wrong: NaN, infinities, zeros of both signs, the largest and smallest numbers."""
+def _unbounded(dtype: np.dtype[Any]) -> Sequence[Any]:
+    return [np.nan, np.inf, -np.inf] if dtype.kind == "f" else _extreme(dtype)
+
+
+def _extreme(dtype: np.dtype[Any]) -> Sequence[Any]:
     if dtype.kind == "b":
         return [False, True]
     if dtype.kind != "f":
         info = np.iinfo(dtype)
-        return [0, 1, -1, info.min, info.max]
+        return [info.min, info.max, 0, -1, 1]
     info = np.finfo(dtype)
-    return [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, info.max, -info.max, info.tiny, info.smallest_subnormal]
+    return [-0.0, info.max, info.smallest_subnormal, 0.0, -info.max, 1.0, -info.smallest_subnormal, info.tiny]
 
 
 KINDS = {
     "normal": Kind("normal numbers", _normal),
     "whole": Kind("small whole numbers", _whole),
-    "special": Kind("special values among normal numbers", _special),
+    "unbounded": Kind("NaN and infinities among normal numbers", _with(_unbounded)),
+    "extreme": Kind("zeros, largest and smallest numbers among normal ones", _with(_extreme)),
 }
 """By name."""

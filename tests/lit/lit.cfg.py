@@ -22,6 +22,9 @@ config.test_exec_root = str(root / "build" / "lit")
 # The tools of the Python that runs lit come before all others of the same name.
 config.environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
+# Whatever a test does, the program prints and reads back after every pass.
+config.environment["RELEX_OPT_FLAGS"] = "--verify-roundtrip"
+
 if all(shutil.which(tool) for tool in ("mlir-opt-22", "mlir-translate-22")):
     config.available_features.add("mlir-opt")
 

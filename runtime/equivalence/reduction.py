@@ -1,0 +1,189 @@
+"""A smaller program, and simpler arguments, that still show what is wrong with a pass."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, SymbolRefAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import IsTerminator, SymbolOpInterface
+from xdsl.utils.symbol_table import get_name_if_symbol
+
+from relex.dialects.functions import argument_attrs, argument_names
+from relex.dialects.parser import verify_module
+
+Edit = Callable[[ModuleOp], bool]
+"""Changes a module; tells whether there was something to change."""
+
+SECONDS = 10.0
+"""How long to try."""
+
+
+def reduce_module(module: ModuleOp, name: str, shows: Callable[[ModuleOp], bool]) -> ModuleOp:
+    """A module with less in it of which `shows` is true. Functions but for `name`, ops, results and arguments go, one
+    after the other, as long as the time allows."""
+    deadline = time.monotonic() + SECONDS
+    current, changed = module.clone(), True
+    while changed and time.monotonic() < deadline:
+        changed = False
+        place = sum(1 for _ in current.walk())
+        # From the end: what stands before an op keeps its place when the op is gone.
+        while place > 1 and time.monotonic() < deadline:
+            place -= 1
+            smaller = _first_that_shows(current, name, place, shows)
+            if smaller is not None:
+                current, changed = smaller, True
+                place = min(place + 1, sum(1 for _ in current.walk()))
+    return current
+
+
+def _first_that_shows(module: ModuleOp, name: str, place: int, shows: Callable[[ModuleOp], bool]) -> ModuleOp | None:
+    """The module with its op number `place` changed in the first way that still shows what is wrong."""
+    for edit in _edits(list(module.walk())[place], place, name):
+        smaller = module.clone()
+        try:
+            if not edit(smaller):
+                continue
+            verify_module(smaller)
+            if shows(smaller):
+                return smaller
+        except Exception:
+            # It is no program any more, or the pass does not take it.
+            continue
+    return None
+
+
+def _edits(op: Operation, place: int, name: str) -> Iterator[Edit]:
+    """What may be done to op number `place` of a module, which is `op`."""
+
+    def at(edit: Callable[[Operation], bool]) -> Edit:
+        return lambda module: edit(list(module.walk())[place])
+
+    if op.has_trait(SymbolOpInterface):
+        yield at(lambda op: _erase_symbol(op, name))
+        if isinstance(op, func.FuncOp) and op.sym_name.data == name:
+            for i in reversed(range(len(op.function_type.inputs))):
+                yield at(lambda op, i=i: _drop_argument(op, i))
+    elif isinstance(op, func.ReturnOp):
+        if len(op.arguments) > 1:
+            for i in range(len(op.arguments)):
+                yield at(lambda op, i=i: _return(op, [op.operands[i]]))
+        elif op.arguments and isinstance(owner := op.arguments[0].owner, Operation):
+            for operand in range(len(owner.operands)):
+                yield at(lambda op, i=operand: _return_operand(op, i))
+    elif not op.has_trait(IsTerminator):
+        yield at(_erase)
+        yield at(_replace_by_operand)
+        yield at(lambda op: _replace_by_argument(op, name))
+
+
+def _erase_symbol(op: Operation, name: str) -> bool:
+    symbol, module = get_name_if_symbol(op), op.parent_op()
+    if symbol is None or symbol == name or module is None:
+        return False
+    for inner in module.walk():
+        for attr in (*inner.properties.values(), *inner.attributes.values()):
+            if isinstance(attr, SymbolRefAttr) and attr.root_reference.data == symbol:
+                return False
+    return _erase(op)
+
+
+def _erase(op: Operation) -> bool:
+    if any(result.uses.get_length() for result in op.results):
+        return False
+    op.detach()
+    op.erase()
+    return True
+
+
+def _replace_by_operand(op: Operation) -> bool:
+    """A result becomes an operand of its type."""
+    if len(op.results) != 1:
+        return False
+    value = next((operand for operand in op.operands if operand.type == op.results[0].type), None)
+    if value is None:
+        return False
+    op.results[0].replace_all_uses_with(value)
+    return _erase(op)
+
+
+def _replace_by_argument(op: Operation, name: str) -> bool:
+    """The results become arguments of the function."""
+    function = op.parent_op()
+    while function is not None and not isinstance(function, func.FuncOp):
+        function = function.parent_op()
+    if function is None or function.sym_name.data != name or not op.results or not op.operands:
+        return False
+    block = function.body.blocks[0]
+    attrs = argument_attrs(function)
+    taken = set(argument_names(function))
+    for result in op.results:
+        argument = block.insert_arg(result.type, len(block.args))
+        argument.name_hint = next(n for i in range(len(taken) + 1) if (n := f"in{i}") not in taken)
+        taken.add(argument.name_hint)
+        result.replace_all_uses_with(argument)
+    if function.arg_attrs is not None and attrs is not None:
+        function.arg_attrs = ArrayAttr([*attrs, *[type(attrs[0])({})] * len(op.results)]) if attrs else None
+    _set_type(function, function.function_type.outputs.data)
+    return _erase(op)
+
+
+def _drop_argument(op: Operation, index: int) -> bool:
+    assert isinstance(op, func.FuncOp)
+    block = op.body.blocks[0]
+    if block.args[index].uses.get_length():
+        return False
+    block.erase_arg(block.args[index])
+    if op.arg_attrs is not None:
+        op.arg_attrs = ArrayAttr(attr for i, attr in enumerate(op.arg_attrs) if i != index)
+    _set_type(op, op.function_type.outputs.data)
+    return True
+
+
+def _return_operand(op: Operation, index: int) -> bool:
+    """Return what the value that is returned is computed from."""
+    owner = op.operands[0].owner
+    return isinstance(owner, Operation) and _return(op, [owner.operands[index]])
+
+
+def _return(op: Operation, values: Sequence[SSAValue]) -> bool:
+    function = op.parent_op()
+    if not isinstance(function, func.FuncOp) or len(function.body.blocks) != 1:
+        return False
+    op.operands = values
+    function.res_attrs = None
+    _set_type(function, [value.type for value in values])
+    return True
+
+
+def _set_type(function: func.FuncOp, results: Sequence[Any]) -> None:
+    function.function_type = FunctionType.from_lists(function.body.blocks[0].arg_types, results)
+
+
+def simplify_arguments(arguments: Sequence[Any], shows: Callable[[list[Any]], bool]) -> list[Any]:
+    """Arguments of which `shows` is still true, with as many elements as possible zero."""
+    current = [np.array(value) for value in arguments]
+    deadline = time.monotonic() + SECONDS
+    for i, array in enumerate(current):
+        chunks = [np.flatnonzero(nonzero(array.reshape(-1)))]
+        while chunks and time.monotonic() < deadline:
+            chunk = chunks.pop()
+            if not chunk.size:
+                continue
+            simpler = array.copy()
+            simpler.reshape(-1)[chunk] = 0
+            if shows([value[()] for value in (*current[:i], simpler, *current[i + 1 :])]):
+                array = current[i] = simpler
+            elif chunk.size > 1:
+                half = chunk.size // 2
+                chunks += [chunk[half:], chunk[:half]]
+    return [value[()] for value in current]
+
+
+def nonzero(array: Any) -> Any:
+    """Where there is something other than a zero without a sign."""
+    return (array != 0) | np.signbit(array) if array.dtype.kind == "f" else array != 0

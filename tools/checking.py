@@ -1,0 +1,221 @@
+"""What relex-opt checks after each pass: that functions still compute the same, and that the program reads back."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import StringIO
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from relex.dialects.errors import CompileError, diagnose
+from relex.dialects.parser import parse_module
+from relex.dialects.printer import ExactPrinter
+from relex.passes.base import steps_of
+from relex.tools.diagnostics import ToolError, make_folder, write_bytes
+from relex.tools.instrumentation import Instrumentation
+
+if TYPE_CHECKING:
+    from relex.runtime.equivalence.check import Checker, Difference
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """The options of `--check-each`."""
+
+    seed: int = 0
+    samples: int = 3
+
+    @classmethod
+    def parse(cls, text: str) -> CheckOptions:
+        """Read `seed:0,samples:3`, either of which may be missing. Raises `ToolError`."""
+        numbers: dict[str, int] = {}
+        for part in filter(None, text.split(",")):
+            option = re.fullmatch(r"(seed|samples):([0-9]+)", part)
+            if option is None or option[1] in numbers:
+                raise ToolError(f"expected --check-each=seed:NUMBER,samples:NUMBER, found '{part}'")
+            numbers[option[1]] = int(option[2])
+        if numbers.get("samples") == 0:
+            raise ToolError("expected --check-each with one sample or more, found 0")
+        return cls(**numbers)
+
+    def __str__(self) -> str:
+        return f"seed:{self.seed},samples:{self.samples}"
+
+
+@dataclass
+class CheckEach(Instrumentation):
+    """Runs the functions of the program before and after each pass, and stops at the first that changes a result."""
+
+    options: CheckOptions
+    context: Context
+    source: str
+    """The name of the program, for notes."""
+    folder: Path | None
+    """Where to write a program that shows a difference; None stands for a temporary folder."""
+    arguments: Sequence[str]
+    """The arguments of the tool that the passes need."""
+    _checker: Checker | None = None
+    _told: int = 0
+
+    def start(self, module: ModuleOp) -> None:
+        from relex.runtime.equivalence.check import Checker
+
+        self._checker = Checker(self.options.seed, self.options.samples)
+        self._told = 0
+        self._checker.start(module)
+        self._tell()
+
+    def after(self, p: ModulePass, module: ModuleOp) -> None:
+        if steps_of(p) or self._checker is None:
+            return
+        difference = self._checker.after(p, module)
+        self._tell()
+        if difference is not None:
+            raise self._checker.error(difference, self._reduce(self._checker, difference))
+
+    def _tell(self) -> None:
+        """Say what is not checked."""
+        assert self._checker is not None
+        skipped = list(self._checker.report.skipped.items())
+        for (name, function), why in skipped[self._told :]:
+            when = f" after pass '{name}'" if name else ""
+            print(f"{self.source}: note: @{function} is not checked{when}: {why}", file=sys.stderr)
+        self._told = len(skipped)
+
+    def _reduce(self, checker: Checker, difference: Difference) -> list[str]:
+        """Write the smallest program that shows a difference; returns what to say about it."""
+        from relex.runtime.equivalence.check import Checker
+        from relex.runtime.equivalence.reduction import reduce_module
+
+        def shows(module: ModuleOp) -> bool:
+            again = Checker(self.options.seed, self.options.samples)
+            again.start(module)
+            for p in difference.passes:
+                p.apply(self.context, module)
+            found = again.after(difference.passes[-1], module)
+            return found is not None and (found.function, bool(found.sample)) == (
+                difference.function,
+                bool(difference.sample),
+            )
+
+        before = checker.module_before(difference.function)
+        reduced = reduce_module(before, difference.function, lambda module: shows(module.clone()))
+        path = self._folder() / f"{difference.passes[-1].name}.{difference.function}.mlir"
+        passes = ",".join(str(p.spec()) for p in difference.passes)
+        words = ["relex-opt", str(path), *self.arguments, "-p", passes, f"--check-each={self.options}"]
+        write_bytes(str(path), f"// {shlex.join(words)}\n{as_text(reduced, self.context)}".encode())
+        return [f"a smaller program that shows it: {shlex.join(words)}"]
+
+    def _folder(self) -> Path:
+        if self.folder is None:
+            return Path(tempfile.mkdtemp(prefix="relex-check-"))
+        make_folder(self.folder)
+        return self.folder
+
+
+def as_text(module: ModuleOp, context: Context) -> str:
+    """A module as text that says all of it."""
+    text = StringIO()
+    printer = ExactPrinter(stream=text)
+    printer.print_op(module)
+    printer.print_metadata(context.loaded_dialects)
+    return text.getvalue() + "\n"
+
+
+@dataclass
+class VerifyRoundtrip(Instrumentation):
+    """Prints the program after each pass and reads it back: that must give the same program."""
+
+    context: Context
+
+    def start(self, module: ModuleOp) -> None:
+        self._verify(module, "the input")
+
+    def after(self, p: ModulePass, module: ModuleOp) -> None:
+        if not steps_of(p):
+            self._verify(module, f"the program after pass '{p.name}'")
+
+    def _verify(self, module: ModuleOp, what: str) -> None:
+        text = as_text(module, self.context)
+        try:
+            again = parse_module(text, "<printed>", context=self.context, verify=False)
+        except CompileError as e:
+            problem = e.diagnostics[0]
+            line = (text.splitlines() or [""])[max(problem.line - 1, 0)].strip()
+            message = f"expected the text of {what} to be readable, found {problem.message} in '{line}'"
+            raise CompileError(diagnose(module, message)) from e
+        if (found := find_difference(module, again)) is not None:
+            op, difference = found
+            raise CompileError(
+                diagnose(op, f"expected {what} to be printed and read back as it is, found {difference}")
+            )
+
+
+def find_difference(module: ModuleOp, again: ModuleOp) -> tuple[Operation, str] | None:
+    """The first op that has become another in a module that was read back, and how."""
+    same: dict[SSAValue, SSAValue] = {}
+    for old, new in zip_longest(module.walk(), again.walk()):
+        if old is None or new is None:
+            return module, "more ops" if old is None else f"no '{old.name}' op at its place"
+        for a, b in _values(old, new):
+            same[a] = b
+        if (how := _how_it_differs(old, new)) is not None:
+            return old, how
+    for old, new in zip(module.walk(), again.walk(), strict=True):
+        for i, (a, b) in enumerate(zip(old.operands, new.operands, strict=True)):
+            if same.get(a) is not b:
+                return old, f"another value as operand {i}"
+    return None
+
+
+def _values(old: Operation, new: Operation) -> list[tuple[SSAValue, SSAValue]]:
+    """The results and block arguments of two ops, in pairs."""
+    pairs: list[tuple[SSAValue, SSAValue]] = list(zip(old.results, new.results, strict=False))
+    for regions in zip(old.regions, new.regions, strict=False):
+        for blocks in zip(regions[0].blocks, regions[1].blocks, strict=False):
+            pairs += zip(blocks[0].args, blocks[1].args, strict=False)
+    return pairs
+
+
+def _how_it_differs(old: Operation, new: Operation) -> str | None:
+    if old.name != new.name:
+        return f"'{new.name}'"
+    for kind, a, b in (
+        ("operands", len(old.operands), len(new.operands)),
+        ("results", tuple(old.result_types), tuple(new.result_types)),
+        ("blocks", [len(r.blocks) for r in old.regions], [len(r.blocks) for r in new.regions]),
+        (
+            "block arguments",
+            [block.arg_types for r in old.regions for block in r.blocks],
+            [block.arg_types for r in new.regions for block in r.blocks],
+        ),
+        ("successors", _positions(old), _positions(new)),
+    ):
+        if a != b:
+            return f"other {kind}"
+    for kind, before, after in (
+        ("property", old.properties, new.properties),
+        ("attribute", old.attributes, new.attributes),
+    ):
+        for name in sorted(before.keys() | after.keys()):
+            if before.get(name) != after.get(name):
+                return f"{kind} '{name}' as {after.get(name, 'nothing')}, which was {before.get(name, 'nothing')}"
+    return None
+
+
+def _positions(op: Operation) -> list[int]:
+    """Where the successors of an op stand."""
+    region = op.parent_region()
+    blocks = list(region.blocks) if region is not None else []
+    return [blocks.index(successor) for successor in op.successors]
