@@ -11,6 +11,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
+SCRIPTS = [ROOT / "tests" / "script", ROOT / "tests" / "errors"]
+"""Programs in TVMScript: Python by their syntax alone."""
+
+
 def python_files() -> list[Path]:
     """Every Python file of the project: all but those in build products, hidden folders and behind links."""
     folders = [path for path in ROOT.iterdir() if path.is_dir() and path.name not in ("build", "dist")]
@@ -19,7 +23,7 @@ def python_files() -> list[Path]:
         for folder in folders
         if not folder.name.startswith(".")
         for file in folder.rglob("*.py")
-        if file.resolve() == file
+        if file.resolve() == file and file.parent not in SCRIPTS
     ]
 
 
