@@ -16,7 +16,7 @@ from relex.dialects.tir import BlockOp, InitOp, IterKind
 from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.loop_statements import StatementReader
 from relex.frontend.script.regions import check_regions
-from relex.frontend.script.source import ScriptError
+from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.unit import arguments, name_value
 
 REASSOCIATE_KEY = "relex.reassociate"
@@ -171,7 +171,7 @@ class BlockReader(StatementReader):
         value = self.expression(node)
         if not isinstance(value, SSAValue) or value not in self.iterations:
             raise ScriptError(
-                node, f"expected a loop variable, found '{ast.unparse(node)}'; T.axis.spatial takes expressions"
+                node, f"expected a loop variable, found '{shown(node)}'; T.axis.spatial takes expressions"
             )
         iteration = self.iterations[value]
         loop = iteration.loop
@@ -194,7 +194,7 @@ class BlockReader(StatementReader):
 
 def _name(node: ast.expr) -> str:
     if not isinstance(node, ast.Name):
-        raise ScriptError(node, f"expected a name, found '{ast.unparse(node)}'")
+        raise ScriptError(node, f"expected a name, found '{shown(node)}'")
     return node.id
 
 

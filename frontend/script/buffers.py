@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, f32
 from xdsl.ir import Attribute
 
+from relex.dialects.relex.types import shape_str
 from relex.frontend.script.dtypes import element_type_of
-from relex.frontend.script.source import ScriptError
+from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.unit import Unit, arguments
 
 _NEUTRAL: dict[str, tuple[object, ...]] = {
@@ -47,12 +48,12 @@ def read_buffer(unit: Unit, node: ast.expr) -> Buffer:
         case ast.Subscript(slice=shape):
             return make_buffer(unit, shape, None)
         case _:
-            raise ScriptError(node, f"expected T.Buffer(shape, dtype), found '{ast.unparse(node)}'")
+            raise ScriptError(node, f"expected T.Buffer(shape, dtype), found '{shown(node)}'")
 
 
 def read_declaration(unit: Unit, call: ast.Call, what: str) -> Buffer:
     """The buffer that a call declares by a shape, a dtype and options that must say nothing unusual."""
-    bound = arguments(call, what, ("shape",), ("dtype",), more=tuple(_NEUTRAL))
+    bound = arguments(call, what, ("shape",), ("dtype",), neutral=tuple(_NEUTRAL))
     for name, allowed in _NEUTRAL.items():
         if name in bound and (value := unit.constants.value(bound[name])) not in allowed:
             raise ScriptError(bound[name], f"expected {name} to be {allowed[-1]!r}, found {value!r}: "
@@ -72,6 +73,12 @@ def make_buffer(unit: Unit, shape: ast.expr, dtype: ast.expr | None) -> Buffer:
     )
     shape_attr = [DYNAMIC_INDEX if known is None else known for known in static]
     return Buffer(sizes, element_type, dims, MemRefType(element_type, shape_attr))
+
+
+def expected_indices(type: MemRefType) -> str:
+    """What a message says about the indices of a buffer."""
+    rank = len(type.get_shape())
+    return f"{rank} {'index' if rank == 1 else 'indices'} for a buffer of shape {shape_str(type.get_shape())}"
 
 
 def _static_size(unit: Unit, node: ast.expr) -> int | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from relex.frontend.script.dtypes import DTYPES
-from relex.frontend.script.source import ScriptError
+from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.vocabulary import Vocabulary
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -68,7 +68,7 @@ class Constants:
             case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))], keywords=[]):
                 return self._float(node, text)
             case _:
-                raise ScriptError(node, f"expected a constant, found '{ast.unparse(node)}'")
+                raise ScriptError(node, f"expected a constant, found '{shown(node)}'")
 
     def is_constant(self, node: ast.expr) -> bool:
         """Whether `value` has an answer."""
@@ -95,7 +95,7 @@ class Constants:
     def dictionary(self, node: ast.expr) -> Mapping[str, object]:
         """The value of an expression that must be a dictionary with strings as keys."""
         if not isinstance(node, ast.Dict):
-            raise ScriptError(node, f"expected a dictionary, found '{ast.unparse(node)}'")
+            raise ScriptError(node, f"expected a dictionary, found '{shown(node)}'")
         return self._dictionary(node.keys, node.values)
 
     def _dictionary(self, keys: list[ast.expr | None], values: list[ast.expr]) -> dict[str, object]:

@@ -23,6 +23,11 @@ DTYPES: dict[str, Attribute] = {
 NAMES = {element_type: name for name, element_type in DTYPES.items()}
 
 
+def name_of_type(t: Attribute) -> str:
+    """What a message calls the type of a number."""
+    return NAMES.get(t, str(t))
+
+
 def element_type_of(node: ast.AST, dtype: object) -> Attribute:
     """The element type with a name."""
     if not isinstance(dtype, str) or dtype not in DTYPES:

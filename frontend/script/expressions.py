@@ -11,11 +11,11 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerType, M
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.dialects.relex.types import shape_str
-from relex.frontend.script.dtypes import DTYPES, element_type_of
+from relex.frontend.script.buffers import expected_indices
+from relex.frontend.script.dtypes import DTYPES, element_type_of, name_of_type
 from relex.frontend.script.functions import FUNCTIONS, OPERATORS
 from relex.frontend.script.numbers import Literal, NumberReader, Scalarlike, Size
-from relex.frontend.script.source import ScriptError
+from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.unit import arguments, as_value
 from relex.frontend.script.vocabulary import unknown
 from relex.lowering.scalars import build_constant
@@ -49,7 +49,7 @@ class ExpressionReader(NumberReader):
             case ast.Call():
                 return self._call(node)
             case _:
-                raise ScriptError(node, f"expected a scalar expression, found '{ast.unparse(node)}'")
+                raise ScriptError(node, f"expected a scalar expression, found '{shown(node)}'")
 
     def value(self, node: ast.expr, type: Attribute) -> SSAValue:
         """An expression as a value of some type."""
@@ -73,7 +73,7 @@ class ExpressionReader(NumberReader):
         if type == i1:
             return self.convert(node, value, i1)
         if isinstance(type, AnyFloat):
-            raise ScriptError(node, f"expected a boolean, found a number of {type}")
+            raise ScriptError(node, f"expected a boolean, found a number of {name_of_type(type)}")
         return self._compare(node, ast.NotEq(), value, Literal(0))
 
     def buffer(self, node: ast.expr) -> tuple[SSAValue, MemRefType]:
@@ -81,7 +81,7 @@ class ExpressionReader(NumberReader):
         value = as_value(self.lookup(node)) if isinstance(node, ast.Name) else None
         type = value.type if value is not None else None
         if value is None or not isa(type, MemRefType):
-            raise ScriptError(node, f"expected a buffer, found '{ast.unparse(node)}'")
+            raise ScriptError(node, f"expected a buffer, found '{shown(node)}'")
         return value, type
 
     def place(self, node: ast.Subscript) -> tuple[SSAValue, Sequence[SSAValue], Attribute]:
@@ -90,8 +90,7 @@ class ExpressionReader(NumberReader):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         rank = len(type.get_shape())
         if len(parts) != rank and not (rank == 0 and len(parts) == 1):
-            shape = shape_str(type.get_shape())
-            raise ScriptError(node, f"expected {rank} indices for a buffer of shape {shape}, found {len(parts)}")
+            raise ScriptError(node, f"expected {expected_indices(type)}, found {len(parts)}")
         for part in parts:
             if isinstance(part, ast.Slice):
                 raise ScriptError(part, "expected an index, found a range; only T.reads and T.writes take ranges")
@@ -210,7 +209,7 @@ class ExpressionReader(NumberReader):
             case "T.infinity" | "T.min_value" | "T.max_value":
                 type = self._dtype(arguments(node, meaning, ("dtype",))["dtype"])
                 if meaning == "T.infinity" and not isinstance(type, AnyFloat):
-                    raise ScriptError(node, f"expected a float dtype for 'T.infinity', found {type}")
+                    raise ScriptError(node, f"expected a float dtype for 'T.infinity', found {name_of_type(type)}")
                 return Literal(lowest(type) if meaning == "T.min_value" else highest(type), type)
             case _ if meaning.removeprefix("T.") in DTYPES:
                 type = DTYPES[meaning.removeprefix("T.")]
@@ -231,7 +230,7 @@ class ExpressionReader(NumberReader):
             case _ if self.unit.constants.is_constant(node):
                 return self._number(node, self.unit.constants.value(node), None)
             case _:
-                raise ScriptError(node, f"expected a function of T, found '{ast.unparse(node.func)}'")
+                raise ScriptError(node, f"expected a function of T, found '{shown(node.func)}'")
 
     def _selection(self, node: ast.Call, meaning: str) -> SSAValue:
         names = ("cond", "t", "f") if meaning == "T.if_then_else" else ("condition", "true_value", "false_value")
@@ -267,5 +266,5 @@ class ExpressionReader(NumberReader):
         if type is None:
             return Literal(int(value), i1) if isinstance(value, bool) else Literal(value)
         if not isfinite(value) or not lowest(type) <= int(value) <= highest(type):
-            raise ScriptError(node, f"expected a number of {type}, found {value}")
+            raise ScriptError(node, f"expected a number of {name_of_type(type)}, found {value}")
         return Literal(int(value), type)

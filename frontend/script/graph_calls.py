@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.dtypes import numpy_dtype
-from relex.dialects.errors import DTypeError, InferenceError
+from relex.dialects.errors import InferenceError
 from relex.dialects.relex import AddOp, AllocTensorOp, BatchNormOp, CallDpsPackedOp, CallTirOp, ConstantOp, DenseOp
 from relex.frontend.script.dtypes import element_type_of
 from relex.frontend.script.operators import apply_operator
@@ -41,6 +40,10 @@ def results_of(op: Operation) -> Value:
     return op.results[0] if len(op.results) == 1 else tuple(op.results)
 
 
+_DEFAULTS = {"b": "bool", "i": "int32", "f": "float32"}
+"""The dtypes that TVM gives to constants without one, by the kinds of NumPy."""
+
+
 def make_constant(reader: GraphExpressionReader, node: ast.expr, dtype: str | None) -> SSAValue:
     """A number, or lists of numbers, as a tensor; by default of int32 or float32."""
     import numpy as np
@@ -48,13 +51,11 @@ def make_constant(reader: GraphExpressionReader, node: ast.expr, dtype: str | No
     value = reader.unit.constants.value(node)
     try:
         kind = np.array(value).dtype.kind
-        if kind not in "bif":
-            raise ValueError("expected numbers")
-        element_type = element_type_of(node, dtype or {"b": "bool", "i": "int32", "f": "float32"}[kind])
+        element_type = element_type_of(node, dtype or _DEFAULTS.get(kind, "float32"))
         with np.errstate(all="ignore"):
             array = np.array(value, dtype=numpy_dtype(element_type))
-    except (ValueError, TypeError, OverflowError, DTypeError) as e:
-        raise ScriptError(node, f"expected numbers of one dtype, in lists of equal lengths: {e}") from e
+    except (ValueError, TypeError, OverflowError) as e:
+        raise ScriptError(node, f"expected numbers of {dtype or 'one dtype'}, in lists of equal lengths") from e
     return reader.emit(node, ConstantOp(array)).result
 
 
@@ -63,7 +64,7 @@ def _call_tir(reader: GraphExpressionReader, node: ast.Call) -> Value:
     if isinstance(bound["func"], ast.Constant):
         return _call_library(reader, node, bound)
     name = reader.callee(bound["func"])
-    if isinstance(reader.functions.function(name), FuncOp):
+    if reader.functions.kind(name) != "T.prim_func":
         raise ScriptError(bound["func"], f"expected a loop function, found graph function '{name}'; call it directly")
     inputs = flatten(reader.tensors(bound["args"]))
     return results_of(reader.emit(node, CallTirOp(name, inputs, *_outputs(reader, node, bound))))

@@ -20,8 +20,8 @@ from relex.dialects.tir import PrimFuncOp
 from relex.frontend.script.dtypes import NAMES
 from relex.frontend.script.expressions import ExpressionReader
 from relex.frontend.script.graph_calls import CALLS, Value, as_tensors, flatten, make_constant, results_of
-from relex.frontend.script.operators import apply_operator, find_operator
-from relex.frontend.script.source import ScriptError
+from relex.frontend.script.operators import apply_operator, find_operator, script_name
+from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.unit import FollowUp, Unit
 from relex.frontend.script.vocabulary import unknown
 
@@ -52,16 +52,23 @@ _INSTEAD = {
 }
 
 
+LOOPS, GRAPH = "T.prim_func", "R.function"
+"""The decorators of functions."""
+
+
 class Functions(Protocol):
     """The functions of the module that is being read."""
 
     @property
     def class_name(self) -> str | None: ...
 
-    def __contains__(self, name: object, /) -> bool: ...
+    def kind(self, name: str) -> str | None:
+        """What the function of a name is decorated with; None if there is none."""
+        ...
 
-    def function(self, name: str) -> FuncOp | PrimFuncOp | None:
-        """The function of a name; None if it is wrong itself, or being read just now."""
+    def function(self, node: ast.AST, name: str) -> FuncOp | PrimFuncOp:
+        """The function of a name that there is. Raises `ScriptError` if it is wrong itself or calls the one that asks
+        for it."""
         ...
 
 
@@ -95,7 +102,7 @@ class GraphExpressionReader(ExpressionReader):
             case ast.UnaryOp(op=ast.USub(), operand=operand) if not isinstance(operand, ast.Constant):
                 return self._operator(node, "R.negative", [operand])
             case _:
-                raise ScriptError(node, f"expected a tensor, found '{ast.unparse(node)}'")
+                raise ScriptError(node, f"expected a tensor, found '{shown(node)}'")
 
     def tensor(self, node: ast.expr) -> SSAValue:
         """An expression that must be one tensor."""
@@ -143,14 +150,16 @@ class GraphExpressionReader(ExpressionReader):
         if operator is None:
             if meaning in _INSTEAD:
                 raise ScriptError(node.func, f"'{meaning}' is not supported here; {_INSTEAD[meaning]}")
-            names = [name.replace("relex.", "R.") for name in self._operator_names()]
-            raise unknown(node.func, meaning, [*CALLS, *names], "expected an operator of relex, or R.call_tir")
+            raise unknown(
+                node.func, meaning, [*CALLS, *self._operators()], "expected an operator, R.call_tir or R.const"
+            )
         op = apply_operator(self.unit, node, meaning, operator, self.operands)
         return self.emit(node, op).results[0]
 
-    def _operator_names(self) -> Sequence[str]:
+    def _operators(self) -> Sequence[str]:
+        """The names of relex's own operators."""
         dialect = self.unit.context.get_optional_dialect("relex")
-        return [op.name for op in dialect.operations if issubclass(op, Operator)] if dialect is not None else []
+        return [script_name(op) for op in dialect.operations if issubclass(op, Operator)] if dialect is not None else []
 
     def operands(self, nodes: Sequence[ast.expr]) -> Sequence[SSAValue]:
         """The tensors that an operator is applied to; numbers take the type of those beside them."""
@@ -178,10 +187,8 @@ class GraphExpressionReader(ExpressionReader):
     def _call_function(self, node: ast.Call) -> Value:
         """A call of another graph function."""
         name = self.callee(node.func)
-        callee = self.functions.function(name)
-        if callee is None:
-            raise ScriptError(node, f"expected '{name}' to be read before: recursive calls are not supported")
-        if isinstance(callee, PrimFuncOp):
+        callee = None if self.functions.kind(name) == LOOPS else self.functions.function(node, name)
+        if not isinstance(callee, FuncOp):
             raise ScriptError(node, f"expected a graph function, found loop function '{name}'; write R.call_tir")
         values = flatten(tuple(self.tensors(arg) for arg in node.args))
         if node.keywords:
@@ -218,8 +225,8 @@ class GraphExpressionReader(ExpressionReader):
                 elif module in self.scope and not isinstance(self.lookup(owner), TheModule):
                     raise ScriptError(owner, f"expected the module, found '{module}'")
             case _:
-                raise ScriptError(node, f"expected a function, found '{ast.unparse(node)}'")
-        if name not in self.functions:
+                raise ScriptError(node, f"expected a function, found '{shown(node)}'")
+        if self.functions.kind(name) is None:
             raise ScriptError(node, f"expected a function of the module, found no '{name}'")
         return name
 
@@ -230,7 +237,7 @@ def missing_constants(unit: Unit, tree: ast.AST) -> Iterator[ScriptError]:
         if isinstance(node, ast.Subscript) and _is_metadata(node.value) and isinstance(node.slice, ast.Constant):
             name = f"{METADATA}{node.slice.value}"
             if name not in unit.params:
-                place = ast.unparse(node).replace("'", '"')
+                place = shown(node)
                 yield ScriptError(
                     node, f"{place} is not in the script; expected an array '{name}' among the parameters"
                 )

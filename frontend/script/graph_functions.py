@@ -15,7 +15,7 @@ from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.graph_calls import Value, as_tensors, flatten
 from relex.frontend.script.graph_expressions import Functions, GraphExpressionReader, TheModule
 from relex.frontend.script.numbers import Size
-from relex.frontend.script.source import ScriptError
+from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.tensors import Tensor, read_tensor, read_tensors
 from relex.frontend.script.unit import Hidden, Unit, Wrong, arguments, name_value
 
@@ -93,7 +93,7 @@ class _GraphFunctionReader(GraphExpressionReader):
         match node:
             case ast.With(items=[ast.withitem(context_expr=call, optional_vars=None)], body=body):
                 if not self.unit.vocabulary.calls(call, "R.dataflow"):
-                    raise ScriptError(call, f"expected R.dataflow(), found '{ast.unparse(call)}'")
+                    raise ScriptError(call, f"expected R.dataflow(), found '{shown(call)}'")
                 self._dataflow(node, body)
             case ast.Assign(targets=[target], value=value):
                 self._assign(target, value)
@@ -109,7 +109,7 @@ class _GraphFunctionReader(GraphExpressionReader):
             case _:
                 raise ScriptError(
                     node,
-                    f"'{ast.unparse(node).splitlines()[0]}' is not supported in a graph function; "
+                    f"'{shown(node)}' is not supported in a graph function; "
                     "expected an assignment, 'with R.dataflow():' or 'return'",
                 )
 
@@ -142,7 +142,7 @@ class _GraphFunctionReader(GraphExpressionReader):
             raise ScriptError(call, "expected 'R.output' once in a dataflow block")
         for arg in call.args:
             if not isinstance(arg, ast.Name):
-                raise ScriptError(arg, f"expected the name of a value, found '{ast.unparse(arg)}'")
+                raise ScriptError(arg, f"expected the name of a value, found '{shown(arg)}'")
             self._outputs_of_block[arg.id] = self.tensors(arg)
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
@@ -150,7 +150,7 @@ class _GraphFunctionReader(GraphExpressionReader):
             self._unpack(target, value)
             return
         if not isinstance(target, ast.Name):
-            raise ScriptError(target, f"expected a name, found '{ast.unparse(target)}'; tensors do not change")
+            raise ScriptError(target, f"expected a name, found '{shown(target)}'; tensors do not change")
         if isinstance(value, ast.Name) and value.id == self.functions.class_name and value.id not in self.scope:
             self.scope[target.id] = TheModule()
         elif isinstance(value, ast.Call) and self._declares_size(value):
@@ -169,7 +169,7 @@ class _GraphFunctionReader(GraphExpressionReader):
             raise ScriptError(target, f"expected a tuple of {len(target.elts)}, found {count}")
         for part, found in zip(target.elts, values, strict=True):
             if not isinstance(part, ast.Name):
-                raise ScriptError(part, f"expected a name, found '{ast.unparse(part)}'")
+                raise ScriptError(part, f"expected a name, found '{shown(part)}'")
             self._bind(part.id, found)
 
     def _bind(self, name: str, value: Value) -> None:

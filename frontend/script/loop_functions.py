@@ -26,7 +26,7 @@ from relex.frontend.script.blocks import BlockReader
 from relex.frontend.script.buffers import Buffer, make_buffer, read_buffer
 from relex.frontend.script.dtypes import DTYPES
 from relex.frontend.script.numbers import Size
-from relex.frontend.script.source import ScriptError
+from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.unit import Unit, arguments, name_value
 
 OUTPUTS_KEY = "relex.outputs"
@@ -132,7 +132,7 @@ class _LoopFunctionReader(BlockReader):
         head = head.value if isinstance(head, ast.Subscript) else head
         if self.unit.vocabulary.meaning(head) != "T.Buffer":
             raise ScriptError(
-                annotation, f"expected T.Buffer(shape, dtype), T.handle or a dtype, found '{ast.unparse(annotation)}'"
+                annotation, f"expected T.Buffer(shape, dtype), T.handle or a dtype, found '{shown(annotation)}'"
             )
         buffer = read_buffer(self.unit, annotation)
         return Parameter(arg, arg.arg, buffer.type, buffer)

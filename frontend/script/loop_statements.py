@@ -17,11 +17,10 @@ from relex.dialects.tir import AllocBufferOp, ForOp
 from relex.dialects.tir.loops import MAX_EXTENT, LoopKind
 from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.buffers import read_declaration
-from relex.frontend.script.dtypes import DTYPES
-from relex.frontend.script.dtypes import NAMES as DTYPE_NAMES
+from relex.frontend.script.dtypes import DTYPES, name_of_type
 from relex.frontend.script.expressions import ExpressionReader
 from relex.frontend.script.numbers import Literal, Scalarlike
-from relex.frontend.script.source import ScriptError
+from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.unit import Unit, Wrong, arguments, name_value
 from relex.frontend.script.vocabulary import unknown
 
@@ -104,7 +103,7 @@ class StatementReader(ExpressionReader):
             case _:
                 raise ScriptError(
                     node,
-                    f"'{first_line(node)}' is not supported in a loop function; "
+                    f"'{shown(node)}' is not supported in a loop function; "
                     "expected for, with, if, a store or a new name for a value",
                 )
 
@@ -119,7 +118,7 @@ class StatementReader(ExpressionReader):
 
     def _open_loop(self, node: ast.For, head: _Head, stack: ExitStack) -> None:
         if not isinstance(head.variable, ast.Name):
-            raise ScriptError(head.variable, f"expected a name, found '{ast.unparse(head.variable)}'")
+            raise ScriptError(head.variable, f"expected a name, found '{shown(head.variable)}'")
         name = head.variable.id
         annotations = dict(head.annotations)
         label = annotations.pop(LABEL_KEY, None)
@@ -153,7 +152,7 @@ class StatementReader(ExpressionReader):
         is_range = isinstance(head, ast.Call) and isinstance(head.func, ast.Name) and head.func.id == "range"
         meaning = "range" if is_range else self.meaning(head.func) if isinstance(head, ast.Call) else None
         if not isinstance(head, ast.Call) or meaning is None:
-            raise ScriptError(head, f"{_EXPECTED_LOOP}, found '{ast.unparse(head)}'")
+            raise ScriptError(head, f"{_EXPECTED_LOOP}, found '{shown(head)}'")
         if meaning == "T.grid":
             return self._grid(head, variables)
         if meaning == "T.thread_binding":
@@ -204,7 +203,7 @@ class StatementReader(ExpressionReader):
             case "T.init":
                 self.read_init(node, call)
             case _:
-                raise ScriptError(call, f"expected T.sblock or T.init, found '{ast.unparse(call.func)}'")
+                raise ScriptError(call, f"expected T.sblock or T.init, found '{shown(call.func)}'")
 
     def _if(self, node: ast.stmt, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
         condition = self.condition(test)
@@ -223,7 +222,7 @@ class StatementReader(ExpressionReader):
         buffer, indices, element_type = self.place(target)
         if isinstance(value, SSAValue) and value.type != element_type:
             if not isinstance(value.type, IndexType) or isinstance(element_type, AnyFloat):
-                expected, found = DTYPE_NAMES[element_type], DTYPE_NAMES.get(value.type, "an index")
+                expected, found = name_of_type(element_type), name_of_type(value.type)
                 raise ScriptError(node, f"expected a value of {expected} to store, found {found}; write T.Cast")
         self.emit(node, memref.StoreOp.get(self.convert(node, value, element_type), buffer, indices))
 
@@ -231,7 +230,7 @@ class StatementReader(ExpressionReader):
         return self.meaning(call.func) in ("T.sblock_alloc_buffer", "T.alloc_buffer")
 
     def _allocate(self, target: ast.Name, call: ast.Call) -> None:
-        declared = read_declaration(self.unit, call, ast.unparse(call.func))
+        declared = read_declaration(self.unit, call, shown(call.func))
         sizes = zip(declared.sizes, declared.type.get_shape(), strict=True)
         dynamic = [self.index(node) for node, size in sizes if size == DYNAMIC_INDEX]
         self._let(target, self.emit(call, AllocBufferOp(declared.type, dynamic)).buffer)
@@ -250,7 +249,7 @@ class StatementReader(ExpressionReader):
         """The value for `name: T.int32 = ...` or `name: T.let = ...`."""
         if isinstance(annotation, ast.Subscript) and self.meaning(annotation.value) == "T.let":
             annotation = annotation.slice
-        meaning = self.meaning(annotation) or ast.unparse(annotation)
+        meaning = self.meaning(annotation) or shown(annotation)
         if meaning == "T.let":
             return value
         if meaning.removeprefix("T.") not in DTYPES:
@@ -265,7 +264,7 @@ class StatementReader(ExpressionReader):
             return
         meaning = self.meaning(node.func) if isinstance(node, ast.Call) else None
         if not isinstance(node, ast.Call) or meaning is None:
-            raise ScriptError(node, f"expected a statement that does something, found '{ast.unparse(node)}'")
+            raise ScriptError(node, f"expected a statement that does something, found '{shown(node)}'")
         match meaning:
             case "T.func_attr" if self.block is self.entry:
                 self.read_attributes(node)
@@ -288,4 +287,4 @@ def _is_none(node: ast.expr) -> bool:
 
 def first_line(node: ast.AST) -> str:
     """The beginning of a statement, for messages."""
-    return ast.unparse(node).split("\n")[0]
+    return shown(node).split("\n")[0]

@@ -16,17 +16,15 @@ from relex.dialects.errors import CompileError
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.verifier import verify_module
 from relex.frontend.script.constants import Constants
-from relex.frontend.script.graph_expressions import missing_constants
+from relex.frontend.script.graph_expressions import GRAPH, LOOPS, missing_constants
 from relex.frontend.script.graph_functions import read_graph_function
 from relex.frontend.script.loop_functions import read_loop_function
 from relex.frontend.script.source import ScriptError, Source
-from relex.frontend.script.unit import Unit
+from relex.frontend.script.unit import FollowUp, Unit
 from relex.frontend.script.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
-
-LOOPS, GRAPH = "T.prim_func", "R.function"
 
 _OPTIONS = ("private", "pure", "s_tir", "tirx", "check_well_formed")
 """Of the decorators. All but `private` say what relex finds out by itself."""
@@ -65,7 +63,7 @@ def read_module(
     constants = Constants(vocabulary, source.tree)
     unit = Unit(source, context or make_context(), params or {}, vocabulary, constants)
     module = _ModuleReader(unit, node).read()
-    if verify and unit.complete:
+    if unit.complete and (verify or unit.errors):
         try:
             verify_module(module)
         except CompileError as e:
@@ -111,7 +109,7 @@ class _Definition:
     private: bool
     op: FuncOp | PrimFuncOp | None = None
     is_open: bool = False
-    """It is being read: whoever asks for it now is called by it."""
+    """It has been begun. As long as there is no op, whoever asks for it is called by it, or it is wrong."""
 
 
 @dataclass
@@ -126,9 +124,6 @@ class _ModuleReader:
     def class_name(self) -> str | None:
         return self.node.name if isinstance(self.node, ast.ClassDef) else None
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.definitions
-
     def read(self) -> ModuleOp:
         for statement in self.node.body if isinstance(self.node, ast.ClassDef) else self.node:
             try:
@@ -137,8 +132,9 @@ class _ModuleReader:
                 self.unit.leave_out(e)
         for error in missing_constants(self.unit, ast.Module([d.node for d in self.definitions.values()], [])):
             self.unit.leave_out(error)
-        for name in self.definitions:
-            self.function(name)
+        for definition in self.definitions.values():
+            if not definition.is_open:
+                self._read(definition)
         ops = [definition.op for definition in self.definitions.values() if definition.op is not None]
         return ModuleOp(list(ops))
 
@@ -168,11 +164,21 @@ class _ModuleReader:
                     private = self.unit.constants.value(keyword.value) is True
         return private
 
-    def function(self, name: str) -> FuncOp | PrimFuncOp | None:
-        """The function of a name; None if there is none, if it is wrong itself, or is being read just now."""
+    def kind(self, name: str) -> str | None:
         definition = self.definitions.get(name)
-        if definition is None or definition.op is not None or definition.is_open:
-            return definition.op if definition is not None else None
+        return definition.kind if definition is not None else None
+
+    def function(self, node: ast.AST, name: str) -> FuncOp | PrimFuncOp:
+        definition = self.definitions[name]
+        if not definition.is_open:
+            self._read(definition)
+        if definition.op is not None:
+            return definition.op
+        if self.unit.complete:
+            raise ScriptError(node, f"expected calls that end, found that '{name}' calls itself")
+        raise FollowUp(node, f"'{name}' is wrong")
+
+    def _read(self, definition: _Definition) -> None:
         definition.is_open = True
         try:
             if definition.kind == LOOPS:
@@ -183,4 +189,3 @@ class _ModuleReader:
             self.unit.leave_out(e)
         except RecursionError:
             self.unit.leave_out(ScriptError(definition.node, "expected a function that nests less deeply"))
-        return definition.op

@@ -11,8 +11,9 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, MemRefType, 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.frontend.script.dtypes import name_of_type
 from relex.frontend.script.functions import OPERATORS, Function
-from relex.frontend.script.source import ScriptError
+from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.unit import Reader, Unit, name_value
 from relex.lowering.scalars import build_constant, build_conversion
 
@@ -82,21 +83,10 @@ class NumberReader(Reader):
         if type(op) not in OPERATORS:
             raise ScriptError(node, "expected one of the operators + - * / // % ** & | ^ << >>")
         function = OPERATORS[type(op)]
-        folded = self._fold(node, function, left, right)
+        if isinstance(op, ast.FloorDiv | ast.Mod) and isinstance(right, Literal) and right.value == 0:
+            raise ScriptError(node, "expected a divisor other than 0")
+        folded = _fold(function, left, right)
         return folded or self.apply(node, function, left, right)
-
-    @staticmethod
-    def _fold(node: ast.AST, function: Function, left: Scalarlike, right: Scalarlike) -> Literal | None:
-        """The result for two integers that are known, of which those in sizes and indices are."""
-        match left, right:
-            case Literal(value=int(a), type=t), Literal(value=int(b), type=u) if function.fold and i1 not in (t, u):
-                pass
-            case _:
-                return None
-        try:
-            return Literal(function.fold(a, b), t or u)
-        except ZeroDivisionError:
-            raise ScriptError(node, "expected a divisor other than 0") from None
 
     def apply(self, node: ast.AST, function: Function, *values: Scalarlike) -> SSAValue:
         """What a function gives for numbers, which take one type."""
@@ -105,7 +95,7 @@ class NumberReader(Reader):
         try:
             return function.build(lambda op: self.emit(node, op).results[0], converted)
         except ValueError:
-            raise ScriptError(node, f"'{_called(node)}' is not supported on {type}") from None
+            raise ScriptError(node, f"'{_called(node)}' is not supported on {name_of_type(type)}") from None
 
     def common_type(self, node: ast.AST, values: Sequence[Scalarlike]) -> Attribute:
         """The type that numbers are computed in: the widest, floats before integers, elements before indices."""
@@ -113,7 +103,7 @@ class NumberReader(Reader):
         floats = {t for t in known if isinstance(t, AnyFloat)}
         if floats:
             if {f16, bf16} <= floats:
-                raise ScriptError(node, "expected numbers of one type, found f16 and bf16")
+                raise ScriptError(node, "expected numbers of one type, found float16 and bfloat16")
             return max(floats, key=lambda t: t.bitwidth)
         if any(isinstance(value, Literal) and isinstance(value.value, float) for value in values):
             return f32
@@ -131,7 +121,7 @@ class NumberReader(Reader):
             if not isinstance(value.value, int) or value.type == i1 or isinstance(value.type, AnyFloat):
                 raise ScriptError(node, f"expected an integer, found {value.value}")
         elif isinstance(value.type, AnyFloat) or value.type == i1:
-            raise ScriptError(node, f"expected an integer, found a number of {value.type}")
+            raise ScriptError(node, f"expected an integer, found a number of {name_of_type(value.type)}")
         return self.convert(node, value, index)
 
     def convert(self, node: ast.AST, value: Scalarlike, type: Attribute) -> SSAValue:
@@ -153,7 +143,16 @@ class NumberReader(Reader):
         try:
             return self.emit(node, build_constant(value, type)).result
         except (ValueError, OverflowError):
-            raise ScriptError(node, f"expected a number of {type}, found {literal.value}") from None
+            raise ScriptError(node, f"expected a number of {name_of_type(type)}, found {literal.value}") from None
+
+
+def _fold(function: Function, left: Scalarlike, right: Scalarlike) -> Literal | None:
+    """The result for two integers that are known, as those in sizes and indices are."""
+    match left, right:
+        case Literal(value=int(a), type=t), Literal(value=int(b), type=u) if function.fold and i1 not in (t, u):
+            return Literal(function.fold(a, b), t or u)
+        case _:
+            return None
 
 
 def _between(old: Attribute, new: Attribute) -> Attribute | None:
@@ -169,11 +168,11 @@ def _called(node: ast.AST) -> str:
     """What a message calls a function or operator."""
     match node:
         case ast.Call(func=function):
-            return ast.unparse(function)
+            return shown(function)
         case ast.BinOp(op=op) | ast.AugAssign(op=op):
             return _SYMBOLS.get(type(op), "this operator")
         case _:
-            return ast.unparse(node)
+            return shown(node)
 
 
 _SYMBOLS: dict[type[ast.operator], str] = {

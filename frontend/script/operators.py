@@ -18,7 +18,7 @@ from relex.dialects.errors import one_line
 from relex.dialects.relex import Operator
 from relex.dialects.relex.operator import tensor_type
 from relex.frontend.script.dtypes import NAMES, element_type_of
-from relex.frontend.script.source import ScriptError
+from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.unit import Unit, arguments
 
 _NEUTRAL: dict[str, tuple[object, ...]] = {
@@ -42,6 +42,28 @@ _IGNORED = ("momentum",)
 
 _PAIRS = ("strides", "dilation", "pool_size")
 _LISTS = ("padding", "axes")
+
+
+_NN = (
+    "avg_pool2d",
+    "batch_norm",
+    "conv2d",
+    "gelu",
+    "layer_norm",
+    "log_softmax",
+    "max_pool2d",
+    "pad",
+    "relu",
+    "silu",
+    "softmax",
+)
+"""Operators of relex that stand in `R.nn`. When they are read, that makes no difference."""
+
+
+def script_name(operator: type[Operator]) -> str:
+    """The name of an operator in a script: `R.nn.relu` for `relex.relu`."""
+    name = operator.name.removeprefix("relex.")
+    return f"R.nn.{name}" if name in _NN else f"R.{name}"
 
 
 def find_operator(unit: Unit, meaning: str) -> type[Operator] | None:
@@ -79,8 +101,8 @@ def apply_operator(
     operands, options = operand_names(operator), option_names(operator)
     required = [*operands, *(option for option in options if _is_required(operator, option))]
     optional = [option for option in options if option not in required]
-    more = ("out_dtype", *(n for n in (*_NEUTRAL, *_IGNORED) if n not in options))
-    bound = arguments(call, name, required, optional, more=more)
+    neutral = ("out_dtype", *_NEUTRAL, *_IGNORED)
+    bound = arguments(call, name, required, optional, neutral=neutral)
     nodes = [bound.pop(operand) for operand in operands]
     out_dtype = bound.pop("out_dtype", None)
     values: dict[str, Any] = {
@@ -104,7 +126,7 @@ def _is_required(operator: type[Operator], option: str) -> bool:
 
 def _members(node: ast.expr) -> Sequence[ast.expr]:
     if not isinstance(node, ast.Tuple | ast.List):
-        raise ScriptError(node, f"expected tensors in parentheses, found '{ast.unparse(node)}'")
+        raise ScriptError(node, f"expected tensors in parentheses, found '{shown(node)}'")
     return node.elts
 
 

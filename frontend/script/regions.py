@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
-from relex.dialects.relex.types import shape_str
 from relex.dialects.tir import BlockOp, ForOp, InitOp
 from relex.dialects.tir.accesses import Access, accesses
 from relex.dialects.tir.ranges import range_of
+from relex.frontend.script.buffers import expected_indices
 from relex.frontend.script.expressions import ExpressionReader
 from relex.frontend.script.functions import variable_range
 from relex.frontend.script.numbers import Literal
-from relex.frontend.script.source import ScriptError
+from relex.frontend.script.source import ScriptError, shown
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def check_regions(reader: ExpressionReader, block: BlockOp, what: str, call: ast
             if not candidates:
                 raise ScriptError(call, f"expected '{name}' in {what}, as the block {verb} it")
             if all(_misses(region, access, scratch) for region in candidates):
-                found = ", ".join(ast.unparse(region.node) for region in candidates)
+                found = ", ".join(shown(region.node) for region in candidates)
                 raise ScriptError(candidates[0].node, f"expected all that the block {verb} of '{name}', found {found}")
     for op in reversed(list(scratch.ops)):
         op.detach()
@@ -63,14 +63,12 @@ def _accesses(block: BlockOp, *, is_write: bool) -> Iterator[Access]:
 
 def _read_region(reader: ExpressionReader, node: ast.expr) -> _Region:
     if not isinstance(node, ast.Subscript):
-        raise ScriptError(node, f"expected a part of a buffer, as in X[i, 0:8], found '{ast.unparse(node)}'")
+        raise ScriptError(node, f"expected a part of a buffer, as in X[i, 0:8], found '{shown(node)}'")
     buffer, type = reader.buffer(node.value)
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     shape = type.get_shape()
     if len(parts) != len(shape) and shape:
-        raise ScriptError(
-            node, f"expected {len(shape)} indices for a buffer of shape {shape_str(shape)}, found {len(parts)}"
-        )
+        raise ScriptError(node, f"expected {expected_indices(type)}, found {len(parts)}")
     return _Region(node, buffer, [_bounds(reader, part) for part in parts[: len(shape)]])
 
 

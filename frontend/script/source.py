@@ -10,6 +10,8 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
 from relex.dialects.errors import CompileError, Diagnostic
 
+_MAX_SHOWN = 60
+
 
 class ScriptError(Exception):
     """What is wrong with a part of a script."""
@@ -17,6 +19,12 @@ class ScriptError(Exception):
     def __init__(self, node: ast.AST, message: str):
         super().__init__(message)
         self.node = node
+
+
+def shown(node: ast.AST) -> str:
+    """A part of a script as messages show it: its beginning, on one line."""
+    text = ast.unparse(node).replace("'", '"').split("\n")[0]
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
 
 
 class Source:

@@ -12,7 +12,7 @@ from xdsl.utils.hints import isa
 
 from relex.frontend.script.buffers import make_buffer
 from relex.frontend.script.dtypes import element_type_of
-from relex.frontend.script.source import ScriptError
+from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.unit import Unit, arguments
 
 
@@ -47,7 +47,7 @@ class Tensor:
         return len(found) == len(self.shape) and all(a == b or DYNAMIC_INDEX in (a, b) for a, b in pairs)
 
     def __str__(self) -> str:
-        return ast.unparse(self.node)
+        return shown(self.node)
 
 
 def read_tensors(unit: Unit, node: ast.expr) -> Sequence[Tensor]:
@@ -70,7 +70,7 @@ def _parts(args: Sequence[ast.expr]) -> Sequence[ast.expr]:
 def read_tensor(unit: Unit, node: ast.expr) -> Tensor:
     """The tensor that `R.Tensor(shape, dtype, ndim)` declares."""
     if not isinstance(node, ast.Call) or not unit.vocabulary.calls(node, "R.Tensor"):
-        raise ScriptError(node, f"expected R.Tensor(shape, dtype), found '{ast.unparse(node)}'")
+        raise ScriptError(node, f"expected R.Tensor(shape, dtype), found '{shown(node)}'")
     bound = arguments(node, "R.Tensor", (), ("shape", "dtype"), more=("ndim",))
     shape, dtype = bound.get("shape"), bound.get("dtype")
     if isinstance(shape, ast.Constant) and isinstance(shape.value, str) and dtype is None:

@@ -138,9 +138,16 @@ def _assigned(node: ast.stmt) -> list[str]:
 
 
 def arguments(
-    call: ast.Call, what: str, required: Sequence[str], optional: Sequence[str] = (), *, more: Sequence[str] = ()
+    call: ast.Call,
+    what: str,
+    required: Sequence[str],
+    optional: Sequence[str] = (),
+    *,
+    more: Sequence[str] = (),
+    neutral: Sequence[str] = (),
 ) -> dict[str, ast.expr]:
-    """The arguments of a call by name. Those in `more` can be given by name only.
+    """The arguments of a call by name. Those in `more` can be given by name only, as those in `neutral`, which messages
+    do not mention: they make no difference.
 
     Raises `ScriptError` for too many or too few, and for names that the function does not have.
     """
@@ -153,7 +160,7 @@ def arguments(
             raise ScriptError(argument, f"expected at most {len(names)} arguments for '{what}', found {len(call.args)}")
         bound[names[position]] = argument
     for keyword in call.keywords:
-        if keyword.arg is None or keyword.arg not in (*names, *more):
+        if keyword.arg is None or keyword.arg not in (*names, *more, *neutral):
             known = ", ".join((*names, *more)) or "no arguments"
             raise ScriptError(keyword, f"expected {known} for '{what}', found '{keyword.arg or '**'}'")
         if keyword.arg in bound:

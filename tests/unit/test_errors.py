@@ -19,12 +19,12 @@ from relex.tools.diagnostics import Source
 from relex.tools.expected import find_expectations
 from relex.tools.relex_opt import main
 
-FILES = sorted((Path(__file__).parents[1] / "errors").glob("*.mlir"))
+FILES = sorted((Path(__file__).parents[1] / "errors").glob("*.*"))
 
 
 def arguments(path: Path) -> list[str]:
     line = path.read_text().split("\n")[1]
-    assert line.startswith("// ARGS:"), path
+    assert line.startswith(("// ARGS:", "# ARGS:")), path
     return [str(path), "--split-input-file", *line.split()[2:]]
 
 
@@ -50,8 +50,9 @@ def test_messages_are_exact(path: Path, capsys: pytest.CaptureFixture[str]):
 
 
 def test_there_are_many():
-    assert sum(len(path.read_text().split("// -----\n")) for path in FILES) >= 60
-    assert all("expected-error" in program for path in FILES for program in path.read_text().split("// -----\n"))
+    programs = {path: re.split(r"^(?://|#) -----$", path.read_text(), flags=re.MULTILINE) for path in FILES}
+    assert sum(map(len, programs.values())) >= 150
+    assert all("expected-error" in program for parts in programs.values() for program in parts)
 
 
 @pytest.mark.parametrize(
