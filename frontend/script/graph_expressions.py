@@ -150,9 +150,7 @@ class GraphExpressionReader(ExpressionReader):
         if operator is None:
             if meaning in _INSTEAD:
                 raise ScriptError(node.func, f"'{meaning}' is not supported here; {_INSTEAD[meaning]}")
-            raise unknown(
-                node.func, meaning, [*CALLS, *self._operators()], "expected an operator, R.call_tir or R.const"
-            )
+            raise unknown(node.func, meaning, (*CALLS, *self._operators()), "expected an operator, or R.call_tir")
         op = apply_operator(self.unit, node, meaning, operator, self.operands)
         return self.emit(node, op).results[0]
 

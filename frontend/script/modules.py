@@ -85,9 +85,11 @@ def _find_module(source: Source) -> ast.ClassDef | Sequence[ast.FunctionDef]:
         error = ScriptError(second, f"expected one module in a file, found '{classes[0].name}' and '{second.name}'")
         raise CompileError(source.diagnose(error))
     if not classes and not functions:
-        error = ScriptError(source.tree, "expected a class decorated with @I.ir_module, or functions decorated with "
-                            "@T.prim_func or @R.function, found none")  # fmt: skip
-        raise CompileError(source.diagnose(error))
+        expected = (
+            "expected a class decorated with @I.ir_module, or functions decorated with @T.prim_func or @R.function"
+        )
+        first = next(iter(source.tree.body), source.tree)
+        raise CompileError(source.diagnose(ScriptError(first, f"{expected}, found none")))
     return classes[0] if classes else functions
 
 

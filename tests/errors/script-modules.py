@@ -1,16 +1,16 @@
-# expected-error@+1:1 {{expected a class decorated with @I.ir_module, or functions decorated with @T.prim_func or @R.function, found none}}
 # Files that are no module in TVMScript.
 # ARGS:
 
-def f(x):
-    return x
+@T.prim_func
+# expected-error@+1:35 {{expected Python, found invalid syntax}}
+def f(X: T.Buffer((8,), "float32"):
+    pass
 
 # -----
 
-@T.prim_func
-# expected-error@+1:11 {{expected Python, found invalid syntax}}
-def f(X: T.Buffer((8,), "float32"):
-    pass
+# expected-error@+1:1 {{expected a class decorated with @I.ir_module, or functions decorated with @T.prim_func or @R.function, found none}}
+def f(x):
+    return x
 
 # -----
 

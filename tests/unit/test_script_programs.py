@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ B1 = RNG.standard_normal(10).astype(np.float32)
 A, B = RNG.standard_normal((2, 3, 4)).astype(np.float32)
 ROW = RNG.standard_normal((1, 128)).astype(np.float32)
 
-CONSTANTS = {"metadata_0": W0, "metadata_1": B0, "metadata_2": W1, "metadata_3": B1}
+CONSTANTS: dict[str, Any] = {"metadata_0": W0, "metadata_1": B0, "metadata_2": W1, "metadata_3": B1}
 
 
 def mlp(x: Array, w0: Array = W0, b0: Array = B0, w1: Array = W1, b1: Array = B1) -> Array:
@@ -38,6 +39,14 @@ def mlp(x: Array, w0: Array = W0, b0: Array = B0, w1: Array = W1, b1: Array = B1
 
 def multiply_add(x: Array, y: Array) -> Array:
     return x * y + y
+
+
+def sums_multiplied(x: Array, b: Array) -> Array:
+    return (x + b) * (x + b + b)
+
+
+def relu(x: Array) -> Array:
+    return np.maximum(x, 0)
 
 
 PROGRAMS: dict[str, tuple[Callable[..., Array], Sequence[Array]]] = {
@@ -52,8 +61,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Array], Sequence[Array]]] = {
     "ewise_fma_printed": (multiply_add, [A, B]),
     "ewise_fma_unused_printed": (multiply_add, [A, B]),
     "new_mlp": (mlp, [X]),
-    "new_groups": (lambda x, b: (x + b) * (x + b + b), [ROW, B0]),
-    "new_two_blocks": (lambda x: np.maximum(x, 0), [ROW]),
+    "new_groups": (sums_multiplied, [ROW, B0]),
+    "new_two_blocks": (relu, [ROW]),
 }
 
 LIBRARY_CALLS = {
