@@ -18,7 +18,7 @@ from relex.dialects.errors import fail
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp
 from relex.dialects.tir.accesses import Access, accesses
 from relex.passes.loops.affine import Atom, Form, Lookup, Quotient, Remainder, Span, form_of, span_of
-from relex.passes.loops.structure import blocks_in, function_of
+from relex.passes.loops.structure import blocks_in, function_of, label_of, name_of_block
 
 Element: TypeAlias = tuple[Form, ...]
 
@@ -86,6 +86,16 @@ def carrying(loops: Sequence[ForOp], a: BlockAccess, b: BlockAccess) -> list[For
     private = {loop.variable for loop in loops if loop.is_ancestor(a.buffer.owner)}
     same = equal_atoms(list(zip(a.element, b.element, strict=True)), outermost, private)
     return [loop for loop in loops if loop.variable not in same and loop.extent != 1]
+
+
+def check_bindings_differ(block: BlockOp, loops: Sequence[ForOp]) -> None:
+    """Fails unless a block's variables have other values in each iteration of `loops`, one inside the other."""
+    bindings = [form_of(binding) for binding in block.bindings]
+    same = equal_atoms([(binding, binding) for binding in bindings], loops[0])
+    for loop in loops:
+        if loop.variable not in same and loop.extent != 1:
+            fail(block, f"expected bindings of {name_of_block(block)} that tell the iterations of {label_of(loop)} "
+                        "apart")  # fmt: skip
 
 
 def equal_atoms(equations: Iterable[tuple[Form, Form]], scope: Operation, known: Iterable[Atom] = ()) -> set[Atom]:

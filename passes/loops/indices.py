@@ -104,16 +104,17 @@ def steps_in(scope: Operation) -> Iterator[Operation]:
 
 def substitute(loop: ForOp, values: Mapping[SSAValue, Form] | None = None) -> None:
     """
-    Replace values in the extents, conditions and bindings of the whole nest that a loop is in. Index arithmetic is
-    written anew in front of each op that needs it, and what no loop changes in front of the nest, so that nothing is
-    left between loops. The bodies of blocks use no loop variables and are not touched.
+    Replace values in the extents, conditions and bindings in a loop. In the whole nest that the loop is in, index
+    arithmetic is written anew in front of each op that needs it, and what no loop changes in front of the nest, so that
+    nothing is left between loops. The bodies of blocks use no loop variables and are not touched.
     """
     nest = [loop, *loops_around(loop)][-1]
     loops = [nest, *(op for op in steps_in(nest) if isinstance(op, ForOp))]
-    forms = {inner.variable: Form.of(inner.variable) for inner in loops} | dict(values or {})
+    outside: dict[SSAValue, Form] = {inner.variable: Form.of(inner.variable) for inner in loops}
+    inside = outside | dict(values or {})
     for op in list(steps_in(nest)):
         if isinstance(op, BlockOp | ForOp | scf.IfOp):
-            rebuilder = _Rebuilder(op, forms)
+            rebuilder = _Rebuilder(op, inside if loop.is_ancestor(op) else outside)
             for i, operand in enumerate(op.operands):
                 op.operands[i] = rebuilder.rebuild(operand)
     _remove_unused(nest)

@@ -114,12 +114,13 @@ def check_nested(loops: Sequence[ForOp]) -> None:
             fail(outer, f"expected {label_of(inner)} to be all that {label_of(outer)} holds, found {_name(others[0])}")
 
 
-def make_nest(loops: Sequence[ForOp], before: Operation) -> ForOp:
-    """Put new loops into each other and in front of an op; returns the innermost."""
-    Rewriter.insert_op(loops[0], InsertPoint.before(before))
-    for outer, inner in pairwise(loops):
-        outer.body.block.add_op(inner)
-    return loops[-1]
+def insert_nest(loops: Sequence[ForOp], innermost: Operation | Sequence[Operation], at: InsertPoint) -> None:
+    """Put loops without a body into each other, ops into the innermost, and all of it in place."""
+    inside = [innermost] if isinstance(innermost, Operation) else innermost
+    for loop in reversed(loops):
+        loop.body.block.add_ops(inside)
+        inside = [loop]
+    Rewriter.insert_op(inside, at)
 
 
 def new_loop(extent: int | SSAValue, label: str, source: Operation, kind: LoopKind = LoopKind.SERIAL) -> ForOp:
@@ -131,10 +132,12 @@ def new_loop(extent: int | SSAValue, label: str, source: Operation, kind: LoopKi
     return loop
 
 
-def move_body(source: ForOp, target: ForOp) -> None:
-    for op in list(source.body.block.ops):
+def take_body(loop: ForOp) -> list[Operation]:
+    """The ops of a loop, taken out of it."""
+    ops = list(loop.body.block.ops)
+    for op in ops:
         op.detach()
-        target.body.block.add_op(op)
+    return ops
 
 
 def erase_empty(scope: Operation | None) -> None:

@@ -60,14 +60,40 @@ class Step:
     def unroll(self) -> None:
         self.schedule.unroll(self.loop())
 
+    def cache_read(self) -> None:
+        self.schedule.cache_read(self.block(), self.data.draw(st.integers(0, 1), "index"))
 
-STEPS = ["split", "split", "fuse", "reorder", "reorder", "pad", "parallel", "vectorize", "unroll"]
+    def cache_write(self) -> None:
+        self.schedule.cache_write(self.block(), 0)
+
+    def compute_inline(self) -> None:
+        self.schedule.compute_inline(self.block())
+
+    def decompose_reduction(self) -> None:
+        self.schedule.decompose_reduction(self.block(), self.loop())
+
+
+STEPS = [
+    "split",
+    "split",
+    "fuse",
+    "reorder",
+    "reorder",
+    "pad",
+    "parallel",
+    "vectorize",
+    "unroll",
+    "cache_read",
+    "cache_write",
+    "compute_inline",
+    "decompose_reduction",
+]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("strict", [False, True])
 @given(data=st.data())
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=8)
 def test_random_schedules(name: str, strict: bool, data: st.DataObject) -> None:
     schedule = Schedule(program(name, strict=strict))
     for _ in range(data.draw(st.integers(1, 6), "steps")):

@@ -6,6 +6,10 @@ dialect; `Schedule` and `apply-schedule` go by the table. A primitive that does 
 that a program could show.
 """
 
+from relex.passes.loops.schedule import cache_read as cache_read
+from relex.passes.loops.schedule import cache_write as cache_write
+from relex.passes.loops.schedule import compute_inline as compute_inline
+from relex.passes.loops.schedule import decompose_reduction as decompose_reduction
 from relex.passes.loops.schedule import fuse as fuse
 from relex.passes.loops.schedule import label_loops as label_loops
 from relex.passes.loops.schedule import loop_kinds as loop_kinds

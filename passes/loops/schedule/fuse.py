@@ -7,6 +7,7 @@ from math import prod
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail
 from relex.dialects.schedule import FuseOp
@@ -22,11 +23,11 @@ from relex.passes.loops.structure import (
     find_loop,
     function_of,
     given_or_fresh,
+    insert_nest,
     label_of,
     loop_names,
-    make_nest,
-    move_body,
     new_loop,
+    take_body,
 )
 
 
@@ -50,8 +51,7 @@ def fuse(loops: Sequence[ForOp], names: Sequence[str] = ()) -> ForOp:
     (label,) = given_or_fresh(outer, loop_names(function_of(outer)), [f"{derived}_fused"], names)
     substitute(outer)
     fused = new_loop(_product(loops), label, outer)
-    make_nest([fused], outer)
-    move_body(loops[-1], fused)
+    insert_nest([fused], take_body(loops[-1]), InsertPoint.before(outer))
     substitute(fused, _indices(loops, fused))
     substitute(fused)  # Quotients by values are written at the top of the loop.
     outer.detach()

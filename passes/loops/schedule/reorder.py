@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.schedule import ReorderOp
 from relex.dialects.schedule.sequence import names_in
 from relex.dialects.tir import ForOp, PrimFuncOp
-from relex.passes.loops.affine import form_of
-from relex.passes.loops.dependences import carrying, conflicts, equal_atoms
+from relex.passes.loops.dependences import carrying, check_bindings_differ, conflicts
 from relex.passes.loops.indices import substitute
 from relex.passes.loops.reductions import order_matters
 from relex.passes.loops.schedule.table import primitive
@@ -22,8 +20,10 @@ from relex.passes.loops.structure import (
     check_nested,
     check_structure,
     find_loop,
+    insert_nest,
     label_of,
     name_of_block,
+    take_body,
 )
 
 
@@ -68,12 +68,8 @@ def _depth(loop: ForOp) -> int:
 
 def _check_order(nest: Sequence[ForOp], order: Sequence[ForOp]) -> None:
     for block in blocks_in(nest[0]):
-        bindings = [form_of(binding) for binding in block.bindings]
-        told_apart = equal_atoms([(binding, binding) for binding in bindings], nest[0])
-        repeating = [loop for loop in nest if loop.variable not in told_apart and loop.extent != 1]
-        if block.init is not None and repeating:
-            fail(block, f"expected bindings of {name_of_block(block)} that tell the iterations of "
-                        f"{label_of(repeating[0])} apart")  # fmt: skip
+        if block.init is not None:
+            check_bindings_differ(block, nest)
     for a, b in conflicts(nest[0]):
         carried = carrying(nest, a, b)
         if [loop for loop in order if loop in carried] == carried:
@@ -90,11 +86,7 @@ def _check_order(nest: Sequence[ForOp], order: Sequence[ForOp]) -> None:
 def _permute(nest: Sequence[ForOp], order: Sequence[ForOp]) -> None:
     holder, following = nest[0].parent_block(), nest[0].next_op
     assert holder is not None
-    body = list(nest[-1].body.block.ops)
-    for op in (*body, *nest):
-        op.detach()
-    place = InsertPoint.before(following) if following is not None else InsertPoint.at_end(holder)
-    Rewriter.insert_op(order[0], place)
-    for outer, inner in pairwise(order):
-        outer.body.block.add_op(inner)
-    order[-1].body.block.add_ops(body)
+    body = take_body(nest[-1])
+    for loop in nest:
+        loop.detach()
+    insert_nest(order, body, InsertPoint(holder, following))

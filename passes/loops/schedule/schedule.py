@@ -10,6 +10,10 @@ from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import UnknownNameError
 from relex.dialects.schedule import (
+    CacheReadOp,
+    CacheWriteOp,
+    ComputeInlineOp,
+    DecomposeReductionOp,
     FuseOp,
     LabelLoopsOp,
     PadOp,
@@ -110,6 +114,28 @@ class Schedule:
     def unroll(self, loop: Loop) -> None:
         """Let a loop be written out."""
         self.apply(loop.func, UnrollOp(loop.label))
+
+    def cache_read(self, block: Block, read_buffer_index: int) -> Block:
+        """Let a block read a copy of one of the buffers that it reads; returns the block that makes the copy."""
+        op = CacheReadOp(block.name, read_buffer_index)
+        self.apply(block.func, op)
+        return Block(block.func, op.new_names[0])
+
+    def cache_write(self, block: Block, write_buffer_index: int) -> Block:
+        """Let a block write a new buffer in the place of one that it writes; returns the block that copies it back."""
+        op = CacheWriteOp(block.name, write_buffer_index)
+        self.apply(block.func, op)
+        return Block(block.func, op.new_names[0])
+
+    def compute_inline(self, block: Block) -> None:
+        """Compute what a block writes where it is read, and remove the block."""
+        self.apply(block.func, ComputeInlineOp(block.name))
+
+    def decompose_reduction(self, block: Block, loop: Loop) -> Block:
+        """Make the init of a block into a block of its own, in front of a loop; returns that."""
+        op = DecomposeReductionOp(block.name, loop.label)
+        self.apply(block.func, op)
+        return Block(block.func, op.new_names[0])
 
     def _function(self, name: str) -> PrimFuncOp:
         found = SymbolTable.lookup_symbol(self.module, name)

@@ -7,6 +7,7 @@ from math import prod
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail
 from relex.dialects.schedule import SplitOp
@@ -22,11 +23,11 @@ from relex.passes.loops.structure import (
     find_loop,
     function_of,
     given_or_fresh,
+    insert_nest,
     label_of,
     loop_names,
-    make_nest,
-    move_body,
     new_loop,
+    take_body,
 )
 
 
@@ -59,8 +60,7 @@ def split(loop: ForOp, factors: Sequence[int | None], names: Sequence[str] = ())
 
 def replace_loop(loop: ForOp, loops: Sequence[ForOp], form: Form, *, exact: bool) -> None:
     """Let new loops run in the place of one, with `form` for its variable; if not `exact`, it may become too large."""
-    make_nest(loops, loop)
-    move_body(loop, loops[-1])
+    insert_nest(loops, take_body(loop), InsertPoint.before(loop))
     substitute(loops[0], {loop.variable: form})
     for block in [] if exact else list(blocks_in(loops[0])):
         add_guard(block, form, loop.extent)

@@ -188,3 +188,106 @@ schedule.sequence for @pad {
   schedule.pad @loop0 to 3
   schedule.pad @j to 4
 }
+
+// -----
+
+// A copy to read from, one to write to, and the init in front of the loop over @k: under the condition of its own part
+// only.
+
+// CHECK-LABEL: @dense
+// CHECK: %W_local = tir.alloc_buffer : memref<6x8xf32>
+// CHECK-NEXT: tir.for %{{.+}} @n, %{{.+}} @k1 in (6, 8) {
+// CHECK-NEXT: tir.block @pack (%{{.+}}: spatial<6> = %{{.+}}, %{{.+}}: spatial<8> = %{{.+}}) {
+// CHECK-NEXT: memref.load %W[
+// CHECK-NEXT: memref.store %{{.+}}, %W_local[
+// CHECK: %Y_local = tir.alloc_buffer : memref<4x6xf32>
+// CHECK-NEXT: tir.for %{{.+}} @i, %{{.+}} @j_0 in (4, 2) {
+// CHECK-NEXT: tir.for %{{.+}} @j_1_init in (4) {
+// CHECK: arith.cmpi slt, %{{.+}}, %c6 : index
+// CHECK-NEXT: scf.if
+// CHECK: tir.block @Y_init (%{{.+}}: spatial<4> = %{{.+}}, %{{.+}}: spatial<6> = %{{.+}}) {
+// CHECK-NEXT: memref.store %zero, %Y_local[
+// CHECK: tir.for %{{.+}} @k_0, %{{.+}} @k_1, %{{.+}} @j_1 in (3, 3, 4) {
+// CHECK: tir.block @Y (
+// CHECK-NOT: tir.init
+// CHECK: memref.load %Y_local[
+// CHECK-NEXT: memref.load %X[
+// CHECK-NEXT: memref.load %W_local[
+// CHECK: memref.store %{{.+}}, %Y_local[
+// CHECK: tir.for %{{.+}} @ax0, %{{.+}} @ax1 in (4, 6) {
+// CHECK-NEXT: tir.block @Y_local
+// CHECK-NEXT: memref.load %Y_local[
+// CHECK-NEXT: memref.store %{{.+}}, %Y[
+tir.prim_func @dense(%X: memref<4x8xf32>, %W: memref<6x8xf32>) outs(%Y: memref<4x6xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %j @j, %k @k in (4, 6, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vj: spatial<6> = %j, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi, %vj] : memref<4x6xf32>
+      }
+      %y = memref.load %Y[%vi, %vj] : memref<4x6xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %w = memref.load %W[%vj, %vk] : memref<6x8xf32>
+      %p = arith.mulf %x, %w : f32
+      %s = arith.addf %y, %p : f32
+      memref.store %s, %Y[%vi, %vj] : memref<4x6xf32>
+    }
+  }
+}
+schedule.sequence for @dense {
+  schedule.cache_read @Y read 1 into [@pack, @n, @k1]
+  schedule.cache_write @Y write 0
+  schedule.split @j by [?, 4]
+  schedule.split @k by [?, 3]
+  schedule.reorder [@j_0, @k_0, @k_1, @j_1]
+  schedule.decompose_reduction @Y at @k_0
+}
+
+// -----
+
+// Two readers, one under a condition: what they need is computed in each.
+
+// CHECK-LABEL: @inline
+// CHECK-NOT: tir.alloc_buffer
+// CHECK: tir.block @Y (%vi: spatial<8> = %{{.+}}) {
+// CHECK-NEXT: %[[X:.+]] = memref.load %X[%vi]
+// CHECK-NEXT: %[[E:.+]] = math.exp %[[X]]
+// CHECK-NEXT: memref.store %[[E]], %Y[%vi]
+// CHECK: scf.if
+// CHECK-NEXT: %[[BACK:.+]] = arith.subi
+// CHECK-NEXT: %[[X2:.+]] = memref.load %X[%[[BACK]]]
+// CHECK-NEXT: math.exp %[[X2]]
+tir.prim_func @inline(%X: memref<8xf32>) outs(%Y: memref<8xf32>, %Z: memref<9xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1 : index
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      %e = math.exp %x : f32
+      memref.store %e, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %i @i1 in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %i @i2 in (9) {
+    tir.block @Z (%vi: spatial<9> = %i) {
+      %inside = arith.cmpi sge, %vi, %one : index
+      %z = scf.if %inside -> (f32) {
+        %back = arith.subi %vi, %one : index
+        %t = memref.load %T[%back] : memref<8xf32>
+        scf.yield %t : f32
+      } else {
+        scf.yield %zero : f32
+      }
+      memref.store %z, %Z[%vi] : memref<9xf32>
+    }
+  }
+}
+schedule.sequence for @inline {
+  schedule.compute_inline @T
+}
