@@ -69,6 +69,12 @@ class Step:
     def compute_inline(self) -> None:
         self.schedule.compute_inline(self.block())
 
+    def compute_at(self) -> None:
+        self.schedule.compute_at(self.block(), self.loop())
+
+    def reverse_compute_at(self) -> None:
+        self.schedule.reverse_compute_at(self.block(), self.loop())
+
     def decompose_reduction(self) -> None:
         self.schedule.decompose_reduction(self.block(), self.loop())
 
@@ -87,6 +93,10 @@ STEPS = [
     "cache_write",
     "compute_inline",
     "decompose_reduction",
+    "compute_at",
+    "compute_at",
+    "reverse_compute_at",
+    "reverse_compute_at",
 ]
 
 
@@ -96,7 +106,7 @@ STEPS = [
 @settings(deadline=None, max_examples=8)
 def test_random_schedules(name: str, strict: bool, data: st.DataObject) -> None:
     schedule = Schedule(program(name, strict=strict))
-    for _ in range(data.draw(st.integers(1, 6), "steps")):
+    for _ in range(data.draw(st.integers(1, 8), "steps")):
         kind = data.draw(st.sampled_from(STEPS), "step")
         try:
             getattr(Step(schedule, name, data), kind)()

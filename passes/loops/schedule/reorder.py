@@ -10,7 +10,7 @@ from xdsl.rewriter import InsertPoint
 from relex.dialects.errors import fail, name_of
 from relex.dialects.schedule import ReorderOp
 from relex.dialects.schedule.sequence import names_in
-from relex.dialects.tir import ForOp, PrimFuncOp
+from relex.dialects.tir import ForOp, LoopKind, PrimFuncOp
 from relex.passes.loops.dependences import carrying, check_bindings_differ, conflicts
 from relex.passes.loops.indices import substitute
 from relex.passes.loops.reductions import order_matters
@@ -72,6 +72,9 @@ def _check_order(nest: Sequence[ForOp], order: Sequence[ForOp]) -> None:
             check_bindings_differ(block, nest)
     for a, b in conflicts(nest[0]):
         carried = carrying(nest, a, b)
+        fixed = [loop for loop in carried if loop.kind.data in (LoopKind.PARALLEL, LoopKind.VECTORIZED)]
+        if fixed and nest != order:
+            fail(fixed[0], f"expected {label_of(fixed[0])} to stay in its place, as it is {fixed[0].kind.data}")
         if [loop for loop in order if loop in carried] == carried:
             continue
         kept = ", ".join(map(label_of, carried))

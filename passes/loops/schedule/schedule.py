@@ -12,6 +12,7 @@ from relex.dialects.errors import UnknownNameError
 from relex.dialects.schedule import (
     CacheReadOp,
     CacheWriteOp,
+    ComputeAtOp,
     ComputeInlineOp,
     DecomposeReductionOp,
     FuseOp,
@@ -20,6 +21,7 @@ from relex.dialects.schedule import (
     ParallelOp,
     PrimitiveOp,
     ReorderOp,
+    ReverseComputeAtOp,
     SequenceOp,
     SplitOp,
     UnrollOp,
@@ -126,6 +128,14 @@ class Schedule:
         op = CacheWriteOp(block.name, write_buffer_index)
         self.apply(block.func, op)
         return Block(block.func, op.new_names[0])
+
+    def compute_at(self, block: Block, loop: Loop) -> None:
+        """Move a block into a loop of its consumers."""
+        self.apply(block.func, ComputeAtOp(block.name, loop.label))
+
+    def reverse_compute_at(self, block: Block, loop: Loop) -> None:
+        """Move a block into a loop of its producers."""
+        self.apply(block.func, ReverseComputeAtOp(block.name, loop.label))
 
     def compute_inline(self, block: Block) -> None:
         """Compute what a block writes where it is read, and remove the block."""

@@ -1,0 +1,96 @@
+"""Which part of a buffer one iteration of a loop reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import TypeAlias
+
+from xdsl.ir import BlockArgument, SSAValue
+
+from relex.dialects.tir import ForOp
+from relex.passes.loops.affine import Atom, Form, span_of
+from relex.passes.loops.dependences import Element
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The `extent` indices from `base` on, which changes with the loops outside."""
+
+    base: Form
+    extent: int
+    full: bool
+    """Each of them is reached, not only some."""
+
+
+Region: TypeAlias = tuple[Interval | None, ...]
+"""An interval for each dimension; None where no bounds are known."""
+
+
+def region_of(elements: Sequence[Element], loop: ForOp) -> Region:
+    """What accesses in a loop reach in one iteration: boxes around each, joined."""
+    boxes = [[_interval(form, loop) for form in element] for element in elements]
+    return tuple(_join(dimension) for dimension in zip(*boxes, strict=True))
+
+
+def split_form(form: Form, loop: ForOp) -> tuple[Form, Form] | None:
+    """The parts of a form that stay the same in an iteration of a loop, and those that change; None if an atom does
+    both."""
+    outer: dict[Atom, int] = {}
+    inner: dict[Atom, int] = {}
+    for atom, factor in form.terms.items():
+        values = [atom] if isinstance(atom, SSAValue) else atom.form.variables()
+        changes = {loop.is_ancestor(value.owner) and value is not loop.variable for value in values}
+        if len(changes) != 1:
+            return None
+        (inner if changes.pop() else outer)[atom] = factor
+    return Form(form.constant, outer), Form(0, inner)
+
+
+def _interval(form: Form, loop: ForOp) -> Interval | None:
+    parts = split_form(form, loop)
+    if parts is None:
+        return None
+    outer, inner = parts
+    span = inner.span
+    if not -inf < span.low <= span.high < inf:
+        return None
+    return Interval(outer + int(span.low), int(span.width) + 1, is_full(inner))
+
+
+def is_full(form: Form) -> bool:
+    """Whether a sum of variables that move independently takes every value between its ends."""
+    reach: float = 0
+    for atom, factor in sorted(form.terms.items(), key=lambda term: abs(term[1])):
+        width = span_of(atom).width
+        if not isinstance(atom, SSAValue) or (width and abs(factor) > reach + 1):
+            return False
+        reach += abs(factor) * width
+    return True
+
+
+def covers(interval: Interval, extent: int) -> bool:
+    """Whether an interval runs through every value from 0 up to `extent`, and maybe more, with the loops outside."""
+    span = interval.base.span
+    reach: float = interval.extent - 1
+    for atom, factor in sorted(interval.base.terms.items(), key=lambda term: abs(term[1])):
+        if not isinstance(atom, BlockArgument) or abs(factor) > reach + 1:
+            return False
+        reach += abs(factor) * span_of(atom).width
+    return interval.full and span.low <= 0 and span.high + interval.extent >= extent
+
+
+def _join(intervals: Iterable[Interval | None]) -> Interval | None:
+    """The smallest interval around others, if their bases differ by constants only."""
+    first, *rest = intervals
+    if first is None:
+        return None
+    low, high, full = first.base.constant, first.base.constant + first.extent, first.full
+    for interval in rest:
+        if interval is None or interval.base.terms != first.base.terms:
+            return None
+        start, end = interval.base.constant, interval.base.constant + interval.extent
+        full = full and interval.full and start <= high and low <= end
+        low, high = min(low, start), max(high, end)
+    return Interval(Form(low, first.base.terms), high - low, full)
