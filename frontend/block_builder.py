@@ -17,6 +17,7 @@ from relex.dialects.errors import CompileError, RelexError, UnknownNameError, on
 from relex.dialects.names import Names
 from relex.dialects.parser import verify_module
 from relex.dialects.relex import PRIMITIVE_ATTR, CallTirOp
+from relex.dialects.relex.types import without_names
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.expressions import Binding, Call, Expr, Var
 from relex.frontend.function_body import FunctionBody
@@ -124,7 +125,7 @@ class BlockBuilder:
         for inner in prim_func.walk():
             inner.location = place
         self._module.body.block.add_op(prim_func)
-        types = [TensorType(t.type, t.shape) for t in outputs]
+        types = [TensorType(t.type, without_names(t.shape)) for t in outputs]
         bindings = [Binding(value, body.dataflow or body) for value in values]
         return Call("relex.call_tir", bindings, lambda _, operands: CallTirOp(name, operands, types))
 
@@ -178,8 +179,8 @@ def _one_or_all(bindings: list[Binding]) -> Binding | tuple[Binding, ...]:
 
 
 def _placeholder(name: str, value: SSAValue, place: FileLineColLoc) -> Tensor:
-    if not isa(value.type, TensorType):
-        refuse(place, f"expected a tensor, found {value.type}")
+    if not isa(value.type, TensorType) or not value.type.has_static_shape():
+        refuse(place, f"'call_te' expected a tensor of known shape, found {value.type}")
     return placeholder(value.name_hint or name, value.type.get_shape(), value.type.element_type)
 
 

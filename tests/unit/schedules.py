@@ -10,6 +10,7 @@ from programs import Array
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import parse_module, verify_module
+from relex.dialects.relex.types import without_names
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering import LegalizeOpsPass
 from relex.passes.loops.schedule import Schedule
@@ -127,7 +128,7 @@ def run(module: ModuleOp, name: str, *, checked: bool = True, seed: int = 0, exa
     """What a loop function gives for random arguments."""
     rng = np.random.default_rng(seed)
     function = interpret(module, checked=checked)[name]
-    shapes = [spec.shape for spec in function.signature.inputs]
+    shapes = [without_names(spec.shape) for spec in function.signature.inputs]
     make = whole_numbers if exact else normal_numbers
     return function(*(make(rng, shape) for shape in shapes))
 

@@ -298,6 +298,7 @@ MISTAKES: list[tuple[Make, str]] = [
     (lambda bb, x: bb.get(), "expected @main to end before the module is taken"),
     (lambda bb, x: bb.function("g").__enter__(), "expected @main to end before @g begins"),
     (lambda bb, x: bb.call_te(no_tensor, x), "'call_te' "),
+    (lambda bb, x: bb.call_te(no_tensor, op.alloc_tensor(("n",))), "expected a size that a parameter has, found 'n'"),
     (lambda bb, x: bb.call_te(too_few_indices, x), "'call_te' expected 2 indices for x"),
     (in_dataflow(lambda bb, x: bb.emit(op.alloc_tensor((2,)))), "'relex.alloc_tensor' op expected to be pure"),
     (in_dataflow(lambda bb, x: bb.emit_func_output(x)), "expected the dataflow block to end before the function does"),
@@ -312,6 +313,16 @@ def test_mistakes_show_the_line(make: Make, message: str):
     assert message in diagnostic.message
     assert diagnostic.file == __file__
     assert diagnostic.source_line == Path(__file__).read_text(encoding="utf-8").splitlines()[diagnostic.line - 1]
+
+
+def test_tensor_expressions_need_known_sizes():
+    bb = BlockBuilder()
+    x = Var("x", ("n",))
+    with (
+        pytest.raises(CompileError, match="expected a tensor of known shape, found tensor<\\?xf32>"),
+        bb.function("f", [x]),
+    ):
+        bb.call_te(scale, x, 2.0)
 
 
 def test_values_stay_in_their_part_of_the_program():

@@ -1,14 +1,12 @@
-// RUN: rm -rf %t && relex-opt %s -p canonicalize,relex-pipeline{to=core} --dump-dir %t/deep > %t.out
+// RUN: rm -rf %t && relex-opt %s -p canonicalize,relex-pipeline{to=graph},legalize-ops --dump-dir %t/deep > %t.out
 // RUN: ls %t/deep | filecheck %s
-// RUN: diff %t/deep/06_convert-tir-to-scf.mlir %t.out
-// RUN: relex-opt %t/deep/01_canonicalize.mlir -p relex-pipeline{to=core} | diff - %t.out
+// RUN: diff %t/deep/04_legalize-ops.mlir %t.out
+// RUN: relex-opt %t/deep/01_canonicalize.mlir -p relex-pipeline{to=graph},legalize-ops | diff - %t.out
 // CHECK:      00_input.mlir
 // CHECK-NEXT: 01_canonicalize.mlir
 // CHECK-NEXT: 02_set-target.mlir
 // CHECK-NEXT: 03_infer-sizes.mlir
 // CHECK-NEXT: 04_legalize-ops.mlir
-// CHECK-NEXT: 05_lower-call-tir.mlir
-// CHECK-NEXT: 06_convert-tir-to-scf.mlir
 // CHECK-NOT:  {{.}}
 
 // A folder for each program of a file that holds several.
