@@ -149,7 +149,7 @@ class _Fusion:
         names: list[str] = []
         for op in ops:
             assert isinstance(op, CallTirOp | CallOp)
-            names += (step.callee.root_reference.data for step in self._steps(op))
+            names += (step.callee.root_reference.data.removeprefix("fused_") for step in self._steps(op))
             primitive.add(op, self._functions[op.callee.root_reference.data])
         outputs = [v for op in ops for v in op.results if any(use.operation not in ops for use in v.uses)]
         function = primitive.finish(outputs)

@@ -50,11 +50,13 @@ class MergeLoopsPass(RelexPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, PrimFuncOp) and not has_views(function):
-                _merge_in(function.body.block, function)
+                while _merge_in(function.body.block, function):
+                    pass  # What is merged may need what stands before it.
 
 
-def _merge_in(block: Block, function: PrimFuncOp) -> None:
-    """Merge the nests in a block, each with the one before."""
+def _merge_in(block: Block, function: PrimFuncOp) -> bool:
+    """Merge the nests in a block, each with the one before; whether there were any to merge."""
+    is_changed = False
     previous: ForOp | None = None
     between: list[Operation] = []
     for op in list(block.ops):
@@ -64,9 +66,11 @@ def _merge_in(block: Block, function: PrimFuncOp) -> None:
         if isinstance(op, ForOp) and previous is not None and (depth := _shared_depth(previous, op, function)):
             _put_before(previous, between)
             _merge(previous, op, depth)
+            is_changed = True
         else:
             previous = op if isinstance(op, ForOp) else None
         between = []
+    return is_changed
 
 
 def _shared_depth(first: ForOp, second: ForOp, function: PrimFuncOp) -> int:

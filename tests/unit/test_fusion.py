@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 import numpy as np
-from hypothesis import given, settings
+import pytest
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from programs import Array, MakeOperator, random_array
 from test_random_graphs import Graph
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.test_value import create_ssa_value
 
+from relex.dialects import parse_module
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex import (
     AddOp,
@@ -39,10 +42,13 @@ from relex.dialects.relex import (
     SubtractOp,
     SumOp,
 )
+from relex.dialects.tir import PrimFuncOp
 from relex.dialects.verifier import verify_module
 from relex.lowering import LegalizeOpsPass
 from relex.passes import AnnotateOpPatternPass, FuseOpsPass, FuseTirPass, InlineBlocksPass, MergeLoopsPass, RelexPass
-from relex.runtime import interpret
+from relex.runtime import build, interpret
+
+DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 
 STEPS: tuple[RelexPass, ...] = (
     AnnotateOpPatternPass(),
@@ -102,6 +108,7 @@ def run(module: ModuleOp, arguments: Sequence[Array]) -> list[Array]:
 
 @settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 50))
+@example(seed=1277, size=41)
 def test_random_graphs(seed: int, size: int) -> None:
     rng = np.random.default_rng(seed)
     graph = random_graph(rng, size)
@@ -114,3 +121,50 @@ def test_random_graphs(seed: int, size: int) -> None:
         for found, wanted in zip(run(module, graph.inputs), expected, strict=True):
             assert (found.shape, found.tobytes()) == (wanted.shape, wanted.tobytes())
         assert str(step(module)) == str(module)
+
+
+CUSTOM = """
+func.func @batch(%x: tensor<360x784xf32>, %w0: tensor<128x784xf32>, %b0: tensor<128xf32>,
+                 %w1: tensor<10x128xf32>, %b1: tensor<10xf32>) -> tensor<360x10xf32> {
+  %0 = relex.call @fused_dense_add0(%x, %w0, %b0)
+      : (tensor<360x784xf32>, tensor<128x784xf32>, tensor<128xf32>) -> tensor<360x128xf32>
+  %1 = relex.relu %0 : (tensor<360x128xf32>) -> tensor<360x128xf32>
+  %2 = relex.call @fused_dense_add1(%1, %w1, %b1)
+      : (tensor<360x128xf32>, tensor<10x128xf32>, tensor<10xf32>) -> tensor<360x10xf32>
+  func.return %2 : tensor<360x10xf32>
+}
+func.func private @fused_dense_add0(%x: tensor<360x784xf32>, %w: tensor<128x784xf32>, %b: tensor<128xf32>)
+    -> tensor<360x128xf32> attributes {relex.primitive} {
+  %0 = relex.dense %x, %w : (tensor<360x784xf32>, tensor<128x784xf32>) -> tensor<360x128xf32>
+  %1 = relex.add %0, %b : (tensor<360x128xf32>, tensor<128xf32>) -> tensor<360x128xf32>
+  func.return %1 : tensor<360x128xf32>
+}
+func.func private @fused_dense_add1(%x: tensor<360x128xf32>, %w: tensor<10x128xf32>, %b: tensor<10xf32>)
+    -> tensor<360x10xf32> attributes {relex.primitive} {
+  %0 = relex.dense %x, %w : (tensor<360x128xf32>, tensor<10x128xf32>) -> tensor<360x10xf32>
+  %1 = relex.add %0, %b : (tensor<360x10xf32>, tensor<10xf32>) -> tensor<360x10xf32>
+  func.return %1 : tensor<360x10xf32>
+}
+"""
+"""The perceptron after a custom fusor."""
+
+
+@pytest.mark.parametrize(
+    ("passes", "functions"),
+    [
+        ([FuseTirPass()], {"fused_dense_add0", "fused_dense_add1", "relu"}),
+        ([*STEPS], {"fused_dense_add_relu", "fused_dense_add1"}),
+    ],
+)
+def test_digits(passes: Sequence[RelexPass], functions: set[str]) -> None:
+    """Custom groups, and what the general fusor makes of them, classify every digit as NumPy does."""
+    module = LegalizeOpsPass()(parse_module(CUSTOM))
+    for p in passes:
+        module = p(module)
+    assert {f.sym_name.data for f in module.ops if isinstance(f, PrimFuncOp)} == functions
+    with np.load(DIGITS / "digits.npz") as digits, np.load(DIGITS / "weights.npz") as weights:
+        images = digits["images"].reshape(-1, 784).astype(np.float32) / np.float32(255)
+        w0, b0, w1, b1 = (weights[name] for name in ("w0", "b0", "w1", "b1"))
+    scores = build(module)["batch"](images, w0, b0, w1, b1)
+    expected = np.maximum(images @ w0.T + b0, 0) @ w1.T + b1
+    np.testing.assert_array_equal(scores.argmax(1), expected.argmax(1))
