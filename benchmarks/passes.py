@@ -1,0 +1,90 @@
+"""What the passes on graphs and loops cost per operator, for graphs of 250, 500, 1000 and 2000 of them.
+
+A cost that stays the same from column to column is a pass that is linear. `--sizes` names other numbers of operators.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import random
+from collections.abc import Callable, Iterator, Sequence
+from time import perf_counter
+
+from relex.dialects import make_context, parse_module
+from relex.dialects.verifier import verify_module
+from relex.lowering.relex_pipeline import pipeline
+
+T = "tensor<4x4xf32>"
+BINARY, UNARY = ("add", "multiply", "dense"), ("relu", "permute_dims", "softmax")
+
+
+def chain(count: int) -> Iterator[str]:
+    """Each operator works on the result of the one before."""
+    for i in range(1, count + 1):
+        yield f"  %v{i} = relex.relu %v{i - 1} : ({T}) -> {T}"
+
+
+def layers(count: int) -> Iterator[str]:
+    """Dense layers with a bias, and every few layers a value that is used again."""
+    for i in range(1, count + 1):
+        operator, other = [("dense", "w"), ("add", "w"), ("maximum", f"v{max(0, i - 6)}")][i % 3]
+        yield f"  %v{i} = relex.{operator} %v{i - 1}, %{other} : ({T}, {T}) -> {T}"
+
+
+def tangle(count: int) -> Iterator[str]:
+    """Any operator on any two values."""
+    rng = random.Random(0)
+    for i in range(1, count + 1):
+        name, a, b = rng.choice(BINARY + UNARY), rng.randrange(i), rng.randrange(i)
+        operands, types = (f"%v{a}, %v{b}", f"{T}, {T}") if name in BINARY else (f"%v{a}", T)
+        yield f"  %v{i} = relex.{name} {operands} : ({types}) -> {T}"
+
+
+GRAPHS: dict[str, Callable[[int], Iterator[str]]] = {"chain": chain, "layers": layers, "tangle": tangle}
+
+
+def program(graph: Callable[[int], Iterator[str]], count: int) -> str:
+    lines = [f"func.func @main(%v0: {T}, %w: {T}) -> {T} {{", *graph(count), f"  func.return %v{count} : {T}", "}"]
+    return "\n".join(lines)
+
+
+def pass_times(text: str) -> dict[str, float]:
+    """The seconds that each pass down to the loop level takes, and the verifier behind them."""
+    times: dict[str, float] = {}
+    context, module = make_context(), parse_module(text)
+    for p in (p for _, passes in pipeline("loops") for p in passes):
+        # What earlier passes left behind is not this one's cost.
+        gc.collect()
+        start = perf_counter()
+        p.apply(context, module)
+        times[p.name] = perf_counter() - start
+    start = perf_counter()
+    verify_module(module)
+    times["verify"] = perf_counter() - start
+    return times
+
+
+def print_table(name: str, graph: Callable[[int], Iterator[str]], sizes: Sequence[int]) -> None:
+    """One column for each size: microseconds per operator of the graph."""
+    columns: list[dict[str, float]] = []
+    for size in sizes:
+        runs = [pass_times(program(graph, size)) for _ in range(2)]
+        columns.append({p: 1e6 * min(times[p] for times in runs) / size for p in runs[0]})
+    print(f"{name + ', us per operator':32}" + "".join(f"{size:>10}" for size in sizes))
+    for p in columns[0]:
+        print(f"{p:32}" + "".join(f"{column[p]:10.1f}" for column in columns))
+    print(f"{'all':32}" + "".join(f"{sum(column.values()):10.1f}" for column in columns), flush=True)
+    print()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[250, 500, 1000, 2000], help="numbers of operators")
+    sizes = parser.parse_args().sizes
+    for name, graph in GRAPHS.items():
+        print_table(name, graph, sizes)
+
+
+if __name__ == "__main__":
+    main()
