@@ -9,7 +9,16 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, OpPattern, PrimFuncOp, loops_around
+from relex.dialects.tir import (
+    AllocBufferOp,
+    BlockOp,
+    ForOp,
+    IterKind,
+    IterKindAttr,
+    OpPattern,
+    PrimFuncOp,
+    loops_around,
+)
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.tir.indices import known_size
 from relex.passes.base import RelexPass
@@ -75,7 +84,7 @@ def _merge_in(block: Block, function: PrimFuncOp) -> bool:
 
 def _shared_depth(first: ForOp, second: ForOp, function: PrimFuncOp) -> int:
     """How many loops two nests may share; 0 if they should not."""
-    if not (is_understood(first) and is_understood(second) and depends_on(second, first)) or _products(second):
+    if not (depends_on(second, first) and is_understood(first) and is_understood(second)):
         return 0
     shared: list[ForOp] = []
     outer: ForOp | None = first
@@ -83,6 +92,8 @@ def _shared_depth(first: ForOp, second: ForOp, function: PrimFuncOp) -> int:
     while outer is not None and inner is not None and _may_be_one(outer, inner, function):
         shared.append(outer)
         outer, inner = _last_loop(outer), _only_loop(inner)
+    if not shared or _products(second):
+        return 0
     spatial = {loop for product in _products(first) for loop in loops_around(product) if is_spatial(loop)}
     return len(shared) if spatial <= set(shared) else 0
 
@@ -90,7 +101,7 @@ def _shared_depth(first: ForOp, second: ForOp, function: PrimFuncOp) -> int:
 def _may_be_one(first: ForOp, second: ForOp, function: PrimFuncOp) -> bool:
     return (
         known_size(first.extent) == known_size(second.extent)
-        and first.kind == second.kind
+        and (first.kind, first.attributes) == (second.kind, second.attributes)
         and is_spatial(first)
         and is_spatial(second)
         and may_share_loop(first, second, function)
@@ -99,8 +110,8 @@ def _may_be_one(first: ForOp, second: ForOp, function: PrimFuncOp) -> bool:
 
 def _products(nest: ForOp) -> list[BlockOp]:
     """The blocks in a nest that use elements again and again."""
-    blocks = (op for op in nest.walk() if isinstance(op, BlockOp))
-    return [block for block in blocks if pattern_of_block(block) is OpPattern.OUT_ELEMENTWISE_FUSABLE]
+    reductions = [op for op in nest.walk() if isinstance(op, BlockOp) and IterKindAttr(IterKind.REDUCE) in op.kinds]
+    return [block for block in reductions if pattern_of_block(block) is OpPattern.OUT_ELEMENTWISE_FUSABLE]
 
 
 def _last_loop(loop: ForOp) -> ForOp | None:
