@@ -33,9 +33,11 @@ def minimum(a: Array, b: Array) -> Array:
 
 
 def largest(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
-    """The largest element along some dimensions."""
+    """The largest element along some dimensions. Of no elements there must be no result."""
     import numpy as np
 
+    if not x.size:
+        return np.sum(x, axis=tuple(axes), keepdims=keepdims, dtype=x.dtype)
     result: Array = np.asarray(np.max(x, axis=tuple(axes), keepdims=keepdims))
     if x.dtype.kind != "f":
         return result
@@ -45,9 +47,9 @@ def largest(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
 
 
 def smallest(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
-    """The smallest element along some dimensions."""
+    """The smallest element along some dimensions. Of no elements there must be no result."""
     import numpy as np
 
-    if x.dtype.kind != "f":
+    if x.dtype.kind != "f" and x.size:
         return np.min(x, axis=tuple(axes), keepdims=keepdims)
     return -largest(-x, axes, keepdims=keepdims)

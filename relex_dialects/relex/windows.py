@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.properties import as_integers
-from relex.dialects.relex.types import Shape, expect_integers
+from relex.dialects.relex.types import Shape, expect_integers, shape_str
 from relex.dialects.sizes import Size, Sizes, at_most
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ class Windows:
         padding = expect_integers(as_integers(properties["padding"]), "paddings", least=0)
         if len(padding) not in (1, 2, 4):
             raise InferenceError(f"expected 1, 2 or 4 paddings, found {len(padding)}")
+        if not all([at_most(1, extent) for extent in size]):
+            raise InferenceError(f"expected windows of 1 element or more, found {shape_str(size)}")
         return cls(
             tuple(size),
             expect_integers(as_integers(properties["strides"]), "strides", count=2, least=1),

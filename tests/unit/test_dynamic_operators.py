@@ -1,0 +1,112 @@
+"""Operators on shapes that are known at run time: one compilation for all sizes that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pytest
+from operator_cases import CASES
+from operator_checks import expected
+from programs import Array, MakeOperator, interpreted, random_array, tensor_of
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, TensorType
+from xdsl.ir import Block, Region
+from xdsl.utils.test_value import create_ssa_value
+
+from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.errors import InferenceError, ShapeError
+from relex.dialects.relex.types import SizedType
+from relex.dialects.sizes import Requirement, evaluate, gathering
+from relex.runtime import build
+from relex.runtime.signature import Signature
+
+
+def opened(make: MakeOperator, operands: Sequence[Array]) -> list[TensorType]:
+    """The types of the operands, with `?` for every size for which the operator takes it, and takes these operands."""
+    types = [tensor_of(array) for array in operands]
+    for i, array in enumerate(operands):
+        for dimension in range(array.ndim):
+            shape = list(types[i].get_shape())
+            shape[dimension] = DYNAMIC_INDEX
+            tried = [*types[:i], TensorType(types[i].element_type, shape), *types[i + 1 :]]
+            if takes(make, tried, operands):
+                types = tried
+    return types
+
+
+def takes(make: MakeOperator, types: Sequence[TensorType], operands: Sequence[Array]) -> bool:
+    try:
+        op = make(*map(create_ssa_value, types))
+        with gathering() as requirements:
+            op.infer([SizedType.of(t, f"x{i}") for i, t in enumerate(types)], op.properties)
+    except InferenceError:
+        return False
+    values = {f"x{i}_{d}": size for i, array in enumerate(operands) for d, size in enumerate(array.shape)}
+    return all(holds(requirement, values) for requirement in requirements)
+
+
+def holds(requirement: Requirement, values: Mapping[str, int]) -> bool:
+    lhs, rhs = evaluate(requirement.lhs, values), evaluate(requirement.rhs, values)
+    return lhs == rhs if requirement.relation == "==" else lhs <= rhs
+
+
+def program(make: MakeOperator, types: Sequence[TensorType]) -> str:
+    block = Block(arg_types=types)
+    for i, argument in enumerate(block.args):
+        argument.name_hint = f"x{i}"
+    operator = make(*block.args)
+    block.add_ops([operator, func.ReturnOp(*operator.results)])
+    main = func.FuncOp("main", FunctionType.from_lists(types, operator.result_types), Region(block))
+    return str(ModuleOp([main]))
+
+
+def other_sizes(signature: Signature, operands: Sequence[Array]) -> Iterator[dict[str, int]]:
+    """Sizes to call a function with: those of the operands, none, one, more, and each size by itself."""
+    given = {name: operands[i].shape[d] for name, (i, d) in signature.names.items()}
+    yield given
+    for size in (0, 1):
+        yield dict.fromkeys(given, size)
+        for name in list(given)[:1] if len(given) > 1 else []:
+            yield given | {name: size}
+    yield {name: size + 2 for name, size in given.items()}
+
+
+OPENED = [(make, opened(make, operands), operands) for make, operands in CASES]
+PROGRAMS = [
+    pytest.param(make, types, operands, id=f"{program(make, types).split(' = ', 1)[1].split()[0]}-{i}")
+    for i, (make, types, operands) in enumerate(OPENED)
+    if any(DYNAMIC_INDEX in t.get_shape() for t in types)
+]
+
+
+@pytest.mark.parametrize(("make", "types", "operands"), PROGRAMS)
+def test_any_size(make: MakeOperator, types: list[TensorType], operands: list[Array]) -> None:
+    text = program(make, types)
+    functions = [build(text, strict=True)["main"], *(interpreted(text, level)["main"] for level in ("loops", "core"))]
+    rng = np.random.default_rng(0)
+    signature = functions[0].signature
+    ran = 0
+    for values in other_sizes(signature, operands):
+        try:
+            specs = signature.with_sizes(values).inputs
+        except ShapeError:
+            continue
+        shapes = [spec.shape_with({}) for spec in specs]
+        arrays = [random_array(rng, numpy_dtype(spec.element_type).name, spec.shape_with({})) for spec in specs]
+        if values == {name: operands[i].shape[d] for name, (i, d) in signature.names.items()}:
+            assert shapes == [array.shape for array in operands]
+            arrays = operands
+        wanted = expected(make, *arrays)
+        scale = np.finfo(wanted.dtype).eps * 16 if wanted.dtype.kind == "f" else 0
+        for function in functions:
+            found = function(*arrays)
+            assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+            np.testing.assert_allclose(found, wanted, rtol=scale, atol=scale)
+        ran += 1
+    assert ran >= 1
+
+
+def test_most_sizes_can_be_left_open() -> None:
+    opened = [size for _, types, _ in OPENED for t in types for size in t.get_shape()]
+    assert opened.count(DYNAMIC_INDEX) > 0.8 * len(opened)
