@@ -60,7 +60,8 @@ class ConvertTirToScfPass(RelexPass):
     """
     Turns loop functions into functions of `scf.for` loops. Blocks dissolve: their variables are replaced by what they
     are bound to. An init runs in loops of its own, in front of the reduction, or in its first step where the two share
-    loops or something in them comes between. Small local buffers live on the stack, others on the heap.
+    loops or something in them comes between; if there is no step, for all values of the spatial variables. Small local
+    buffers live on the stack, others on the heap.
 
     A `vectorized` loop is marked `relex.vectorized` for `vectorize-loops`, an `unrolled` one carries the annotation
     that makes LLVM unroll it; `parallel` loops become serial ones.
@@ -120,6 +121,7 @@ class _Lowering:
         """Memory from the heap that is freed at the end of the function."""
         blocks = [op for op in prim_func.walk() if isinstance(op, BlockOp)]
         self._nests = {block: nest for block in blocks if (nest := _init_nest(block)) is not None}
+        self._empty = {block: loop for block in blocks if block not in self._nests and (loop := _empty_loop(block))}
         self._entry: Block = Block(arg_types=[arg.type for arg in prim_func.args])
 
     def run(self) -> func.FuncOp:
@@ -172,6 +174,9 @@ class _Lowering:
         for nest in self._nests.values():
             if nest.reduction is loop:
                 self._emit_init_nest(nest, builder)
+        for block, reduction in self._empty.items():
+            if reduction is loop:
+                self._emit_init_of_none(block, loop, builder)
         self._emit_scope(loop.body.block, self._open_loop(loop, builder))
 
     def _open_loop(self, loop: ForOp, builder: Builder) -> Builder:
@@ -206,6 +211,53 @@ class _Lowering:
             self._values[operand] = self._copy(operand, nest.reduction, builder)
         self._emit_scope(nest.init.body.block, builder)
 
+    def _emit_init_of_none(self, block: BlockOp, reduction: ForOp, builder: Builder) -> None:
+        """The init of a block that runs in the first step of its reduction, for when there is no such step: for all
+        values of the spatial variables, in front of the loops, if a reduce variable takes none."""
+        init = block.init
+        if init is None:
+            return
+        inside = {loop.variable for loop in loops_around(block) if reduction.is_ancestor(loop)}
+        outer = reduction.parent_op() or reduction
+        needed = [v.extent for v in block.iter_vars if isinstance(v.extent, SSAValue)] + _outer_operands(init)
+        if any(variables_in(value, outer) & inside for value in needed if value not in block.body.block.args):
+            fail(block, "expected values to reduce over, as the init depends on the loops of the reduction")
+        extents = [v.extent for v in block.iter_vars if v.kind is IterKind.REDUCE]
+        if 0 in extents:
+            self._emit_init_for_all(block, init, reduction, inside, builder)
+            return
+        for extent in (extent for extent in extents if isinstance(extent, SSAValue)):
+            size = self._extent(extent, reduction, builder)
+            none = _insert(builder, arith.CmpiOp(size, self._constant(0), "eq"), init).result
+            body = Block([scf.YieldOp()])
+            _insert(builder, scf.IfOp(none, [], Region(body)), init)
+            self._emit_init_for_all(block, init, reduction, inside, _before_end(body))
+
+    def _emit_init_for_all(
+        self, block: BlockOp, init: InitOp, reduction: ForOp, inside: set[BlockArgument], builder: Builder
+    ) -> None:
+        outer = reduction.parent_op() or reduction
+        for v in block.iter_vars:
+            if v.kind is not IterKind.SPATIAL:
+                continue
+            if not variables_in(v.binding, outer) & inside:
+                self._values[v.variable] = self._copy(v.binding, reduction, builder)
+                continue
+            body = Block([scf.YieldOp()], arg_types=[IndexType()])
+            body.args[0].name_hint = v.variable.name_hint
+            self._values[v.variable] = body.args[0]
+            extent = self._extent(v.extent, reduction, builder)
+            _insert(builder, scf.ForOp(self._constant(0), extent, self._constant(1), [], body), init)
+            builder = _before_end(body)
+        for operand in _outer_operands(init):
+            if operand not in block.body.block.args:
+                self._values[operand] = self._copy(operand, reduction, builder)
+        self._emit_scope(init.body.block, builder)
+
+    def _extent(self, extent: int | SSAValue, scope: ForOp, builder: Builder) -> SSAValue:
+        """An extent in front of `scope`."""
+        return self._constant(extent) if isinstance(extent, int) else self._copy(extent, scope, builder)
+
     def _copy(self, value: SSAValue, scope: ForOp, builder: Builder) -> SSAValue:
         """`value` computed again from the loop variables, if it is computed inside of `scope`."""
         owner = value.owner
@@ -222,8 +274,6 @@ class _Lowering:
         for v in block.iter_vars:
             if v.kind is not IterKind.REDUCE:
                 continue
-            if v.extent == 0:
-                fail(block, "expected values to reduce over, as the init cannot run in front of the loops")
             first = _insert(builder, arith.CmpiOp(self._value(v.variable), self._constant(0), "eq"), init).result
             both = condition is not None and _insert(builder, arith.AndIOp(condition, first), init).result
             condition = both or first
@@ -311,6 +361,22 @@ def _init_nest(block: BlockOp) -> _InitNest | None:
     if not _may_run_before(init, block, reducing[-1]):
         return None
     return _InitNest(block, init, reducing[-1], spatial)
+
+
+def _empty_loop(block: BlockOp) -> ForOp | None:
+    """The outermost loop that drives the reduction of a block with an init, if there may be nothing to reduce."""
+    around = list(loops_around(block))
+    extents = [v.extent for v in block.iter_vars if v.kind is IterKind.REDUCE]
+    if block.init is None or not around or all(isinstance(extent, int) and extent > 0 for extent in extents):
+        return None
+    used = _loop_variables(block, IterKind.REDUCE, around[-1])
+    return next((loop for loop in reversed(around) if loop.variable in used), None)
+
+
+def _before_end(block: Block) -> Builder:
+    """A builder in front of a block's terminator."""
+    assert block.last_op is not None
+    return Builder(InsertPoint.before(block.last_op))
 
 
 def _may_run_before(init: InitOp, block: BlockOp, reduction: ForOp) -> bool:

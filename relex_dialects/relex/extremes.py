@@ -50,6 +50,8 @@ def smallest(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
     """The smallest element along some dimensions. Of no elements there must be no result."""
     import numpy as np
 
-    if x.dtype.kind != "f" and x.size:
+    if not x.size:
+        return largest(x, axes, keepdims=keepdims)
+    if x.dtype.kind != "f":
         return np.min(x, axis=tuple(axes), keepdims=keepdims)
     return -largest(-x, axes, keepdims=keepdims)

@@ -205,35 +205,32 @@ class _EmptyReduction:
     """Where there is nothing to reduce, the init runs by itself, for all values of the spatial variables."""
 
     def __init__(self, block: BlockOp, loop: ForOp, preparation: Preparation):
-        init = block.init
-        assert init is not None
+        assert block.init is not None
         self._block = block
         spatial = [v for v in block.iter_vars if v.kind is IterKind.SPATIAL]
-        inside = list(loops_around(block))
-        inside = list(reversed(inside[: inside.index(loop)]))
-        used = _loop_variables(block, IterKind.SPATIAL, loop)
-        loops = [inner for inner in inside if inner.variable in used]
-        self._variables = preparation.slots(inner.variable for inner in loops)
-        self._extents = [size(inner.extent, preparation) for inner in loops]
-        self._bindings = [(preparation.slot(v.variable), preparation.slot(v.binding)) for v in spatial]
-        values = [*(v.binding for v in spatial), *(v for op in init.walk() for v in op.operands)]
-        needed = _needed(loop, block, values)
-        self._steps = preparation.steps(needed)
-        self._init = preparation.steps(init.body.block.ops)
-        values += [v for op in needed for v in op.operands]
-        is_alone = not {outer.variable for outer in (loop, *inside) if outer not in loops} & set(values)
-        self._is_possible = is_alone and block.parent_op() is (inside[-1] if inside else loop)
+        scope = loop.parent_op() or loop
+        inside = {inner.variable for inner in loops_around(block) if loop.is_ancestor(inner)}
+        driven = [v for v in spatial if variables_in(v.binding, scope) & inside]
+        self._variables = preparation.slots(v.variable for v in driven)
+        self._extents = [size(v.extent, preparation) for v in driven]
+        bound = [v for v in spatial if v not in driven]
+        self._bindings = [(preparation.slot(v.variable), preparation.slot(v.binding)) for v in bound]
+        values = [v.binding for v in bound] + [v.extent for v in driven if isinstance(v.extent, SSAValue)]
+        values += [v for op in block.init.walk() for v in op.operands if not block.is_ancestor(v.owner)]
+        self._steps = preparation.steps(_needed(loop, block, values))
+        self._init = preparation.steps(block.init.body.block.ops)
+        self._is_possible = not any(variables_in(value, scope) & inside for value in values)
 
     def run(self, frame: Frame) -> None:
         if not self._is_possible:
             stop(self._block, "expected values to reduce over, as the init depends on the loops of the reduction")
+        for step in self._steps:
+            step(frame)
+        for variable, binding in self._bindings:
+            frame[variable] = frame[binding]
         for values in product(*(map(INDEX.type, range(extent(frame))) for extent in self._extents)):
             for slot, value in zip(self._variables, values, strict=True):
                 frame[slot] = value
-            for step in self._steps:
-                step(frame)
-            for variable, binding in self._bindings:
-                frame[variable] = frame[binding]
             for step in self._init:
                 step(frame)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from relex.dialects import CompileError
-from relex.runtime import build
+from relex.runtime import build, interpret
 
 NESTS: dict[str, tuple[dict[str, int], str]] = {
     "plain": ({"%i": 4, "%j": 6, "%k": 8}, ""),
@@ -121,24 +121,46 @@ def test_empty_loops(loops: str, n: int, k: int) -> None:
     np.testing.assert_array_equal(f(x), x.sum(axis=1) + 1)
 
 
-def test_an_empty_reduction_whose_init_cannot_run_first() -> None:
-    text = """
-      tir.prim_func @f() outs(%Y: memref<4xf32>) {
-        %one = arith.constant 1.0 : f32
-        %always = arith.constant true
-        tir.for %i, %k in (4, 0) {
-          scf.if %always {
-            tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<0> = %k) {
-              tir.init {
-                memref.store %one, %Y[%vi] : memref<4xf32>
-              }
-            }
+FUSED = """
+  tir.prim_func @f(%X: memref<4x?xf32> {relex.dims = ["", "k"]}) outs(%Y: memref<4xf32>) {
+    %one = arith.constant 1.0 : f32
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %n = memref.dim %X, %c1 : memref<4x?xf32>
+    %m = arith.muli %n, %c4 : index
+    %always = arith.constant true
+    tir.for %f in (%m) {
+      %i = arith.divui %f, %n : index
+      %k = arith.remui %f, %n : index
+      %e = arith.addi %i, %c4 : index
+      scf.if %always {
+        tir.block @Y (%vi: spatial<EXTENT> = %i, %vk: reduce<%n> = %k) {
+          tir.init {
+            memref.store %one, %Y[%vi] : memref<4xf32>
           }
+          %x = memref.load %X[%vi, %vk] : memref<4x?xf32>
+          %y = memref.load %Y[%vi] : memref<4xf32>
+          %s = arith.addf %x, %y : f32
+          memref.store %s, %Y[%vi] : memref<4xf32>
         }
       }
-    """
+    }
+  }
+"""
+
+
+@pytest.mark.parametrize("extent", ["4", "%c4"])
+@pytest.mark.parametrize("k", [0, 1, 3])
+def test_an_init_that_shares_its_loops_with_a_reduction_over_nothing(extent: str, k: int) -> None:
+    text = FUSED.replace("EXTENT", extent)
+    x = np.arange(4 * k, dtype=np.float32).reshape(4, k)
+    np.testing.assert_array_equal(build(text)["f"](x), x.sum(axis=1) + 1)
+    np.testing.assert_array_equal(interpret(text)["f"](x), x.sum(axis=1) + 1)
+
+
+def test_an_empty_reduction_whose_init_cannot_run_first() -> None:
     with pytest.raises(CompileError, match=r"'tir.block' op expected values to reduce over"):
-        build(text)
+        build(FUSED.replace("EXTENT", "%e"))
 
 
 def test_an_init_that_starts_from_what_its_loop_computes() -> None:
