@@ -48,11 +48,7 @@ OpT = TypeVar("OpT", bound=Operation)
 MAX_STACK_BYTES = 4096
 """Larger local buffers come from the heap."""
 
-_LOOP_ATTRIBUTES: dict[LoopKind, dict[str, Attribute]] = {
-    LoopKind.UNROLLED: {LOOP_ANNOTATION: LoopAnnotationAttr(Unrolling.FULL)},
-    LoopKind.VECTORIZED: {VECTORIZED_ATTR: UnitAttr()},
-}
-"""How loops say that they are of a kind, behind this pass."""
+_SCHEDULED = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
 
 
 @dataclass(frozen=True)
@@ -64,7 +60,8 @@ class ConvertTirToScfPass(RelexPass):
     buffers live on the stack, others on the heap.
 
     A `vectorized` loop is marked `relex.vectorized` for `vectorize-loops`, an `unrolled` one carries the annotation
-    that makes LLVM unroll it; `parallel` loops become serial ones.
+    that makes LLVM unroll it, and other loops around those the one that keeps LLVM from it. `parallel` loops become
+    serial ones.
 
     ```mlir
     tir.prim_func @sum(%X: memref<8x4xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
@@ -186,7 +183,7 @@ class _Lowering:
         self._values[loop.variable] = body.args[0]
         extent = self._constant(loop.extent) if isinstance(loop.extent, int) else self._value(loop.extent)
         new = _insert(builder, scf.ForOp(self._constant(0), extent, self._constant(1), [], body), loop)
-        new.attributes.update(_LOOP_ATTRIBUTES.get(loop.kind.data, {}))
+        new.attributes.update(_loop_attributes(loop))
         return Builder(InsertPoint.before(body.ops.last)) if body.ops.last else builder
 
     def _emit_block(self, block: BlockOp, builder: Builder) -> None:
@@ -339,6 +336,20 @@ class _InitNest:
     """The outermost loop that the reduction runs over."""
     loops: Sequence[ForOp]
     """The loops inside of it, from the outside in, that the spatial variables need."""
+
+
+def _loop_attributes(loop: ForOp) -> dict[str, Attribute]:
+    """How a loop says behind this pass what is to be made of it."""
+    match loop.kind.data:
+        case LoopKind.VECTORIZED:
+            return {VECTORIZED_ATTR: UnitAttr()}
+        case LoopKind.UNROLLED:
+            return {LOOP_ANNOTATION: LoopAnnotationAttr(Unrolling.FULL)}
+        case _ if any(isinstance(inner, ForOp) and inner.kind.data in _SCHEDULED for inner in loop.walk()):
+            # Whoever says what is to be unrolled has said it all. LLVM would leave the loop in its middle.
+            return {LOOP_ANNOTATION: LoopAnnotationAttr(Unrolling.DISABLE)}
+        case _:
+            return {}
 
 
 def _init_nest(block: BlockOp) -> _InitNest | None:

@@ -70,9 +70,12 @@ class VectorizeLoopsPass(RelexPass):
     }
     ```
 
-    A sum over the elements of a vector is fast outside of loops only. So a row is summed up in the same way: a serial
-    loop over steps of `V` vectors that adds to a buffer of `V` vectors, and behind it a nest of `unrolled` and
-    `vectorized` loops that reduces that buffer.
+    Conditions belong around what is read and written outside, not around accesses to the tile: what is done under a
+    mask does not stay in registers.
+
+    A sum over the elements of a vector is slow, so it is done once, behind the loops: a serial loop adds to a buffer of
+    about 8 vectors by an `unrolled` and a `vectorized` loop; such a pair of loops then adds these up to a buffer of one
+    vector, and a `vectorized` loop reduces that.
     """
 
     name = "vectorize-loops"
