@@ -20,6 +20,7 @@ from xdsl.utils.exceptions import LLVMTranslationException
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.lowering.llvm.c_interface import C_INTERFACE
 from relex.lowering.llvm.reserved import MATH, MEMORY, functions_of
 from relex.lowering.llvm.translate_ops import Body, translate_op
 
@@ -211,7 +212,8 @@ def _declare_function(op: llvm.FuncOp, target: _Module) -> None:
 
 def _function_attributes(op: llvm.FuncOp) -> Iterator[str]:
     """The attributes of a function, from its properties and from `passthrough`."""
-    if op.no_inline is not None:
+    # All code of a function with a wrapper for C would be there twice, and be compiled twice.
+    if op.no_inline is not None or C_INTERFACE in op.attributes:
         yield "noinline"
     if op.no_unwind is not None:
         yield "nounwind"

@@ -182,6 +182,20 @@ llvm.func internal @f(%a: !llvm.ptr {llvm.noalias, llvm.align = 16 : i64, llvm.n
     )
 
 
+def test_a_function_is_not_compiled_into_its_wrapper_again():
+    module = parse_module("""
+llvm.func @f(%x: f32) -> f32 attributes {llvm.emit_c_interface} {
+  %y = llvm.intr.sqrt(%x) : (f32) -> f32
+  llvm.return %y : f32
+}
+llvm.func @_mlir_ciface_f(%x: f32) -> f32 {
+  %y = llvm.call @f(%x) : (f32) -> f32
+  llvm.return %y : f32
+}""")
+    set_target(module, Target("x86_64-unknown-linux-gnu", "haswell"))
+    assert compile_to_assembly(module).count("sqrtss") == 1
+
+
 WRONG = {
     "atomic": ("%0 = llvm.load %p atomic seq_cst {alignment = 4 : i64} : !llvm.ptr -> i32", "non-atomic"),
     "volatile": ("llvm.store volatile %p, %p : !llvm.ptr, !llvm.ptr", "non-volatile"),
