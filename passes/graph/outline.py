@@ -48,12 +48,14 @@ class OutliningPass(RelexPass, ABC):
     function_name: ClassVar[str]
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [f for f in op.ops if isinstance(f, FuncOp) and PRIMITIVE_ATTR not in f.attributes]
         names = Names.of_symbols(op)
-        for group in (group for function in functions for group in find_groups(self.pattern, function)):
-            # A group before this one may have become a call that stands in the way.
-            if (later := _needing(group)) is not None:
-                op.body.block.add_op(_outline(group, names.numbered(self.function_name), later))
+        for function in [f for f in op.ops if isinstance(f, FuncOp) and PRIMITIVE_ATTR not in f.attributes]:
+            # A call may make way for matches that were none before; the first group of each round becomes one.
+            while groups := find_groups(self.pattern, function):
+                for group in groups:
+                    # A group before this one may have become a call that stands in the way.
+                    if (later := _needing(group)) is not None:
+                        op.body.block.add_op(_outline(group, names.numbered(self.function_name), later))
 
 
 @dataclass(frozen=True)

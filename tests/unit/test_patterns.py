@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation
 
@@ -302,3 +304,30 @@ def test_argument_names_differ() -> None:
 
 def test_the_last_op_may_have_no_user() -> None:
     assert ops_of(outlined(program("%0 = exp %x", "%y"), op(ExpOp)), "main") == ["call", "func.return"]
+
+
+BINARY_OPS, UNARY_OPS = (AddOp, MultiplyOp, SubtractOp), (NegativeOp, ReluOp)
+
+
+@st.composite
+def patterns(draw: st.DrawFn, depth: int = 3) -> Pattern:
+    """A pattern of a few operators, some of which are outputs."""
+    if not depth:
+        return wildcard()
+    operands = [draw(patterns(depth - 1)) for _ in range(draw(st.integers(1, 2)))]
+    found: Pattern = op(BINARY_OPS if len(operands) == 2 else UNARY_OPS, *operands)
+    found = found.output() if draw(st.booleans()) else found
+    return found | wildcard() if depth < 3 else found
+
+
+@settings(max_examples=60, deadline=None)
+@given(wanted=patterns(), data=st.data())
+def test_random_graphs(wanted: Pattern, data: st.DataObject) -> None:
+    """Whatever is matched, the program computes the same; `outlined` checks it."""
+    lines = ["%0 = add %x, %y"]
+    for i in range(1, data.draw(st.integers(2, 25))):
+        operands = [f"%{j}" for j in data.draw(st.lists(st.integers(max(i - 5, 0), i - 1), min_size=1, max_size=2))]
+        name = data.draw(st.sampled_from(["add", "multiply"] if len(operands) == 2 else ["negative", "relu"]))
+        lines.append(f"%{i} = {name} {', '.join(operands)}")
+    results = data.draw(st.lists(st.integers(0, len(lines) - 1), min_size=2, max_size=3))
+    outlined(program("\n".join(lines), ", ".join(f"%{i}" for i in results)), wanted)

@@ -1,5 +1,6 @@
 // RUN: relex-opt %s -p fuse-dense-add | filecheck %s
 // RUN: relex-opt %s -p fuse-dense-add,fuse-dense-add | filecheck %s
+// RUN: xdsl-opt %s -p fuse-dense-add | filecheck %s
 // RUN: relex-opt %s -p fuse-dense-add --print-debuginfo | filecheck %s --check-prefix=LOC
 
 // The seeds' model: constants become arguments, the relu between the layers stays.
