@@ -57,11 +57,10 @@ class RemoveUnusedPass(RelexPass):
 def _remove_symbols(module: ModuleOp) -> None:
     """Remove private functions, and other private symbols, that nothing leads to."""
     private = {get_name_if_symbol(op): op for op in module.ops if _is_private(op)}
-    reached = [op for op in module.ops if not _is_private(op)]
-    for op in reached:
-        for name in [name for inner in op.walk() for name in _symbols_of(inner)]:
-            if name in private:
-                reached.append(private.pop(name))
+    needed = [*_symbols_of(module), *(name for op in module.ops if not _is_private(op) for name in _symbols_inside(op))]
+    for name in needed:
+        if name in private:
+            needed.extend(_symbols_inside(private.pop(name)))
     for op in private.values():
         op.detach()
         op.erase()
@@ -69,6 +68,12 @@ def _remove_symbols(module: ModuleOp) -> None:
 
 def _is_private(op: Operation) -> bool:
     return get_name_if_symbol(op) is not None and op.properties.get("sym_visibility") == StringAttr("private")
+
+
+def _symbols_inside(op: Operation) -> Iterator[str]:
+    """The symbols that an op and those inside of it refer to."""
+    for inner in op.walk():
+        yield from _symbols_of(inner)
 
 
 def _symbols_of(op: Operation) -> Iterator[str]:
