@@ -16,8 +16,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(STAMPS)/relex ## compile and run the digits classifier
+demo: $(STAMPS)/relex ## compile and run the digits classifiers
 	$(BIN)/python examples/digits/demo.py
+	$(BIN)/python examples/lenet/demo.py
 
 test: lit unit ## run all tests
 
