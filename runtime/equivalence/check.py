@@ -19,8 +19,9 @@ from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, diagnose
 from relex.dialects.parser import verify_module
 from relex.passes.base import SameCall, same_call_of, steps_of
+from relex.runtime.equivalence import execution
 from relex.runtime.equivalence.comparison import Mismatch, find_mismatch, is_same
-from relex.runtime.equivalence.execution import Outcome, Runner
+from relex.runtime.equivalence.execution import Outcome, Runner, TooLong
 from relex.runtime.equivalence.interface import Interface, NotComparable, find_function, function_names, interface_of
 from relex.runtime.equivalence.reduction import nonzero, simplify_arguments
 from relex.runtime.equivalence.samples import Sample, samples
@@ -112,6 +113,8 @@ class _Reference:
     calls: dict[Sample, tuple[list[Any], Outcome]] = field(default_factory=dict[Sample, "tuple[list[Any], Outcome]"])
     unchecked: tuple[ModulePass, ...] = ()
     """The passes since."""
+    is_slow: bool = False
+    """Whether a level below took too long to be interpreted: machine code is compared next."""
     earlier: _Reference | None = None
     """The same function before the last pass that changed it; its arguments are the same."""
 
@@ -234,7 +237,8 @@ class Checker:
         except NotComparable as e:
             if before.is_public:
                 self._skip(p.name, name, str(e))
-            return replace(before, unchecked=(*before.unchecked, p))
+            is_slow = before.is_slow or isinstance(e, TooLong)
+            return replace(before, unchecked=(*before.unchecked, p), is_slow=is_slow)
         if isinstance(found, Difference):
             return found
         if call.rewrite is not None:
@@ -245,29 +249,32 @@ class Checker:
         self, before: _Reference, after: Runner, call: _Call, p: ModulePass
     ) -> dict[Sample, tuple[list[Any], Outcome]] | Difference:
         """What the function gives after a pass, sample by sample, or the first difference."""
+        if before.is_slow and not call.is_native:
+            raise TooLong(f"it takes more than {execution.SECONDS:g} seconds to be interpreted")
         calls: dict[Sample, tuple[list[Any], Outcome]] = {}
-        stopped = ""
+        problems: list[NotComparable] = []
         for sample, arguments, expected in before.samples():
             changed = arguments
             if call.rewrite is not None:
                 arguments, changed = call.rewrite(arguments)
                 expected = before.runner.run(before.name, before.interface, arguments, None)
             if expected.error is not None:
-                stopped = expected.error
+                problems.append(NotComparable(f"it stops, even before: {expected.error}"))
                 calls[sample] = changed, expected
                 continue
             found = after.run(before.name, call.interface, changed, before.shapes(expected))
             calls[sample] = changed, found
-            if is_same(expected, found):
+            try:
+                mismatch = None if is_same(expected, found) else before.mismatch(arguments, expected, found)
+            except NotComparable as e:
+                problems.append(e)
                 continue
-            mismatch = before.mismatch(arguments, expected, found)
             if mismatch is not None:
                 named = zip((spec.name for spec in before.interface.inputs), arguments, strict=True)
-                passes = (*before.unchecked, p)
                 retry = partial(_retry, before, after, call)
-                return Difference(passes, before.name, mismatch, sample, tuple(named), retry)
-        if stopped and all(outcome.error is not None for _, outcome in calls.values()):
-            raise NotComparable(f"it stops for every sample, even before: {stopped}")
+                return Difference((*before.unchecked, p), before.name, mismatch, sample, tuple(named), retry)
+        if len(problems) == len(calls):
+            raise problems[0]
         self.report.compared.append((p.name, before.name))
         return calls
 
@@ -279,6 +286,7 @@ class _Call:
     interface: Interface
     rewrite: Callable[[Sequence[Any]], tuple[list[Any], list[Any]]] | None
     """From arguments to those for the function before the pass and after it; None if all are the same."""
+    is_native: bool = False
 
     @classmethod
     def of(cls, before: _Reference, module: ModuleOp, same_call: SameCall | None) -> _Call | Mismatch | None:
@@ -290,7 +298,7 @@ class _Call:
         if new is None:
             return Mismatch("", "a public function to stay", "none of this name")
         if isinstance(new, llvm.FuncOp):
-            return cls(before.interface, None) if before.is_public else None
+            return cls(before.interface, None, is_native=True) if before.is_public else None
         interface = interface_of(new)
         if same_call is not None:
 

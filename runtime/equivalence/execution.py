@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import signal
+import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -131,11 +133,44 @@ def is_unsupported(error: ExecutionError) -> bool:
     )
 
 
+SECONDS = 5.0
+"""How long a call may take to be interpreted."""
+
+
+class TooLong(NotComparable):
+    """A call that takes longer than that."""
+
+
+class _TimeIsUp(BaseException):
+    pass
+
+
+@contextmanager
+def _limited() -> Generator[None]:
+    """Raises `TooLong` where the body takes too long; only the main thread can do so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise _TimeIsUp
+
+    old = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        yield
+    except _TimeIsUp:
+        raise TooLong(f"it takes more than {SECONDS:g} seconds to be interpreted") from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
 @contextmanager
 def interpreting() -> Generator[None]:
     """What else may go wrong in a run is no fault of the program."""
     try:
-        with np.errstate(all="ignore"):
+        with _limited(), np.errstate(all="ignore"):
             yield
     except (RelexError, Undecided, NotComparable):
         raise

@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import ArrayAttr, IndexType, MemRefType, ModuleOp, NoneAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    IndexType,
+    MemRefType,
+    ModuleOp,
+    NoneAttr,
+    StringAttr,
+    TensorType,
+    VectorType,
+)
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
@@ -134,7 +143,7 @@ def interface_of(function: Operation) -> Interface:
 
 
 def _spec(function: Operation, index: int | None, name: str, t: Attribute) -> Spec:
-    if isa(t, TensorType) or isa(t, MemRefType):
+    if isa(t, TensorType) or isa(t, MemRefType) or isa(t, VectorType):
         if isinstance(t, MemRefType) and not isinstance(t.layout, NoneAttr):
             raise NotComparable(f"it has an argument of type {t}")
         shape = tuple(t.get_shape())

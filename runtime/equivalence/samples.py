@@ -44,11 +44,12 @@ class Sample:
         name = crc32(spec.name.encode())
         rng = np.random.default_rng([self.seed, self.number, name])
         turn = self.number + name % 7
+        if spec.is_index and spec.shape is None:
+            # A size, a bound of a loop, or a place.
+            return np.int64(self.size if self.kind == "normal" else rng.integers(0, self.size, endpoint=True))
         if spec.shape is None:
             kind = KINDS["whole"] if spec.dtype.kind == "i" and interface.has_loops else KINDS[self.kind]
-            array = kind.draw(rng, spec.dtype, (), turn)
-            # A number that a loop may count to.
-            return abs(array)[()] if spec.is_index else array[()]
+            return kind.draw(rng, spec.dtype, (), turn)[()]
         return KINDS[self.kind].draw(rng, spec.dtype, sizes.shape(spec), turn)
 
 

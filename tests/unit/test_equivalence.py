@@ -241,8 +241,8 @@ def test_a_function_that_stops_may_do_anything() -> None:
 
 def test_a_function_that_cannot_be_run_is_reported() -> None:
     text = """
-    func.func @main(%x: vector<4xf32>) -> vector<4xf32> {
-      func.return %x : vector<4xf32>
+    func.func @main(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+      func.return %x : tensor<4xbf16>
     }
     """
     report = check_pass(Does(lambda module: None), parse_module(text))
