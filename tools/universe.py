@@ -38,7 +38,12 @@ def get_all_targets() -> dict[str, Callable[[], type[Target]]]:
 
         return ObjTarget
 
-    return {"llvm": get_llvm, "asm": get_asm, "obj": get_obj}
+    def get_script():
+        from relex.frontend.script.printer import ScriptTarget
+
+        return ScriptTarget
+
+    return {"llvm": get_llvm, "asm": get_asm, "obj": get_obj, "script": get_script}
 
 
 def _without(names: dict[str, T], taken: dict[str, T]) -> dict[str, T]:

@@ -199,9 +199,6 @@ class ExpressionReader(NumberReader):
                 names = ("dtype", "value") if meaning == "T.Cast" else ("value", "dtype")
                 bound = arguments(node, meaning, names)
                 return self._cast(node, bound["value"], self._dtype(bound["dtype"]))
-            case "T.And" | "T.Or":
-                bound = arguments(node, meaning, ("a", "b"))
-                return self._logical(node, meaning == "T.And", [bound["a"], bound["b"]])
             case "T.Not":
                 return self._unary(node, ast.Not(), arguments(node, meaning, ("a",))["a"])
             case "T.likely":

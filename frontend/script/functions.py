@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, math
@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from relex.dialects.tir import BlockOp, ForOp
 from relex.dialects.tir.ranges import Range, constant_value, range_of
-from relex.lowering.scalars import Scalar, build_constant, build_scalar
+from relex.lowering.scalars import SCALARS, Scalar, build_constant, build_scalar
 
 Emit = Callable[[Operation], SSAValue]
 """Adds an op and gives its result."""
@@ -185,6 +185,8 @@ FUNCTIONS: dict[str, Function] = {
     **_functions(_BINARY, ("a", "b")),
     "T.sigmoid": Function(("x",), _sigmoid),
     "T.isnan": Function(("x",), _is_nan),
+    "T.And": Function(("a", "b"), _op(Scalar(on_bool=arith.AndIOp))),
+    "T.Or": Function(("a", "b"), _op(Scalar(on_bool=arith.OrIOp))),
     "T.floordiv": OPERATORS[ast.FloorDiv],
     "T.floormod": OPERATORS[ast.Mod],
     "T.bitwise_and": _BITWISE["and"],
@@ -194,3 +196,15 @@ FUNCTIONS: dict[str, Function] = {
     "T.shift_right": _BITWISE["shift_right"],
 }
 """Functions whose arguments are numbers of one type; other packages add theirs."""
+
+
+def _name_ops() -> Iterator[tuple[type[Operation], str]]:
+    for name, entry in {**_UNARY, **_BINARY}.items():
+        scalar = SCALARS[entry] if isinstance(entry, str) else entry
+        for build in (scalar.on_float, scalar.on_integer):
+            if isinstance(build, type):
+                yield build, f"T.{name}"
+
+
+NAMES_OF_OPS: dict[type[Operation], str] = dict(reversed(list(_name_ops())))
+"""The functions that ops are printed as."""

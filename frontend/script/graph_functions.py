@@ -53,7 +53,7 @@ class _GraphFunctionReader(GraphExpressionReader):
             self._node.name,
             FunctionType.from_lists(self.entry.arg_types, types),
             Region(self.entry),
-            "private" if self._private or PRIMITIVE_ATTR in self._attributes else None,
+            "private" if self._private else None,
             arg_attrs=self._argument_attributes(),
         )
         result.location = self.unit.source.location(self._node)

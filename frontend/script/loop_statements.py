@@ -122,7 +122,8 @@ class StatementReader(ExpressionReader):
         name = head.variable.id
         annotations = dict(head.annotations)
         label = annotations.pop(LABEL_KEY, None)
-        label = self._labels.fresh(name) if not isinstance(label, StringAttr) else label.data
+        fresh = self._labels.fresh(label.data if isinstance(label, StringAttr) else name)
+        label = label.data if isinstance(label, StringAttr) else fresh
         loop = self.emit(node, ForOp(head.extent, kind=head.kind, label=label))
         loop.attributes.update(annotations)
         name_value(loop.variable, name)

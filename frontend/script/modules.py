@@ -111,7 +111,8 @@ class _Definition:
     private: bool
     op: FuncOp | PrimFuncOp | None = None
     is_open: bool = False
-    """It has been begun. As long as there is no op, whoever asks for it is called by it, or it is wrong."""
+    """It has been begun. As long as there is no op, and it is not wrong, whoever asks for it is called by it."""
+    is_wrong: bool = False
 
 
 @dataclass
@@ -176,18 +177,23 @@ class _ModuleReader:
             self._read(definition)
         if definition.op is not None:
             return definition.op
-        if self.unit.complete:
-            raise ScriptError(node, f"expected calls that end, found that '{name}' calls itself")
-        raise FollowUp(node, f"'{name}' is wrong")
+        if definition.is_wrong:
+            raise FollowUp(node, f"'{name}' is wrong")
+        raise ScriptError(node, f"expected calls that end, found that '{name}' calls itself")
 
     def _read(self, definition: _Definition) -> None:
+        """Read a function. One with a hole in it is left out, so that nothing is said of those that call it."""
         definition.is_open = True
+        others_complete, self.unit.complete = self.unit.complete, True
         try:
             if definition.kind == LOOPS:
-                definition.op = read_loop_function(self.unit, definition.node, private=definition.private)
+                op = read_loop_function(self.unit, definition.node, private=definition.private)
             else:
-                definition.op = read_graph_function(self.unit, definition.node, self, private=definition.private)
+                op = read_graph_function(self.unit, definition.node, self, private=definition.private)
+            definition.op = op if self.unit.complete else None
         except ScriptError as e:
             self.unit.leave_out(e)
         except RecursionError:
             self.unit.leave_out(ScriptError(definition.node, "expected a function that nests less deeply"))
+        definition.is_wrong = definition.op is None
+        self.unit.complete = self.unit.complete and others_complete

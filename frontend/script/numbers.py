@@ -98,7 +98,7 @@ class NumberReader(Reader):
             raise ScriptError(node, f"'{_called(node)}' is not supported on {name_of_type(type)}") from None
 
     def common_type(self, node: ast.AST, values: Sequence[Scalarlike]) -> Attribute:
-        """The type that numbers are computed in: the widest, floats before integers, elements before indices."""
+        """The type that numbers are computed in: floats before indices before integers, the widest of them."""
         known = {value.type for value in values if value.type is not None}
         floats = {t for t in known if isinstance(t, AnyFloat)}
         if floats:
@@ -107,10 +107,9 @@ class NumberReader(Reader):
             return max(floats, key=lambda t: t.bitwidth)
         if any(isinstance(value, Literal) and isinstance(value.value, float) for value in values):
             return f32
-        computed = {value.type for value in values if isinstance(value, SSAValue)} - {index, i1}
-        if index in known and not computed:
+        if any(isinstance(value, SSAValue) and value.type == index for value in values):
             return index
-        integers = {t for t in (computed if index in known else known) if isa(t, IntegerType) and t != i1}
+        integers = {t for t in known if isa(t, IntegerType) and t != i1}
         if integers:
             return max(integers, key=lambda t: t.bitwidth)
         return i1 if known else i32

@@ -1,0 +1,82 @@
+"""Which ops of a block are written as parts of the expressions that use them, and which as statements."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, memref, scf, tensor
+from xdsl.ir import Block, Operation
+from xdsl.traits import is_side_effect_free
+
+
+def inlined_ops(block: Block) -> set[Operation]:
+    """
+    The ops that are written where they are used.
+
+    Constants and sizes are, and what is used once. What reads memory moves over no op that may write it.
+    """
+    ops = list(block.ops)
+    positions = {op: i for i, op in enumerate(ops)}
+    writes = [i for i, op in enumerate(ops) if may_write(op)]
+    statement: dict[Operation, int] = {}
+    """For each op the position of the statement that it ends up in."""
+    inlined: set[Operation] = set()
+    for op in reversed(ops):
+        statement[op] = positions[op]
+        if isinstance(op, arith.ConstantOp | memref.DimOp | tensor.DimOp):
+            inlined.add(op)
+            continue
+        user = _only_user(op)
+        around = _in_block(user, block) if user is not None else None
+        if user is None or around is None or not _is_expression(op):
+            continue
+        end = statement[around]
+        if _reads(op, block) and (user.parent is not block or any(positions[op] < i < end for i in writes)):
+            continue
+        inlined.add(op)
+        statement[op] = end
+    return inlined
+
+
+def may_write(op: Operation) -> bool:
+    """Whether an op of a loop function may change memory."""
+    if op.regions:
+        return any(may_write(inner) for region in op.regions for block in region.blocks for inner in block.ops)
+    return not isinstance(op, memref.LoadOp | scf.YieldOp) and not _is_pure(op)
+
+
+def _is_expression(op: Operation) -> bool:
+    if isinstance(op, scf.IfOp):
+        return bool(op.results) and not may_write(op)
+    return len(op.results) == 1 and not op.regions and (isinstance(op, memref.LoadOp) or _is_pure(op))
+
+
+def _is_pure(op: Operation) -> bool:
+    # xDSL does not say it of all of these.
+    return op.dialect_name() in ("arith", "math") or is_side_effect_free(op)
+
+
+def _only_user(op: Operation) -> Operation | None:
+    users = [use.operation for result in op.results for use in result.uses]
+    return users[0] if len(users) == 1 else None
+
+
+def _in_block(op: Operation, block: Block) -> Operation | None:
+    """The op of a block that `op` is, or that it stands in."""
+    around: Operation | None = op
+    while around is not None and around.parent is not block:
+        around = around.parent_op()
+    return around
+
+
+def _reads(op: Operation, block: Block) -> bool:
+    """Whether memory is read by an op or by what it is computed from in the block."""
+    seen: set[Operation] = set()
+    pending: list[Operation] = [op]
+    while pending:
+        current = pending.pop()
+        if current in seen or current.parent is not block:
+            continue
+        seen.add(current)
+        if isinstance(current, memref.LoadOp) or current.regions:
+            return True
+        pending.extend(owner for operand in current.operands if isinstance(owner := operand.owner, Operation))
+    return False

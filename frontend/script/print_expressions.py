@@ -1,0 +1,262 @@
+"""Scalar values as expressions of TVMScript."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from xdsl.dialects import arith, memref, scf, tensor
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    TensorType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import fail
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
+from relex.dialects.tir.ranges import constant_value
+from relex.frontend.script.functions import NAMES_OF_OPS
+from relex.frontend.script.writing import CANNOT, Writer, dtype_name, python_number, special
+
+index = IndexType()
+
+ATOM = 14
+UNARY = 11
+COMPARISON = 4
+NOT = 3
+AND = 2
+OR = 1
+
+_INFIX: dict[type[Operation], tuple[str, int]] = {
+    arith.AddfOp: ("+", 9),
+    arith.AddiOp: ("+", 9),
+    arith.SubfOp: ("-", 9),
+    arith.SubiOp: ("-", 9),
+    arith.MulfOp: ("*", 10),
+    arith.MuliOp: ("*", 10),
+    arith.DivfOp: ("/", 10),
+    arith.FloorDivSIOp: ("//", 10),
+    arith.DivUIOp: ("//", 10),
+    arith.RemUIOp: ("%", 10),
+    arith.ShLIOp: ("<<", 8),
+    arith.ShRSIOp: (">>", 8),
+    arith.AndIOp: ("&", 7),
+    arith.XOrIOp: ("^", 6),
+    arith.OrIOp: ("|", 5),
+}
+"""Ops that Python has operators for, with their precedence."""
+
+_CONVERSIONS = (
+    arith.ExtSIOp,
+    arith.ExtUIOp,
+    arith.TruncIOp,
+    arith.SIToFPOp,
+    arith.UIToFPOp,
+    arith.FPToSIOp,
+    arith.ExtFOp,
+    arith.TruncFOp,
+    arith.IndexCastOp,
+)
+
+_EFFECTS = (memref.StoreOp, AllocBufferOp, BlockOp, ForOp)
+
+_FLOAT_RELATIONS = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
+_SIGNED_RELATIONS = {0: "==", 1: "!=", 2: "<", 3: "<=", 4: ">", 5: ">="}
+_BOOLEAN_RELATIONS = {0: "==", 1: "!=", 6: "<", 7: "<=", 8: ">", 9: ">="}
+
+
+@dataclass(frozen=True)
+class Text:
+    """An expression, and how tightly it holds together."""
+
+    text: str
+    precedence: int = ATOM
+
+    def within(self, precedence: int) -> str:
+        """In parentheses, if what stands around holds more tightly."""
+        return self.text if self.precedence >= precedence else f"({self.text})"
+
+
+class ExpressionPrinter:
+    """Writes values as expressions: those with a name by it, the others by what computes them."""
+
+    def __init__(self, writer: Writer):
+        self.writer = writer
+        self.sizes: dict[tuple[SSAValue, int], str] = {}
+        """The names of the sizes of arguments that are known at run time."""
+
+    def text(self, value: SSAValue) -> str:
+        return self.expression(value).text
+
+    def expression(self, value: SSAValue) -> Text:
+        if value in self.writer.texts:
+            return Text(self.writer.texts[value])
+        op = value.owner
+        if not isinstance(op, Operation):
+            raise ValueError("expected arguments of blocks to have names")
+        return self.operation(op)
+
+    def operation(self, op: Operation) -> Text:
+        """What an op with one result computes."""
+        match op:
+            case arith.ConstantOp(value=IntegerAttr() | FloatAttr() as value):
+                return self._constant(op, value)
+            case memref.LoadOp():
+                return Text(self.place(op.memref, op.indices))
+            case memref.DimOp(source=source, index=place) | tensor.DimOp(source=source, index=place):
+                return self._size(op, source, constant_value(place))
+            case arith.NegfOp(operand=operand):
+                return Text(f"-{self.expression(operand).within(UNARY)}", UNARY)
+            case arith.CmpfOp() | arith.CmpiOp():
+                return self._comparison(op)
+            case arith.SelectOp(cond=condition, lhs=value, rhs=other):
+                return self._call("T.Select", condition, value, other)
+            case scf.IfOp() if op.results:
+                return self._if_then_else(op)
+            case _ if isinstance(op, _CONVERSIONS):
+                return self._conversion(op, op.operands[0], op.results[0].type)
+            case _ if type(op) in _INFIX:
+                return self._infix(op, *op.operands)
+            case _ if type(op) in NAMES_OF_OPS and i1 not in op.operand_types:
+                return self._call(NAMES_OF_OPS[type(op)], *op.operands)
+            case _:
+                fail(op, CANNOT)
+
+    def place(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> str:
+        """An element of a buffer."""
+        places = ", ".join(self.text(place) for place in indices)
+        return f"{self.text(buffer)}[{places or '()'}]"
+
+    def _call(self, name: str, *arguments: SSAValue) -> Text:
+        return Text(f"{name}({', '.join(part.text for part in self._operands(arguments))})")
+
+    def _operands(self, values: Sequence[SSAValue]) -> Sequence[Text]:
+        """The operands of a function of numbers of one type. Indices that are computed from elements alone are read as
+        integers of 64 bits, and so must be the constants beside them."""
+        parts = [self.expression(value) for value in values]
+        if not any(map(_is_from_elements, values)) or any(map(_is_from_variables, values)):
+            return parts
+        return [
+            Text(f"T.int64({part.text})") if value.type == index and is_constant(value) else part
+            for value, part in zip(values, parts, strict=True)
+        ]
+
+    def _constant(self, op: Operation, value: IntegerAttr | FloatAttr) -> Text:
+        if value.type == index:
+            number = python_number(value.value.data, value.type)
+            return Text(number, UNARY if number.startswith("-") else ATOM)
+        name = dtype_name(op, value.type)
+        if value.type == i1:
+            return Text(f"T.bool({bool(value.value.data)})")
+        number = python_number(value.value.data, value.type)
+        if number.startswith("float"):
+            number = f'"{special(float(value.value.data))}"'
+        return Text(f"T.{name}({number})")
+
+    def _size(self, op: Operation, source: SSAValue, place: int | None) -> Text:
+        """A size that is known at run time; those of arguments have names."""
+        t = source.type
+        if place is None or not (isa(t, MemRefType) or isa(t, TensorType)) or not 0 <= place < len(t.get_shape()):
+            fail(op, f"{CANNOT}: expected the number of a dimension")
+        shape = t.get_shape()
+        if shape[place] != DYNAMIC_INDEX:
+            return Text(str(shape[place]))
+        if isinstance(source.owner, AllocBufferOp):
+            return self.expression(source.owner.sizes[shape[:place].count(DYNAMIC_INDEX)])
+        if (source, place) not in self.sizes:
+            fail(op, f"{CANNOT}: expected a size of an argument")
+        return Text(self.sizes[source, place])
+
+    def _infix(self, op: Operation, lhs: SSAValue, rhs: SSAValue) -> Text:
+        t = lhs.type
+        if t == i1:
+            return self._logical(op, lhs, rhs)
+        if isinstance(op, arith.DivUIOp | arith.RemUIOp) and t != index:
+            fail(op, f"{CANNOT}: expected signed division")
+        symbol, precedence = _INFIX[type(op)]
+        left, right = self._operands([lhs, rhs])
+        return Text(f"{left.within(precedence)} {symbol} {right.within(precedence + 1)}", precedence)
+
+    def _logical(self, op: Operation, lhs: SSAValue, rhs: SSAValue) -> Text:
+        """On booleans. Python's words would guard what the second one reads; T.And and T.Or do not."""
+        left, right = self.expression(lhs), self.expression(rhs)
+        match op:
+            case arith.XOrIOp() if constant_value(rhs) in (1, -1):
+                return Text(f"not {left.within(NOT)}", NOT)
+            case arith.AndIOp() | arith.OrIOp() if "[" in right.text:
+                return self._call("T.And" if isinstance(op, arith.AndIOp) else "T.Or", lhs, rhs)
+            case arith.AndIOp():
+                return Text(f"{left.within(AND)} and {right.within(AND + 1)}", AND)
+            case arith.OrIOp():
+                return Text(f"{left.within(OR)} or {right.within(OR + 1)}", OR)
+            case arith.XOrIOp():
+                return Text(f"{left.within(6)} ^ {right.within(7)}", 6)
+            case _:
+                fail(op, f"{CANNOT}: expected numbers, found booleans")
+
+    def _comparison(self, op: arith.CmpfOp | arith.CmpiOp) -> Text:
+        t, predicate = op.lhs.type, op.predicate.value.data
+        if isinstance(t, AnyFloat):
+            relations = _FLOAT_RELATIONS
+        else:
+            relations = _BOOLEAN_RELATIONS if t == i1 else _SIGNED_RELATIONS
+        if predicate not in relations:
+            fail(op, f"{CANNOT}: Python has no such comparison")
+        left, right = self._operands([op.lhs, op.rhs])
+        text = f"{left.within(COMPARISON + 1)} {relations[predicate]} {right.within(COMPARISON + 1)}"
+        return Text(text, COMPARISON)
+
+    def _conversion(self, op: Operation, value: SSAValue, t: Attribute) -> Text:
+        old = value.type
+        unsigned, signed = (arith.ExtUIOp, arith.UIToFPOp), (arith.ExtSIOp, arith.SIToFPOp)
+        if t == i1 or isinstance(op, signed if old == i1 else unsigned):
+            fail(op, f"{CANNOT}: expected a conversion of signed numbers or from booleans")
+        if t != index:
+            return Text(f'T.Cast("{dtype_name(op, t)}", {self.text(value)})')
+        # Indices of scripts are integers like others.
+        return self.expression(value) if old == i64 else Text(f'T.Cast("int64", {self.text(value)})')
+
+    def _if_then_else(self, op: scf.IfOp) -> Text:
+        values: list[SSAValue] = []
+        for region in op.regions:
+            last = region.block.last_op if region.blocks else None
+            if not isinstance(last, scf.YieldOp) or len(last.operands) != 1:
+                fail(op, f"{CANNOT}: expected one value for each case")
+            if any(isinstance(inner, _EFFECTS) for inner in region.walk()):
+                fail(op, f"{CANNOT}: expected cases that do nothing but compute a value")
+            values.append(last.operands[0])
+        return self._call("T.if_then_else", op.cond, *values)
+
+
+def is_constant(value: SSAValue) -> bool:
+    """Whether a value is a number."""
+    return isinstance(value.owner, arith.ConstantOp)
+
+
+def _is_from_variables(value: SSAValue) -> bool:
+    """Whether a value is an index that scripts have as one: a variable, a size, or computed from them."""
+    if value.type != index or is_constant(value) or isinstance(value.owner, arith.IndexCastOp):
+        return False
+    return not _is_arithmetic(value.owner) or any(map(_is_from_variables, value.owner.operands))
+
+
+def _is_from_elements(value: SSAValue) -> bool:
+    """Whether a value is an index that is computed from elements of buffers."""
+    if value.type != index:
+        return False
+    if isinstance(value.owner, arith.IndexCastOp):
+        return True
+    return _is_arithmetic(value.owner) and any(map(_is_from_elements, value.owner.operands))
+
+
+def _is_arithmetic(owner: Operation | Block) -> TypeGuard[Operation]:
+    return isinstance(owner, Operation) and owner.dialect_name() == "arith"

@@ -1,0 +1,304 @@
+"""Graph functions as `@R.function`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.utils.hints import isa
+
+from relex.dialects.dtypes import array_from_dense
+from relex.dialects.errors import DTypeError, fail
+from relex.dialects.functions import DIMS_ATTR, argument_attr, argument_names
+from relex.dialects.relex import (
+    PRIMITIVE_ATTR,
+    AllocTensorOp,
+    BatchNormOp,
+    CallDpsPackedOp,
+    CallOp,
+    CallTirOp,
+    ConstantOp,
+    DataflowOp,
+    DenseOp,
+    Operator,
+    OutputOp,
+    TakeOp,
+)
+from relex.frontend.script.attributes import write_attributes
+from relex.frontend.script.dtypes import NAMES
+from relex.frontend.script.inlining import inlined_ops
+from relex.frontend.script.operators import is_variadic, option_names, script_name
+from relex.frontend.script.print_expressions import ExpressionPrinter
+from relex.frontend.script.writing import (
+    CANNOT,
+    Writer,
+    dictionary,
+    dtype_name,
+    python_number,
+    python_value,
+    symbol_name,
+    tuple_of,
+)
+
+INLINE_ELEMENTS = 16
+"""Constants of more elements get a line of their own."""
+
+
+def print_graph_function(
+    function: FuncOp, writer: Writer, module_name: str, constants: list[ConstantOp] | None
+) -> None:
+    """Write a graph function. Fails at ops that scripts have no form for.
+
+    Constants are written with all their elements; but long ones go into `constants`, if it is there.
+    """
+    with writer.scope():
+        _GraphPrinter(function, writer, module_name, constants).print()
+
+
+class _GraphPrinter(ExpressionPrinter):
+    """Writes one function."""
+
+    def __init__(self, function: FuncOp, writer: Writer, module_name: str, constants: list[ConstantOp] | None):
+        super().__init__(writer)
+        self._function = function
+        self._module_name = module_name
+        self._constants = constants
+
+    def print(self) -> None:
+        function, writer = self._function, self.writer
+        if len(function.body.blocks) != 1:
+            fail(function, f"{CANNOT}: expected a function of one block, found {len(function.body.blocks)}")
+        is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
+        parameters = [self._parameter(i, name) for i, name in enumerate(argument_names(function))]
+        results = [self._type(t, function) for t in function.function_type.outputs.data]
+        writer.line("@R.function(private=True)" if is_private else "@R.function")
+        result = results[0] if len(results) == 1 else f"R.Tuple({', '.join(results)})"
+        writer.line(f"def {symbol_name(function)}({', '.join(parameters)}) -> {result}:")
+        with writer.indented():
+            for name in dict.fromkeys(self.sizes.values()):
+                writer.line(f"{name} = T.int64()")
+            if attributes := self._attributes():
+                writer.line(f"R.func_attr({dictionary(attributes)})")
+            if any(isinstance(op, CallTirOp | CallOp | func.CallOp) for op in function.walk()):
+                writer.line(f"cls = {self._module_name}")
+            self._block(function.body.block)
+
+    def _attributes(self) -> dict[str, object]:
+        attributes = dict(self._function.attributes)
+        primitive = {"Primitive": True} if attributes.pop(PRIMITIVE_ATTR, None) is not None else {}
+        written = write_attributes(attributes)
+        if written is None:
+            fail(self._function, f"{CANNOT}: expected attributes that are numbers, strings or lists of them")
+        return primitive | written
+
+    # Types.
+
+    def _parameter(self, position: int, given: str) -> str:
+        value = self._function.args[position]
+        t = value.type
+        if not isa(t, TensorType):
+            fail(self._function, f"{CANNOT}: expected arguments that are tensors, found {t}")
+        name = self.writer.texts[value] = self.writer.argument(given)
+        attr = argument_attr(self._function, position, DIMS_ATTR)
+        dims = [part.data for part in attr] if isa(attr, ArrayAttr[StringAttr]) else [""] * len(t.get_shape())
+        sizes = [
+            f'"{self._size_name(value, place, dims[place])}"' if size == DYNAMIC_INDEX else str(size)
+            for place, size in enumerate(t.get_shape())
+        ]
+        return f"{name}: {self._tensor(sizes, t)}"
+
+    def _size_name(self, value: SSAValue, place: int, given: str) -> str:
+        """The name of a size that is known at run time: one name for those that are declared to be equal."""
+        name = given if given in self.sizes.values() else self.writer.name(given, "n")
+        self.sizes[value, place] = name
+        return name
+
+    def _tensor(self, sizes: Sequence[str], t: TensorType) -> str:
+        return f'R.Tensor({tuple_of(sizes)}, dtype="{dtype_name(self._function, t.element_type)}")'
+
+    def _type(self, t: Attribute, op: Operation) -> str:
+        if not isa(t, TensorType):
+            fail(op, f"{CANNOT}: expected a tensor, found {t}")
+        if t.has_static_shape():
+            return self._tensor([str(size) for size in t.get_shape()], t)
+        return f'R.Tensor(dtype="{dtype_name(op, t.element_type)}", ndim={len(t.get_shape())})'
+
+    # Statements.
+
+    def _block(self, block: Block) -> None:
+        inlined = inlined_ops(block)
+        for op in block.ops:
+            if not (isinstance(op, arith.ConstantOp | tensor.DimOp) or (op in inlined and _is_scalar(op))):
+                self._statement(op)
+
+    def _statement(self, op: Operation) -> None:
+        match op:
+            case func.ReturnOp():
+                values = [self.text(value) for value in op.operands]
+                self.writer.line(
+                    f"return {values[0] if len(values) == 1 else tuple_of(values) if values else 'R.tuple()'}"
+                )
+            case DataflowOp():
+                self._dataflow(op)
+            case OutputOp():
+                return
+            case ConstantOp():
+                self._constant_line(op)
+            case _:
+                self._bind(op, self._call_text(op))
+
+    def _dataflow(self, op: DataflowOp) -> None:
+        """A dataflow block. Its results and the values inside that they stand for share their names."""
+        self.writer.line("with R.dataflow():")
+        values = op.output.values
+        names: list[str] = []
+        with self.writer.indented():
+            for result, value in zip(op.results, values, strict=True):
+                if isinstance(value, OpResult) and op.is_ancestor(value.op) and value.name_hint is None:
+                    value.name_hint = result.name_hint
+            self._block(op.body.block)
+            for value in values:
+                names.append(self._output_name(op, value, names))
+            self.writer.line(f"R.output({', '.join(names)})")
+        for result, name in zip(op.results, names, strict=True):
+            self.writer.texts[result] = self.writer.use(name)
+
+    def _output_name(self, op: DataflowOp, value: SSAValue, taken: Sequence[str]) -> str:
+        """The name of an output; one that is no name of the block yet, or stands twice, gets another."""
+        text = self.text(value)
+        is_inside = isinstance(value, OpResult) and op.is_ancestor(value.op)
+        if is_inside and text.isidentifier() and text not in taken:
+            return text
+        name = self.writer.name(value.name_hint, "gv")
+        self.writer.line(f"{name} = {text}")
+        return name
+
+    def _constant_line(self, op: ConstantOp) -> None:
+        """A constant: a small one is written where it is used, once."""
+        text = self._constant_text(op)
+        if len(list(op.result.uses)) == 1 and len(op.value) <= INLINE_ELEMENTS:
+            self.writer.texts[op.result] = text
+        else:
+            self._bind(op, text)
+
+    def _bind(self, op: Operation, text: str) -> None:
+        """A line that names what a call gives."""
+        if not op.results:
+            self.writer.line(text)
+            return
+        if len(op.results) == 1:
+            t = op.results[0].type
+            has_type = isinstance(op, CallTirOp | CallDpsPackedOp) or not (isa(t, TensorType) and t.has_static_shape())
+            name = self.writer.define(op.results[0], "lv")
+            self.writer.line(f"{name}{'' if has_type else f': {self._type(t, op)}'} = {text}")
+            return
+        name = self.writer.name(None, "lv")
+        self.writer.line(f"{name} = {text}")
+        for i, result in enumerate(op.results):
+            self.writer.line(f"{self.writer.define(result, 'lv')} = {name}[{i}]")
+
+    # Expressions.
+
+    def _call_text(self, op: Operation) -> str:
+        match op:
+            case CallTirOp(callee=callee):
+                return f"R.call_tir(cls.{callee.root_reference.data}, {self._arguments(op)}, {self._out_types(op)})"
+            case CallDpsPackedOp(callee=callee) if op.side_effects is None:
+                return f"R.call_dps_packed({python_value(callee.data)}, {self._arguments(op)}, {self._out_types(op)})"
+            case CallOp(callee=callee) | func.CallOp(callee=callee):
+                return f"cls.{callee.root_reference.data}({', '.join(map(self.text, op.operands))})"
+            case AllocTensorOp(result=result):
+                shape = ", ".join(self._shape(result.type, list(map(self.text, op.sizes))))
+                dtype = dtype_name(op, result.type.element_type)
+                return f'R.builtin.alloc_tensor(R.shape([{shape}]), R.dtype("{dtype}"), 0, R.str("global"))'
+            case Operator():
+                return self._operator(op)
+            case _ if _is_scalar(op):
+                return self.text(op.results[0])
+            case _:
+                fail(op, CANNOT)
+
+    def _arguments(self, op: CallTirOp | CallDpsPackedOp) -> str:
+        return tuple_of([self.text(value) for value in op.arguments])
+
+    def _out_types(self, op: CallTirOp | CallDpsPackedOp) -> str:
+        sizes = [self.text(size) for size in op.sizes]
+        types: list[str] = []
+        for t in op.outputs.types:
+            assert isa(t, TensorType)
+            types.append(self._tensor(self._shape(t, sizes), t))
+        return f"out_ty={types[0]}" if len(types) == 1 else f"out_ty=[{', '.join(types)}]"
+
+    @staticmethod
+    def _shape(t: TensorType, sizes: list[str]) -> list[str]:
+        """The sizes of a type; those that are known at run time are taken from the list."""
+        return [sizes.pop(0) if size == DYNAMIC_INDEX else str(size) for size in t.get_shape()]
+
+    def _operator(self, op: Operator) -> str:
+        operands = [self.text(value) for value in op.operands]
+        if isinstance(op, DenseOp):
+            return f"R.linear({', '.join(operands)})"
+        parts = [tuple_of(operands)] if is_variadic(type(op)) else operands
+        defaults = type(op).with_defaults({})
+        for name in option_names(type(op)):
+            attribute = op.properties.get(name)
+            if attribute is not None and attribute != defaults.get(name):
+                parts.append(f"{name}={self._option(op, attribute)}")
+        # What TVM would take for granted otherwise.
+        if isinstance(op, TakeOp):
+            parts.append('mode="clip"')
+        if isinstance(op, BatchNormOp):
+            parts.append("training=False")
+        return f"{script_name(type(op))}({', '.join(parts)}){'[0]' if isinstance(op, BatchNormOp) else ''}"
+
+    @staticmethod
+    def _option(op: Operator, attribute: Attribute) -> str:
+        match attribute:
+            case UnitAttr():
+                return "True"
+            case IntegerAttr() | FloatAttr():
+                return python_number(attribute.value.data, attribute.type)
+            case _ if isa(attribute, DenseArrayBase[IntegerType]):
+                return f"[{', '.join(map(str, attribute.iter_values()))}]"
+            case _ if attribute in NAMES:
+                return f'"{NAMES[attribute]}"'
+            case _:
+                fail(op, f"{CANNOT}: found {attribute}")
+
+    def _constant_text(self, op: ConstantOp) -> str:
+        if self._constants is not None and len(op.value) > INLINE_ELEMENTS:
+            self._constants.append(op)
+            return f'metadata["ir.GenericConst"][{len(self._constants) - 1}]'
+        element_type = op.value.get_element_type()
+        try:
+            array = array_from_dense(op.value)
+        except DTypeError as e:
+            fail(op, f"{CANNOT}: {e}")
+        if NAMES.get(element_type) in (None, "bfloat16") or (0 in array.shape and array.shape != (0,)):
+            fail(op, f"{CANNOT}: found a constant of type {op.result.type}")
+        return f'R.const({self._elements(array.tolist(), element_type)}, "{NAMES[element_type]}")'
+
+    def _elements(self, value: object, element_type: Attribute) -> str:
+        """Numbers in lists of lists."""
+        if isinstance(value, list):
+            return f"[{', '.join(self._elements(part, element_type) for part in cast('list[object]', value))}]"
+        return python_number(value, element_type) if isinstance(value, int | float) else repr(value)
+
+
+def _is_scalar(op: Operation) -> bool:
+    """Whether an op computes a size."""
+    return len(op.results) == 1 and not isinstance(op.results[0].type, TensorType)

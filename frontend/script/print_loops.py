@@ -1,0 +1,298 @@
+"""Loop functions as `@T.prim_func`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, StringAttr
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import fail
+from relex.dialects.functions import DIMS_ATTR, argument_attr, argument_names
+from relex.dialects.names import Names
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp
+from relex.dialects.tir.accesses import accesses
+from relex.dialects.tir.blocks import IterVar
+from relex.dialects.tir.functions import NOALIAS_ATTR
+from relex.dialects.tir.loops import LoopKind
+from relex.frontend.script.attributes import write_attributes
+from relex.frontend.script.blocks import REASSOCIATE_KEY, SUM_FLAGS
+from relex.frontend.script.inlining import inlined_ops
+from relex.frontend.script.loop_functions import LAYOUT_FREE_ATTR, OUTPUTS_KEY
+from relex.frontend.script.loop_statements import LABEL_KEY
+from relex.frontend.script.print_expressions import ExpressionPrinter
+from relex.frontend.script.writing import CANNOT, Writer, dictionary, dtype_name, python_value, symbol_name, tuple_of
+
+_LOOPS = {
+    LoopKind.SERIAL: "T.serial",
+    LoopKind.PARALLEL: "T.parallel",
+    LoopKind.VECTORIZED: "T.vectorized",
+    LoopKind.UNROLLED: "T.unroll",
+}
+
+_KINDS = {IterKind.SPATIAL: ("S", "T.axis.spatial"), IterKind.REDUCE: ("R", "T.axis.reduce")}
+
+
+def print_loop_function(function: PrimFuncOp, writer: Writer) -> None:
+    """Write a loop function. Fails at ops that scripts have no form for."""
+    with writer.scope():
+        _LoopPrinter(function, writer).print()
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What is written of a loop before its body."""
+
+    name: str
+    annotations: Mapping[str, object]
+
+
+class _LoopPrinter(ExpressionPrinter):
+    """Writes one function."""
+
+    def __init__(self, function: PrimFuncOp, writer: Writer):
+        super().__init__(writer)
+        self._function = function
+        self._heads: dict[ForOp, _Head] = {}
+        self._labels: set[str] = set()
+
+    def print(self) -> None:
+        function, writer = self._function, self.writer
+        is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
+        parameters, matches = self._parameters()
+        writer.line(f"@T.prim_func({'private=True, ' if is_private else ''}s_tir=True)")
+        writer.line(f"def {symbol_name(function)}({', '.join(parameters)}):")
+        with writer.indented():
+            if attributes := self._attributes():
+                writer.line(f"T.func_attr({dictionary(attributes)})")
+            for line in matches:
+                writer.line(line)
+            self._block(function.body.block)
+
+    def _parameters(self) -> tuple[list[str], list[str]]:
+        """The parameters, and the lines that say more about them: names of sizes, and the buffers that have them."""
+        parameters: list[str] = []
+        matches: list[str] = []
+        names = argument_names(self._function)
+        for value, name in zip(self._function.args, names, strict=True):
+            self.writer.texts[value] = self.writer.argument(name)
+        for i, value in enumerate(self._function.args):
+            name, t = self.writer.texts[value], value.type
+            if not isa(t, MemRefType):
+                parameters.append(f"{name}: T.{dtype_name(self._function, t)}")
+            elif t.has_static_shape():
+                parameters.append(f"{name}: T.Buffer({self._shape_and_dtype(t, [])})")
+            else:
+                handle = self.writer.name(f"{name}_handle", "handle")
+                parameters.append(f"{handle}: T.handle")
+                dims = self._dims(value, i, t, matches)
+                matches.append(f"{name} = T.match_buffer({handle}, {self._shape_and_dtype(t, dims)})")
+        return parameters, matches
+
+    def _dims(self, value: SSAValue, position: int, t: MemRefType, lines: list[str]) -> list[str]:
+        """Names for the sizes of a buffer that are known at run time."""
+        attr = argument_attr(self._function, position, DIMS_ATTR)
+        given = [part.data for part in attr] if isa(attr, ArrayAttr[StringAttr]) else [""] * len(t.get_shape())
+        names: list[str] = []
+        for place, size in enumerate(t.get_shape()):
+            if size != DYNAMIC_INDEX:
+                continue
+            known = self.sizes.values()
+            name = given[place] if given[place] in known else self.writer.name(given[place], "n")
+            if name not in known:
+                lines.append(f"{name} = T.int64()")
+            self.sizes[value, place] = name
+            names.append(name)
+        return names
+
+    def _shape_and_dtype(self, t: MemRefType, dynamic: Sequence[str]) -> str:
+        sizes = iter(dynamic)
+        shape = [next(sizes) if size == DYNAMIC_INDEX else str(size) for size in t.get_shape()]
+        return f'{tuple_of(shape)}, "{dtype_name(self._function, t.element_type)}"'
+
+    def _attributes(self) -> dict[str, object]:
+        function = self._function
+        result: dict[str, object] = {}
+        if function.noalias:
+            result["tirx.noalias"] = True
+        free = [i for i in range(len(function.args)) if argument_attr(function, i, LAYOUT_FREE_ATTR) is not None]
+        if free:
+            result["layout_free_buffers"] = free
+        written = {access.buffer for access in accesses(function) if access.is_write}
+        is_written = [arg in written for arg in function.args]
+        first = is_written.index(True) if True in is_written else len(is_written)
+        if first != function.num_inputs or not all(is_written[first:]):
+            result[OUTPUTS_KEY] = len(function.outputs)
+        others = {name: value for name, value in function.attributes.items() if name != NOALIAS_ATTR}
+        return result | self._discardable(function, others)
+
+    @staticmethod
+    def _discardable(op: Operation, attributes: dict[str, Attribute]) -> dict[str, object]:
+        written = write_attributes(attributes)
+        if written is None:
+            fail(op, f"{CANNOT}: expected attributes that are numbers, strings or lists of them")
+        return written
+
+    # Statements.
+
+    def _block(self, block: Block) -> None:
+        inlined = inlined_ops(block)
+        count = len(self.writer.lines)
+        for op in block.ops:
+            if op not in inlined:
+                self._statement(op)
+        if len(self.writer.lines) == count:
+            self.writer.line("pass")
+
+    def _statement(self, op: Operation) -> None:
+        match op:
+            case ForOp():
+                self._loops(op)
+            case BlockOp():
+                self._sblock(op, None)
+            case memref.StoreOp(value=value, memref=buffer, indices=indices):
+                self.writer.line(f"{self.place(buffer, indices)} = {self.text(value)}")
+            case AllocBufferOp(buffer=buffer, sizes=sizes):
+                dims = [self.text(size) for size in sizes]
+                declared = self._shape_and_dtype(buffer.type, dims)
+                self.writer.line(f"{self.writer.define(buffer, 'buffer')} = T.sblock_alloc_buffer({declared})")
+            case scf.IfOp() if not op.results:
+                self._if(op)
+            case InitOp():
+                self.writer.line("with T.init():")
+                with self.writer.indented():
+                    self._block(op.body.block)
+            case scf.YieldOp():
+                return
+            case _ if len(op.results) == 1:
+                text = self.text(op.results[0])
+                self.writer.line(f"{self.writer.define(op.results[0], 'v')}: T.let = {text}")
+            case _:
+                fail(op, CANNOT)
+
+    def _if(self, op: scf.IfOp) -> None:
+        guarded = _guarded_block(op)
+        if guarded is not None:
+            self._sblock(guarded, self.text(op.cond))
+            return
+        self.writer.line(f"if {self.text(op.cond)}:")
+        with self.writer.indented():
+            self._block(op.true_region.block)
+        if op.false_region.blocks:
+            self.writer.line("else:")
+            with self.writer.indented():
+                self._block(op.false_region.block)
+
+    def _loops(self, loop: ForOp) -> None:
+        """A loop, with those that are all it does in the same line."""
+        with self.writer.scope():
+            nest = [loop]
+            while (inner := _only_loop(nest[-1])) is not None and self._may_join(inner, nest):
+                nest.append(inner)
+            names = ", ".join(self._head(part).name for part in nest)
+            extents = ", ".join(self._extent(part.extent) for part in nest)
+            options = self._options(self._head(loop))
+            kind = _LOOPS[loop.kind.data] if options or loop.kind.data is not LoopKind.SERIAL else "range"
+            self.writer.line(f"for {names} in {'T.grid' if len(nest) > 1 else kind}({extents}{options}):")
+            with self.writer.indented():
+                self._block(nest[-1].body.block)
+
+    def _may_join(self, inner: ForOp, nest: Sequence[ForOp]) -> bool:
+        """Whether a loop can stand in one head with those around it."""
+        if any(part.kind.data is not LoopKind.SERIAL or self._head(part).annotations for part in (*nest, inner)):
+            return False
+        return all(inner.dynamic_extent is not part.variable for part in nest)
+
+    def _head(self, loop: ForOp) -> _Head:
+        if loop not in self._heads:
+            self._heads[loop] = self._make_head(loop)
+        return self._heads[loop]
+
+    def _make_head(self, loop: ForOp) -> _Head:
+        """A name for a loop's variable: one that gives the loop its label, if there is one."""
+        label = loop.label.data if loop.label is not None else None
+        names = [self.writer.free_name(loop.variable.name_hint, "i")]
+        if label is not None and label.isidentifier():
+            names.append(self.writer.free(label))
+        fitting = [name for name in names if label in (None, Names(self._labels).fresh(name))]
+        name = self.writer.use((fitting or names)[0])
+        self.writer.texts[loop.variable] = name
+        annotations = self._discardable(loop, loop.attributes)
+        if not fitting:
+            annotations[LABEL_KEY] = label
+        self._labels.add(label or Names(self._labels).fresh(name))
+        return _Head(name, annotations)
+
+    @staticmethod
+    def _options(head: _Head) -> str:
+        return f", annotations={dictionary(head.annotations)}" if head.annotations else ""
+
+    def _extent(self, extent: int | SSAValue) -> str:
+        return str(extent) if isinstance(extent, int) else self.text(extent)
+
+    # Blocks.
+
+    def _sblock(self, block: BlockOp, condition: str | None) -> None:
+        self.writer.line(f"with T.sblock({python_value(block.block_name.data)}):")
+        with self.writer.indented():
+            bindings = [self.text(v.binding) for v in block.iter_vars]
+            names = [self.writer.define(v.variable, "v") for v in block.iter_vars]
+            for run in _runs(block.iter_vars):
+                self._axes(block.iter_vars[run], names[run], bindings[run])
+            if condition is not None:
+                self.writer.line(f"T.where({condition})")
+            attributes = self._discardable(block, block.attributes)
+            if _has_loose_sums(block):
+                attributes[REASSOCIATE_KEY] = True
+            if attributes:
+                self.writer.line(f"T.sblock_attr({dictionary(attributes)})")
+            self._block(block.body.block)
+
+    def _axes(self, variables: Sequence[IterVar], names: Sequence[str], bindings: Sequence[str]) -> None:
+        """Variables that are bound to whole loops, together, or one that is not."""
+        if len(variables) > 1:
+            kinds = "".join(_KINDS[v.kind][0] for v in variables)
+            self.writer.line(f'{", ".join(names)} = T.axis.remap("{kinds}", [{", ".join(bindings)}])')
+            return
+        for v, name, binding in zip(variables, names, bindings, strict=True):
+            self.writer.line(f"{name} = {_KINDS[v.kind][1]}({self._extent(v.extent)}, {binding})")
+
+
+def _runs(variables: Sequence[IterVar]) -> Iterator[slice]:
+    """The variables of a block in parts: those that follow each other and are bound to whole loops, others by one."""
+    start = 0
+    for end in range(1, len(variables) + 1):
+        if end == len(variables) or not (_is_whole(variables[end]) and _is_whole(variables[start])):
+            yield slice(start, end)
+            start = end
+
+
+def _is_whole(v: IterVar) -> bool:
+    """Whether a variable is bound to the variable of a loop and runs just as far."""
+    loop = v.binding.owner.parent_op() if isinstance(v.binding, BlockArgument) else None
+    return isinstance(loop, ForOp) and loop.extent == v.extent
+
+
+def _has_loose_sums(block: BlockOp) -> bool:
+    """Whether all sums that a block stores may be taken in any order. Other permissions of ops are not written."""
+    stored = (op.value.owner for op in block.body.block.ops if isinstance(op, memref.StoreOp))
+    sums = [op for op in stored if isinstance(op, arith.AddfOp)]
+    return bool(sums) and all(op.fastmath == SUM_FLAGS for op in sums)
+
+
+def _guarded_block(op: scf.IfOp) -> BlockOp | None:
+    """The block that is all a condition guards: `T.where`."""
+    if op.false_region.blocks:
+        return None
+    inlined = inlined_ops(op.true_region.block)
+    rest = [inner for inner in op.true_region.block.ops if inner not in inlined and not isinstance(inner, scf.YieldOp)]
+    return rest[0] if len(rest) == 1 and isinstance(rest[0], BlockOp) else None
+
+
+def _only_loop(loop: ForOp) -> ForOp | None:
+    """The loop that is all another one does."""
+    inner = loop.body.block.first_op
+    return inner if isinstance(inner, ForOp) and inner is loop.body.block.last_op else None

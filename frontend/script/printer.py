@@ -1,0 +1,70 @@
+"""Modules as TVMScript."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import IO
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.utils.target import Target
+
+from relex.dialects.errors import fail
+from relex.dialects.names import Names
+from relex.dialects.relex import ConstantOp
+from relex.dialects.tir import PrimFuncOp
+from relex.frontend.script.print_graphs import print_graph_function
+from relex.frontend.script.print_loops import print_loop_function
+from relex.frontend.script.writing import CANNOT, Writer
+
+_IMPORTS = (
+    "from tvm.script import ir as I",
+    "from tvm.script import relax as R",
+    "from tvm.script import tirx as T",
+)
+
+
+def print_script(module: ModuleOp, *, elide: bool = False) -> str:
+    """A module of graph and loop functions as TVMScript, in the spelling of TVM 0.27.
+
+    Read back, it is the same program: only loops without a label have got one, and values may be computed where they
+    are used. Attributes of the module itself, and permissions of ops to round differently, other than in the sums of a
+    block, are not written. With `elide`, long constants are left out; `parse_script` takes them as `params`.
+    Raises `PassError` at the first op that scripts have no form for.
+    """
+    name = Names.of_symbols(module).fresh("Module")
+    writer = Writer(reserved=[name])
+    constants: list[ConstantOp] | None = [] if elide else None
+    for line in (*_IMPORTS, "", "", "@I.ir_module", f"class {name}:"):
+        writer.line(line)
+    with writer.indented():
+        for i, op in enumerate(module.ops):
+            if i:
+                writer.line("")
+            match op:
+                case PrimFuncOp():
+                    print_loop_function(op, writer)
+                case FuncOp():
+                    print_graph_function(op, writer, name, constants)
+                case _:
+                    fail(op, f"{CANNOT}: expected functions")
+        if not module.ops.first:
+            writer.line("pass")
+    return "\n".join(writer.lines) + "\n"
+
+
+@dataclass(frozen=True)
+class ScriptTarget(Target):
+    """
+    TVMScript, in the spelling of TVM 0.27, of a module of graph and loop functions.
+
+    With `elide`, constants of more than 16 elements are left out, as TVM does.
+    """
+
+    name = "script"
+
+    elide: bool = False
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        output.write(print_script(module, elide=self.elide))

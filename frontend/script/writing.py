@@ -1,0 +1,148 @@
+"""What the printers of scripts share: lines, names, numbers and types."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import cast
+
+from xdsl.dialects.builtin import Float16Type, Float32Type
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.symbol_table import get_name_if_symbol
+
+from relex.dialects.errors import fail
+from relex.frontend.script.dtypes import NAMES
+
+RESERVED = ("T", "R", "I", "cls", "metadata", "meta", "range", "float")
+"""Names that mean something in every script."""
+
+
+CANNOT = "cannot be written in TVMScript"
+"""What is said of ops that scripts have no form for."""
+
+
+class Writer:
+    """Lines of a script, indented, and the names in it. A name is given once in a scope and those inside of it."""
+
+    def __init__(self, reserved: Sequence[str] = ()):
+        self.lines: list[str] = []
+        self.texts: dict[SSAValue, str] = {}
+        """What values are called, or how they are computed."""
+        self._depth = 0
+        self._scopes = [{*RESERVED, *reserved}]
+
+    def line(self, text: str) -> None:
+        self.lines.append("    " * self._depth + text if text else "")
+
+    @contextmanager
+    def indented(self) -> Generator[None]:
+        """More lines, with names of their own."""
+        self._depth += 1
+        with self.scope():
+            yield
+        self._depth -= 1
+
+    @contextmanager
+    def scope(self) -> Generator[None]:
+        """Names that are forgotten behind."""
+        self._scopes.append(set())
+        yield
+        self._scopes.pop()
+
+    def name(self, hint: str | None, default: str) -> str:
+        """A name that is not used yet, as near to the hint as possible."""
+        return self.use(self.free_name(hint, default))
+
+    def use(self, name: str) -> str:
+        """Take a name."""
+        self._scopes[-1].add(name)
+        return name
+
+    def free_name(self, hint: str | None, default: str) -> str:
+        """A name that could be taken, as near to the hint as possible."""
+        # xDSL cuts numbers behind an underscore off: such a name would not come back.
+        base = re.sub(r"_\d+$", "", re.sub(r"\W", "_", hint or default, flags=re.ASCII)) or default
+        return self.free(f"v{base}" if base[0].isdigit() else base)
+
+    def free(self, base: str) -> str:
+        """`base`, or with the first number that makes it a free name."""
+        taken = (*self._scopes, keyword.kwlist)
+        chosen, count = base, 0
+        while any(chosen in names for names in taken):
+            count += 1
+            chosen = f"{base}{count}"
+        return chosen
+
+    def argument(self, name: str) -> str:
+        """The name of an argument, as it is if it is one in Python."""
+        return self.use(self.free(name)) if name.isidentifier() else self.name(name, "x")
+
+    def define(self, value: SSAValue, default: str) -> str:
+        """Give a value a name."""
+        self.texts[value] = self.name(value.name_hint, default)
+        return self.texts[value]
+
+
+def symbol_name(function: Operation) -> str:
+    """The name of a function. Fails for one that is none in Python."""
+    name = get_name_if_symbol(function)
+    if name is None or not name.isidentifier() or keyword.iskeyword(name):
+        fail(function, f"{CANNOT}: expected a name, found {name!r}")
+    return name
+
+
+def dtype_name(op: Operation, t: Attribute) -> str:
+    """The dtype of an element type. Fails at `op` for those without one."""
+    if t not in NAMES:
+        fail(op, f"{CANNOT}: found a number of type {t}")
+    return NAMES[t]
+
+
+def python_number(value: float, t: Attribute) -> str:
+    """A number of some type in Python: the shortest text that gives it back."""
+    import numpy as np
+
+    if isinstance(value, int):
+        return repr(value)
+    if not np.isfinite(value):
+        return f'float("{special(value)}")'
+    match t:
+        case Float32Type():
+            return repr(float(str(np.float32(value))))
+        case Float16Type():
+            return repr(float(str(np.float16(value))))
+        case _:
+            return repr(value)
+
+
+def special(value: float) -> str:
+    """What Python calls an infinity or NaN."""
+    import numpy as np
+
+    if value != value:
+        return "-nan" if np.signbit(value) else "nan"
+    return "inf" if value > 0 else "-inf"
+
+
+def python_value(value: object) -> str:
+    """A value of a dictionary of attributes."""
+    match value:
+        case str():
+            plain = value.isprintable() and not set(value) & {'"', "\\"}
+            return f'"{value}"' if plain else repr(value)
+        case list():
+            return f"[{', '.join(map(python_value, cast('list[object]', value)))}]"
+        case _:
+            return repr(value)
+
+
+def dictionary(values: Mapping[str, object]) -> str:
+    """`{"a": 1}`."""
+    return "{" + ", ".join(f'"{name}": {python_value(value)}' for name, value in values.items()) + "}"
+
+
+def tuple_of(parts: Sequence[str]) -> str:
+    """`(1, 784)`, `(128,)`, `()`."""
+    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
