@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf
@@ -117,16 +117,16 @@ def substitute(loop: ForOp, values: Mapping[SSAValue, Form] | None = None) -> No
             rebuilder = _Rebuilder(op, inside if loop.is_ancestor(op) else outside)
             for i, operand in enumerate(op.operands):
                 op.operands[i] = rebuilder.rebuild(operand)
-    _remove_unused(nest)
+    remove_unused(list(steps_in(nest)))
     for op in list(steps_in(nest)):
         if is_scalar(op) and not any(nest.is_ancestor(operand.owner) for operand in op.operands):
             op.detach()
             Rewriter.insert_op(op, InsertPoint.before(nest))
 
 
-def _remove_unused(scope: Operation) -> None:
-    """Remove arithmetic between loops that nothing uses any more."""
-    for op in reversed(list(steps_in(scope))):
+def remove_unused(ops: Sequence[Operation]) -> None:
+    """Remove those of some ops that are arithmetic and that nothing uses any more."""
+    for op in reversed(ops):
         if is_scalar(op) and not any(result.uses for result in op.results):
             op.detach()
             op.erase()

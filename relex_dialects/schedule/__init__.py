@@ -19,6 +19,7 @@ from relex.dialects.schedule.blocks import (
     ReverseComputeAtOp,
     ReverseComputeInlineOp,
     TransformLayoutOp,
+    UnguardOp,
 )
 from relex.dialects.schedule.loops import (
     FuseOp,
@@ -51,6 +52,7 @@ Schedule = Dialect(
         SequenceOp,
         SplitOp,
         TransformLayoutOp,
+        UnguardOp,
         UnrollOp,
         VectorizeOp,
     ],
@@ -79,6 +81,7 @@ __all__ = [
     "SequenceOp",
     "SplitOp",
     "TransformLayoutOp",
+    "UnguardOp",
     "UnrollOp",
     "VectorizeOp",
 ]

@@ -202,3 +202,19 @@ class CompactBufferOp(BufferPrimitiveOp):
     name = "schedule.compact_buffer"
 
     assembly_format = "$block `write` $index attr-dict"
+
+
+@irdl_op_definition
+class UnguardOp(BlockPrimitiveOp):
+    """
+    Removes the condition around a block that would do no harm without it: it stays in all buffers, and what it writes
+    in addition nobody reads.
+
+    ```mlir
+    schedule.unguard @Y
+    ```
+    """
+
+    name = "schedule.unguard"
+
+    assembly_format = "$block attr-dict"

@@ -34,6 +34,9 @@ def verify_bounds(access: Access) -> None:
     domains = _domains_at(access.op)
     if domains is None or len(access.indices) != len(access.shape):
         return  # It may not run at all, or its own verifier says what is wrong.
+    block = innermost_block(access.op)
+    # A condition around the block may cut off values that its variables take one by one, but not together.
+    under_condition = block is not None and _is_guarded(block)
     for dimension, (index, size) in enumerate(zip(access.indices, access.shape, strict=True)):
         taken = range_of(index, domains.get)
         if taken is None or size == DYNAMIC_INDEX:
@@ -41,7 +44,7 @@ def verify_bounds(access: Access) -> None:
         if size == 0:
             raise WrongOp(access.op, f"expected no access to {name_of(access.buffer)}, which has no elements")
         outside = taken.low < 0 or taken.high >= size
-        certain = taken.exact or taken.high < 0 or taken.low >= size
+        certain = (taken.exact and not under_condition) or taken.high < 0 or taken.low >= size
         if outside and certain:
             place = f"index {dimension} of {name_of(access.buffer)}"
             raise WrongOp(access.op, f"expected {place} in {Range(0, size - 1)}, found {taken}")

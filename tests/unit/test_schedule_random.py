@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from schedules import PROGRAMS, check, program
+from xdsl.ir.affine import AffineExpr, AffineMap
 
 from relex.dialects import parse_module
 from relex.dialects.errors import CompileError
@@ -14,6 +15,16 @@ from relex.passes import ApplySchedulePass
 from relex.passes.loops.schedule import Block, Loop, Schedule
 
 FACTORS = st.sampled_from([[None, 2], [2, None], [None, 8], [None, 4, 2], [3, None, 1], [1, None], [None], [5, 4]])
+
+
+A, B, C = map(AffineExpr.dimension, range(3))
+LAYOUTS = [
+    AffineMap(1, 0, (A // 4, A % 4)),
+    AffineMap(2, 0, (B // 4, A, B % 4)),
+    AffineMap(2, 0, (B, A)),
+    AffineMap(2, 0, (A * 7 + B,)),
+    AffineMap(3, 0, (C, A + B)),
+]
 
 
 def blocks_of(schedule: Schedule, name: str) -> list[Block]:
@@ -75,6 +86,19 @@ class Step:
     def reverse_compute_at(self) -> None:
         self.schedule.reverse_compute_at(self.block(), self.loop())
 
+    def compact_buffer(self) -> None:
+        self.schedule.compact_buffer(self.block(), 0)
+
+    def transform_layout(self) -> None:
+        buffer = self.data.draw(st.sampled_from([("write", 0), ("read", 0), ("read", 1)]), "buffer")
+        self.schedule.transform_layout(self.block(), buffer, self.data.draw(st.sampled_from(LAYOUTS), "layout"))
+
+    def unguard(self) -> None:
+        self.schedule.unguard(self.block())
+
+    def reverse_compute_inline(self) -> None:
+        self.schedule.reverse_compute_inline(self.block())
+
     def decompose_reduction(self) -> None:
         self.schedule.decompose_reduction(self.block(), self.loop())
 
@@ -93,6 +117,11 @@ STEPS = [
     "cache_write",
     "compute_inline",
     "decompose_reduction",
+    "unguard",
+    "reverse_compute_inline",
+    "transform_layout",
+    "compact_buffer",
+    "compact_buffer",
     "compute_at",
     "compute_at",
     "reverse_compute_at",

@@ -8,6 +8,7 @@ that a program could show.
 
 from relex.passes.loops.schedule import cache_read as cache_read
 from relex.passes.loops.schedule import cache_write as cache_write
+from relex.passes.loops.schedule import compact_buffer as compact_buffer
 from relex.passes.loops.schedule import compute_at as compute_at
 from relex.passes.loops.schedule import compute_inline as compute_inline
 from relex.passes.loops.schedule import decompose_reduction as decompose_reduction
@@ -17,7 +18,10 @@ from relex.passes.loops.schedule import loop_kinds as loop_kinds
 from relex.passes.loops.schedule import pad as pad
 from relex.passes.loops.schedule import reorder as reorder
 from relex.passes.loops.schedule import reverse_compute_at as reverse_compute_at
+from relex.passes.loops.schedule import reverse_compute_inline as reverse_compute_inline
 from relex.passes.loops.schedule import split as split
+from relex.passes.loops.schedule import transform_layout as transform_layout
+from relex.passes.loops.schedule import unguard as unguard
 from relex.passes.loops.schedule.schedule import Block, Loop, Schedule
 from relex.passes.loops.schedule.table import apply_primitive, primitive
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import UnknownNameError
 from relex.dialects.schedule import (
+    BufferRole,
     CacheReadOp,
     CacheWriteOp,
+    CompactBufferOp,
     ComputeAtOp,
     ComputeInlineOp,
     DecomposeReductionOp,
@@ -22,8 +25,11 @@ from relex.dialects.schedule import (
     PrimitiveOp,
     ReorderOp,
     ReverseComputeAtOp,
+    ReverseComputeInlineOp,
     SequenceOp,
     SplitOp,
+    TransformLayoutOp,
+    UnguardOp,
     UnrollOp,
     VectorizeOp,
 )
@@ -137,9 +143,35 @@ class Schedule:
         """Move a block into a loop of its producers."""
         self.apply(block.func, ReverseComputeAtOp(block.name, loop.label))
 
+    def compact_buffer(self, block: Block, write_buffer_index: int) -> None:
+        """Make a local buffer that a block writes as small as the loops around all its uses allow."""
+        self.apply(block.func, CompactBufferOp(block.name, write_buffer_index))
+
     def compute_inline(self, block: Block) -> None:
         """Compute what a block writes where it is read, and remove the block."""
         self.apply(block.func, ComputeInlineOp(block.name))
+
+    def reverse_compute_inline(self, block: Block) -> None:
+        """Let the producer of what a block reads do the block's work, and remove the block."""
+        self.apply(block.func, ReverseComputeInlineOp(block.name))
+
+    def transform_layout(
+        self, block: Block, buffer: tuple[str, int], index_map: AffineMap | Callable[..., tuple[AffineExpr | int, ...]]
+    ) -> None:
+        """
+        Lay out a local buffer anew: `("read", 1)` is the one that a block reads as number 1, `index_map` gives the new
+        indices for the old ones, as in `lambda n, k: (n // 16, k, n % 16)`.
+        """
+        role, index = buffer
+        if role not in ("read", "write"):
+            raise UnknownNameError(f"expected 'read' or 'write', found '{role}'")
+        if not isinstance(index_map, AffineMap):
+            index_map = AffineMap.from_callable(index_map)
+        self.apply(block.func, TransformLayoutOp(block.name, BufferRole(role), index, index_map))
+
+    def unguard(self, block: Block) -> None:
+        """Remove the condition around a block that would do no harm without it."""
+        self.apply(block.func, UnguardOp(block.name))
 
     def decompose_reduction(self, block: Block, loop: Loop) -> Block:
         """Make the init of a block into a block of its own, in front of a loop; returns that."""

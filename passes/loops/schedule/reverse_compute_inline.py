@@ -1,0 +1,91 @@
+"""A block done by the producer of what it reads."""
+
+from __future__ import annotations
+
+from xdsl.dialects import memref
+from xdsl.ir import SSAValue
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.schedule import ReverseComputeInlineOp
+from relex.dialects.tir import BlockOp, PrimFuncOp
+from relex.dialects.tir.accesses import Access
+from relex.passes.loops.affine import Form, form_of
+from relex.passes.loops.buffers import (
+    accesses_in,
+    buffers_read,
+    buffers_written,
+    check_only_writer,
+    local_buffer,
+    statement_of,
+)
+from relex.passes.loops.motion import (
+    accesses_from,
+    check_independent,
+    check_runs_anywhere,
+    find_late_values,
+    move_before,
+    stands_before,
+)
+from relex.passes.loops.schedule.compute_inline import check_whole_buffer, elementwise_store, remove_block
+from relex.passes.loops.schedule.table import primitive
+from relex.passes.loops.structure import find_block, function_of, name_of_block
+
+
+@primitive(ReverseComputeInlineOp)
+def _(op: ReverseComputeInlineOp, func: PrimFuncOp) -> None:
+    reverse_compute_inline(find_block(func, op.block.root_reference.data))
+
+
+def reverse_compute_inline(block: BlockOp) -> None:
+    """Let the block that computes what a block reads, element by element, do its work as well, and remove the block
+    and the buffer between."""
+    func = function_of(block)
+    elementwise_store(block)
+    for written in buffers_written(block):
+        check_only_writer(func, written, block)
+    check_runs_anywhere(block)
+    producer, load = _producer(block)
+    store = elementwise_store(producer)
+    check_whole_buffer(producer, store, local_buffer(store.memref, block))
+    _check_reads_all(block, load)
+    place, statement = statement_of(producer), statement_of(block)
+    if place is not statement and not stands_before(place, statement):
+        fail(block, f"expected {name_of_block(producer)} to stand before {name_of_block(block)}")
+    check_independent(block, list(accesses_from(place, statement)), exempt=[store.memref])
+
+    move_before(find_late_values(block, place), place)
+    values: dict[SSAValue, SSAValue] = {load.res: store.value}
+    values.update(zip(load.indices, store.indices, strict=True))
+    for op in block.body.block.ops:
+        if op is not load:
+            producer.body.block.insert_op_before(op.clone(values), store)
+    alloc = local_buffer(store.memref, block)
+    store.detach()
+    store.erase()
+    remove_block(block, alloc)
+
+
+def _producer(block: BlockOp) -> tuple[BlockOp, memref.LoadOp]:
+    """The block that computes the one local element that a block alone reads, and the load."""
+    func = function_of(block)
+    for buffer in buffers_read(block):
+        accesses = list(accesses_in(func, buffer))
+        writers = {access.block for access in accesses if access.is_write}
+        loads = [access for access in accesses if not access.is_write]
+        if len(writers) != 1 or len(loads) != 1 or loads[0].block is not block:
+            continue
+        load = loads[0].access.op
+        if isinstance(load, memref.LoadOp) and load.parent_op() is block:
+            return writers.pop(), load
+    fail(block, f"expected {name_of_block(block)} to read one element of a buffer that one block computes for it alone")
+
+
+def _check_reads_all(block: BlockOp, load: memref.LoadOp) -> None:
+    """Fails unless a block reads each element of a buffer in one run, at its variables."""
+    variables = [index for index in load.indices if form_of(index).terms]
+    if set(map(Form.of, block.body.block.args)) != set(map(form_of, variables)) or len(variables) != len(block.kinds):
+        fail(block, f"expected the variables of {name_of_block(block)} as indices of {name_of(load.memref)}, each once")
+    for index, size in zip(load.indices, Access(load).shape, strict=True):
+        extent = next((v.extent for v in block.iter_vars if v.variable is index), 1)
+        if extent != size:
+            fail(block, f"expected {name_of_block(block)} to read all of {name_of(load.memref)}")
