@@ -23,6 +23,11 @@ class Interval:
     full: bool
     """Each of them is reached, not only some."""
 
+    def holds(self, other: Interval) -> bool:
+        """Whether each index of another interval is one of this."""
+        ahead = other.base - self.base
+        return self.full and not ahead.terms and 0 <= ahead.constant <= self.extent - other.extent
+
 
 Region: TypeAlias = tuple[Interval | None, ...]
 """An interval for each dimension; None where no bounds are known."""

@@ -12,8 +12,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail
 from relex.dialects.names import Names
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind, PrimFuncOp, loops_around
-from relex.passes.loops.affine import Form
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterVar, LoopKind, PrimFuncOp, loops_around
+from relex.passes.loops.affine import Form, form_of
 from relex.passes.loops.indices import Emitter, constant, is_scalar, steps_in
 
 
@@ -153,6 +153,38 @@ def guard_of(block: BlockOp) -> scf.IfOp | None:
     """The condition directly around a block, if there is one."""
     parent = block.parent_op()
     return parent if isinstance(parent, scf.IfOp) else None
+
+
+def conditions_of(block: BlockOp) -> list[SSAValue]:
+    """What must hold for a block to run, part by part, as far as it stands directly around it."""
+    guard = guard_of(block)
+    return _parts(guard.cond) if guard is not None else []
+
+
+def _parts(condition: SSAValue) -> list[SSAValue]:
+    match condition.owner:
+        case arith.AndIOp(lhs=lhs, rhs=rhs):
+            return _parts(lhs) + _parts(rhs)
+        case _:
+            return [condition]
+
+
+def runs_for_all_values(block: BlockOp) -> bool:
+    """Whether the conditions around a block, if any, only keep its variables in their ranges."""
+    return all(any(_keeps_in_range(part, v) for v in block.iter_vars) for part in conditions_of(block))
+
+
+def _keeps_in_range(condition: SSAValue, v: IterVar) -> bool:
+    op = condition.owner
+    if not isinstance(op, arith.CmpiOp) or form_of(op.lhs) != form_of(v.binding):
+        return False
+    match op.predicate.value.data:
+        case 2:  # less, signed
+            return form_of(op.rhs) == (Form(v.extent) if isinstance(v.extent, int) else Form.of(v.extent))
+        case 5:  # at least, signed
+            return form_of(op.rhs) == Form(0)
+        case _:
+            return False
 
 
 def add_guard(block: BlockOp, form: Form, bound: int | SSAValue) -> None:

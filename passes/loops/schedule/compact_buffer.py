@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -14,11 +15,11 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.passes.loops.affine import Form, form_of
 from relex.passes.loops.buffers import accesses_in, buffers_written, local_buffer, make_buffer, pick_buffer
 from relex.passes.loops.dependences import BlockAccess, block_accesses, carrying
-from relex.passes.loops.indices import remove_unused
+from relex.passes.loops.indices import remove_unused, steps_in
 from relex.passes.loops.rebind import bind_to_loops, is_bound_to_loops, set_indices
 from relex.passes.loops.regions import Interval, region_of
 from relex.passes.loops.schedule.table import primitive
-from relex.passes.loops.structure import find_block, function_of, label_of, loops_of, name_of_block
+from relex.passes.loops.structure import find_block, function_of, label_of, loops_of, name_of_block, runs_for_all_values
 
 
 @primitive(CompactBufferOp)
@@ -67,9 +68,21 @@ def _check_private(accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBuf
     around = [outer for outer in loops_of(block) if outer.is_ancestor(loop) and not outer.is_ancestor(alloc)]
     for write in (access for access in accesses if access.is_write):
         for read in (access for access in accesses if not access.is_write):
-            if carried := carrying(around, write, read):
+            carried = carrying(around, write, read)
+            if carried and not any(_is_computed_anew(read, again, loop) for again in accesses if again.is_write):
                 fail(block, f"expected {name_of(alloc.buffer)} to hand on nothing from one iteration of "
                             f"{label_of(carried[-1])} to another")  # fmt: skip
+
+
+def _is_computed_anew(read: BlockAccess, write: BlockAccess, loop: ForOp) -> bool:
+    """Whether a write comes before a read in every iteration of a loop, for all elements that are read."""
+    steps = list(steps_in(loop))
+    if steps.index(write.block) >= steps.index(read.block) or not runs_for_all_values(write.block):
+        return False
+    if write.in_init or any(isinstance(op, scf.IfOp) for op in write.block.walk()):
+        return False
+    wanted, given = region_of([read.element], loop), region_of([write.element], loop)
+    return all(w is not None and g is not None and g.holds(w) for w, g in zip(wanted, given, strict=True))
 
 
 def _intervals(accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBufferOp, block: BlockOp) -> list[Interval]:

@@ -21,6 +21,7 @@ from relex.passes.loops.schedule.table import primitive
 from relex.passes.loops.structure import (
     block_names,
     check_structure,
+    conditions_of,
     find_block,
     find_loop,
     function_of,
@@ -104,21 +105,13 @@ def _conditions(block: BlockOp, loop: ForOp, reduce: set[SSAValue]) -> list[SSAV
     if scope is not loop:
         fail(block, f"expected conditions directly around {name_of_block(block)} only")
     kept: list[SSAValue] = []
-    for condition in _parts(guard.cond) if guard is not None else []:
+    for condition in conditions_of(block):
         variables = variables_in(condition, function_of(block))
         if not variables & reduce:
             kept.append(condition)
         elif not variables <= reduce:
             fail(block, f"expected no condition around {name_of_block(block)} on spatial and reduce variables together")
     return kept
-
-
-def _parts(condition: SSAValue) -> list[SSAValue]:
-    match condition.owner:
-        case arith.AndIOp(lhs=lhs, rhs=rhs):
-            return _parts(lhs) + _parts(rhs)
-        case _:
-            return [condition]
 
 
 def _check_init_may_move(init: InitOp, block: BlockOp, loop: ForOp) -> None:

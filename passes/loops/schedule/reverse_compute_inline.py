@@ -71,7 +71,7 @@ def _producer(block: BlockOp) -> tuple[BlockOp, memref.LoadOp]:
     for buffer in buffers_read(block):
         accesses = list(accesses_in(func, buffer))
         writers = {access.block for access in accesses if access.is_write}
-        loads = [access for access in accesses if not access.is_write]
+        loads = [access for access in accesses if access.block not in writers]
         if len(writers) != 1 or len(loads) != 1 or loads[0].block is not block:
             continue
         load = loads[0].access.op

@@ -295,3 +295,666 @@ schedule.sequence for @scratch {
   // expected-error @+1 {{expected iterations of @i that do not depend on each other, found elements of %T that @T may touch in several}}
   schedule.parallel @i
 }
+
+// -----
+
+// Buffers by number.
+
+tir.prim_func @no_buffer(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @no_buffer {
+  // expected-error @+1 {{'schedule.cache_read' op expected @T to read 2 buffers or more, found %X}}
+  schedule.cache_read @T read 1
+}
+
+// -----
+
+tir.prim_func @no_block(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @no_block {
+  // expected-error @+1 {{'schedule.compute_inline' op expected a block @S, found @T, @Y}}
+  schedule.compute_inline @S
+}
+
+// -----
+
+// What a caller sees stays.
+
+tir.prim_func @output(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @output {
+  // expected-error @+1 {{'schedule.compute_inline' op expected %Y to be a local buffer, found an argument of the function}}
+  schedule.compute_inline @Y
+}
+
+// -----
+
+tir.prim_func @inline_reduction(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>, %Z: memref<4xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %s = arith.addf %y, %x : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+  tir.for %j @j in (4) {
+    tir.block @Z (%vi: spatial<4> = %j) {
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      memref.store %y, %Z[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @inline_reduction {
+  // expected-error @+1 {{'schedule.compute_inline' op expected @Y to have spatial variables only, found a reduction}}
+  schedule.compute_inline @Y
+}
+
+// -----
+
+tir.prim_func @layout_of_argument(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @layout_of_argument {
+  // expected-error @+1 {{'schedule.transform_layout' op expected %X to be a local buffer, found an argument of the function}}
+  schedule.transform_layout @T read 0 by affine_map<(i) -> (i floordiv 2, i mod 2)>
+}
+
+// -----
+
+// Two elements at one place, a place before the first, another number of indices.
+
+tir.prim_func @layout_collision(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @layout_collision {
+  // expected-error @+1 {{'schedule.transform_layout' op expected a map that puts each element of %T at a place of its own}}
+  schedule.transform_layout @T write 0 by affine_map<(i) -> (i floordiv 2)>
+}
+
+// -----
+
+tir.prim_func @layout_negative(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @layout_negative {
+  // expected-error @+1 {{'schedule.transform_layout' op expected a map to places from 0 on, found -1}}
+  schedule.transform_layout @T write 0 by affine_map<(i) -> (i - 1)>
+}
+
+// -----
+
+tir.prim_func @layout_rank(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @layout_rank {
+  // expected-error @+1 {{'schedule.transform_layout' op expected a map of 1 indices, as %T has, found 2}}
+  schedule.transform_layout @T write 0 by affine_map<(i, j) -> (j, i)>
+}
+
+// -----
+
+tir.prim_func @at_own_loop(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @at_own_loop {
+  // expected-error @+1 {{'schedule.compute_at' op expected @T to stand outside of @i}}
+  schedule.compute_at @T at @i
+}
+
+// -----
+
+tir.prim_func @at_before(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @at_before {
+  // expected-error @+1 {{'schedule.compute_at' op expected @Y to stand before @i}}
+  schedule.compute_at @Y at @i
+}
+
+// -----
+
+tir.prim_func @reverse_behind(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @reverse_behind {
+  // expected-error @+1 {{'schedule.reverse_compute_at' op expected @T to stand behind @j}}
+  schedule.reverse_compute_at @T at @j
+}
+
+// -----
+
+tir.prim_func @at_parallel(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @at_parallel {
+  schedule.parallel @j
+  // expected-error @+1 {{'schedule.compute_at' op expected @j to be a serial loop, found parallel}}
+  schedule.compute_at @T at @j
+}
+
+// -----
+
+// An element is not finished before all of @k is done.
+
+tir.prim_func @unfinished(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>, %Z: memref<4xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %s = arith.addf %y, %x : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+  tir.for %j @j in (4) {
+    tir.block @Z (%vi: spatial<4> = %j) {
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      memref.store %y, %Z[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @unfinished {
+  // expected-error @+1 {{'schedule.reverse_compute_at' op expected elements of %Y to be computed in one iteration of @k, found several}}
+  schedule.reverse_compute_at @Z at @k
+}
+
+// -----
+
+tir.prim_func @no_init(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>, %Z: memref<4xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %s = arith.addf %y, %x : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+  tir.for %j @j in (4) {
+    tir.block @Z (%vi: spatial<4> = %j) {
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      memref.store %y, %Z[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @no_init {
+  // expected-error @+1 {{'schedule.decompose_reduction' op expected @Z to have an init, found none}}
+  schedule.decompose_reduction @Z at @j
+}
+
+// -----
+
+tir.prim_func @decompose_inside(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>, %Z: memref<4xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %s = arith.addf %y, %x : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+  tir.for %j @j in (4) {
+    tir.block @Z (%vi: spatial<4> = %j) {
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      memref.store %y, %Z[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @decompose_inside {
+  schedule.reorder [@k, @i]
+  // expected-error @+1 {{'schedule.decompose_reduction' op expected the loops of the reduction @Y to stand in @i, found @k around it}}
+  schedule.decompose_reduction @Y at @i
+}
+
+// -----
+
+tir.prim_func @decompose_elsewhere(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>, %Z: memref<4xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %s = arith.addf %y, %x : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+  tir.for %j @j in (4) {
+    tir.block @Z (%vi: spatial<4> = %j) {
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      memref.store %y, %Z[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @decompose_elsewhere {
+  // expected-error @+1 {{'schedule.decompose_reduction' op expected @Y to stand in @j}}
+  schedule.decompose_reduction @Y at @j
+}
+
+// -----
+
+// A loop that drives the place and the sum.
+
+tir.prim_func @decompose_both(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>, %Z: memref<4xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %s = arith.addf %y, %x : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+  tir.for %j @j in (4) {
+    tir.block @Z (%vi: spatial<4> = %j) {
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      memref.store %y, %Z[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @decompose_both {
+  schedule.fuse [@i, @k]
+  // expected-error @+1 {{'schedule.decompose_reduction' op expected @i_k_fused to drive either spatial or reduce variables of @Y, found both}}
+  schedule.decompose_reduction @Y at @i_k_fused
+}
+
+// -----
+
+tir.prim_func @two_writers(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>, %Z: memref<4xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %s = arith.addf %y, %x : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+  tir.for %j @j in (4) {
+    tir.block @Z (%vi: spatial<4> = %j) {
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      memref.store %y, %Z[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @two_writers {
+  schedule.decompose_reduction @Y at @k
+  // expected-error @+1 {{'schedule.cache_write' op expected @Y alone to write %Y, found @Y_init as well}}
+  schedule.cache_write @Y write 0
+}
+
+// -----
+
+tir.prim_func @cache_write_inside(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>, %Z: memref<4xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %s = arith.addf %y, %x : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+  tir.for %j @j in (4) {
+    tir.block @Z (%vi: spatial<4> = %j) {
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      memref.store %y, %Z[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @cache_write_inside {
+  schedule.reverse_compute_at @Z at @i
+  // expected-error @+1 {{'schedule.cache_write' op expected %Y to be read behind the loops around @Y, found @Z in them}}
+  schedule.cache_write @Y write 0
+}
+
+// -----
+
+tir.prim_func @no_shared_loop(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @no_shared_loop {
+  // expected-error @+1 {{'schedule.compact_buffer' op expected all uses of %T in one loop, inside of its scope}}
+  schedule.compact_buffer @T write 0
+}
+
+// -----
+
+tir.prim_func @no_condition(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @no_condition {
+  // expected-error @+1 {{'schedule.unguard' op expected a condition around @T, found none}}
+  schedule.unguard @T
+}
+
+// -----
+
+tir.prim_func @out_of_range(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @out_of_range {
+  schedule.split @i by [?, 3]
+  // expected-error @+1 {{'schedule.unguard' op expected %vi of @T to stay in its range without the condition}}
+  schedule.unguard @T
+}
+
+// -----
+
+tir.prim_func @reverse_inline_reduction(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>, %Z: memref<4xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %s = arith.addf %y, %x : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+  tir.for %j @j in (4) {
+    tir.block @Z (%vi: spatial<4> = %j) {
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      memref.store %y, %Z[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @reverse_inline_reduction {
+  // expected-error @+1 {{'schedule.reverse_compute_inline' op expected @Y to have spatial variables only, found a reduction}}
+  schedule.reverse_compute_inline @Z
+}
+
+// -----
+
+// What the block reads changes before its result is read.
+
+tir.prim_func @changed(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %S = tir.alloc_buffer : memref<8xf32>
+  %T = tir.alloc_buffer : memref<8xf32>
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i in (8) {
+    tir.block @S (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %S[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %i @i1 in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %s = memref.load %S[%vi] : memref<8xf32>
+      memref.store %s, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %i @i2 in (8) {
+    tir.block @clear (%vi: spatial<8> = %i) {
+      memref.store %zero, %S[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %i @i3 in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @changed {
+  // expected-error @+1 {{'schedule.compute_inline' op expected what @T reads not to change before its result is read, found @clear, which writes %S}}
+  schedule.compute_inline @T
+}
+
+// -----
+
+// What the block reads changes before its result is read.
+
+tir.prim_func @passed(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %S = tir.alloc_buffer : memref<8xf32>
+  %T = tir.alloc_buffer : memref<8xf32>
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i in (8) {
+    tir.block @S (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %S[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %i @i1 in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %s = memref.load %S[%vi] : memref<8xf32>
+      memref.store %s, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %i @i2 in (8) {
+    tir.block @clear (%vi: spatial<8> = %i) {
+      memref.store %zero, %S[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %i @i3 in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @passed {
+  // expected-error @+1 {{'schedule.compute_at' op expected @T to pass nothing that it depends on, found @clear, which writes %S}}
+  schedule.compute_at @T at @i3
+}
+
+// -----
+
+// A running sum: an element is handed on from one iteration to the next.
+
+tir.prim_func @handed_on(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<9xf32>
+  %one = arith.constant 1 : index
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      %t = memref.load %T[%vi] : memref<9xf32>
+      %s = arith.addf %t, %x : f32
+      %next = arith.addi %vi, %one : index
+      memref.store %s, %T[%next] : memref<9xf32>
+    }
+  }
+}
+schedule.sequence for @handed_on {
+  // expected-error @+1 {{expected %T to hand on nothing from one iteration of @i to another}}
+  schedule.compact_buffer @T write 0
+}

@@ -291,3 +291,244 @@ tir.prim_func @inline(%X: memref<8xf32>) outs(%Y: memref<8xf32>, %Z: memref<9xf3
 schedule.sequence for @inline {
   schedule.compute_inline @T
 }
+
+// -----
+
+// The schedule of a linear layer that is known from TVM: tiles of columns in parallel, each with its sum, and what
+// comes behind it.
+
+// CHECK-LABEL: @linear0
+// CHECK: tir.for %{{.+}} @i, parallel %{{.+}} @j_0 in (1, 16) {
+// CHECK-NEXT: tir.for vectorized %{{.+}} @j_1_init in (8) {
+// CHECK: tir.block @Y_init (
+// CHECK: tir.for %{{.+}} @k, vectorized %{{.+}} @j_1 in (784, 8) {
+// CHECK: tir.block @Y (
+// CHECK-NOT: tir.init
+// CHECK: tir.for %[[AX:.+]] @ax0 in (8) {
+// CHECK: tir.block @Z (
+// CHECK-NOT: tir.for
+tir.prim_func @linear0(%X: memref<1x784xf32>, %W: memref<128x784xf32>, %B: memref<128xf32>)
+    outs(%Z: memref<1x128xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  %Y = tir.alloc_buffer : memref<1x128xf32>
+  tir.for %i @i, %j @j, %k @k in (1, 128, 784) {
+    tir.block @Y (%vi: spatial<1> = %i, %vj: spatial<128> = %j, %vk: reduce<784> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi, %vj] : memref<1x128xf32>
+      }
+      %y = memref.load %Y[%vi, %vj] : memref<1x128xf32>
+      %x = memref.load %X[%vi, %vk] : memref<1x784xf32>
+      %w = memref.load %W[%vj, %vk] : memref<128x784xf32>
+      %p = arith.mulf %x, %w : f32
+      %s = arith.addf %y, %p : f32
+      memref.store %s, %Y[%vi, %vj] : memref<1x128xf32>
+    }
+  }
+  tir.for %i @i1, %j @j1 in (1, 128) {
+    tir.block @Z (%vi: spatial<1> = %i, %vj: spatial<128> = %j) {
+      %y = memref.load %Y[%vi, %vj] : memref<1x128xf32>
+      %b = memref.load %B[%vj] : memref<128xf32>
+      %z = arith.addf %y, %b : f32
+      memref.store %z, %Z[%vi, %vj] : memref<1x128xf32>
+    }
+  }
+}
+schedule.sequence for @linear0 {
+  schedule.split @j by [?, 8]
+  schedule.reorder [@j_0, @k, @j_1]
+  schedule.parallel @j_0
+  schedule.vectorize @j_1
+  schedule.reverse_compute_at @Z at @j_0
+  schedule.decompose_reduction @Y at @k
+}
+
+// -----
+
+// A producer goes to where its consumer reads, with one row more on each side: conditions keep it in its range. Its
+// buffer becomes as small as the part.
+
+// CHECK-LABEL: @stencil
+// CHECK: tir.for %[[T:.+]] @i_0 in (3) {
+// CHECK-NEXT: %T = tir.alloc_buffer : memref<7xf32>
+// CHECK-NEXT: tir.for %{{.+}} @halo in (7) {
+// CHECK: arith.cmpi slt, %{{.+}}, %c14 : index
+// CHECK-NEXT: scf.if
+// CHECK: tir.block @T (%[[T0:.+]]: spatial<3> = %{{.+}}, %[[T1:.+]]: spatial<7> = %{{.+}}) {
+// CHECK: memref.load %X[%{{.+}}]
+// CHECK: memref.store %{{.+}}, %T[%[[T1]]] : memref<7xf32>
+// CHECK: tir.for %{{.+}} @i_1 in (5) {
+tir.prim_func @stencil(%X: memref<14xf32>) outs(%Y: memref<12xf32>) attributes {tir.noalias} {
+  %two = arith.constant 2 : index
+  %T = tir.alloc_buffer : memref<14xf32>
+  tir.for %i @i1 in (14) {
+    tir.block @T (%vi: spatial<14> = %i) {
+      %x = memref.load %X[%vi] : memref<14xf32>
+      %e = math.exp %x : f32
+      memref.store %e, %T[%vi] : memref<14xf32>
+    }
+  }
+  tir.for %i @i in (12) {
+    tir.block @Y (%vi: spatial<12> = %i) {
+      %a = memref.load %T[%vi] : memref<14xf32>
+      %next = arith.addi %vi, %two : index
+      %b = memref.load %T[%next] : memref<14xf32>
+      %s = arith.addf %a, %b : f32
+      memref.store %s, %Y[%vi] : memref<12xf32>
+    }
+  }
+}
+schedule.sequence for @stencil {
+  schedule.split @i by [?, 5]
+  schedule.compute_at @T at @i_0 into [@halo]
+  schedule.compact_buffer @T write 0
+}
+
+// -----
+
+// A reduction goes to where its result is read, with loops of its own.
+
+// CHECK-LABEL: @row_sums
+// CHECK: tir.for %[[I:.+]] @i in (4) {
+// CHECK-NEXT: tir.for %[[K:.+]] @ax0 in (8) {
+// CHECK-NEXT: tir.block @S (%{{.+}}: spatial<4> = %[[I]], %{{.+}}: reduce<8> = %[[K]]) {
+// CHECK-NEXT: tir.init {
+// CHECK: tir.for %[[J:.+]] @j in (8) {
+tir.prim_func @row_sums(%X: memref<4x8xf32>) outs(%Y: memref<4x8xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  %S = tir.alloc_buffer : memref<4xf32>
+  tir.for %i @i1, %k @k in (4, 8) {
+    tir.block @S (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %S[%vi] : memref<4xf32>
+      }
+      %s = memref.load %S[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %n = arith.addf %s, %x : f32
+      memref.store %n, %S[%vi] : memref<4xf32>
+    }
+  }
+  tir.for %i @i, %j @j in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vj: spatial<8> = %j) {
+      %x = memref.load %X[%vi, %vj] : memref<4x8xf32>
+      %s = memref.load %S[%vi] : memref<4xf32>
+      %y = arith.divf %x, %s : f32
+      memref.store %y, %Y[%vi, %vj] : memref<4x8xf32>
+    }
+  }
+}
+schedule.sequence for @row_sums {
+  schedule.compute_at @S at @i
+}
+
+// -----
+
+// The buffer that comes behind its producer, and its size, move in front of it.
+
+// CHECK-LABEL: @dynamic
+// CHECK: %n = memref.dim %X, %{{.+}} : memref<?xf32>
+// CHECK: %[[Z:.+]] = tir.alloc_buffer sizes(%n) : memref<?xf32>
+// CHECK: tir.for %{{.+}} @i_0 in
+// CHECK: tir.block @T (
+// CHECK: tir.for %{{.+}} @ax0 in (8) {
+// CHECK: arith.cmpi slt, %{{.+}}, %n : index
+// CHECK: tir.block @Z (%{{.+}}: spatial<%n> =
+// CHECK: tir.block @Y (
+tir.prim_func @dynamic(%X: memref<?xf32>) outs(%Y: memref<?xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0 : index
+  %n = memref.dim %X, %zero : memref<?xf32>
+  %T = tir.alloc_buffer sizes(%n) : memref<?xf32>
+  tir.for %i @i in (%n) {
+    tir.block @T (%vi: spatial<%n> = %i) {
+      %x = memref.load %X[%vi] : memref<?xf32>
+      memref.store %x, %T[%vi] : memref<?xf32>
+    }
+  }
+  %Z = tir.alloc_buffer sizes(%n) : memref<?xf32>
+  tir.for %i @i1 in (%n) {
+    tir.block @Z (%vi: spatial<%n> = %i) {
+      %t = memref.load %T[%vi] : memref<?xf32>
+      memref.store %t, %Z[%vi] : memref<?xf32>
+    }
+  }
+  tir.for %i @i2 in (%n) {
+    tir.block @Y (%vi: spatial<%n> = %i) {
+      %z = memref.load %Z[%vi] : memref<?xf32>
+      memref.store %z, %Y[%vi] : memref<?xf32>
+    }
+  }
+}
+schedule.sequence for @dynamic {
+  schedule.split @i by [?, 8]
+  schedule.reverse_compute_at @Z at @i_0
+}
+
+// -----
+
+// A transposed reader is done by the producer.
+
+// CHECK-LABEL: @merge
+// CHECK-NOT: tir.alloc_buffer
+// CHECK: tir.block @T (%[[I:.+]]: spatial<4> = %{{.+}}, %[[J:.+]]: spatial<6> = %{{.+}}) {
+// CHECK-NEXT: %[[X:.+]] = memref.load %X[%[[I]], %[[J]]]
+// CHECK-NEXT: %[[E:.+]] = math.exp %[[X]]
+// CHECK-NEXT: %[[Y:.+]] = arith.addf %[[E]], %[[E]]
+// CHECK-NEXT: memref.store %[[Y]], %Y[%[[J]], %[[I]]]
+// CHECK-NOT: tir.block
+tir.prim_func @merge(%X: memref<4x6xf32>) outs(%Y: memref<6x4xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<4x6xf32>
+  tir.for %i @i, %j @j in (4, 6) {
+    tir.block @T (%vi: spatial<4> = %i, %vj: spatial<6> = %j) {
+      %x = memref.load %X[%vi, %vj] : memref<4x6xf32>
+      %e = math.exp %x : f32
+      memref.store %e, %T[%vi, %vj] : memref<4x6xf32>
+    }
+  }
+  tir.for %j @j1, %i @i1 in (6, 4) {
+    tir.block @Y (%vj: spatial<6> = %j, %vi: spatial<4> = %i) {
+      %t = memref.load %T[%vi, %vj] : memref<4x6xf32>
+      %y = arith.addf %t, %t : f32
+      memref.store %y, %Y[%vj, %vi] : memref<6x4xf32>
+    }
+  }
+}
+schedule.sequence for @merge {
+  schedule.reverse_compute_inline @Y
+}
+
+// -----
+
+// Panels of 4 rows, with room for all of the last one. The loops of a tile index them without quotients, and the
+// condition of the last tile is not needed for what stays in the panel.
+
+// CHECK-LABEL: @panels
+// CHECK: %T = tir.alloc_buffer : memref<2x3x4xf32>
+// CHECK: %W_local = tir.alloc_buffer : memref<2x3x4xf32>
+// CHECK: %[[Q:.+]] = arith.divsi %[[N:.+]], %c4 : index
+// CHECK: %[[R:.+]] = arith.remsi %[[N]], %c4 : index
+// CHECK: memref.store %{{.+}}, %W_local[%[[Q]], %{{.+}}, %[[R]]]
+// CHECK: tir.for %{{.+}} @n_0, %{{.+}} @n_1, %{{.+}} @k in (2, 4, 3) {
+// CHECK-NEXT: tir.block @T (%[[N0:.+]]: spatial<2> = %{{.+}}, %[[N1:.+]]: spatial<4> = %{{.+}}, %[[K:.+]]: spatial<3> = %{{.+}}) {
+// CHECK-NEXT: memref.load %W_local[%[[N0]], %[[K]], %[[N1]]]
+// CHECK-NEXT: memref.store %{{.+}}, %T[%[[N0]], %[[K]], %[[N1]]]
+tir.prim_func @panels(%W: memref<7x3xf32>) outs(%Y: memref<7x3xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<7x3xf32>
+  tir.for %n @n, %k @k in (7, 3) {
+    tir.block @T (%vn: spatial<7> = %n, %vk: spatial<3> = %k) {
+      %w = memref.load %W[%vn, %vk] : memref<7x3xf32>
+      memref.store %w, %T[%vn, %vk] : memref<7x3xf32>
+    }
+  }
+  tir.for %n @n1, %k @k1 in (7, 3) {
+    tir.block @Y (%vn: spatial<7> = %n, %vk: spatial<3> = %k) {
+      %t = memref.load %T[%vn, %vk] : memref<7x3xf32>
+      memref.store %t, %Y[%vn, %vk] : memref<7x3xf32>
+    }
+  }
+}
+schedule.sequence for @panels {
+  schedule.cache_read @T read 0
+  schedule.split @n by [?, 4]
+  schedule.transform_layout @T read 0 by affine_map<(n, k) -> (n floordiv 4, k, n mod 4)>
+  schedule.transform_layout @T write 0 by affine_map<(n, k) -> (n floordiv 4, k, n mod 4)>
+  schedule.unguard @T
+}
