@@ -99,6 +99,21 @@ def test_code_prints_what_stands_behind_it(page: str) -> None:
             printed = ""
 
 
+def test_checking(tmp_path: Path) -> None:
+    """The wrong pass of the page is found, with the words and the smaller program that the page shows."""
+    page = (DOCS / "checking.md").read_text()
+    files = dict(re.findall(r"^`([\w./-]+)`\n\n^```\w+\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    assert files.keys() == {"wrong.py", "program.mlir", "found/undo-sums.main.mlir"}
+    for name in ("wrong.py", "program.mlir"):
+        (tmp_path / name).write_text(files[name])
+    (command, shown) = re.findall(r"^`relex-opt ([^`]*)`\n\n^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[0]
+    run = subprocess.run([*RELEX_OPT, *command.split()], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 1
+    lines = [re.escape(line).replace(r"\.\.\.", ".*") for line in shown.splitlines()]
+    assert re.fullmatch("\n".join(lines), run.stderr.strip()), run.stderr
+    assert_shows(files["found/undo-sums.main.mlir"], (tmp_path / "found/undo-sums.main.mlir").read_text())
+
+
 def test_something_else_is_noticed() -> None:
     assert_shows("a\n...\nc(\n", "a\nb\nc(d)\n")
     for wrong in ("b\n...\na\n", "a\nc\n", "...\nd\n"):

@@ -1,0 +1,72 @@
+"""Every pass keeps what functions compute: over all programs of the lit tests, and the examples."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from relex.runtime.equivalence import execution
+from relex.tools.relex_opt import main
+
+ROOT = Path(__file__).parents[2]
+LIT = ROOT / "tests" / "lit"
+
+
+def commands(path: Path) -> list[list[str]]:
+    """The arguments of the relex-opt calls in the RUN lines of a file that run passes on files and are to succeed."""
+    found: list[list[str]] = []
+    for line in re.findall(r"^// RUN: (relex-opt [^|<>\n]*)", path.read_text(), re.MULTILINE):
+        text = re.sub(r"&&.*|-o \S+|\d$", "", line).replace("%s", str(path)).replace("%S", str(path.parent))
+        words = shlex.split(text)[1:]
+        if (
+            "%t" not in text
+            and "examples" not in text
+            and any(word.startswith("-p") for word in words)
+            and words not in found
+        ):
+            found.append(words)
+    return found
+
+
+NOT_RIGHT = ("check-each.mlir", "verify-roundtrip.mlir", "load-passes.mlir")
+"""Files with passes that change programs."""
+
+COMMANDS = {
+    f"{path.relative_to(LIT)}-{i}": words
+    for path in sorted(LIT.rglob("*.mlir"))
+    if path.name not in NOT_RIGHT
+    for i, words in enumerate(commands(path))
+}
+
+
+def run(words: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> str:
+    """What relex-opt says on stderr; it must succeed."""
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO()))
+    code = main([*words, "--check-each=samples:1", "--verify-roundtrip"])
+    err = capfd.readouterr().err
+    assert code == 0, err
+    return err
+
+
+def test_commands_are_found() -> None:
+    assert len(COMMANDS) > 30
+    assert any("relex-pipeline" in word for words in COMMANDS.values() for word in words)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_lit_inputs(name: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(execution, "SECONDS", 0.5)
+    run(COMMANDS[name], monkeypatch, capfd)
+
+
+@pytest.mark.parametrize("example", sorted(ROOT.glob("examples/**/*.mlir")), ids=lambda path: path.stem)
+def test_examples(example: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    # What takes longer at one level is compared at the next, as machine code in the end.
+    monkeypatch.setattr(execution, "SECONDS", 0.3)
+    err = run([str(example), "-p", "relex-pipeline"], monkeypatch, capfd)
+    assert "after pass 'convert-to-llvm'" not in err
