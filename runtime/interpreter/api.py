@@ -26,6 +26,8 @@ from relex.runtime.interpreter import graph as graph
 from relex.runtime.interpreter import loops as loops
 from relex.runtime.interpreter import math as math
 from relex.runtime.interpreter import memref as memref
+from relex.runtime.interpreter import vector as vector
+from relex.runtime.interpreter import views as views
 from relex.runtime.interpreter.checks import Monitor
 from relex.runtime.interpreter.memory import Buffer, fresh_array
 from relex.runtime.interpreter.program import Function, Program
@@ -49,8 +51,9 @@ def interpret(
     do. Graph operators compute what their NumPy semantics say, everything below one rounding a step, in program order.
 
     With `checked`, fresh memory holds NaN (integers a pattern, booleans true and false in turn), and a run stops where
-    memory is used after it was freed, where two iterations of a parallel loop or two values of a block's spatial
-    variables write one element, and where a block's variable leaves its range. Accesses are always kept in bounds.
+    memory is used after it was freed, where of two iterations of a parallel loop, or two values of a block's spatial
+    variables, one writes an element that the other writes or reads, and where a block's variable leaves its range.
+    Accesses are always kept in bounds.
 
     Lowering makes outputs the last arguments. `interface` gives the signatures from before (`signatures(module)`), and
     functions are called by these; without it, a function on buffers takes all of them, and writes into them.

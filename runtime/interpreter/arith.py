@@ -52,15 +52,25 @@ def _(op: Operation) -> Function:
     return FLOAT_FUNCTIONS[type(op)]
 
 
+def maximum(a: Any, b: Any) -> Any:
+    """The larger number, NaN if either is."""
+    # NumPy does not order zeros; the sum of two zeros is +0 unless both are -0.
+    return choose((a == 0) & (b == 0), a + b, np.maximum(a, b))
+
+
+def minimum(a: Any, b: Any) -> Any:
+    """The smaller number, NaN if either is."""
+    return choose((a == 0) & (b == 0), -(-a - b), np.minimum(a, b))
+
+
 @scalar_rule(arith.MaximumfOp)
 def _(op: arith.MaximumfOp) -> Binary:
-    # NumPy does not order zeros; the sum of two zeros is +0 unless both are -0.
-    return lambda a, b: choose((a == 0) & (b == 0), a + b, np.maximum(a, b))
+    return maximum
 
 
 @scalar_rule(arith.MinimumfOp)
 def _(op: arith.MinimumfOp) -> Binary:
-    return lambda a, b: choose((a == 0) & (b == 0), -(-a - b), np.minimum(a, b))
+    return minimum
 
 
 MODULAR_FUNCTIONS: dict[type[arith.SignlessIntegerBinaryOperation], tuple[Binary, Binary]] = {
@@ -173,7 +183,7 @@ def _unordered(a: Any, b: Any) -> Any:
 
 
 FLOAT_PREDICATES: tuple[Binary, ...] = (
-    lambda a, b: np.False_,
+    lambda a, b: (a == a) & False,
     operator.eq,
     operator.gt,
     operator.ge,
@@ -188,7 +198,7 @@ FLOAT_PREDICATES: tuple[Binary, ...] = (
     lambda a, b: ~(a > b),
     operator.ne,
     _unordered,
-    lambda a, b: np.True_,
+    lambda a, b: (a == a) | True,
 )
 """In the order of their numbers: false, the ordered ones, `ord`, the unordered ones, `uno`, true."""
 

@@ -1,4 +1,4 @@
-"""The meaning of `func`, `cf` and `scf`: which steps run, and how often."""
+"""The meaning of `func`, `cf`, `scf` and scopes of memory: which steps run, and how often."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import cf, func, scf
+from xdsl.dialects import cf, func, memref, scf
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import stop
-from relex.runtime.interpreter.checks import Writes
+from relex.runtime.interpreter.checks import Touches
 from relex.runtime.interpreter.program import (
     BRANCHES,
     MONITOR,
@@ -165,9 +165,9 @@ def _(op: scf.IndexSwitchOp, preparation: Preparation) -> Step:
     return step
 
 
-@STEPS.rule(scf.ExecuteRegionOp)
-def _(op: scf.ExecuteRegionOp, preparation: Preparation) -> Step:
-    region, results = preparation.region(op.region), preparation.slots(op.results)
+@STEPS.rule(scf.ExecuteRegionOp, memref.AllocaScopeOp)
+def _(op: scf.ExecuteRegionOp | memref.AllocaScopeOp, preparation: Preparation) -> Step:
+    region, results = preparation.region(op.regions[0]), preparation.slots(op.results)
     return lambda frame: set_values(frame, results, region.run(frame))
 
 
@@ -186,16 +186,16 @@ def _(op: scf.ParallelOp, preparation: Preparation) -> Step:
     def step(frame: Frame) -> None:
         bounds = zip(*([frame[slot] for slot in slots] for slots in (lower, upper, steps)), strict=True)
         totals = [frame[slot] for slot in initial]
-        writes = Writes(op, op.body.block.args)
+        touches = Touches(op, op.body.block.args)
         if checked:
-            frame[MONITOR].begin(writes)
+            frame[MONITOR].begin(touches)
         for indices in product(*(_counts(op, dtype, *b) for b in bounds)):
-            writes.current = tuple(map(int, indices))
+            touches.current = tuple(map(int, indices))
             terms = body.run(frame, indices)
             pairs = zip(reductions, totals, terms, strict=True)
             totals = [reduction.run(frame, (total, term))[0] for reduction, total, term in pairs]
         if checked:
-            frame[MONITOR].end(writes)
+            frame[MONITOR].end(touches)
         set_values(frame, results, totals)
 
     return step

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects.errors import name_of, stop
 from relex.dialects.tir import BlockOp, CallOp, ForOp, InitOp, IterKind, LoopKind, loops_around
 from relex.dialects.tir.accesses import variables_in
-from relex.runtime.interpreter.checks import Writes
+from relex.runtime.interpreter.checks import Touches
 from relex.runtime.interpreter.control import call_step
 from relex.runtime.interpreter.program import MONITOR, STEPS, Frame, Preparation, Step
 from relex.runtime.interpreter.scalars import INDEX
@@ -61,10 +61,10 @@ def _walk(op: ForOp, preparation: Preparation) -> Step:
     own = preparation.state_slot(op)
 
     def watched_walk(frame: Frame) -> None:
-        writes = frame[own] = Writes(op, [op.variable])
-        frame[MONITOR].begin(writes)
+        touches = frame[own] = Touches(op, [op.variable])
+        frame[MONITOR].begin(touches)
         walk(frame)
-        frame[MONITOR].end(writes)
+        frame[MONITOR].end(touches)
 
     return watched_walk if is_watched else walk
 
@@ -109,11 +109,11 @@ def _checked_block(op: BlockOp, preparation: Preparation, step: Step) -> Step:
                 stop(op, f"expected {name_of(v.variable)} in 0..{extent(frame) - 1}, found {frame[binding]}")
         for slot in nested:
             frame[slot] = None
-        writes = frame[own] = frame[own] or Writes(op, [v.variable for v in spatial])
-        writes.current = tuple([int(frame[slot]) for slot in places])
-        frame[MONITOR].begin(writes)
+        touches = frame[own] = frame[own] or Touches(op, [v.variable for v in spatial])
+        touches.current = tuple([int(frame[slot]) for slot in places])
+        frame[MONITOR].begin(touches)
         step(frame)
-        frame[MONITOR].end(writes)
+        frame[MONITOR].end(touches)
 
     return checked_step
 

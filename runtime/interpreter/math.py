@@ -37,7 +37,8 @@ def _exact_fma(a: float, b: float, c: float) -> float:
         return python_math.inf if exact > 0 else -python_math.inf
 
 
-def _fma(a: Any, b: Any, c: Any) -> Any:
+def fma(a: Any, b: Any, c: Any) -> Any:
+    """`a * b + c`, rounded once."""
     if a.dtype == np.float64:
         return _elementwise(_exact_fma)(a, b, c)
     # f64 holds the product. The sum's error says how to make its last bit odd, and an odd bit cannot stand in the
@@ -87,7 +88,7 @@ FUNCTIONS: dict[type[Operation], Function] = {
     math.ExpM1Op: np.expm1,
     math.ExpOp: np.exp,
     math.FloorOp: np.floor,
-    math.FmaOp: _fma,
+    math.FmaOp: fma,
     math.Log10Op: np.log10,
     math.Log1pOp: np.log1p,
     math.Log2Op: np.log2,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,8 @@ PATTERN = 0xA5
 """Each byte of a fresh integer in a checked run."""
 
 
-class Buffer:
-    """Memory that is read and written in place."""
+class Memory:
+    """Bytes that buffers and views of them are in: those of an array, one behind the other."""
 
     __slots__ = ("array", "freed_by")
 
@@ -27,12 +28,35 @@ class Buffer:
         self.array = array
         self.freed_by: Operation | None = None
 
+
+class Buffer:
+    """An array in some memory, read and written in place."""
+
+    __slots__ = ("array", "memory")
+
+    def __init__(self, array: Array, memory: Memory | None = None):
+        self.array = array
+        self.memory = memory or Memory(array)
+
     @classmethod
     def read_only(cls, array: Array) -> Buffer:
         """A buffer that stops the run when it is written."""
-        view = array.view()
+        view = np.asarray(array, order="C").view()
         view.flags.writeable = False
         return cls(view)
+
+    @property
+    def start(self) -> int:
+        """Where in the memory the first element is, in bytes."""
+        return address(self.array) - address(self.memory.array)
+
+    def place(self, index: Sequence[int]) -> tuple[Memory, int]:
+        """An element, the same for all buffers that it is in."""
+        return self.memory, self.start + sum(i * step for i, step in zip(index, self.array.strides, strict=True))
+
+
+def address(array: Array) -> int:
+    return array.__array_interface__["data"][0]
 
 
 def fresh_array(shape: tuple[int, ...], dtype: np.dtype[Any], *, checked: bool) -> Array:

@@ -1,4 +1,4 @@
-"""The meaning of `memref`, for buffers of identity layout."""
+"""The meaning of `memref`: buffers and their elements. Those of other layouts than the identity come from views."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, MemRefType, NoneAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
@@ -24,24 +24,26 @@ from relex.runtime.interpreter.scalars import INDEX, dtype_of
 @STEPS.rule(memref.AllocOp, memref.AllocaOp, AllocBufferOp)
 def _(op: memref.AllocOp | memref.AllocaOp | AllocBufferOp, preparation: Preparation) -> Step:
     sizes = op.sizes if isinstance(op, AllocBufferOp) else op.dynamic_sizes
-    buffer_type = _buffer_type(op, op.results[0])
-    element_type: Attribute = buffer_type.element_type
+    kind = buffer_type(op, op.results[0])
+    if not isinstance(kind.layout, NoneAttr):
+        stop(op, f"cannot be interpreted: expected a memref of identity layout, found {kind}")
+    element_type: Attribute = kind.element_type
     dtype, numbers = dtype_of(op, element_type), preparation.numbers
     operands, result = preparation.slots(sizes), preparation.slot(op.results[0])
 
     def step(frame: Frame) -> None:
-        shape = shape_of(buffer_type, [frame[slot] for slot in operands])
+        shape = shape_of(kind, [frame[slot] for slot in operands])
         check_size(op, shape)
         frame[result] = Buffer(numbers.fresh_array(shape, dtype, element_type))
 
     return step
 
 
-def _buffer_type(op: Operation, value: SSAValue) -> MemRefType:
-    """The type of a memref, if it is one that the interpreter has memory for."""
+def buffer_type(op: Operation, value: SSAValue) -> MemRefType:
+    """The type of a memref, if its elements lie at constant distances."""
     t = value.type
-    if not isa(t, MemRefType) or not isinstance(t.layout, NoneAttr):
-        stop(op, f"cannot be interpreted: expected a memref of identity layout, found {t}")
+    if not isa(t, MemRefType) or (t.get_num_dims() and t.get_strides() is None):
+        stop(op, f"cannot be interpreted: expected a memref of identity or strided layout, found {t}")
     return t
 
 
@@ -59,7 +61,7 @@ def _(op: memref.DeallocOp, preparation: Preparation) -> Step | None:
 
 @STEPS.rule(memref.LoadOp)
 def _(op: memref.LoadOp, preparation: Preparation) -> Step:
-    _buffer_type(op, op.memref)
+    buffer_type(op, op.memref)
     buffer, result, indices = preparation.slot(op.memref), preparation.slot(op.res), preparation.slots(op.indices)
 
     def step(frame: Frame) -> None:
@@ -75,15 +77,16 @@ def _(op: memref.LoadOp, preparation: Preparation) -> Step:
             raise
 
     def checked_step(frame: Frame) -> None:
-        frame[MONITOR].reads(op, op.memref, frame[buffer])
+        frame[MONITOR].uses(op, op.memref, frame[buffer])
         step(frame)
+        frame[MONITOR].reads(op, op.memref, frame[buffer], tuple([int(frame[slot]) for slot in indices]))
 
     return checked_step if preparation.checked else step
 
 
 @STEPS.rule(memref.StoreOp)
 def _(op: memref.StoreOp, preparation: Preparation) -> Step:
-    _buffer_type(op, op.memref)
+    buffer_type(op, op.memref)
     buffer, value, indices = preparation.slot(op.memref), preparation.slot(op.value), preparation.slots(op.indices)
 
     def step(frame: Frame) -> None:
@@ -100,6 +103,7 @@ def _(op: memref.StoreOp, preparation: Preparation) -> Step:
             stop_read_only(op, op.memref)
 
     def checked_step(frame: Frame) -> None:
+        frame[MONITOR].uses(op, op.memref, frame[buffer])
         step(frame)
         frame[MONITOR].writes(op, op.memref, frame[buffer], tuple([int(frame[slot]) for slot in indices]))
 
@@ -112,8 +116,8 @@ def stop_read_only(op: Operation, buffer: SSAValue) -> None:
 
 @STEPS.rule(memref.CopyOp)
 def _(op: memref.CopyOp, preparation: Preparation) -> Step:
-    _buffer_type(op, op.source)
-    _buffer_type(op, op.destination)
+    buffer_type(op, op.source)
+    buffer_type(op, op.destination)
     source, destination = preparation.slot(op.source), preparation.slot(op.destination)
 
     def step(frame: Frame) -> None:
@@ -126,9 +130,11 @@ def _(op: memref.CopyOp, preparation: Preparation) -> Step:
 
     def checked_step(frame: Frame) -> None:
         monitor = frame[MONITOR]
-        monitor.reads(op, op.source, frame[source])
+        monitor.uses(op, op.source, frame[source])
+        monitor.uses(op, op.destination, frame[destination])
         step(frame)
         for index in np.ndindex(frame[destination].array.shape):
+            monitor.reads(op, op.source, frame[source], index)
             monitor.writes(op, op.destination, frame[destination], index)
 
     return checked_step if preparation.checked else step
@@ -171,20 +177,4 @@ def _(op: memref.DimOp, preparation: Preparation) -> Step:
 
 @STEPS.rule(memref.RankOp)
 def _(op: memref.RankOp, preparation: Preparation) -> None:
-    preparation.preset(op.rank, INDEX.type(_buffer_type(op, op.source).get_num_dims()))
-
-
-@STEPS.rule(memref.CastOp)
-def _(op: memref.CastOp, preparation: Preparation) -> Step:
-    target = _buffer_type(op, op.dest)
-    source, result = preparation.slot(op.source), preparation.slot(op.dest)
-
-    def step(frame: Frame) -> None:
-        shape, expected = frame[source].array.shape, target.get_shape()
-        if len(shape) != len(expected) or any(
-            b not in (a, DYNAMIC_INDEX) for a, b in zip(shape, expected, strict=True)
-        ):
-            stop(op, f"expected a buffer of shape {shape_str(expected)}, found {shape_str(shape)}")
-        frame[result] = frame[source]
-
-    return step
+    preparation.preset(op.rank, INDEX.type(buffer_type(op, op.source).get_num_dims()))

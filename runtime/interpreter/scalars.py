@@ -10,11 +10,19 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, i16
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    i16,
+)
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.dtypes import array_from_dense, numpy_dtype
 from relex.dialects.errors import DTypeError, stop
 from relex.runtime.interpreter.program import STEPS, Frame, Preparation, Step
 
@@ -75,7 +83,9 @@ def _scalar_step(op: Operation, preparation: Preparation) -> Step:
 
 
 def dtype_of(op: Operation, t: Attribute) -> np.dtype[Any]:
-    """The dtype of a scalar's type, for `op`."""
+    """The dtype of a scalar's type, or of the elements of a vector's, for `op`."""
+    if isa(t, VectorType):
+        return dtype_of(op, t.element_type)
     if isinstance(t, IndexType):
         return INDEX
     if t == i16:
@@ -87,8 +97,12 @@ def dtype_of(op: Operation, t: Attribute) -> np.dtype[Any]:
 
 
 def constant(op: Operation, attr: Attribute, t: Attribute) -> Any:
-    """The number that an attribute of `op` holds."""
+    """The number that an attribute of `op` holds, or the vector."""
     dtype = dtype_of(op, t)
+    if isa(t, VectorType) and isa(attr, DenseIntOrFPElementsAttr):
+        if isinstance(t.element_type, IndexType):
+            return np.array(attr.get_values(), dtype).reshape(t.get_shape())
+        return array_from_dense(attr).astype(dtype).reshape(t.get_shape())
     if isinstance(attr, FloatAttr):
         with np.errstate(all="ignore"):
             return dtype.type(attr.value.data)
@@ -136,7 +150,9 @@ class Integers:
 
 
 def integers(op: Operation, t: Attribute) -> Integers:
-    """How values of the type `t` are read. `op` is what asks."""
+    """How values of the type `t`, or elements of that vector type, are read. `op` is what asks."""
+    if isa(t, VectorType):
+        return integers(op, t.element_type)
     if not isa(t, IntegerType | IndexType):
         stop(op, f"cannot be interpreted: expected an integer or index, found {t}")
     return Integers(dtype_of(op, t))
