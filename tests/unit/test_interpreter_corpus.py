@@ -1,0 +1,95 @@
+"""The interpreter computes what compiled code does, bit for bit, on the corpus of core-level programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import test_llvm_corpus as corpus
+from native import Array
+from native import call as call_native
+from xdsl.traits import SymbolTable
+
+from relex.dialects import parse_module
+from relex.dialects.verifier import verify_module
+
+# It fills the table of steps.
+from relex.runtime.interpreter import api as api
+from relex.runtime.interpreter.checks import Monitor
+from relex.runtime.interpreter.memory import Buffer
+from relex.runtime.interpreter.program import Program
+
+
+class Interpreted:
+    """A program to interpret, in place of one that MLIR has compiled."""
+
+    def __init__(self, text: str, *, checked: bool):
+        module = parse_module(text)
+        verify_module(module)
+        self._program = Program(module, checked=checked)
+
+    def call(self, function: str, *arguments: Array | int) -> None:
+        op = SymbolTable.lookup_symbol(self._program.module, function)
+        assert op is not None
+        values = [Buffer(a) if isinstance(a, np.ndarray) else np.int64(a) for a in arguments]
+        with np.errstate(all="ignore"):
+            self._program.function(op)(Monitor() if self._program.checked else None, *values)
+
+
+def call(code: Any, function: str, *arguments: Array | int) -> None:
+    if isinstance(code, Interpreted):
+        code.call(function, *arguments)
+    else:
+        call_native(code, function, *arguments)
+
+
+@pytest.fixture(autouse=True, params=[False, True], ids=["plain", "checked"])
+def instead_of_mlir(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compared with MLIR's code elsewhere is compared with the interpreter here."""
+
+    def interpreted(text: str) -> Interpreted:
+        return Interpreted(text, checked=request.param)
+
+    monkeypatch.setattr(corpus, "compile_core_by_mlir", interpreted)
+    monkeypatch.setattr(corpus, "call", call)
+
+
+def test_arith_on_vectors() -> None:
+    cases = [case for case in corpus.arith_cases() if case.vector and case.inputs[0] in ("i8", "f32")]
+    assert corpus.disagreements(cases, []) == []
+
+
+@pytest.mark.parametrize(("kind", "length"), [("i8", 7), ("index", 4), ("f32", 1)])
+def test_reductions(kind: str, length: int) -> None:
+    corpus.test_reductions(kind, length)
+
+
+@pytest.mark.parametrize("kind", ["i16", "index", "f32", "f64"])
+def test_elements_of_vectors(kind: str) -> None:
+    for name in corpus.ELEMENTS:
+        corpus.test_elements_of_vectors(name, kind)
+
+
+@pytest.mark.parametrize("kind", corpus.CONSTANTS)
+def test_constant_vectors(kind: str) -> None:
+    corpus.test_constant_vectors(kind)
+
+
+@pytest.mark.parametrize("kind", ["i8", "index", "f64"])
+def test_transfers_and_masks(kind: str) -> None:
+    corpus.test_transfers_and_masks(kind)
+
+
+@pytest.mark.parametrize("case", corpus.BITCASTS)
+def test_bitcasts(case: tuple[str, str, str, str]) -> None:
+    corpus.test_bitcasts(*case)
+
+
+@pytest.mark.parametrize("name", corpus.VIEWS)
+def test_views(name: str) -> None:
+    corpus.test_views(name)
+
+
+def test_loops_and_branches() -> None:
+    corpus.test_loops_and_branches()
