@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from operator_cases import CASES
 from programs import Array, MakeOperator, operator_program
@@ -297,6 +299,42 @@ def test_what_cannot_be_decided(name: str) -> None:
         CheckTirPass(undecided="error")(module)
 
 
+FIRST = """
+tir.prim_func private @first(%T: memref<8xf32>) outs(%Y: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %t = memref.load %T[%c0] : memref<8xf32>
+  tir.for %i in (8) {
+    memref.store %t, %Y[%i] : memref<8xf32>
+  }
+}
+"""
+PARTLY = {
+    "scratch": (
+        "%T = tir.alloc_buffer : memref<8xf32>\nmemref.store %zero, %T[%c0] : memref<8xf32>\n"
+        "tir.call @first(%T, %Y) : memref<8xf32>, memref<8xf32>",
+        "whether %T is written before it is read: that depends on what the called function reads",
+    ),
+    "neighbours": (
+        FILL + "tir.for parallel %i in (8) {\n%T = tir.alloc_buffer : memref<8xf32>\n"
+        "tir.call @first(%Y, %T) : memref<8xf32>, memref<8xf32>\nmemref.store %zero, %Y[%i] : memref<8xf32>\n}",
+        "iteration of the parallel loop in line [0-9]+ reads the element: that depends on what the called function",
+    ),
+    "outputs that another op writes": (
+        "func.call @env(%Y) : (memref<8xf32>) -> ()",
+        "what becomes of %Y: nothing says what the op does",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PARTLY)
+def test_what_other_functions_do(name: str) -> None:
+    body, message = PARTLY[name]
+    module = parse_module(FIRST + "func.func private @env(memref<8xf32>)\n" + function(body))
+    with pytest.warns(CompileWarning, match=f"cannot decide .*{message}") as caught:
+        CheckTirPass()(module)
+    assert len(caught) == 1
+
+
 def of_size(buffer: str, index: str) -> str:
     """Reads %X at an index, in a loop to the size of a buffer."""
     body = (
@@ -318,3 +356,9 @@ def test_sizes_that_are_known_at_run_time() -> None:
 def test_functions_of_operators(make: MakeOperator, operands: list[Array]) -> None:
     module = LegalizeOpsPass()(parse_module(operator_program(make, operands)))
     CheckTirPass(undecided="error")(module)
+
+
+@pytest.mark.parametrize("example", ["digits/mlp_tir.mlir", "digits/mlp.mlir", "lenet/lenet.mlir"])
+def test_functions_of_examples(example: str) -> None:
+    text = (Path(__file__).parents[2] / "examples" / example).read_text()
+    CheckTirPass(undecided="error")(LegalizeOpsPass()(parse_module(text)))

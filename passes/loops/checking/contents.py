@@ -37,16 +37,17 @@ from relex.passes.loops.checking.linear import (
     within,
 )
 from relex.passes.loops.checking.solver import find_point
-from relex.passes.loops.checking.touches import Touch, touches
-from relex.passes.loops.checking.verdicts import TOO_HARD, Undecided, Verdict, Wrong, judge
+from relex.passes.loops.checking.touches import Touch, strangers, touches
+from relex.passes.loops.checking.verdicts import TOO_HARD, Undecided, Verdict, Wrong, judge, unless_partial
 
 MOST_PIECES = 64
 MOST_EXAMPLES = 500
 
 
 def check_contents(function: PrimFuncOp) -> Iterator[Finding]:
-    """One finding for each read, and each output at the end of the function."""
-    found = touches(function)
+    """One finding for each read, and each output at the end of the function; none of buffers that unknown ops use."""
+    strange = {buffer for _, buffer in strangers(function)}
+    found = [touch for touch in touches(function) if touch.buffer not in strange]
     writes: dict[SSAValue, list[Touch]] = {buffer: [] for buffer in function.outputs}
     for touch in found:
         if touch.is_write or isinstance(touch.buffer.owner, AllocBufferOp | memref.AllocOp | memref.AllocaOp):
@@ -57,7 +58,7 @@ def check_contents(function: PrimFuncOp) -> Iterator[Finding]:
             if finding is not None:
                 yield finding
     for output in function.outputs:
-        finding = _check_output(output, writes[output], function)
+        finding = _check_output(output, writes[output], function) if output not in strange else None
         if finding is not None:
             yield finding
 
@@ -69,7 +70,7 @@ def _check_read(read: Touch, writes: Sequence[Touch], function: PrimFuncOp) -> F
     for dimension, index in enumerate(place):
         run.require(within(index, run.size(read.buffer, dimension)))
     buffer = name_of(read.buffer)
-    match _uncovered(run.whole_system, pieces):
+    match unless_partial(_uncovered(run.whole_system, pieces), read):
         case None:
             return None
         case Wrong(point=point):

@@ -12,7 +12,7 @@ from relex.passes.loops.checking.findings import Finding, element, in_line, valu
 from relex.passes.loops.checking.instances import Instance, idle_loops
 from relex.passes.loops.checking.linear import System, different, same
 from relex.passes.loops.checking.touches import Touch, touches
-from relex.passes.loops.checking.verdicts import Undecided, Wrong, judge
+from relex.passes.loops.checking.verdicts import Undecided, Wrong, judge, unless_partial
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _check_pair(group: Group, writer: Touch, other: Touch, function: PrimFuncOp)
     own, others = ([run.form(value) for value in group.values] for run in (one, two))
     domain = one.whole_system & two.system
     meeting = System(tuple(same(a, b) for a, b in zip(*places, strict=True)))
-    verdict = judge(domain, domain & meeting & different(own, others))
+    verdict = unless_partial(judge(domain, domain & meeting & different(own, others)), writer, other)
     rival = "writes" if other.is_write else "reads"
     match verdict:
         case None:

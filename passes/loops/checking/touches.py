@@ -23,6 +23,8 @@ class Touch:
     buffer: SSAValue
     indices: tuple[SSAValue, ...] | None
     is_write: bool
+    is_sure: bool = True
+    """Every element is touched; else some of them are, it is not known which."""
 
     @property
     def verb(self) -> str:
@@ -52,7 +54,7 @@ def _touches_of(op: Operation) -> Iterator[Touch]:
             callee = SymbolTable.lookup_symbol(op, op.callee)
             if isinstance(callee, PrimFuncOp):
                 inputs, outputs = op.arguments[: callee.num_inputs], op.arguments[callee.num_inputs :]
-                yield from (Touch(op, buffer, None, False) for buffer in _buffers(inputs))
+                yield from (Touch(op, buffer, None, False, is_sure=False) for buffer in _buffers(inputs))
                 yield from (Touch(op, buffer, None, True) for buffer in _buffers(outputs))
         case _:
             return

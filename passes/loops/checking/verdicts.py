@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from relex.passes.loops.checking.elimination import TooHardError
 from relex.passes.loops.checking.linear import Linear, Origin, Point, System, same
 from relex.passes.loops.checking.solver import find_point
+from relex.passes.loops.checking.touches import Touch
 
 SAMPLES = (1, 2, 3, 5, 16)
 """Values for all sizes that are known at run time only. What goes wrong with each of them is wrong."""
@@ -29,6 +30,14 @@ class Undecided:
 
 Verdict = Wrong | Undecided | None
 """None: it never happens."""
+
+
+def unless_partial(verdict: Verdict, *touched: Touch) -> Verdict:
+    """The same, but that what goes wrong at an element that may not be touched is not certain."""
+    if isinstance(verdict, Wrong) and not all(touch.is_sure for touch in touched):
+        return Undecided("that depends on what the called function reads")
+    return verdict
+
 
 TOO_HARD = Undecided("that would take too long")
 
