@@ -44,8 +44,9 @@ class VectorizeLoopsPass(RelexPass):
     Requires a constant extent of at most 256, and iterations that depend on each other by sums and the like alone; what
     breaks this is an error at its place. Different buffers are taken to lie apart: that is what `vectorized` promises.
 
-    * Accesses that go up by one element with the iteration become vectors, under a condition masked ones. What is the
-      same in all iterations is loaded once. Elements that lie otherwise are loaded and stored one by one.
+    * Accesses that go up by one element with the iteration become vectors, under a condition masked ones, also where
+      quotients and remainders of the index are taken that a multiple of the vector fits into. What is the same in all
+      iterations is loaded once. Elements that lie otherwise are loaded and stored one by one.
     * A place that all iterations update becomes a `vector.reduction`: with `fastmath<reassoc>` in any order, else in
       the order of the program, so that nothing changes but the speed.
     * A condition that differs between iterations becomes a mask; one that is the same stays a branch, and loops inside

@@ -9,11 +9,12 @@ from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.tir.accesses import Access, accesses
-from relex.dialects.tir.ranges import Linear, linear_form
+from relex.dialects.tir.ranges import linear_form
 from relex.lowering.vectors.reductions import Reduction
+from relex.lowering.vectors.steps import index_step
 
 
-def check_independent(loop: scf.ForOp, found: Iterable[Reduction]) -> None:
+def check_independent(loop: scf.ForOp, length: int, found: Iterable[Reduction]) -> None:
     """Fail at a store to a place that another iteration may touch. Different buffers are taken to lie apart."""
     read_by: dict[Operation, Operation] = {r.store: r.load for r in found}
     by_buffer: dict[SSAValue, list[Access]] = {}
@@ -22,7 +23,7 @@ def check_independent(loop: scf.ForOp, found: Iterable[Reduction]) -> None:
     for group in by_buffer.values():
         for store in (access for access in group if access.is_write):
             for other in group:
-                if other is store or other.op is read_by.get(store.op) or _same_lane(loop, store, other):
+                if other is store or other.op is read_by.get(store.op) or _same_lane(loop, length, store, other):
                     continue
                 fail(
                     store.op,
@@ -31,20 +32,9 @@ def check_independent(loop: scf.ForOp, found: Iterable[Reduction]) -> None:
                 )
 
 
-def _same_lane(loop: scf.ForOp, store: Access, other: Access) -> bool:
+def _same_lane(loop: scf.ForOp, length: int, store: Access, other: Access) -> bool:
     """Whether two accesses can meet within one iteration only: an index of both tells the iterations apart."""
     return any(
-        (form := linear_form(first)) == linear_form(second) and _tells_apart(loop, form)
+        linear_form(first) == linear_form(second) and index_step(first, loop, length)
         for first, second in zip(store.indices, other.indices, strict=True)
     )
-
-
-def _tells_apart(loop: scf.ForOp, form: Linear) -> bool:
-    variable = loop.body.block.args[0]
-    others = (term for term, factor in form.factors.items() if factor and term is not variable)
-    return form.factors.get(variable, 0) != 0 and not any(is_inside(loop, term) for term in others)
-
-
-def is_inside(loop: scf.ForOp, value: SSAValue) -> bool:
-    """Whether a value is made in the body of a loop, and may differ from one iteration to the next."""
-    return loop.is_ancestor(value.owner)

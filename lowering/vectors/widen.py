@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
+from xdsl.dialects.builtin import IntegerType, MemRefType
 from xdsl.ir import Block, Dialect, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
@@ -17,6 +17,7 @@ from relex.lowering.vectors.dependences import check_independent
 from relex.lowering.vectors.forms import by_lanes, on_vectors, select
 from relex.lowering.vectors.lanes import Emitter, Lanes
 from relex.lowering.vectors.reductions import Reduction, reductions
+from relex.lowering.vectors.steps import step_of
 
 Mask = SSAValue | None
 """The lanes in which something happens; None for all."""
@@ -48,7 +49,7 @@ class _Widening:
         variable = loop.body.block.args[0]
         self._lanes: dict[SSAValue, Lanes] = {variable: Lanes(loop.lb, 1)}
         found = [r for r in reductions(loop) if not any(self._varies(index) for index in r.store.indices)]
-        check_independent(loop, found)
+        check_independent(loop, length, found)
         self._updates = {r.store: r for r in found}
         self._in_updates: set[Operation] = {op for r in found for op in (r.load, r.combine)}
 
@@ -218,7 +219,7 @@ class _Widening:
             return by_lanes(op, operands, out, mask)
         if all(lanes.same for lanes in operands):
             return [Lanes(self._scalar(op, out))]
-        if (step := _step(op, operands)) is not None:
+        if (step := step_of(op, [lanes.step for lanes in operands], self._loop, self._length)) is not None:
             return [Lanes(self._scalar(op, out), step)]
         if isinstance(op, arith.CmpiOp) and (inside := _first_lanes(op, operands, out)) is not None:
             return [Lanes(inside, None)]
@@ -230,25 +231,6 @@ def _may_trap(op: Operation) -> bool:
         return False
     divisor = constant_value(op.rhs)
     return divisor is None or divisor <= 0
-
-
-def _step(op: Operation, operands: Sequence[Lanes]) -> int | None:
-    """By how much an index grows from lane to lane, where that is a constant."""
-    if len(operands) != 2 or op.results[0].type != IndexType():
-        return None
-    left, right = (lanes.step for lanes in operands)
-    if left is None or right is None:
-        return None
-    match op:
-        case arith.AddiOp():
-            return left + right
-        case arith.SubiOp():
-            return left - right
-        case arith.MuliOp(lhs=lhs, rhs=rhs):
-            constant = constant_value(rhs) if right == 0 else constant_value(lhs) if left == 0 else None
-            return constant * (left or right) if constant is not None else None
-        case _:
-            return None
 
 
 _MIRRORED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle"}

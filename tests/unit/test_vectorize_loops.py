@@ -11,6 +11,7 @@ import pytest
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.relex.types import without_names
 from relex.runtime import Executable, build
+from relex.runtime.executable import CompiledFunction
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -197,6 +198,33 @@ tir.prim_func @{{name}}(%X: memref<{n}xf32>) outs(%Y: memref<{n}xf32>) {{
 CASES.update({f"tail_{n}": tail(n) for n in (1, 3, 15, 16, 17, 33)})
 
 
+def fused(columns: int, divide: str, remainder: str) -> Case:
+    """A matrix of 48 elements, read and written by the rows and columns behind one count of them."""
+    shape = f"{48 // columns}x{columns}"
+    return Case(
+        f"""
+tir.prim_func @{{name}}(%X: memref<{shape}xf32>) outs(%Y: memref<48xf32>, %Z: memref<{shape}xf32>) {{
+  %columns = arith.constant {columns} : index
+  %c8 = arith.constant 8 : index
+  tir.for %i, {{kind}} %l in (6, 8) {{
+    %a = arith.muli %i, %c8 : index
+    %b = arith.addi %a, %l : index
+    tir.block @Y (%v: spatial<48> = %b) {{
+      %row = arith.{divide} %v, %columns : index
+      %column = arith.{remainder} %v, %columns : index
+      %x = memref.load %X[%row, %column] : memref<{shape}xf32>
+      memref.store %x, %Y[%v] : memref<48xf32>
+      memref.store %x, %Z[%row, %column] : memref<{shape}xf32>
+    }}
+  }}
+}}""",
+    )
+
+
+CASES.update({f"fused_{n}": fused(n, "divui", "remui") for n in (1, 2, 4, 6, 8, 12, 16, 24, 48)})
+CASES.update({f"fused_signed_{n}": fused(n, "floordivsi", "remsi") for n in (6, 8, 16)})
+
+
 def reduction(combine: str, start: str, element: str, *, exact: bool = True, guard: bool = False, n: int = 16) -> Case:
     """The rows of a matrix, combined by an op on %y and %x; with `guard`, the first 12 elements of them."""
     before, behind = ("scf.if %c {", "}") if guard else ("", "")
@@ -285,11 +313,16 @@ def test_computes_what_the_loop_computes(program: Executable, name: str) -> None
             example(without_names(s.shape), np.dtype(numpy_dtype(s.element_type)), 3 * seed + i)
             for i, s in enumerate(specs)
         ]
-        expected, found = serial(*inputs), vectorized(*inputs)
-        if CASES[name].exact:
+        for expected, found in zip(results(serial, inputs), results(vectorized, inputs), strict=True):
+            if not CASES[name].exact:
+                np.testing.assert_allclose(found, expected, rtol=1e-5)
+                continue
             np.testing.assert_array_equal(found, expected)
             if expected.dtype.kind == "f":
                 numbers = ~np.isnan(expected)
                 np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(expected[numbers]))
-        else:
-            np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def results(function: CompiledFunction, inputs: list[Array]) -> tuple[Array, ...]:
+    given = function(*inputs)
+    return given if len(function.signature.outputs) > 1 else (given,)

@@ -149,6 +149,45 @@ func.func @condition(%c: i1, %x: memref<8xf32>) {
   func.return
 }
 
+// Two loops made one and split again: the row is the same for 8 columns in a row. With 6 columns it is not.
+// CHECK-LABEL: func.func @fused
+func.func @fused(%x: memref<5x16xf32>, %y: memref<10x6xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c6 = arith.constant 6 : index
+  %c7 = arith.constant 7 : index
+  %c8 = arith.constant 8 : index
+  %c10 = arith.constant 10 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %c10 step %c1 {
+    // CHECK:      [[FUSED:%.+]] = arith.addi %{{.+}}, %c0 : index
+    // CHECK-NEXT: [[ROW:%.+]] = arith.divui [[FUSED]], %c16 : index
+    // CHECK-NEXT: [[COLUMN:%.+]] = arith.remui [[FUSED]], %c16 : index
+    // CHECK-NEXT: vector.load %x[[[ROW]], [[COLUMN]]] : memref<5x16xf32>, vector<8xf32>
+    scf.for %j = %c0 to %c8 step %c1 {
+      %0 = arith.muli %i, %c8 : index
+      %1 = arith.addi %0, %j : index
+      %2 = arith.divui %1, %c16 : index
+      %3 = arith.remui %1, %c16 : index
+      %4 = memref.load %x[%2, %3] : memref<5x16xf32>
+      %5 = arith.negf %4 : f32
+      memref.store %5, %x[%2, %3] : memref<5x16xf32>
+    } {relex.vectorized}
+  }
+  scf.for %i = %c0 to %c7 step %c1 {
+    // CHECK: memref.load %y[
+    scf.for %j = %c0 to %c8 step %c1 {
+      %0 = arith.muli %i, %c8 : index
+      %1 = arith.addi %0, %j : index
+      %2 = arith.divui %1, %c6 : index
+      %3 = arith.remui %1, %c6 : index
+      %4 = memref.load %y[%2, %3] : memref<10x6xf32>
+      memref.store %4, %x[%i, %j] : memref<5x16xf32>
+    } {relex.vectorized}
+  }
+  func.return
+}
+
 // Elements that do not lie side by side are read one after the other, in a loop that LLVM unrolls.
 // CHECK-LABEL: func.func @column
 func.func @column(%x: memref<8x4xf32>, %y: memref<8xf32>, %i: index) {
