@@ -318,7 +318,8 @@ def test_computes_what_the_loop_computes(program: Executable, name: str) -> None
                 np.testing.assert_allclose(found, expected, rtol=1e-5)
                 continue
             np.testing.assert_array_equal(found, expected)
-            if expected.dtype.kind == "f":
+            # The larger and the smaller number of two zeros may be either.
+            if expected.dtype.kind == "f" and "num" not in name:
                 numbers = ~np.isnan(expected)
                 np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(expected[numbers]))
 
