@@ -130,7 +130,7 @@ class _Widening:
             columns = zip(values, same, strict=True)
             at.add(scf.YieldOp(*(lanes.value if stays else at.as_vector(lanes) for lanes, stays in columns)))
         kinds = [t if stays else out.vector_of(t) for t, stays in zip(op.result_types, same, strict=True)]
-        results = out.add(scf.IfOp(condition.value, kinds, new[:1], new[1:])).results
+        results = out.add(scf.IfOp(condition.value, kinds, new[:1], new[1:] or None)).results
         return [Lanes(result, 0 if stays else None) for result, stays in zip(results, same, strict=True)]
 
     def _choice(self, op: scf.IfOp, condition: Lanes, out: Emitter, mask: Mask) -> list[Lanes]:

@@ -156,6 +156,16 @@ CASES: dict[str, Case] = {
            }""",
         "f32 i1",
     ),
+    "same_condition_store": elementwise(
+        """%zero = arith.constant 0 : index
+           %y = arith.negf %a : f32
+           %first = memref.load %B[%zero] : memref<16xi1>
+           memref.store %a, %Y[%v] : memref<16xf32>
+           scf.if %first {
+             memref.store %y, %Y[%v] : memref<16xf32>
+           }""",
+        "f32 i1",
+    ),
     "carried": elementwise(
         """%zero = arith.constant 0 : index
            %one = arith.constant 1 : index
