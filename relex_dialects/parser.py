@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -27,10 +27,9 @@ from xdsl.dialects.builtin import (
     RankedStructure,
     StringAttr,
     UnknownLoc,
-    UnregisteredAttr,
     i1,
 )
-from xdsl.ir import Attribute, Block, Data, Operation, ParametrizedAttribute, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import AttrParser, ForwardDeclaredValue, Parser, UnresolvedOperand
 from xdsl.traits import IsolatedFromAbove, SymbolOpInterface
@@ -47,6 +46,21 @@ from relex.dialects.syntax_errors import UndefinedNames, explain
 from relex.dialects.verifier import verify_module
 
 AttributeT = TypeVar("AttributeT", bound=Attribute)
+
+
+def _missing_ops(name: str) -> Mapping[str, type[Operation]]:
+    """The ops that relex adds to the dialect of an op."""
+    match name.split("."):
+        case ["llvm", *_]:
+            from relex.dialects import llvm
+
+            return llvm.MISSING_OPS
+        case ["memref", *_]:
+            from relex.dialects import memref
+
+            return memref.MISSING_OPS
+        case _:
+            return {}
 
 
 class RelexParser(Parser):
@@ -157,18 +171,15 @@ class RelexParser(Parser):
         try:
             return super()._get_op_by_name(name)
         except ParseError as e:
-            if name.startswith("llvm."):
-                from relex.dialects.llvm import MISSING_OPS
-
-                if name in MISSING_OPS:
-                    return MISSING_OPS[name]
+            if (missing := _missing_ops(name).get(name)) is not None:
+                return missing
             # xDSL points behind the name.
             start = self._parser_state.lexer.input.content.rfind(name, 0, self._current_token.span.start)
             self.raise_error(e.msg, start, start + len(name))
 
     def _parse_dialect_type_or_attribute_body(
         self, attr_name: str, is_type: bool, is_opaque: bool, starting_opaque_pos: int | None
-    ) -> UnregisteredAttr | ParametrizedAttribute | Data[Any]:
+    ):
         if attr_name.startswith("llvm.") and not is_type:
             from relex.dialects.llvm import load_missing_attributes
 

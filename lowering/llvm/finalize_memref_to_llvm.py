@@ -23,12 +23,14 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i1,
     i8,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.memref import PrefetchOp
 from relex.lowering.conversion import Conversion, ConversionTable
 from relex.lowering.conversion_pass import ConversionPass
 from relex.lowering.llvm.buffers import Number, buffer_type, element_pointer, first_element, sizes_of, strides_of
@@ -78,6 +80,18 @@ def convert_store(op: memref.StoreOp, conversion: Conversion) -> None:
     pointer = element_pointer(op, conversion, op.memref, op.indices)
     store = conversion.add(llvm.StoreOp(conversion.value(op.value), pointer))
     store.alignment = vector_alignment(store.value.type)
+    conversion.replace()
+
+
+@MEMREF_TO_LLVM.rule(PrefetchOp)
+def convert_prefetch(op: PrefetchOp, conversion: Conversion) -> None:
+    if not op.is_data:
+        # On most machines LLVM ends the process over it.
+        fail(op, "expected to prefetch data, found instructions")
+    pointer = element_pointer(op, conversion, op.buffer, op.indices, inside=False)
+    numbers = (int(bool(op.is_write)), op.locality.value.data, 1)
+    arguments = [pointer, *(constant(conversion, number, i32) for number in numbers)]
+    conversion.add(call_intrinsic("llvm.prefetch.p0", arguments, []))
     conversion.replace()
 
 

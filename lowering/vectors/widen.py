@@ -11,6 +11,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.memref import PrefetchOp
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.tir.ranges import constant_value
 from relex.lowering.vectors.dependences import check_independent
@@ -94,6 +95,8 @@ class _Widening:
                 self._update(self._updates[op], out, mask)
             case memref.StoreOp():
                 self._store(op, out, mask)
+            case PrefetchOp():
+                self._prefetch(op, out)
             case _ if Dialect.split_name(op.name)[0] in ("arith", "math"):
                 self._set(op, self._compute(op, out, mask))
             case _:
@@ -184,6 +187,12 @@ class _Widening:
             out.add(vector.StoreOp(source, op.memref, places))
         else:
             out.add(vector.MaskedStoreOp(op.memref, places, mask, source))
+
+    def _prefetch(self, op: PrefetchOp, out: Emitter) -> None:
+        """One for the first lane: those that lie elsewhere are left to the machine."""
+        indices = self._of(op.indices)
+        if all(index.step is not None for index in indices):
+            out.add(op.clone({old: index.value for old, index in zip(op.indices, indices, strict=True)}))
 
     def _update(self, reduction: Reduction, out: Emitter, mask: Mask) -> None:
         """A place that all lanes update, one after the other or, where the program allows it, in any order."""

@@ -43,6 +43,28 @@ func.func @invariant(%x: memref<64xf32>, %w: memref<4xf32>, %y: memref<64xf32>, 
   func.return
 }
 
+// One prefetch is enough for elements side by side; for others there is none.
+// CHECK-LABEL: func.func @prefetch
+func.func @prefetch(%x: memref<64xf32>, %n: memref<8xindex>, %y: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c32 = arith.constant 32 : index
+  // CHECK: [[AT:%.+]] = arith.addi %c0, %c32 : index
+  // CHECK-NEXT: memref.prefetch %x[[[AT]]], read, locality<3>, data : memref<64xf32>
+  // CHECK-NOT: memref.prefetch
+  scf.for %j = %c0 to %c8 step %c1 {
+    %0 = arith.addi %j, %c32 : index
+    memref.prefetch %x[%0], read, locality<3>, data : memref<64xf32>
+    %1 = memref.load %n[%j] : memref<8xindex>
+    memref.prefetch %x[%1], read, locality<3>, data : memref<64xf32>
+    %2 = memref.load %x[%j] : memref<64xf32>
+    memref.store %2, %y[%j] : memref<8xf32>
+  } {relex.vectorized}
+  // CHECK: func.return
+  func.return
+}
+
 // Loops inside of a vectorized one stay loops.
 // CHECK-LABEL: func.func @inner
 func.func @inner(%x: memref<4x8xf32>, %y: memref<8xf32>) {
