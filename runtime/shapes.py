@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from relex.dialects.errors import ShapeError
 from relex.dialects.sizes import names_in
+from relex.dialects.sizes.limits import MAX_ARGUMENT_SIZE
 from relex.runtime.signature import Signature, shape_text
 
 if TYPE_CHECKING:
@@ -54,5 +55,9 @@ class ShapeRule:
                     f"{signature.name}() argument '{spec.name}': expected shape {shape_text(spec.shape)} with "
                     f"{signature.explain(used, values)}, found {shape}"
                 )
+        for spec, shape in zip(signature.inputs, shapes, strict=True):
+            if max(shape, default=0) > MAX_ARGUMENT_SIZE:
+                where = f"{signature.name}() argument '{spec.name}'"
+                raise ShapeError(f"{where}: expected sizes of at most {MAX_ARGUMENT_SIZE}, found {shape}")
         signature.check(values)
         return [spec.shape_with(values) for spec in signature.outputs]

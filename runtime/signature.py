@@ -13,6 +13,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.dtypes import ELEMENT_TYPES
 from relex.dialects.errors import ShapeError, fail
 from relex.dialects.functions import DIMS_ATTR, argument_names
+from relex.dialects.relex.types import shape_str
 from relex.dialects.sizes import Dim, Requirement, Size, Sizes, evaluate, names_in
 from relex.dialects.sizes.attributes import FunctionSizes
 from relex.dialects.sizes.modules import ModuleSizes, sizes_at_entry
@@ -38,7 +39,8 @@ class TensorSpec:
     element_type: Attribute
 
     def __str__(self) -> str:
-        return f"{self.name}: {'x'.join(map(str, self.shape)) or 'scalar'} of {self.element_type}"
+        shape = shape_str(self.shape) if self.is_static else shape_text(self.shape)
+        return f"{self.name}: {shape} of {self.element_type}"
 
     @property
     def is_static(self) -> bool:

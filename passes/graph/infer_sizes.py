@@ -25,15 +25,16 @@ class InferSizesPass(RelexPass):
     what else must hold. Sizes that never fit are errors. Static functions stay as they are.
 
     ```mlir
-    func.func @main(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    func.func @main(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<4xf32>) {
       %s = relex.add %x, %y : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
-      %z = relex.concat %s, %y : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
-      func.return %z : tensor<?x4xf32>
+      %c = relex.concat %s, %y : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+      %m = relex.max %c axis = [0] : (tensor<?x4xf32>) -> tensor<4xf32>
+      func.return %c, %m : tensor<?x4xf32>, tensor<4xf32>
     }
     // infer-sizes
     func.func @main(%x: tensor<?x4xf32> {relex.dims = ["x_d0", ""]}, %y: tensor<?x4xf32> {relex.dims = ["x_d0", ""]})
-        -> (tensor<?x4xf32> {relex.dims = ["2 * x_d0", ""]})
-        attributes {relex.requires = ["32 * x_d0 <= 9223372036854775807"]} {
+        -> (tensor<?x4xf32> {relex.dims = ["2 * x_d0", ""]}, tensor<4xf32>)
+        attributes {relex.requires = ["1 <= x_d0"]} {
       ...
     }
     ```

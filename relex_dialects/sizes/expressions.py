@@ -181,6 +181,11 @@ def _extreme(which: Literal["min", "max"], lhs: Size, rhs: Size) -> Size:
 
 def never_negative(size: Size) -> bool:
     """Whether a size is 0 or more whatever its names stand for, as far as its form tells."""
+    for monomial, factor in terms_of(size):
+        if factor < 0 and len(monomial) == 1 and isinstance(quotient := monomial[0], Quotient):
+            # A quotient is rounded down: what is subtracted is not more than without rounding.
+            d = quotient.divisor
+            return never_negative((size - _atom(quotient) * factor) * d + quotient.dividend * factor)
     return all(factor >= 0 and all(map(_is_never_negative, monomial)) for monomial, factor in terms_of(size))
 
 

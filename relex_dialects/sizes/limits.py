@@ -22,30 +22,31 @@ from relex.dialects.sizes.expressions import (
 )
 from relex.dialects.sizes.requirements import Requirement
 
+MAX_ARGUMENT_SIZE = 2**57
+"""Of an argument, in each dimension and in bytes. No machine has more memory; only what is empty could be larger."""
+
 Typed = tuple[Attribute, Sequence[Size]]
 """A type, and the sizes of a value that has it."""
 
 
 def limits(given: Iterable[Typed], computed: Iterable[Typed]) -> list[Requirement]:
     """That no tensor, and nothing that is computed on the way to its sizes, is too large for an index. `given` are the
-    arguments: what follows from their being in memory is left out."""
-    in_memory = [size for t, sizes in given for size in (_bytes(t, sizes), *sizes)]
-    bounds = _bounds(in_memory)
+    arguments: what follows from `MAX_ARGUMENT_SIZE` is left out."""
+    bounds = _bounds(given)
     too_large: dict[Size, None] = {}
     for t, sizes in computed:
         for size in (_bytes(t, sizes), *_steps(sizes)):
-            if size not in in_memory and not _is_bounded(size, bounds):
+            if not _is_bounded(size, bounds):
                 too_large[size] = None
-    return [Requirement(size, "<=", MAX_SIZE) for size in too_large]
+    return [Requirement(size, "<=", MAX_SIZE).reduced() for size in too_large]
 
 
-def _bounds(in_memory: Iterable[Size]) -> Mapping[Monomial, Fraction]:
-    """What products of names cannot exceed, as these sizes are not larger than an index."""
+def _bounds(given: Iterable[Typed]) -> Mapping[Monomial, Fraction]:
+    """What products of names cannot exceed, as tensors of these sizes are in memory."""
     bounds: dict[Monomial, Fraction] = {(): Fraction(1)}
-    for size in in_memory:
-        if never_negative(size):
-            for names, factor in largest_terms(size).items():
-                bounds[names] = min(bounds.get(names, Fraction(MAX_SIZE)), MAX_SIZE / factor)
+    for size in (size for t, sizes in given for size in (_bytes(t, sizes), *sizes) if never_negative(size)):
+        for names, factor in largest_terms(size).items():
+            bounds[names] = min(bounds.get(names, Fraction(MAX_SIZE)), MAX_ARGUMENT_SIZE / factor)
     return bounds
 
 

@@ -10,7 +10,8 @@ from xdsl.traits import SymbolTable
 from relex.dialects.errors import fail
 from relex.dialects.relex import CallTirOp
 
-# It fills the table of rules when it is imported.
+# These fill the table of rules when they are imported.
+from relex.dialects.sizes import accesses as accesses
 from relex.dialects.sizes import rules as rules
 from relex.dialects.sizes.analysis import SizeAnalysis
 from relex.dialects.sizes.attributes import FunctionSizes, has_unknown

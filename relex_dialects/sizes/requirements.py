@@ -60,7 +60,12 @@ class Requirement:
         shared = common_terms(self.lhs, self.rhs)
         lhs, rhs = self.lhs - shared, self.rhs - shared
         factor = gcd(*(factor for side in (lhs, rhs) for _, factor in terms_of(side))) or 1
-        return Requirement(divided(lhs, factor), self.relation, divided(rhs, factor))
+        lhs, rhs = divided(lhs, factor), divided(rhs, factor)
+        if self.relation == "<=" and (isinstance(lhs, int) or isinstance(rhs, int)):
+            # Whole numbers: 1 <= 2 * n says no more than 1 <= n.
+            step = gcd(*(factor for side in (lhs, rhs) if not isinstance(side, int) for _, factor in side.terms)) or 1
+            lhs, rhs = -(-lhs // step) if isinstance(lhs, int) else divided(lhs, step), divided(rhs, step)
+        return Requirement(lhs, self.relation, rhs)
 
 
 _gathered: ContextVar[list[Requirement] | None] = ContextVar("gathered", default=None)
