@@ -33,6 +33,10 @@ class ShapeError(RelexError, ValueError):
     """An argument of the wrong rank or shape."""
 
 
+class OutOfMemoryError(RelexError, MemoryError):
+    """A call that needs more memory than there is."""
+
+
 class UnknownNameError(RelexError, KeyError, ValueError):
     """A function, parameter or target that does not exist."""
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from relex.dialects.errors import ShapeError
-from relex.dialects.sizes import names_in
+import numpy as np
+
+from relex.dialects.errors import OutOfMemoryError, ShapeError
+from relex.dialects.sizes import evaluate, names_in
 from relex.dialects.sizes.limits import MAX_ARGUMENT_SIZE
 from relex.runtime.signature import Signature, shape_text
 
@@ -60,4 +62,13 @@ class ShapeRule:
                 where = f"{signature.name}() argument '{spec.name}'"
                 raise ShapeError(f"{where}: expected sizes of at most {MAX_ARGUMENT_SIZE}, found {shape}")
         signature.check(values)
+        expect_memory(signature.name, max((evaluate(size, values) for size in signature.temporaries), default=0))
         return [spec.shape_with(values) for spec in signature.outputs]
+
+
+def expect_memory(function: str, size: int) -> None:
+    """Raise `OutOfMemoryError` unless that many bytes can be had: compiled code could not say that it gets none."""
+    try:
+        np.empty(size, np.uint8)
+    except (MemoryError, ValueError) as e:
+        raise OutOfMemoryError(f"{function}() needs {size} bytes for values on the way, found no such memory") from e

@@ -74,6 +74,8 @@ class Signature:
     """The function is one on buffers that does not say which of them are its outputs."""
     requirements: tuple[Requirement, ...] = ()
     """What must hold of the sizes of a call, besides that arguments have their shapes."""
+    temporaries: tuple[Size, ...] = ()
+    """The memory that a call needs beside its arguments and results is the largest of these, or less, in bytes."""
 
     @property
     def names(self) -> dict[str, tuple[int, int]]:
@@ -163,6 +165,7 @@ def _signature(op: Operation, module_sizes: ModuleSizes) -> Signature | None:
         _specs(op, names, inputs, entered),
         _specs(op, result_names, outputs, returned),
         requirements=sizes.requirements,
+        temporaries=sizes.temporaries,
     )
     _check_outputs(op, signature)
     return signature

@@ -18,6 +18,8 @@ from relex.dialects.dtypes import element_type_of
 from relex.dialects.errors import DTypeError, RelexError, ShapeError, UnknownNameError, fail
 from relex.dialects.functions import argument_names
 from relex.dialects.relex import CallOp, ConstantOp
+from relex.dialects.sizes.attributes import annotate
+from relex.dialects.sizes.modules import is_static, sizes_at_entry
 from relex.passes.base import RelexPass
 
 if TYPE_CHECKING:
@@ -102,6 +104,9 @@ def _find_function(module: ModuleOp, name: str) -> func.FuncOp:
 
 
 def _bind(function: func.FuncOp, names: list[str], params: Mapping[str, Any]) -> None:
+    if not is_static(function):
+        # What the sizes of bound arguments say of others is said by those.
+        annotate(function, sizes_at_entry(function))
     block = function.body.block
     constants: dict[object, SSAValue] = {}
     kept = [i for i, name in enumerate(names) if name not in params]

@@ -27,7 +27,7 @@ from relex.dialects.sizes.attributes import (
     stated_results,
 )
 from relex.dialects.sizes.expressions import Size, Sizes, name_of_size, names_in, substitute
-from relex.dialects.sizes.limits import limits
+from relex.dialects.sizes.limits import bytes_of, limits
 from relex.dialects.sizes.requirements import Requirement, Solver
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -66,6 +66,8 @@ class SizeAnalysis:
         self._callees = callees
         self._values: dict[SSAValue, Sizes] = {}
         self._solver = Solver()
+        self._own_memory: Size = 0
+        self._memory_of_callees: dict[Size, None] = {0: None}
         self._op = function
 
     # What rules use
@@ -118,7 +120,12 @@ class SizeAnalysis:
             self.require(Requirement(size, "==", substitute(expected, values)))
         for requirement in callee.requirements:
             self.require(requirement.substitute(values))
+        self._memory_of_callees |= dict.fromkeys(substitute(size, values) for size in callee.temporaries)
         return values
+
+    def allocate(self, value: SSAValue) -> None:
+        """Say that memory is needed for a value."""
+        self._own_memory += bytes_of(value.type, self.sizes(value))
 
     def visit(self, block: Block) -> None:
         """Apply the rules to the ops of a block, and to those inside of ops that have none."""
@@ -143,7 +150,9 @@ class SizeAnalysis:
         given = list(zip(signature_of(self._function).inputs, inputs, strict=True))
         computed = [(value.type, sizes) for value, sizes in self.sizes_by_value().items()]
         requirements = dict.fromkeys([*self._solver.left, *limits(given, computed)])
-        found = FunctionSizes(inputs, tuple(map(self._solver.solved, results)), tuple(requirements))
+        outputs = tuple(map(self._solver.solved, results))
+        memory = self._solver.solved(self._own_memory + size for size in self._memory_of_callees)
+        found = FunctionSizes(inputs, outputs, tuple(requirements), tuple(dict.fromkeys(memory)))
         self._check_names(found)
         return found
 

@@ -33,6 +33,8 @@ class FunctionSizes:
     results: tuple[Sizes, ...]
     requirements: tuple[Requirement, ...]
     """What must hold besides that the arguments have these sizes."""
+    temporaries: tuple[Size, ...] = ()
+    """The memory that a call needs for values that it does not return is the largest of these, or less, in bytes."""
 
     @property
     def sources(self) -> dict[str, tuple[int, int]]:

@@ -35,7 +35,7 @@ def limits(given: Iterable[Typed], computed: Iterable[Typed]) -> list[Requiremen
     bounds = _bounds(given)
     too_large: dict[Size, None] = {}
     for t, sizes in computed:
-        for size in (_bytes(t, sizes), *_steps(sizes)):
+        for size in (bytes_of(t, sizes), *_steps(sizes)):
             if not _is_bounded(size, bounds):
                 too_large[size] = None
     return [Requirement(size, "<=", MAX_SIZE).reduced() for size in too_large]
@@ -44,7 +44,7 @@ def limits(given: Iterable[Typed], computed: Iterable[Typed]) -> list[Requiremen
 def _bounds(given: Iterable[Typed]) -> Mapping[Monomial, Fraction]:
     """What products of names cannot exceed, as tensors of these sizes are in memory."""
     bounds: dict[Monomial, Fraction] = {(): Fraction(1)}
-    for size in (size for t, sizes in given for size in (_bytes(t, sizes), *sizes) if never_negative(size)):
+    for size in (size for t, sizes in given for size in (bytes_of(t, sizes), *sizes) if never_negative(size)):
         for names, factor in largest_terms(size).items():
             bounds[names] = min(bounds.get(names, Fraction(MAX_SIZE)), MAX_ARGUMENT_SIZE / factor)
     return bounds
@@ -66,7 +66,7 @@ def _steps(sizes: Sequence[Size]) -> Iterator[Size]:
                 yield from atom.sizes
 
 
-def _bytes(t: Attribute, sizes: Sequence[Size]) -> Size:
+def bytes_of(t: Attribute, sizes: Sequence[Size]) -> Size:
     """How large a tensor or buffer is."""
     if not isa(t, TensorType) and not isa(t, MemRefType):
         return 0

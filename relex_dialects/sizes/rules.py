@@ -46,6 +46,7 @@ def _(op: CallTirOp | CallDpsPackedOp | AllocTensorOp | AllocBufferOp, analysis:
     for result in op.results:
         sizes = sizes_in_type(result.type)
         analysis.set(result, [analysis.number(next(given)) if size == DYNAMIC_INDEX else size for size in sizes])
+        analysis.allocate(result)
     if isinstance(op, CallTirOp):
         sizes = [analysis.sizes(value) for value in (*op.arguments, *op.results)]
         analysis.enter(analysis.callee(op.callee), sizes)
@@ -57,6 +58,7 @@ def _(op: CallOp | func.CallOp, analysis: SizeAnalysis) -> None:
     values = analysis.enter(callee, [analysis.sizes(value) for value in op.arguments])
     for result, sizes in zip(op.results, callee.results, strict=True):
         analysis.set(result, [substitute(size, values) for size in sizes])
+        analysis.allocate(result)
 
 
 @SIZES.rule(tensor.DimOp, memref.DimOp)

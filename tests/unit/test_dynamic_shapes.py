@@ -10,7 +10,7 @@ import pytest
 from programs import Array, interpreted, random_array
 
 from relex.dialects import CompileError, parse_module
-from relex.dialects.errors import ShapeError
+from relex.dialects.errors import OutOfMemoryError, ShapeError
 from relex.passes import BindParamsPass
 from relex.runtime import build, interpret
 from relex.runtime.signature import signatures
@@ -68,6 +68,21 @@ def test_bound_parameters() -> None:
     assert str(function.signature) == "main(x: (x_d0, 784) of f32) -> (result: (x_d0, 10) of f32)"
     x = floats(5, 784)
     np.testing.assert_allclose(function(x), mlp(x), rtol=1e-4, atol=1e-4)
+
+
+def test_sizes_that_a_bound_parameter_has_are_those_of_others() -> None:
+    module = parse_module(
+        """
+        func.func @main(%x: tensor<?xf32> {relex.dims = ["n"]}, %b: tensor<4xf32> {relex.dims = ["n"]})
+            -> tensor<?xf32> {
+          func.return %x : tensor<?xf32>
+        }
+        """
+    )
+    bound = build(BindParamsPass("main", {"b": floats(4)})(module))["main"]
+    assert bound(floats(4)).shape == (4,)
+    with pytest.raises(ShapeError, match=r"argument 'x': expected shape \(4,\), found \(3,\)"):
+        bound(floats(3))
 
 
 PROGRAM = """
@@ -246,6 +261,23 @@ def test_sizes_that_do_not_fit(
         with pytest.raises(ShapeError) as caught:
             function(*arguments(name, shapes))
         assert str(caught.value) == f"{name}() {message}"
+
+
+def test_more_memory_than_there_is() -> None:
+    text = """
+      func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+        %a = relex.expand_dims %x axis = [1] : (tensor<?xf32>) -> tensor<?x1xf32>
+        %b = relex.expand_dims %x axis = [0] : (tensor<?xf32>) -> tensor<1x?xf32>
+        %p = relex.multiply %a, %b : (tensor<?x1xf32>, tensor<1x?xf32>) -> tensor<?x?xf32>
+        %s = relex.softmax %p : (tensor<?x?xf32>) -> tensor<?x?xf32>
+        %y = relex.sum %s axis = [1] : (tensor<?x?xf32>) -> tensor<?xf32>
+        func.return %y : tensor<?xf32>
+      }
+    """
+    function = build(text)["main"]
+    np.testing.assert_allclose(function(np.ones(3, np.float32)), [1, 1, 1])
+    with pytest.raises(OutOfMemoryError, match=r"main\(\) needs \d{16} bytes for values on the way"):
+        function(np.ones(2**24, np.float32))
 
 
 def test_a_call_like_an_earlier_one_is_checked_by_its_own_shapes(functions: Mapping[str, Any]) -> None:
