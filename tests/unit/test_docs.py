@@ -44,7 +44,7 @@ def same(wanted: str, line: str) -> bool:
     return line.startswith(wanted) if wanted.endswith("(") else line == wanted
 
 
-@pytest.mark.parametrize("page", ["llvm.md"])
+@pytest.mark.parametrize("page", ["llvm.md", "sizes.md"])
 def test_each_block_is_what_the_command_prints(page: str) -> None:
     text = ""
     for command, shown in steps(page):
@@ -81,7 +81,7 @@ def test_files_of_a_page(page: str, tmp_path: Path) -> None:
         assert_shows(shown, printed.stdout)
 
 
-@pytest.mark.parametrize("page", ["tour.md"])
+@pytest.mark.parametrize("page", ["sizes.md", "tour.md"])
 def test_code_prints_what_stands_behind_it(page: str) -> None:
     """The Python of a page is one program; what a block prints stands in the block behind it."""
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", (DOCS / page).read_text(), re.MULTILINE | re.DOTALL)
