@@ -152,6 +152,11 @@ def _term_text(monomial: Monomial, factor: int) -> str:
     return " * ".join(([str(factor)] if factor != 1 or not atoms else []) + atoms)
 
 
+def negative_terms(size: Size) -> Size:
+    """The terms with negative factors."""
+    return _sum([(monomial, factor) for monomial, factor in terms_of(size) if factor < 0])
+
+
 def common_terms(lhs: Size, rhs: Size) -> Size:
     """The terms that are in both sizes."""
     factors = dict(terms_of(rhs))

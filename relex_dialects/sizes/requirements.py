@@ -21,6 +21,7 @@ from relex.dialects.sizes.expressions import (
     name_of_size,
     named,
     names_in,
+    negative_terms,
     never_negative,
     parse_text,
     read_size,
@@ -56,9 +57,14 @@ class Requirement:
         return Requirement(substitute(self.lhs, values), self.relation, substitute(self.rhs, values)).reduced()
 
     def reduced(self) -> Requirement:
-        """The same without common terms and without a common factor of both sides."""
-        shared = common_terms(self.lhs, self.rhs)
-        lhs, rhs = self.lhs - shared, self.rhs - shared
+        """The same without common terms, without a common factor of both sides, and if it says of no name what it
+        stands for, without negative terms."""
+        lhs, rhs = self.lhs, self.rhs
+        if self.relation == "<=" or not (name_of_size(lhs) or name_of_size(rhs)):
+            moved = negative_terms(lhs) + negative_terms(rhs)
+            lhs, rhs = lhs - moved, rhs - moved
+        shared = common_terms(lhs, rhs)
+        lhs, rhs = lhs - shared, rhs - shared
         factor = gcd(*(factor for side in (lhs, rhs) for _, factor in terms_of(side))) or 1
         lhs, rhs = divided(lhs, factor), divided(rhs, factor)
         if self.relation == "<=" and (isinstance(lhs, int) or isinstance(rhs, int)):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from xdsl.dialects import arith, func, memref, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, TensorType
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import InferenceError, fail, name_of, one_line
@@ -15,7 +15,7 @@ from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.attributes import sizes_in_type
 from relex.dialects.sizes.expressions import Size, larger, never_negative, smaller, substitute
-from relex.dialects.sizes.requirements import gathering
+from relex.dialects.sizes.requirements import Requirement, gathering
 from relex.dialects.tir import AllocBufferOp
 
 
@@ -42,6 +42,7 @@ def _(op: DataflowOp, analysis: SizeAnalysis) -> None:
 
 @SIZES.rule(CallTirOp, CallDpsPackedOp, AllocTensorOp, AllocBufferOp)
 def _(op: CallTirOp | CallDpsPackedOp | AllocTensorOp | AllocBufferOp, analysis: SizeAnalysis) -> None:
+    _expect_sizes(op.sizes, analysis)
     given = iter(op.sizes)
     for result in op.results:
         sizes = sizes_in_type(result.type)
@@ -52,8 +53,15 @@ def _(op: CallTirOp | CallDpsPackedOp | AllocTensorOp | AllocBufferOp, analysis:
         analysis.enter(analysis.callee(op.callee), sizes)
 
 
+def _expect_sizes(indices: Iterable[SSAValue], analysis: SizeAnalysis) -> None:
+    for index in indices:
+        analysis.require(Requirement(0, "<=", analysis.number(index)))
+
+
 @SIZES.rule(CallOp, func.CallOp)
 def _(op: CallOp | func.CallOp, analysis: SizeAnalysis) -> None:
+    # Names stand for sizes: an index that a function takes counts as one.
+    _expect_sizes([value for value in op.arguments if value.type == IndexType()], analysis)
     callee = analysis.callee(op.callee)
     values = analysis.enter(callee, [analysis.sizes(value) for value in op.arguments])
     for result, sizes in zip(op.results, callee.results, strict=True):

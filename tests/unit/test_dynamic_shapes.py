@@ -62,6 +62,55 @@ def test_batches_at_every_level(level: Any) -> None:
         np.testing.assert_allclose(function(x, **PARAMS), mlp(x), rtol=1e-4, atol=1e-4)
 
 
+CALLS = """
+func.func private @group(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {relex.primitive} {
+  %s = relex.add %x, %y : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  %c = relex.concat %s, %y : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  func.return %c : tensor<?x4xf32>
+}
+func.func private @both(%x: tensor<?x4xf32>, %n: index) -> (tensor<?x4xf32>, tensor<?xf32>) {
+  %r = relex.sum %x axis = [1] : (tensor<?x4xf32>) -> tensor<?xf32>
+  %p = relex.call_tir @ones(%r) sizes(%n) : (tensor<?xf32>) -> tensor<?xf32>
+  func.return %x, %p : tensor<?x4xf32>, tensor<?xf32>
+}
+tir.prim_func private @ones(%X: memref<?xf32>) outs(%Y: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %n = memref.dim %Y, %c0 : memref<?xf32>
+  tir.for %i in (%n) {
+    tir.block @Y (%v: spatial<%n> = %i) {
+      memref.store %one, %Y[%v] : memref<?xf32>
+    }
+  }
+}
+func.func @main(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>)
+    -> (tensor<?x4xf32>, tensor<?xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>) {
+  %d = relex.dataflow -> tensor<?x4xf32> {
+    %a = relex.call @group(%x, %y) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    relex.output %a : tensor<?x4xf32>
+  }
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %d, %c0 : tensor<?x4xf32>
+  %e, %f = func.call @both(%d, %m) : (tensor<?x4xf32>, index) -> (tensor<?x4xf32>, tensor<?xf32>)
+  %g = relex.alloc_tensor sizes(%m) : tensor<?x4xf32>
+  func.return %e, %f, %x, %e, %g
+      : tensor<?x4xf32>, tensor<?xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["graph", "loops", "core", "native"])
+def test_functions_that_call_each_other(level: Any) -> None:
+    function = build(CALLS)["main"] if level == "native" else interpreted(CALLS, level)["main"]
+    for n in (0, 1, 3):
+        x, y = floats(2, n, 4)
+        joined = np.concatenate([x + y, y])
+        *found, uninitialized = function(x, y)
+        for array, wanted in zip(found, [joined, np.ones(2 * n), x, joined], strict=True):
+            np.testing.assert_array_equal(array, wanted)
+        assert uninitialized.shape == (2 * n, 4)
+
+
 def test_bound_parameters() -> None:
     module = BindParamsPass("main", PARAMS)(parse_module(MLP))
     function = build(module)["main"]
@@ -146,6 +195,24 @@ func.func @fixed(%x: tensor<?xf32>) -> tensor<4xf32> {
   %y = relex.call_tir @copy(%x) : (tensor<?xf32>) -> tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
+func.func @shorter(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %m = arith.subi %n, %c2 : index
+  %y = relex.call_tir @front(%x) sizes(%m) : (tensor<?xf32>) -> tensor<?xf32>
+  func.return %y : tensor<?xf32>
+}
+tir.prim_func private @front(%X: memref<?xf32>) outs(%Y: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %Y, %c0 : memref<?xf32>
+  tir.for %i in (%n) {
+    tir.block @Y (%v: spatial<%n> = %i) {
+      %x = memref.load %X[%v] : memref<?xf32>
+      memref.store %x, %Y[%v] : memref<?xf32>
+    }
+  }
+}
 tir.prim_func private @copy(%X: memref<4xf32>) outs(%Y: memref<4xf32>) {
   tir.for %i in (4) {
     tir.block @Y (%v: spatial<4> = %i) {
@@ -192,6 +259,8 @@ GOOD_CALLS = [
     ("outer", [(3, 0), (0, 4)], [(3, 4)]),
     ("caller", [(3, 2), (3,)], [(3,)]),
     ("fixed", [(4,)], [(4,)]),
+    ("shorter", [(2,)], [(0,)]),
+    ("shorter", [(5,)], [(3,)]),
     ("shifted", [(3,), (5,)], [(3,)]),
     ("shifted", [(3,), (9,)], [(3,)]),
     ("shifted", [(0,), (0,)], [(0,)]),
@@ -222,6 +291,7 @@ WRONG_CALLS = [
     ("outer", [(MANY, 0), (0, MANY)], f"expected x_d0 * y_d1 <= {2**61 - 1}, found x_d0 = {MANY} (dimension 0 of 'x'), y_d1 = {MANY} (dimension 1 of 'y')"),  # noqa: E501
     ("outer", [(2**58, 0), (0, 1)], f"argument 'x': expected sizes of at most {2**57}, found ({2**58}, 0)"),
     ("caller", [(3, 2), (2,)], "argument 'y': expected shape (x_d0,) with x_d0 = 3 (dimension 0 of 'x'), found (2,)"),
+    ("shorter", [(1,)], "expected 2 <= x_d0, found x_d0 = 1 (dimension 0 of 'x')"),
     ("fixed", [(5,)], "argument 'x': expected shape (4,), found (5,)"),
     ("fixed", [(3,)], "argument 'x': expected shape (4,), found (3,)"),
     ("shifted", [(3,), (4,)], "expected n * n + 2 * n <= W_d0 * n, found n = 3 (dimension 0 of 'X'), W_d0 = 4 (dimension 0 of 'W')"),  # noqa: E501

@@ -125,6 +125,9 @@ def test_requirements() -> None:
     assert requirement.substitute({"m": n + 1}).holds
     assert requirement.substitute({"m": 1, "n": 2}).holds is False
     assert str(Requirement(2 * n + 4 * m + 3, "==", 5 * n + 1).reduced()) == "4 * m + 2 == 3 * n"
+    assert str(Requirement(-n, "<=", m - 3).reduced()) == "3 <= m + n"
+    assert str(Requirement(n - m, "==", 2).reduced()) == "n == m + 2"
+    assert str(Requirement(n, "==", m - 2).reduced()) == "n == m - 2"
     assert str(Requirement(3, "<=", 2 * n).reduced()) == "2 <= n"
     assert str(Requirement(2 * n, "<=", 3).reduced()) == "n <= 1"
     assert Requirement(2 * ((n - 3) // 2) + 3, "<=", n).holds
