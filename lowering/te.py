@@ -6,7 +6,8 @@ operators on elements of other tensors, numbers and indices:
     k = reduce_axis(x.shape[-1])
     compute((x.shape[0], w.shape[0]), lambda i, j: sum(x[i, k] * w[j, k], axis=k))
 
-`relex.lowering.emit_te` turns them into a `tir.prim_func`.
+Sizes that are known at run time are expressions of names, `relex.dialects.sizes.Dim`: they stand where numbers may, in
+shapes, extents and arithmetic. `relex.lowering.emit_te` turns all of it into a `tir.prim_func`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,36 +30,34 @@ class ShapeRule:
 
     def __init__(self, signature: Signature):
         self._signature = signature
-        self._names = signature.names
-        is_static = all(spec.is_static for spec in (*signature.inputs, *signature.outputs))
+        self._open = [i for i, spec in enumerate(signature.inputs) if not spec.is_static]
+        is_static = not self._open and all(spec.is_static for spec in signature.outputs)
         self._fixed = [spec.shape_with({}) for spec in signature.outputs] if is_static else None
         self._found: dict[Sequence[Shape], list[Shape]] = {}
 
     def __call__(self, arguments: Sequence[Array]) -> list[Shape]:
         if self._fixed is not None:
             return self._fixed
-        shapes = tuple([array.shape for array in arguments])
+        shapes = tuple([arguments[i].shape for i in self._open])
         found = self._found.get(shapes)
         if found is None:
-            found = self._results(shapes)
+            found = self._results(dict(zip(self._open, shapes, strict=True)))
             if len(self._found) >= KEPT:
                 self._found.clear()
             self._found[shapes] = found
         return found
 
-    def _results(self, shapes: Sequence[Shape]) -> list[Shape]:
+    def _results(self, shapes: Mapping[int, Shape]) -> list[Shape]:
         signature = self._signature
-        values = {name: shapes[argument][dimension] for name, (argument, dimension) in self._names.items()}
-        for spec, shape in zip(signature.inputs, shapes, strict=True):
+        values = {name: shapes[argument][dimension] for name, (argument, dimension) in signature.names.items()}
+        for i, shape in shapes.items():
+            spec = signature.inputs[i]
+            where = f"{signature.name}() argument '{spec.name}'"
             if spec.shape_with(values) != shape:
                 used = dict.fromkeys(name for size in spec.shape for name in names_in(size))
-                raise ShapeError(
-                    f"{signature.name}() argument '{spec.name}': expected shape {shape_text(spec.shape)} with "
-                    f"{signature.explain(used, values)}, found {shape}"
-                )
-        for spec, shape in zip(signature.inputs, shapes, strict=True):
+                expected = f"{shape_text(spec.shape)} with {signature.explain(used, values)}"
+                raise ShapeError(f"{where}: expected shape {expected}, found {shape}")
             if max(shape, default=0) > MAX_ARGUMENT_SIZE:
-                where = f"{signature.name}() argument '{spec.name}'"
                 raise ShapeError(f"{where}: expected sizes of at most {MAX_ARGUMENT_SIZE}, found {shape}")
         signature.check(values)
         expect_memory(signature.name, max((evaluate(size, values) for size in signature.temporaries), default=0))

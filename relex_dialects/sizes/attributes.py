@@ -12,9 +12,8 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     FunctionType,
     IndexType,
-    MemRefType,
+    ShapedType,
     StringAttr,
-    TensorType,
 )
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
@@ -49,7 +48,7 @@ class FunctionSizes:
 
 def sizes_in_type(t: Attribute) -> tuple[int, ...]:
     """The shape of a tensor or buffer. An index is one size that is not known; other types have none."""
-    if isa(t, TensorType) or isa(t, MemRefType):
+    if isinstance(t, ShapedType):
         return t.get_shape()
     return (DYNAMIC_INDEX,) if t == IndexType() else ()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -14,10 +16,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, TensorT
 from xdsl.ir import Block, Region
 from xdsl.utils.test_value import create_ssa_value
 
+from relex.dialects import parse_module
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import InferenceError, ShapeError
 from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes import Requirement, evaluate, gathering
+from relex.lowering import RelexPipelinePass
 from relex.runtime import build
 from relex.runtime.signature import Signature
 
@@ -105,6 +109,13 @@ def test_any_size(make: MakeOperator, types: list[TensorType], operands: list[Ar
             np.testing.assert_allclose(found, wanted, rtol=scale, atol=scale)
         ran += 1
     assert ran >= 1
+
+
+@pytest.mark.skipif(shutil.which("mlir-opt-22") is None, reason="needs mlir-opt-22")
+def test_mlir_takes_what_they_become() -> None:
+    texts = (str(RelexPipelinePass("core")(parse_module(program(make, types)))) for make, types, _ in OPENED)
+    command = ["mlir-opt-22", "--split-input-file"]
+    subprocess.run(command, input="\n// -----\n".join(texts), capture_output=True, text=True, check=True)
 
 
 def test_most_sizes_can_be_left_open() -> None:

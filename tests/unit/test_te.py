@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 from programs import Array
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import IndexType, f32, i1, i8, i32
+from xdsl.dialects.builtin import IndexType, StringAttr, f32, i1, i8, i32
 from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from relex.dialects import CompileError, make_context, parse_module, verify_module
 from relex.dialects.dtypes import TensorConstr, numpy_dtype
+from relex.dialects.errors import ShapeError
 from relex.dialects.relex import Operator
 from relex.dialects.relex.types import SizedType
+from relex.dialects.sizes import Requirement, named
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.lowering.emit_te import emit_prim_func
 from relex.lowering.legalizations import LEGALIZATIONS, legalizes
@@ -60,6 +62,26 @@ def test_stages_are_emitted_once_and_in_order() -> None:
     a = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
     means = a.mean(axis=1, keepdims=True)
     np.testing.assert_allclose(run(function, a), (a - means) * (1 - means) * 2, rtol=1e-5)
+
+
+def test_sizes_that_are_known_at_run_time() -> None:
+    n, m = named("n"), named("m")
+    x, y = placeholder("x", (n, m), f32), placeholder("y", (m,), f32)
+    k = reduce_axis(m)
+    mean = compute((n,), lambda i: sum(x[i, k] * y[k], axis=k), name="mean")
+    flat = compute((n * m,), lambda i: x[i // m, i % m] - mean[i // m] / m, name="flat")
+    function = emit_prim_func("f", [x, y], [flat], [Requirement(1, "<=", m)])
+    assert str(function).startswith(
+        'tir.prim_func private @f(%x: memref<?x?xf32> {relex.dims = ["n", "m"]}, %y: memref<?xf32> '
+        '{relex.dims = ["m"]}) outs(%flat: memref<?xf32> {relex.dims = ["m * n"]}) '
+        'attributes {tir.noalias, relex.requires = ["1 <= m"]} {'
+    )
+    for shape in ((2, 3), (0, 1), (1, 1), (5, 4)):
+        a, b = np.arange(shape[0] * shape[1], dtype=np.float32).reshape(shape), np.ones(shape[1], np.float32)
+        np.testing.assert_allclose(run(function, a, b), (a - a.mean(axis=1, keepdims=True)).reshape(-1), rtol=1e-5)
+        function.properties["sym_visibility"] = StringAttr("private")
+    with pytest.raises(ShapeError, match=r"f\(\) expected 1 <= m, found m = 0"):
+        run(function, np.zeros((2, 0), np.float32), np.zeros(0, np.float32))
 
 
 def test_names_are_unique_in_a_function() -> None:
