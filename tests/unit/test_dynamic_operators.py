@@ -23,7 +23,8 @@ from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes import Requirement, evaluate, gathering
 from relex.lowering import RelexPipelinePass
 from relex.runtime import build
-from relex.runtime.signature import Signature
+from relex.runtime.shapes import ShapeRule
+from relex.runtime.signature import Signature, signatures
 
 
 def opened(make: MakeOperator, operands: Sequence[Array]) -> list[TensorType]:
@@ -109,6 +110,44 @@ def test_any_size(make: MakeOperator, types: list[TensorType], operands: list[Ar
             np.testing.assert_allclose(found, wanted, rtol=scale, atol=scale)
         ran += 1
     assert ran >= 1
+
+
+def accepts(signature: Signature, shapes: Sequence[tuple[int, ...]]) -> bool:
+    """Whether a function takes arguments of these shapes."""
+    dtypes = [numpy_dtype(spec.element_type) for spec in signature.inputs]
+    arrays = [np.empty(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
+    try:
+        ShapeRule(signature)(arrays)
+    except ShapeError:
+        return False
+    return True
+
+
+def is_taken(make: MakeOperator, types: Sequence[TensorType], shapes: Sequence[tuple[int, ...]]) -> bool:
+    """Whether the operator takes operands of these shapes."""
+    try:
+        make(*(create_ssa_value(TensorType(t.element_type, s)) for t, s in zip(types, shapes, strict=True)))
+    except InferenceError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("make", "types", "operands"), PROGRAMS)
+def test_calls_are_refused_where_the_operator_is(
+    make: MakeOperator, types: list[TensorType], operands: list[Array]
+) -> None:
+    module = parse_module(program(make, types))
+    as_graph, as_loops = (signatures(m)["main"] for m in (module, RelexPipelinePass("loops")(module)))
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        shapes = [
+            tuple(int(rng.integers(0, 5)) if size == DYNAMIC_INDEX else size for size in t.get_shape()) for t in types
+        ]
+        taken = accepts(as_graph, shapes)
+        assert accepts(as_loops, shapes) == taken, shapes
+        # Sizes of 1 broadcast where they are known, and never where they are not.
+        broadcasts = len(shapes) > 1 and any(1 in shape for shape in shapes)
+        assert is_taken(make, types, shapes) == taken or (broadcasts and not taken), shapes
 
 
 @pytest.mark.skipif(shutil.which("mlir-opt-22") is None, reason="needs mlir-opt-22")

@@ -240,7 +240,7 @@ tir.prim_func @shifted(%X: memref<?xf32> {relex.dims = ["n"]}, %W: memref<?xf32>
 
 MANY = 2**40
 
-GOOD_CALLS = [
+GOOD_CALLS: list[tuple[str, list[tuple[int, ...]], list[tuple[int, ...]]]] = [
     ("joined", [(2, 4), (2, 4), (4,)], [(2, 4), (4,)]),
     ("joined", [(0, 4), (0, 4), (0,)], [(0, 4), (0,)]),
     ("named", [(2, 3), (3,), (2, 3, 2)], []),
@@ -315,12 +315,16 @@ def interpreted_functions() -> Mapping[str, Any]:
 
 @pytest.mark.parametrize(("name", "shapes", "results"), GOOD_CALLS)
 def test_sizes_that_fit(
-    functions: Mapping[str, Any], interpreted_functions: Mapping[str, Any], name: str, shapes: Any, results: Any
+    functions: Mapping[str, Any],
+    interpreted_functions: Mapping[str, Any],
+    name: str,
+    shapes: Any,
+    results: Sequence[Any],
 ) -> None:
     for function in (functions[name], interpreted_functions[name]):
-        found = function(*arguments(name, shapes))
-        found = found if isinstance(found, tuple) else () if found is None else (found,)
-        assert [array.shape for array in found] == results
+        found: Any = function(*arguments(name, shapes))
+        arrays: Any = found if len(results) > 1 else [found] if results else []
+        assert [array.shape for array in arrays] == results
 
 
 @pytest.mark.parametrize(("name", "shapes", "message"), WRONG_CALLS)
