@@ -24,7 +24,7 @@ from relex.lowering.llvm.reserved import RESERVED
 from relex.lowering.size_values import SizesOfResults
 from relex.lowering.te import Tensor, placeholder
 from relex.passes.base import RelexPass
-from relex.passes.graph.infer_sizes import infer_sizes
+from relex.passes.graph.infer_sizes import InferSizesPass, infer_sizes
 
 _NATIVE: tuple[Attribute, ...] = (f32, f64, i1, i8, i32, i64)
 
@@ -70,8 +70,9 @@ class LegalizeOpsPass(RelexPass):
         return isinstance(op, Operator)
 
     def refusals(self, module: ModuleOp, ops: Iterable[Operation]) -> list[Diagnostic]:
-        table = self._table
-        return [problem for op in ops if isinstance(op, Operator) and (problem := _refuse(op, table))]
+        ops, table = list(ops), self._table
+        problems = [problem for op in ops if isinstance(op, Operator) and (problem := _refuse(op, table))]
+        return problems + InferSizesPass().refusals(module, ops)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         problems = self.refusals(op, op.walk())

@@ -39,7 +39,7 @@ def find_unsupported(module: ModuleOp, passes: Sequence[ModulePass]) -> list[Dia
         left = [op for op in left if op not in taken]
     if to_machine:
         problems += [_left_over(op, names) for op in left if not op.name.startswith("llvm.")]
-    return sorted(problems, key=lambda d: (d.file, d.line, d.column))
+    return sorted(dict.fromkeys(problems), key=lambda d: (d.file, d.line, d.column))
 
 
 def _makes_llvm(pass_name: str) -> bool:
