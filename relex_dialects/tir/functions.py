@@ -64,8 +64,8 @@ BufferConstr = MemRefType.constr(element_type=ElementConstr)
 class PrimFuncOp(IRDLOperation):
     """
     A loop function in destination-passing style: it reads its inputs, which are buffers or scalars, fills the buffers
-    declared by `outs`, and returns nothing. `tir.noalias` says that no two buffers share memory, `relex.dims` on buffers
-    which sizes that are known at run time are equal: in a public function, what those of its outputs are.
+    declared by `outs`, and returns nothing. `tir.noalias` says that no two buffers share memory, `relex.dims` which
+    sizes of buffers that are known at run time are equal: in a public function, what those of its outputs are.
 
     ```mlir
     tir.prim_func @relu(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
