@@ -202,6 +202,6 @@ class SizeAnalysis:
 
 
 def _identifier(name: str) -> str:
-    """A name of letters, digits and underscores."""
-    plain = re.sub(r"\W", "_", name)
+    """A name of ASCII letters, digits and underscores."""
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
     return plain if plain.isidentifier() else f"_{plain}"
