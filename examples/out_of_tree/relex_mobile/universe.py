@@ -1,14 +1,15 @@
 """What the package brings. Every xDSL tool imports this when it starts, so the rest is imported when it is used."""
 
+from importlib import import_module
+
 from xdsl.universe import Universe
 
 
 def _get_mobile():
-    # The lowering enters itself into relex's table.
-    import relex_mobile.lowering
     from relex_mobile.dialect import Mobile
 
-    assert relex_mobile.lowering
+    # The lowering enters itself into relex's table.
+    import_module("relex_mobile.lowering")
     return Mobile
 
 
