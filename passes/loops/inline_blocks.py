@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.dialects.tir.accesses import accesses
+from relex.dialects.tir.ranges import constant_value
 from relex.passes.base import RelexPass
 from relex.passes.loops.producers import Producer
 from relex.passes.loops.sharing import has_views, is_understood
@@ -72,9 +73,8 @@ def _inline_in(function: PrimFuncOp) -> None:
             nest.detach()
             nest.erase()
     for op in list(function.body.block.ops):
-        if isinstance(op, AllocBufferOp) and not op.buffer.uses:
-            op.detach()
-            op.erase()
+        if isinstance(op, AllocBufferOp):
+            _erase_if_unused(op)
 
 
 def _is_dead(nest: Operation) -> bool:
@@ -87,3 +87,25 @@ def _is_dead(nest: Operation) -> bool:
         and all(isinstance(use.operation, memref.DimOp) or nest.is_ancestor(use.operation) for use in buffer.uses)
         for buffer in written
     )
+
+
+def _erase_if_unused(buffer: AllocBufferOp) -> None:
+    """Erase a buffer of which nothing but its sizes is asked."""
+    dims = [use.operation for use in buffer.buffer.uses]
+    sizes = [_size(buffer, op) for op in dims]
+    if None in sizes:
+        return
+    for op, size in zip(dims, sizes, strict=True):
+        if size is not None:
+            op.results[0].replace_all_uses_with(size)
+        op.detach()
+        op.erase()
+    buffer.detach()
+    buffer.erase()
+
+
+def _size(buffer: AllocBufferOp, op: Operation) -> SSAValue | None:
+    """The size that an op asks a buffer for, if that is one that it was made with."""
+    dimension = constant_value(op.index) if isinstance(op, memref.DimOp) else None
+    unknown = [d for d, size in enumerate(buffer.buffer.type.get_shape()) if size == DYNAMIC_INDEX]
+    return dict(zip(unknown, buffer.sizes, strict=True)).get(dimension) if dimension is not None else None
