@@ -44,7 +44,7 @@ def same(wanted: str, line: str) -> bool:
     return line.startswith(wanted) if wanted.endswith("(") else line == wanted
 
 
-@pytest.mark.parametrize("page", ["llvm.md", "sizes.md"])
+@pytest.mark.parametrize("page", ["fusion.md", "llvm.md", "sizes.md"])
 def test_each_block_is_what_the_command_prints(page: str) -> None:
     text = ""
     for command, shown in steps(page):
