@@ -129,7 +129,7 @@ class _Fusion:
         if isinstance(op, CallTirOp):
             return [op]
         callee = self._functions.get(op.callee.root_reference.data) if isinstance(op, CallOp) else None
-        if not isinstance(callee, FuncOp):
+        if not isinstance(callee, FuncOp) or len(callee.body.blocks) != 1:
             return []
         inner = [step for step in callee.body.block.ops if not isinstance(step, ReturnOp) and not is_size(step)]
         steps = [step for step in inner if isinstance(step, CallTirOp)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import memref, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -16,7 +16,7 @@ from relex.dialects.errors import fail
 from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, DataflowOp, Operator, OutputOp
 from relex.dialects.relex.operator import tensor_type
-from relex.dialects.symbols import erase_unused
+from relex.dialects.symbols import erase_unused, symbols_used
 from relex.dialects.tir import OP_PATTERN_ATTR, AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.passes.base import RelexPass
 from relex.passes.graph.group_sizes import GroupSizes, origin
@@ -33,7 +33,7 @@ class FuseTirPass(RelexPass):
     calls any more are dropped.
 
     Requires operators to be gone (`legalize-ops`). A group of more than calls of loop functions, such as a call of a
-    library function, stays what it is.
+    library function, and one that `func.call` calls, stay what they are.
 
     ```mlir
     func.func private @double_relu(%x: tensor<8xf32>) -> tensor<8xf32> attributes {relex.primitive} {
@@ -75,6 +75,7 @@ class _Groups:
         """Those that are still to be fused."""
         self._loop_functions: dict[str, PrimFuncOp] = {}
         self._calls: dict[str, list[CallOp]] = {}
+        self._uses = symbols_used(module)
         for op in module.walk():
             match op:
                 case FuncOp() if PRIMITIVE_ATTR in op.attributes:
@@ -93,7 +94,8 @@ class _Groups:
             return
         for inner in [op for op in function.walk() if isinstance(op, CallOp)]:
             self.fuse(inner.callee.root_reference.data)
-        if not _is_fusible(function):
+        calls = self._calls.get(name, [])
+        if len(calls) != self._uses[name] or not _is_fusible(function):
             return
         constants: dict[Attribute, ConstantOp] = {}
         for op in function.walk():
@@ -101,13 +103,15 @@ class _Groups:
                 constants.setdefault(op.value, op)
         new = _Fusion(function, list(constants.values()), self._loop_functions).run()
         self._loop_functions[name] = new
-        for call in self._calls.get(name, []):
+        for call in calls:
             _replace_call(call, function, list(constants.values()))
         Rewriter.replace_op(function, new)
 
 
 def _is_fusible(group: FuncOp) -> bool:
     """Whether a group has nothing in it that a loop function cannot have."""
+    if len(group.body.blocks) != 1 or not all(isinstance(arg.type, TensorType) for arg in group.args):
+        return False
     others = [op for op in group.body.walk() if not isinstance(op, _UNDERSTOOD) and not is_size(op)]
     for op in others:
         if isinstance(op, Operator):

@@ -1,1 +1,0 @@
-"""Passes on loop functions."""

@@ -192,6 +192,20 @@ func.func private @early(%x: tensor<2x2xf32>) -> tensor<2x2xf32> attributes {rel
   func.return %0 : tensor<2x2xf32>
 }
 
+// Nor do groups that call groups, until `fuse-tir` has made functions of those.
+// CHECK-LABEL: func.func @nested(
+// CHECK-NEXT:    %0 = relex.call @outer(%x)
+// CHECK-NEXT:    %1 = relex.call_tir @relu(%0)
+func.func @nested(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = relex.call @outer(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = relex.call_tir @relu(%0) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %1 : tensor<2x2xf32>
+}
+func.func private @outer(%x: tensor<2x2xf32>) -> tensor<2x2xf32> attributes {relex.primitive} {
+  %0 = relex.call @early(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %0 : tensor<2x2xf32>
+}
+
 // Names that are taken get a number.
 func.func @fused_exp_sum() {
   func.return

@@ -161,14 +161,31 @@ tir.prim_func private @relu(%X: memref<?x2xf32>) outs(%Y: memref<?x2xf32>) {
 
 // -----
 
-// Library functions do not become loops, nor does what never ends.
+// Library functions do not become loops, nor does what never ends, or what other calls than `relex.call` need.
 // CHECK-LABEL: func.func @left_alone(
-// CHECK-NEXT:    %{{.+}} = relex.call @library(
+// CHECK-NEXT:    %0 = relex.call @library(
+// CHECK-NEXT:    %1 = relex.call @called(
+// CHECK-NEXT:    %2 = func.call @called(
+// CHECK-LABEL: func.func private @called(
 // CHECK-LABEL: func.func private @library(
 // CHECK-LABEL: func.func private @calls_itself(
 func.func @left_alone(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = relex.call @library(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relex.call @called(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = func.call @called(%1) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %2 : tensor<4xf32>
+}
+func.func private @called(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relex.primitive} {
+  %0 = relex.call_tir @copy(%x) : (tensor<4xf32>) -> tensor<4xf32>
   func.return %0 : tensor<4xf32>
+}
+tir.prim_func private @copy(%X: memref<4xf32>) outs(%Y: memref<4xf32>) {
+  tir.for %i in (4) {
+    tir.block @B (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xf32>
+      memref.store %x, %Y[%v] : memref<4xf32>
+    }
+  }
 }
 func.func private @library(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relex.primitive} {
   %0 = relex.call_dps_packed "env.f"(%x) : (tensor<4xf32>) -> tensor<4xf32>
