@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
 from relex.dialects.names import Names
-from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp
+from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp
 from relex.dialects.symbols import erase_unused
 from relex.dialects.tir import OpPattern, PrimFuncOp
 from relex.dialects.tir.op_pattern import get_op_pattern, widest
@@ -131,7 +131,8 @@ class _Fusion:
         callee = self._functions.get(op.callee.root_reference.data) if isinstance(op, CallOp) else None
         if not isinstance(callee, FuncOp) or len(callee.body.blocks) != 1:
             return []
-        inner = [step for step in callee.body.block.ops if not isinstance(step, ReturnOp) and not is_size(step)]
+        others = (ConstantOp, ReturnOp)
+        inner = [step for step in callee.body.block.ops if not isinstance(step, others) and not is_size(step)]
         steps = [step for step in inner if isinstance(step, CallTirOp)]
         return steps if len(steps) == len(inner) else []
 

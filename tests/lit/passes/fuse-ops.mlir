@@ -171,8 +171,9 @@ func.func @custom_groups(%x: tensor<2x2xf32>, %w: tensor<2x2xf32>) -> (tensor<2x
   func.return %1, %3 : tensor<2x2xf32>, tensor<2x2xf32>
 }
 func.func private @mine(%a: tensor<2x2xf32>, %b: tensor<2x2xf32>) -> tensor<2x2xf32> attributes {relex.primitive} {
+  %c = relex.constant dense<2.0> : tensor<2x2xf32>
   %0 = relex.call_tir @dense(%a, %b) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
-  %1 = relex.call_tir @add(%0, %a) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = relex.call_tir @add(%0, %c) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
   func.return %1 : tensor<2x2xf32>
 }
 // CHECK: func.func private @mine(
