@@ -13,8 +13,8 @@ from relex.runtime import interpret
 
 SIZE = 3
 MATRIX, ROW = f"memref<{SIZE}x{SIZE}xf32>", f"memref<{SIZE}xf32>"
-MATRICES = ("%X", "%Y", "%Z", "%S", "%T", "%U")
-ROWS = ("%P", "%Q")
+MATRICES = ("%X", "%Y", "%Z", "%S", "%T")
+ROWS = ("%P",)
 LOOPS = ("%i, %j", "%j, %i")
 PLACES = ("[%v, %w]", "[%w, %v]", "[%v, %c1]", "[%c1, %w]", "[%r, %w]", "[%v, %v]")
 ROW_PLACES = ("[%v]", "[%w]", "[%c1]", "[%r]")
@@ -36,7 +36,7 @@ class LoopFunction:
     def _add(self, target: str) -> None:
         """A nest that fills a buffer, which may have been filled before."""
         sources = [buffer for buffer in self._filled if buffer != target]
-        loads = [self._load(n, self._draw(st.sampled_from(sources))) for n in ("%a", "%b")]
+        loads = [self._load("%a", sources[-1]), self._load("%b", self._draw(st.sampled_from(sources)))]
         place = "[%v]" if target in ROWS else self._draw(st.sampled_from(PLACES[:2]))
         kind = "reduce" if target in ROWS else "spatial"
         buffer_type = ROW if target in ROWS else MATRIX
