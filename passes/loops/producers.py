@@ -89,7 +89,7 @@ class Producer:
                 inside[own] = index
         new: list[Operation] = [zero]
         for value in _outside(self.block):
-            if isinstance(value.owner, Operation) and value.owner.has_trait(ConstantLike):
+            if isinstance(value.owner, Operation) and not _is_in_function_body(value):
                 new.append(value.owner.clone(inside))
         new += [op.clone(inside) for op in self.block.body.block.ops if op is not self.store]
         for op in new:
@@ -102,8 +102,8 @@ class Producer:
 def _only_block(nest: Operation) -> BlockOp | None:
     """The block that is all of a loop nest, but for what is computed on the way to it."""
     while isinstance(nest, ForOp):
-        *before, last = nest.body.block.ops or [nest]
-        if last is nest or not all(is_pure(op) and not op.regions for op in before):
+        last = nest.body.block.last_op
+        if last is None or not all(is_pure(op) and not op.regions for op in nest.body.block.ops if op is not last):
             return None
         nest = last
     return nest if isinstance(nest, BlockOp) else None
@@ -152,17 +152,20 @@ def _writers(block: BlockOp, function: PrimFuncOp) -> Iterator[Operation]:
         yield from (use.operation for use in buffer.uses if not isinstance(use.operation, memref.LoadOp | memref.DimOp))
 
 
-def _outside(block: BlockOp) -> set[SSAValue]:
+def _outside(block: BlockOp) -> list[SSAValue]:
     """What the body of a block takes from outside."""
     ops = (op for op in block.walk() if op is not block)
-    return {value for op in ops for value in op.operands if not block.is_ancestor(value.owner)}
+    return list(dict.fromkeys(value for op in ops for value in op.operands if not block.is_ancestor(value.owner)))
 
 
 def _is_everywhere(value: SSAValue) -> bool:
-    """Whether a value is known in the whole function, or can be made anywhere."""
-    scope = value.owner.parent_op()
+    """Whether a value is known in the whole function, or is a constant, which can be made anywhere."""
     is_constant = isinstance(value.owner, Operation) and value.owner.has_trait(ConstantLike)
-    return is_constant or isinstance(scope, PrimFuncOp)
+    return is_constant or _is_in_function_body(value)
+
+
+def _is_in_function_body(value: SSAValue) -> bool:
+    return isinstance(value.owner.parent_op(), PrimFuncOp)
 
 
 def _reads_an_element_once(load: memref.LoadOp) -> bool:

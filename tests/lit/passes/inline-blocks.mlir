@@ -363,3 +363,41 @@ tir.prim_func @called(%X: memref<4xf32>) outs(%Y: memref<4xf32>) attributes {tir
   }
   tir.call @views(%T, %Y) : memref<4xf32>, memref<4xf32>
 }
+
+// -----
+
+// Loops around nothing go too.
+// CHECK-LABEL: tir.prim_func @empty(
+// CHECK-NEXT:  }
+tir.prim_func @empty() {
+  tir.for %i, %j in (4, 0) {
+  }
+}
+
+// -----
+
+// A constant that stands in the loops of a block goes with it.
+// CHECK-LABEL: tir.prim_func @constant_in_a_loop(
+// CHECK-NEXT:    tir.for %i in (4) {
+// CHECK-NEXT:      tir.block @Y (%v: spatial<4> = %i) {
+// CHECK-NEXT:        %[[C:.+]] = arith.constant 2.000000e+00 : f32
+// CHECK-NEXT:        %x = memref.load %X[%v]
+// CHECK-NEXT:        %[[D:.+]] = arith.mulf %x, %[[C]]
+// CHECK-NEXT:        memref.store %[[D]], %Y[%v]
+tir.prim_func @constant_in_a_loop(%X: memref<4xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<4xf32>
+  tir.for %i in (4) {
+    %two = arith.constant 2.0 : f32
+    tir.block @T (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xf32>
+      %d = arith.mulf %x, %two : f32
+      memref.store %d, %T[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i in (4) {
+    tir.block @Y (%v: spatial<4> = %i) {
+      %t = memref.load %T[%v] : memref<4xf32>
+      memref.store %t, %Y[%v] : memref<4xf32>
+    }
+  }
+}
