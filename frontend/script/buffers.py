@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, f32
 from xdsl.ir import Attribute
@@ -64,8 +66,7 @@ def read_declaration(unit: Unit, call: ast.Call, what: str) -> Buffer:
 def make_buffer(unit: Unit, shape: ast.expr, dtype: ast.expr | None) -> Buffer:
     """A buffer of a shape, which may be one size for one dimension, and a dtype, by default float32."""
     element_type = f32 if dtype is None else element_type_of(dtype, unit.constants.value(dtype))
-    parts = shape.elts if isinstance(shape, ast.Tuple | ast.List) else [shape]
-    sizes = tuple(_unquoted(part) for part in parts)
+    sizes = tuple(_unquoted(part) for part in _parts(unit, shape))
     static = [_static_size(unit, size) for size in sizes]
     dims = tuple(
         size.id if known is None and isinstance(size, ast.Name) else ""
@@ -73,6 +74,16 @@ def make_buffer(unit: Unit, shape: ast.expr, dtype: ast.expr | None) -> Buffer:
     )
     shape_attr = [DYNAMIC_INDEX if known is None else known for known in static]
     return Buffer(sizes, element_type, dims, MemRefType(element_type, shape_attr))
+
+
+def _parts(unit: Unit, shape: ast.expr) -> Sequence[ast.expr]:
+    """The sizes of a shape: a tuple, the name of one, or a single size."""
+    if isinstance(shape, ast.Tuple | ast.List):
+        return shape.elts
+    value = unit.constants.value(shape) if unit.constants.is_constant(shape) else None
+    if not isinstance(value, tuple):
+        return [shape]
+    return [ast.copy_location(ast.Constant(size), shape) for size in cast("tuple[int, ...]", value)]
 
 
 def expected_indices(type: MemRefType) -> str:
