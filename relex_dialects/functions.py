@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation
+from xdsl.traits import SymbolOpInterface
 from xdsl.utils.hints import isa
+from xdsl.utils.symbol_table import get_name_if_symbol
+
+from relex.dialects.errors import UnknownNameError
 
 NAME_ATTR = "relex.name"
 """The name of an argument, for binding and error messages. Without it, the name of the SSA value counts."""
@@ -16,6 +20,14 @@ DIMS_ATTR = "relex.dims"
 
 REQUIRES_ATTR = "relex.requires"
 """On a function: what must hold of the sizes of its arguments, besides what their `relex.dims` say."""
+
+
+def find_function(module: ModuleOp, name: str) -> Operation:
+    """The function of a module. Raises `UnknownNameError` if there is none of that name."""
+    functions = {get_name_if_symbol(op): op for op in module.ops if op.has_trait(SymbolOpInterface)}
+    if name not in functions:
+        raise UnknownNameError(f"no function '{name}'; there are {', '.join(map(str, functions)) or 'none'}")
+    return functions[name]
 
 
 def arguments(function: Operation) -> Sequence[BlockArgument]:

@@ -1,4 +1,8 @@
-"""TVMScript, the Python syntax of TVM for modules: read and printed."""
+"""TVMScript, the Python syntax of TVM for modules: read, printed, and decorating classes of live programs."""
 
+from relex.frontend.script.live import I as I
+from relex.frontend.script.live import R as R
+from relex.frontend.script.live import T as T
+from relex.frontend.script.live import Tensor as Tensor
 from relex.frontend.script.modules import parse_script as parse_script
 from relex.frontend.script.printer import print_script as print_script

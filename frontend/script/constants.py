@@ -23,6 +23,8 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 _WRAPPERS = ("R.prim_value", "R.str", "R.dtype", "R.shape", "T.bool", *(f"T.{dtype}" for dtype in DTYPES))
 """Functions of TVMScript around one constant that say its type, which relex knows from where it stands."""
 
+_PLAIN = (bool, int, float, str, tuple)
+
 MAX_BITS = 128
 """Larger integers are no constants of any dtype, and may take long to compute."""
 
@@ -30,9 +32,9 @@ MAX_BITS = 128
 class Constants:
     """Evaluates constants: literals, lists and dictionaries of them, arithmetic, names of others in the file."""
 
-    def __init__(self, vocabulary: Vocabulary, tree: ast.Module):
+    def __init__(self, vocabulary: Vocabulary, tree: ast.Module, given: Mapping[str, object]):
         self._vocabulary = vocabulary
-        self._named: dict[str, object] = {}
+        self._named: dict[str, object] = {n: value for n, value in given.items() if isinstance(value, _PLAIN)}
         for statement in tree.body:
             match statement:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -44,9 +46,9 @@ class Constants:
 
     def _define(self, name: str, value: ast.expr) -> None:
         try:
-            self._named[name] = self.value(value)
+            self._named.setdefault(name, self.value(value))
         except ScriptError:
-            self._named.pop(name, None)  # Something else, which no script can mean.
+            return  # Something else, which no script can mean.
 
     def value(self, node: ast.expr) -> object:
         """The value of an expression. Lists come as tuples. Raises `ScriptError` for what is not constant."""

@@ -56,11 +56,13 @@ def read_module(
     *,
     context: Context | None = None,
     params: Mapping[str, Array] | None = None,
+    given: Mapping[str, object] | None = None,
     verify: bool = True,
 ) -> ModuleOp:
-    """The module that a class or some functions of a file make. Raises `CompileError`."""
+    """The module that a class or some functions of a file make. `given` has the values of names around them, of which
+    numbers, strings and tuples count. Raises `CompileError`."""
     vocabulary = Vocabulary(source.tree)
-    constants = Constants(vocabulary, source.tree)
+    constants = Constants(vocabulary, source.tree, given or {})
     unit = Unit(source, context or make_context(), params or {}, vocabulary, constants)
     module = _ModuleReader(unit, node).read()
     if unit.complete and (verify or unit.errors):

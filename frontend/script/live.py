@@ -1,0 +1,100 @@
+"""Scripts in live Python programs: decorators that make a module of the class or function below them.
+
+Python evaluates the decorators and the annotations of a script, and nothing else: what a script means is read from its
+source, by the same reader as that of files. So the names here need not do anything but exist.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects.errors import RelexError
+from relex.frontend.script.modules import read_module
+from relex.frontend.script.source import Source
+
+
+class Name:
+    """A name of a vocabulary, such as `T.Buffer`: it can be called, indexed and looked into, and stays what it is."""
+
+    def __init__(self, path: str, **members: object):
+        self._path = path
+        vars(self).update(members)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"{self._path!r} has no attribute {name!r}")
+        return Name(f"{self._path}.{name}")
+
+    def __call__(self, *args: object, **options: object) -> Any:
+        return self
+
+    def __getitem__(self, item: object) -> Any:
+        return self
+
+    def __repr__(self) -> str:
+        return self._path
+
+
+class FunctionDecorator(Name):
+    """`T.prim_func` and `R.function`: in a class they mark a function, elsewhere they make a module of it."""
+
+    def __call__(self, *args: Any, **options: object) -> Any:
+        if not args:
+            return self
+        (function,) = args
+        if not isinstance(function, FunctionType):
+            raise RelexError(f"expected a function below '@{self}', found {function!r}")
+        around = function.__qualname__.rpartition(".")[0]
+        in_class = around and not around.endswith("<locals>")
+        return function if in_class else _read(function, lambda node: [node])
+
+
+class ModuleDecorator(Name):
+    """`I.ir_module`: makes a module of a class."""
+
+    def __call__(self, *args: Any, **options: object) -> Any:
+        if not args:
+            return self
+        (cls,) = args
+        functions = [f for f in vars(cls).values() if isinstance(f, FunctionType)] if isinstance(cls, type) else []
+        if not functions:
+            raise RelexError(f"expected a class with functions below '@{self}', found {cls!r}")
+        return _read(functions[0], None)
+
+
+def _read(function: FunctionType, alone: Callable[[ast.FunctionDef], list[ast.FunctionDef]] | None) -> ModuleOp:
+    """The module of a function, or of the class that it stands in."""
+    file = function.__code__.co_filename
+    lines = linecache.getlines(file, function.__globals__)
+    if not lines:
+        raise RelexError(f"cannot find the source of '{function.__qualname__}'; scripts are read from it")
+    source = Source("".join(lines), file)
+    for scope in ast.walk(source.tree):
+        for node in ast.iter_child_nodes(scope):
+            if isinstance(node, ast.FunctionDef) and _begins_at(node, function.__code__.co_firstlineno):
+                found = alone(node) if alone is not None else scope
+                if isinstance(found, ast.ClassDef | list):
+                    return read_module(source, found, given=_names_around(function))
+    raise RelexError(f"cannot find '{function.__qualname__}' in {file}; has the file changed?")
+
+
+def _begins_at(node: ast.FunctionDef, line: int) -> bool:
+    return line in (node.lineno, *(decorator.lineno for decorator in node.decorator_list))
+
+
+def _names_around(function: FunctionType) -> Mapping[str, object]:
+    """The names that a function sees, as Python has their values."""
+    return {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+
+
+T = Name("T", prim_func=FunctionDecorator("T.prim_func"))
+R = Name("R", function=FunctionDecorator("R.function"))
+I = Name("I", ir_module=ModuleDecorator("I.ir_module"))  # noqa: E741
+Tensor = Name("R.Tensor")
