@@ -170,6 +170,8 @@ _BINARY: dict[str, Scalar | str] = {
     "power": "power",
     "truncdiv": Scalar(on_integer=arith.DivSIOp),
     "truncmod": Scalar(on_integer=arith.RemSIOp),
+    "Div": Scalar(on_integer=arith.DivSIOp),
+    "Mod": Scalar(on_integer=arith.RemSIOp),
 }
 
 

@@ -173,13 +173,10 @@ class _GraphFunctionReader(GraphExpressionReader):
             self._bind(part.id, found)
 
     def _bind(self, name: str, value: Value) -> None:
-        """Give a name to a value, and to the tensors of a tuple."""
+        """Give a name to a value. The parts of a tuple get theirs where they are taken out of it."""
         self.scope[name] = value
         if isinstance(value, SSAValue):
             name_value(value, name)
-        else:
-            for i, tensor in enumerate(flatten(value)):
-                name_value(tensor, f"{name}{i}")
 
     def _check(self, node: ast.expr, annotation: ast.expr, value: object) -> None:
         """Compare a value with the type that is declared for it."""

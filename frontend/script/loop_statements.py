@@ -176,7 +176,7 @@ class StatementReader(ExpressionReader):
 
     def _head(self, head: ast.Call, meaning: str, variable: ast.expr) -> _Head:
         bound = arguments(head, meaning, ("start",), ("stop", "step"), more=("annotations",))
-        bound = {name: value for name, value in bound.items() if not _is_none(value)}
+        bound = {name: value for name, value in bound.items() if name == "start" or not _is_none(value)}
         if "step" in bound and self.unit.constants.value(bound["step"]) != 1:
             raise ScriptError(bound["step"], "expected a step of 1; multiply the variable by it instead")
         annotations: Mapping[str, Attribute] = {}

@@ -40,6 +40,9 @@ _NEUTRAL: dict[str, tuple[object, ...]] = {
 _IGNORED = ("momentum",)
 """Options of TVM's operators that make no difference."""
 
+_SPECIAL = ("inf", "-inf", "nan")
+"""How TVM prints numbers that are none."""
+
 _PAIRS = ("strides", "dilation", "pool_size")
 _LISTS = ("padding", "axes")
 
@@ -137,6 +140,8 @@ def _option(unit: Unit, name: str, node: ast.expr) -> object:
     value = unit.constants.value(node)
     if name == "dtype":
         return element_type_of(node, value)
+    if value in _SPECIAL:
+        return float(str(value))
     if isinstance(value, str | Mapping):
         raise ScriptError(node, f"expected {name} to be a number or several, found {value!r}")
     if isinstance(value, int) and not isinstance(value, bool):

@@ -256,7 +256,8 @@ class _GraphPrinter(ExpressionPrinter):
         defaults = type(op).with_defaults({})
         for name in option_names(type(op)):
             attribute = op.properties.get(name)
-            if attribute is not None and attribute != defaults.get(name):
+            # In TVM some axes have no default.
+            if attribute is not None and (attribute != defaults.get(name) or name == "axis"):
                 parts.append(f"{name}={self._option(op, attribute)}")
         # What TVM would take for granted otherwise.
         if isinstance(op, TakeOp):

@@ -19,10 +19,11 @@ from relex.frontend.script.print_loops import print_loop_function
 from relex.frontend.script.writing import CANNOT, Writer
 
 _IMPORTS = (
-    "from tvm.script import ir as I",
-    "from tvm.script import relax as R",
-    "from tvm.script import tirx as T",
+    "# from tvm.script import ir as I",
+    "# from tvm.script import tirx as T",
+    "# from tvm.script import relax as R",
 )
+"""Comments, as TVM writes them: the names have their meaning without an import."""
 
 
 def print_script(module: ModuleOp, *, elide: bool = False) -> str:
@@ -36,7 +37,7 @@ def print_script(module: ModuleOp, *, elide: bool = False) -> str:
     name = Names.of_symbols(module).fresh("Module")
     writer = Writer(reserved=[name])
     constants: list[ConstantOp] | None = [] if elide else None
-    for line in (*_IMPORTS, "", "", "@I.ir_module", f"class {name}:"):
+    for line in (*_IMPORTS, "", "@I.ir_module", f"class {name}:"):
         writer.line(line)
     with writer.indented():
         for i, op in enumerate(module.ops):

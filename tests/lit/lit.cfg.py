@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import lit.formats  # pyright: ignore[reportMissingTypeStubs]
@@ -27,6 +28,9 @@ config.environment["RELEX_OPT_FLAGS"] = "--verify-roundtrip"
 
 if all(shutil.which(tool) for tool in ("mlir-opt-22", "mlir-translate-22")):
     config.available_features.add("mlir-opt")
+
+if find_spec("tvm"):
+    config.available_features.add("tvm")
 
 # Printed text parses back and prints the same; its form is checked by the CHECK lines of the file.
 config.substitutions.append(

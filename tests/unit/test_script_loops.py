@@ -80,7 +80,7 @@ EXPRESSIONS: list[tuple[str, Callable[[Array], Array], Array]] = [
     ("X[vi] // 3", lambda x: x // 3, INTEGERS),
     ("X[vi] % 3 + X[vi] % -3", lambda x: x % 3 + x % -3, INTEGERS),
     ("T.floordiv(X[vi], -2) - T.floormod(X[vi], -2)", lambda x: x // -2 - x % -2, INTEGERS),
-    ("T.truncdiv(X[vi], 3) * 10 + T.truncmod(X[vi], 3)", lambda x: np.trunc(x / 3) * 10 + np.fmod(x, 3), INTEGERS),
+    ("T.Div(X[vi], 3) * 10 + T.truncmod(X[vi], 3) + T.truncdiv(vi, 9)", lambda x: np.trunc(x / 3) * 10 + np.fmod(x, 3), INTEGERS),
     ("(X[vi] & 6) | (X[vi] ^ 3) << 1 >> 2", lambda x: (x & 6) | (x ^ 3) << 1 >> 2, INTEGERS),
     ("T.abs(X[vi]) - X[vi]", lambda x: np.abs(x) - x, INTEGERS),
     ("T.max(X[vi], vi)", lambda x: np.maximum(x, np.arange(8, dtype=np.int32)), INTEGERS),
@@ -413,6 +413,16 @@ def main(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")):
     function = only_function(module)
     assert len(function.outputs) == 1
     assert_comes_back(module)
+
+
+def test_numbers_that_tvm_prints_as_strings():
+    text = """
+@R.function
+def main(x: R.Tensor((2,), "float32")):
+    return R.nn.pad(x, pad_width=[1, 0], pad_value="-inf", pad_mode="constant")
+"""
+    found = interpret(parse_script(text))["main"](np.ones(2, np.float32))
+    np.testing.assert_array_equal(found, np.array([-np.inf, 1, 1], np.float32))
 
 
 def test_options_of_operators():

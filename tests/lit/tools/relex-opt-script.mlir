@@ -32,7 +32,7 @@ func.func @main(%x: tensor<2x3xf32>) -> tensor<2x17xf32> {
   func.return %out : tensor<2x17xf32>
 }
 
-// CHECK:      from tvm.script import ir as I
+// CHECK:      # from tvm.script import ir as I
 // CHECK:      @I.ir_module
 // CHECK-NEXT: class Module:
 // CHECK-NEXT:     @T.prim_func(private=True, s_tir=True)
