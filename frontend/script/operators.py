@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from xdsl.irdl import VarOperandDef
 from xdsl.utils.exceptions import VerifyException
@@ -89,27 +89,28 @@ def is_variadic(operator: type[Operator]) -> bool:
     return any(isinstance(kind, VarOperandDef) for _, kind in operator.get_irdl_definition().operands)
 
 
-def option_names(operator: type[Operator]) -> Sequence[str]:
-    """The names of what an operator takes beside its operands."""
+def options_of(operator: type[Operator]) -> Mapping[str, inspect.Parameter]:
+    """What an operator takes beside its operands, by name."""
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    parameters = inspect.signature(operator.__init__).parameters.values()
-    names = [parameter.name for parameter in parameters if parameter.kind in kinds]
-    return [name for name in names if name not in ("self", "properties", *operand_names(operator))]
+    others = ("self", "properties", *operand_names(operator))
+    parameters = inspect.signature(operator.__init__).parameters
+    return {name: p for name, p in parameters.items() if p.kind in kinds and name not in others}
 
 
 def apply_operator(
     unit: Unit, call: ast.Call, name: str, operator: type[Operator], read: Callable[[Sequence[ast.expr]], Sequence[Any]]
 ) -> Operator:
     """The operator that a call applies; `read` gives the tensors for expressions."""
-    operands, options = operand_names(operator), option_names(operator)
-    required = [*operands, *(option for option in options if _is_required(operator, option))]
-    optional = [option for option in options if option not in required]
+    operands, options = operand_names(operator), options_of(operator)
+    needed = [option for option, parameter in options.items() if parameter.default is inspect.Parameter.empty]
+    optional = [option for option in options if option not in needed]
     neutral = ("out_dtype", *_NEUTRAL, *_IGNORED)
-    bound = arguments(call, name, required, optional, neutral=neutral)
+    bound = arguments(call, name, [*operands, *needed], optional, neutral=neutral)
     nodes = [bound.pop(operand) for operand in operands]
-    out_dtype = bound.pop("out_dtype", None)
     values: dict[str, Any] = {
-        option: _option(unit, option, node) for option, node in bound.items() if option in options
+        option: _option(unit, option, str(options[option].annotation), node)
+        for option, node in bound.items()
+        if option in options
     }
     for option, node in bound.items():
         if option in _NEUTRAL and option not in options:
@@ -118,13 +119,9 @@ def apply_operator(
         result = operator(*read(_members(nodes[0]) if is_variadic(operator) else nodes), **values)
     except (VerifyException, TypeError, ValueError) as e:
         raise ScriptError(call, f"'{name}' {one_line(e)}") from e
-    if out_dtype is not None:
-        _expect_dtype(unit, result, out_dtype)
+    if "out_dtype" in bound:
+        _expect_dtype(unit, result, bound["out_dtype"])
     return result
-
-
-def _is_required(operator: type[Operator], option: str) -> bool:
-    return inspect.signature(operator.__init__).parameters[option].default is inspect.Parameter.empty
 
 
 def _members(node: ast.expr) -> Sequence[ast.expr]:
@@ -133,7 +130,7 @@ def _members(node: ast.expr) -> Sequence[ast.expr]:
     return node.elts
 
 
-def _option(unit: Unit, name: str, node: ast.expr) -> object:
+def _option(unit: Unit, name: str, annotation: str, node: ast.expr) -> object:
     """The value of an option, in the form that relex's operators take."""
     if name == "shape":
         return [_size(unit, part) for part in _shape(unit, node)]
@@ -141,15 +138,32 @@ def _option(unit: Unit, name: str, node: ast.expr) -> object:
     if name == "dtype":
         return element_type_of(node, value)
     if value in _SPECIAL:
-        return float(str(value))
-    if isinstance(value, str | Mapping):
-        raise ScriptError(node, f"expected {name} to be a number or several, found {value!r}")
+        value = float(str(value))
     if isinstance(value, int) and not isinstance(value, bool):
-        if name in _PAIRS:
-            return (value, value)
-        if name in _LISTS:
-            return (value,)
+        value = (value,) * 2 if name in _PAIRS else (value,) if name in _LISTS else value
+    allowed = [kind for kind in annotation.split(" | ") if kind in _KINDS]
+    if allowed and not any(_KINDS[kind][1](value) for kind in allowed):
+        expected = " or ".join(_KINDS[kind][0] for kind in allowed)
+        raise ScriptError(node, f"expected {name} to be {expected}, found {value!r}")
     return value
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63
+
+
+def _are_integers(value: object) -> bool:
+    return isinstance(value, tuple) and all(map(_is_integer, cast("tuple[object, ...]", value)))
+
+
+_KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
+    "int": ("an integer", _is_integer),
+    "Sequence[int]": ("a list of integers", _are_integers),
+    "float": ("a number", lambda v: _is_integer(v) or isinstance(v, float)),
+    "bool": ("True or False", lambda v: isinstance(v, bool)),
+    "None": ("None", lambda v: v is None),
+}
+"""What options may be, by the annotations of operators: in words, and how it is told."""
 
 
 def _shape(unit: Unit, node: ast.expr) -> Sequence[ast.expr]:

@@ -41,7 +41,7 @@ from relex.dialects.relex import (
 from relex.frontend.script.attributes import write_attributes
 from relex.frontend.script.dtypes import NAMES
 from relex.frontend.script.inlining import inlined_ops
-from relex.frontend.script.operators import is_variadic, option_names, script_name
+from relex.frontend.script.operators import is_variadic, options_of, script_name
 from relex.frontend.script.print_expressions import ExpressionPrinter
 from relex.frontend.script.writing import (
     CANNOT,
@@ -254,7 +254,7 @@ class _GraphPrinter(ExpressionPrinter):
             return f"R.linear({', '.join(operands)})"
         parts = [tuple_of(operands)] if is_variadic(type(op)) else operands
         defaults = type(op).with_defaults({})
-        for name in option_names(type(op)):
+        for name in options_of(type(op)):
             attribute = op.properties.get(name)
             # In TVM some axes have no default.
             if attribute is not None and (attribute != defaults.get(name) or name == "axis"):

@@ -363,3 +363,73 @@ def main(x: R.Tensor((4,), "float32")):
     x[0] = x
 # expected-error@+1:12 {{expected a tuple to take a part of; R.take and R.strided_slice take from tensors}}
     return x[1]
+
+# -----
+
+@R.function
+def main(x: R.Tensor((3, 4), "float32")):
+# expected-error@+1:33 {{expected axis to be an integer, found 1.5}}
+    return R.nn.softmax(x, axis=1.5)
+
+# -----
+
+@R.function
+def main(x: R.Tensor((3, 4), "float32")):
+# expected-error@+1:26 {{expected axis to be an integer or a list of integers or None, found (True,)}}
+    return R.sum(x, axis=[True])
+
+# -----
+
+@R.function
+def main(x: R.Tensor((3, 4), "float32")):
+# expected-error@+1:25 {{expected max to be a number or None, found 'high'}}
+    return R.clip(x, 0, "high")
+
+# -----
+
+@R.function
+def main(x: R.Tensor((3, 4), "float32")):
+# expected-error@+1:30 {{expected keepdims to be True or False, found 1}}
+    return R.sum(x, keepdims=1)
+
+# -----
+
+@R.function
+def main(x: R.Tensor((3, 4), "float32")):
+# expected-error@+1:36 {{expected a constant, found '10 ** 30'}}
+    return R.permute_dims(x, axes=[10 ** 30])
+
+# -----
+
+@R.function
+def main(x: R.Tensor((3, 4), "float32")):
+# expected-error@+1:21 {{expected tensors in parentheses, found 'x'}}
+    return R.concat(x)
+
+# -----
+
+@R.function
+def main(x: R.Tensor((3, 4), "float32")):
+# expected-error@+1:12 {{'R.where' expected a condition of i1, found f32}}
+    return R.where(x, 1.0, 2.0)
+
+# -----
+
+@R.function
+def main(x: R.Tensor((3, 4), "float32")):
+# expected-error@+1:18 {{expected a tensor among the operands, found numbers alone}}
+    return R.add(1.0, 2.0)
+
+# -----
+
+@R.function
+def main(x: R.Tensor((3, 4), "float32")):
+# expected-error@+1:12 {{'R.linear' expected shapes that broadcast, found 3x3 and 3x4}}
+    return R.linear(x, x, x)
+
+# -----
+
+@R.function
+def main(x: R.Tensor((3, 4), "float32")):
+# expected-error@+1:12 {{'R.matmul' expected equal sizes of the summed dimension, found 4 and 3}}
+    return x @ x

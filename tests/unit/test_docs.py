@@ -114,6 +114,18 @@ def test_checking(tmp_path: Path) -> None:
     assert_shows(files["found/undo-sums.main.mlir"], (tmp_path / "found/undo-sums.main.mlir").read_text())
 
 
+def test_script(tmp_path: Path) -> None:
+    """The script of the page is what the command makes of it."""
+    page = (DOCS / "script.md").read_text()
+    ((name, text),) = re.findall(r"^`(\w+\.py)`\n\n^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / name).write_text(text)
+    ((command, shown),) = [step for step in steps("script.md") if step[0] is not None]
+    assert command is not None
+    arguments = [*RELEX_OPT, *command.split()]
+    printed = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert_shows(shown, printed)
+
+
 def test_something_else_is_noticed() -> None:
     assert_shows("a\n...\nc(\n", "a\nb\nc(d)\n")
     for wrong in ("b\n...\na\n", "a\nc\n", "...\nd\n"):

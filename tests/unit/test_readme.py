@@ -30,8 +30,9 @@ def test_before_and_after() -> None:
 
 
 @pytest.mark.parametrize("code", blocks("python"), ids=lambda code: code.split("\n", 1)[0])
-def test_python(code: str) -> None:
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True)
+def test_python(code: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(code)
+    subprocess.run([sys.executable, "-W", "error", "program.py"], cwd=tmp_path, check=True, capture_output=True)
 
 
 def test_shell(tmp_path: Path) -> None:

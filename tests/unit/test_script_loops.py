@@ -80,7 +80,7 @@ EXPRESSIONS: list[tuple[str, Callable[[Array], Array], Array]] = [
     ("X[vi] // 3", lambda x: x // 3, INTEGERS),
     ("X[vi] % 3 + X[vi] % -3", lambda x: x % 3 + x % -3, INTEGERS),
     ("T.floordiv(X[vi], -2) - T.floormod(X[vi], -2)", lambda x: x // -2 - x % -2, INTEGERS),
-    ("T.Div(X[vi], 3) * 10 + T.truncmod(X[vi], 3) + T.truncdiv(vi, 9)", lambda x: np.trunc(x / 3) * 10 + np.fmod(x, 3), INTEGERS),
+    ("T.Div(X[vi], 3) * 10 + T.truncmod(X[vi], 3)", lambda x: np.trunc(x / 3) * 10 + np.fmod(x, 3), INTEGERS),
     ("(X[vi] & 6) | (X[vi] ^ 3) << 1 >> 2", lambda x: (x & 6) | (x ^ 3) << 1 >> 2, INTEGERS),
     ("T.abs(X[vi]) - X[vi]", lambda x: np.abs(x) - x, INTEGERS),
     ("T.max(X[vi], vi)", lambda x: np.maximum(x, np.arange(8, dtype=np.int32)), INTEGERS),
