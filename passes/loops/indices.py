@@ -112,11 +112,17 @@ def substitute(loop: ForOp, values: Mapping[SSAValue, Form] | None = None) -> No
     loops = [nest, *(op for op in steps_in(nest) if isinstance(op, ForOp))]
     outside: dict[SSAValue, Form] = {inner.variable: Form.of(inner.variable) for inner in loops}
     inside = outside | dict(values or {})
+    rebuilders: dict[Operation, _Rebuilder] = {}
     for op in list(steps_in(nest)):
-        if isinstance(op, BlockOp | ForOp | scf.IfOp):
-            rebuilder = _Rebuilder(op, inside if loop.is_ancestor(op) else outside)
-            for i, operand in enumerate(op.operands):
-                op.operands[i] = rebuilder.rebuild(operand)
+        if not isinstance(op, BlockOp | ForOp | scf.IfOp):
+            continue
+        # A block and the condition around it share what they compute.
+        around = op.parent_op()
+        place = around if isinstance(op, BlockOp) and isinstance(around, scf.IfOp) else op
+        if place not in rebuilders:
+            rebuilders[place] = _Rebuilder(place, inside if loop.is_ancestor(op) else outside)
+        for i, operand in enumerate(op.operands):
+            op.operands[i] = rebuilders[place].rebuild(operand)
     remove_unused(list(steps_in(nest)))
     for op in list(steps_in(nest)):
         if is_scalar(op) and not any(nest.is_ancestor(operand.owner) for operand in op.operands):

@@ -20,6 +20,7 @@ from relex.passes.loops.regions import Interval
 from relex.passes.loops.structure import (
     add_guard,
     add_lower_guard,
+    check_conditions,
     erase_empty,
     function_of,
     given_or_fresh,
@@ -90,6 +91,7 @@ def check_independent(block: BlockOp, passed: Sequence[BlockAccess], exempt: Seq
 
 def check_runs_anywhere(block: BlockOp) -> None:
     """Fails unless a block without its condition would do no harm but in the elements that are its own to write."""
+    check_conditions(block)
     if guard_of(block) is None:
         return
     for access in block_accesses(block):

@@ -93,12 +93,31 @@ def blocks_in(scope: Operation) -> Iterator[BlockOp]:
 
 
 def check_structure(scope: Operation) -> None:
-    """Fails unless `scope` consists of loops and plain conditions around blocks, local buffers and index arithmetic."""
+    """Fails unless `scope` consists of loops around blocks, local buffers and index arithmetic. A block may stand in a
+    condition of its own."""
     for op in steps_in(scope):
-        if isinstance(op, scf.IfOp) and (op.output or op.false_region.blocks):
-            fail(op, "expected a condition without an else and results around a scheduled block")
+        if isinstance(op, scf.IfOp) and not _is_guard(op):
+            fail(op, "expected one block in a condition, no else and no results")
         if not isinstance(op, ForOp | BlockOp | AllocBufferOp | scf.IfOp | scf.YieldOp) and not is_scalar(op):
             fail(op, f"expected only blocks in scheduled loops, found '{op.name}'")
+
+
+def _is_guard(op: scf.IfOp) -> bool:
+    """Whether a condition holds one block and nothing else but index arithmetic."""
+    steps = [step for step in steps_in(op) if not is_scalar(step) and not isinstance(step, scf.YieldOp)]
+    return not op.output and not op.false_region.blocks and len(steps) == 1 and isinstance(steps[0], BlockOp)
+
+
+def check_conditions(block: BlockOp) -> None:
+    """Fails if anything but loops stands around a block and the condition that it may have of its own."""
+    guard = guard_of(block)
+    if guard is not None and not _is_guard(guard):
+        fail(guard, "expected one block in a condition, no else and no results")
+    scope = (guard or block).parent_op()
+    while isinstance(scope, ForOp):
+        scope = scope.parent_op()
+    if not isinstance(scope, PrimFuncOp | BlockOp | None):
+        fail(scope, f"expected loops only around {name_of_block(block)} and its own condition, found '{scope.name}'")
 
 
 def check_serial(loop: ForOp) -> None:

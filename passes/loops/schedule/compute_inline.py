@@ -21,7 +21,15 @@ from relex.passes.loops.buffers import (
 )
 from relex.passes.loops.dependences import block_accesses, may_alias
 from relex.passes.loops.schedule.table import primitive
-from relex.passes.loops.structure import blocks_in, erase_empty, find_block, function_of, guard_of, name_of_block
+from relex.passes.loops.structure import (
+    blocks_in,
+    check_conditions,
+    erase_empty,
+    find_block,
+    function_of,
+    guard_of,
+    name_of_block,
+)
 
 
 @primitive(ComputeInlineOp)
@@ -65,6 +73,7 @@ def elementwise_store(block: BlockOp) -> memref.StoreOp:
 
 def check_whole_buffer(block: BlockOp, store: memref.StoreOp, alloc: AllocBufferOp) -> None:
     """Fails unless a block is known to write every element of its buffer."""
+    check_conditions(block)
     if guard_of(block) is not None:
         fail(block, f"expected {name_of_block(block)} to run without a condition")
     sizes = iter(alloc.sizes)

@@ -61,9 +61,9 @@ def split(loop: ForOp, factors: Sequence[int | None], names: Sequence[str] = ())
 def replace_loop(loop: ForOp, loops: Sequence[ForOp], form: Form, *, exact: bool) -> None:
     """Let new loops run in the place of one, with `form` for its variable; if not `exact`, it may become too large."""
     insert_nest(loops, take_body(loop), InsertPoint.before(loop))
-    substitute(loops[0], {loop.variable: form})
     for block in [] if exact else list(blocks_in(loops[0])):
         add_guard(block, form, loop.extent)
+    substitute(loops[0], {loop.variable: form})
     loop.detach()
     loop.erase()
 

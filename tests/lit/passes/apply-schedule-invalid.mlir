@@ -958,3 +958,47 @@ schedule.sequence for @handed_on {
   // expected-error @+1 {{expected %T to hand on nothing from one iteration of @i to another}}
   schedule.compact_buffer @T write 0
 }
+
+// -----
+
+// Conditions that are not those of one block.
+
+tir.prim_func @conditions(%X: memref<8xf32>, %c: i1) outs(%Y: memref<8xf32>) {
+  tir.for %i @i in (8) {
+    scf.if %c {
+      tir.block @Y (%vi: spatial<8> = %i) {
+        %x = memref.load %X[%vi] : memref<8xf32>
+        memref.store %x, %Y[%vi] : memref<8xf32>
+      }
+    } else {
+    }
+  }
+}
+schedule.sequence for @conditions {
+  // expected-error @+1 {{'schedule.split' op expected one block in a condition, no else and no results}}
+  schedule.split @i by [?, 2]
+}
+
+// -----
+
+tir.prim_func @around(%X: memref<8xf32>, %c: i1) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  scf.if %c {
+    tir.for %i @i in (8) {
+      tir.block @T (%vi: spatial<8> = %i) {
+        %x = memref.load %X[%vi] : memref<8xf32>
+        memref.store %x, %T[%vi] : memref<8xf32>
+      }
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @around {
+  // expected-error @+1 {{'schedule.compute_inline' op expected loops only around @T and its own condition, found 'scf.if'}}
+  schedule.compute_inline @T
+}
