@@ -102,34 +102,17 @@ class Form:
         return hash((self.constant, frozenset(self.terms.items())))
 
     def __floordiv__(self, divisor: int) -> Form:
-        whole, rest, reduced = self._divided(divisor)
-        return whole if _is_within(rest, reduced) else whole + Form.of(Quotient(rest, reduced))
+        parts = _divide(self, divisor)
+        if _is_within(parts.large, parts.divisor):
+            return parts.whole
+        return parts.whole + Form.of(Quotient(parts.large, parts.divisor))
 
     def __mod__(self, divisor: int) -> Form:
-        _, rest, reduced = self._divided(divisor)
-        scale = divisor // reduced
-        kept = rest if _is_within(rest, reduced) else Form.of(Remainder(rest, reduced))
-        return kept * scale + self._below(scale)
-
-    def _below(self, scale: int) -> Form:
-        """The part of the sum that is smaller than `scale`, where all the rest are multiples of it."""
-        if scale == 1:
-            return Form(0)
-        return Form(self.constant % scale, {atom: f for atom, f in self.terms.items() if f % scale})
-
-    def _divided(self, divisor: int) -> tuple[Form, Form, int]:
-        """Forms `whole` and `rest`, and a divisor `d`, with self // divisor == whole + rest // d."""
-        whole = Form(self.constant // divisor, {a: f // divisor for a, f in self.terms.items() if f % divisor == 0})
-        rest = self - whole * divisor
-        # A common factor of the divisor and of some terms goes, if the others stay below it.
-        factors = sorted({gcd(f, divisor) for f in rest.terms.values()} - {1}, reverse=True)
-        for scale in factors:
-            small = rest._below(scale)
-            if _is_within(small, scale):
-                large = rest - small
-                reduced = Form(large.constant // scale, {atom: f // scale for atom, f in large.terms.items()})
-                return whole, reduced, divisor // scale
-        return whole, rest, divisor
+        parts = _divide(self, divisor)
+        kept = parts.large
+        if not _is_within(kept, parts.divisor):
+            kept = Form.of(Remainder(kept, parts.divisor))
+        return kept * parts.scale + parts.small
 
     @property
     def span(self) -> Span:
@@ -146,6 +129,31 @@ class Form:
                 yield from atom.form.variables()
 
 
+@dataclass(frozen=True)
+class _Division:
+    """A form as `whole` times a number, plus `large` times `scale`, plus `small`, which stays below `scale`; the number
+    is `divisor` times `scale`. So the quotient is that of `large` by `divisor`, on top of `whole`."""
+
+    whole: Form
+    large: Form
+    small: Form
+    scale: int
+    divisor: int
+
+
+def _divide(form: Form, divisor: int) -> _Division:
+    """The parts of a form that a division by a constant goes to, with as large a scale as can be."""
+    whole = Form(form.constant // divisor, {a: f // divisor for a, f in form.terms.items() if f % divisor == 0})
+    rest = form - whole * divisor
+    for scale in sorted({gcd(f, divisor) for f in rest.terms.values()}, reverse=True):
+        small = Form(rest.constant % scale, {atom: f for atom, f in rest.terms.items() if f % scale})
+        if _is_within(small, scale):
+            large = rest - small
+            reduced = Form(large.constant // scale, {atom: f // scale for atom, f in large.terms.items()})
+            return _Division(whole, reduced, small, scale, divisor // scale)
+    return _Division(whole, rest, Form(0), 1, divisor)
+
+
 def _is_within(form: Form, size: int) -> bool:
     span = form.span
     return span.low >= 0 and span.high < size
@@ -155,7 +163,7 @@ def span_of(atom: Atom) -> Span:
     """Bounds of the values of an atom: a variable of a loop or block counts from 0 to its extent."""
     match atom:
         case Quotient(form=form, divisor=divisor):
-            return Span(_divide(form.span.low, divisor), _divide(form.span.high, divisor))
+            return Span(_floor(form.span.low, divisor), _floor(form.span.high, divisor))
         case Remainder(divisor=divisor):
             return Span(0, divisor - 1)
         case BlockArgument():
@@ -164,7 +172,7 @@ def span_of(atom: Atom) -> Span:
             return ANYTHING
 
 
-def _divide(end: float, divisor: int) -> float:
+def _floor(end: float, divisor: int) -> float:
     return end // divisor if abs(end) < inf else end
 
 

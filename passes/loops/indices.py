@@ -13,7 +13,7 @@ from xdsl.traits import IsolatedFromAbove
 
 from relex.dialects.tir import BlockOp, ForOp, loops_around
 from relex.dialects.tir.ranges import constant_value
-from relex.passes.loops.affine import Atom, Form, Quotient, form_of
+from relex.passes.loops.affine import Atom, Form, Quotient, Remainder, form_of
 
 
 def constant(value: int, user: Operation) -> SSAValue:
@@ -79,13 +79,18 @@ class Emitter:
         if isinstance(atom, SSAValue):
             return atom
         if atom not in self._values:
-            form, divisor = self.emit(atom.form), constant(atom.divisor, self.before)
-            if not isinstance(atom, Quotient):
-                op = arith.RemSIOp(form, divisor)
-            else:
-                op = (arith.DivSIOp if atom.form.span.low >= 0 else arith.FloorDivSIOp)(form, divisor)
-            self._values[atom] = self.add(op)
+            self._values[atom] = self._divided(atom)
         return self._values[atom]
+
+    def _divided(self, atom: Quotient | Remainder) -> SSAValue:
+        """A quotient or a remainder. The ops that are quick round towards 0, which is down for what is not negative."""
+        may_be_negative = atom.form.span.low < 0
+        if may_be_negative and isinstance(atom, Remainder):
+            return self.emit(atom.form - Form.of(Quotient(atom.form, atom.divisor)) * atom.divisor)
+        form, divisor = self.emit(atom.form), constant(atom.divisor, self.before)
+        if isinstance(atom, Remainder):
+            return self.add(arith.RemSIOp(form, divisor))
+        return self.add((arith.FloorDivSIOp if may_be_negative else arith.DivSIOp)(form, divisor))
 
 
 def is_scalar(op: Operation) -> bool:

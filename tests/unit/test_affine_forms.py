@@ -1,0 +1,187 @@
+"""Index expressions in normal form: they keep their values, their bounds hold, and what is proved of them is true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from relex.dialects.tir import BlockOp, ForOp, IterKind, PrimFuncOp
+from relex.passes.loops.affine import Atom, Form, Quotient, Remainder, form_of
+from relex.passes.loops.dependences import equal_atoms
+from relex.passes.loops.indices import Emitter
+from relex.passes.loops.regions import Interval, covers, is_full
+
+EXTENTS = (3, 1, 4)
+BLOCK = BlockOp("all", [IterKind.SPATIAL] * len(EXTENTS), EXTENTS, [])
+VARIABLES = BLOCK.body.block.args
+
+Point = dict[SSAValue, int]
+
+
+def points_of(variables: Sequence[SSAValue]) -> list[Point]:
+    """All values of three variables together."""
+    return [dict(zip(variables, point, strict=True)) for point in product(*map(range, EXTENTS))]
+
+
+POINTS = points_of(VARIABLES)
+
+
+def value(form: Form, point: Point) -> int:
+    return form.constant + sum(factor * atom_value(atom, point) for atom, factor in form.terms.items())
+
+
+def atom_value(atom: Atom, point: Point) -> int:
+    match atom:
+        case Quotient(form=form, divisor=divisor):
+            return value(form, point) // divisor
+        case Remainder(form=form, divisor=divisor):
+            return value(form, point) % divisor
+        case _:
+            return point[atom]
+
+
+def test_atoms_and_constants() -> None:
+    i, j, _ = map(Form.of, VARIABLES)
+    assert i.atom is VARIABLES[0]
+    assert Form(3).atom is None
+    assert (i * 2).atom is None
+    assert (i + 1).atom is None
+    assert (i + j).atom is None
+    assert i + j == j + i
+    assert hash(i + j) == hash(j + i)
+    assert i - i == Form(0)
+
+
+def test_quotients_and_remainders_are_simplified() -> None:
+    i, _, k = map(Form.of, VARIABLES)
+    tiled = i * 4 + k
+    assert tiled // 4 == i
+    assert tiled % 4 == k
+    assert (tiled * 2 + 1) // 8 == i
+    assert (tiled * 2 + 1) % 8 == k * 2 + 1
+    assert (i * 16 + k + 8) % 8 == k
+    assert (i * 8 + k) // 16 == i // 2
+    assert (i * 8 + k) % 16 == (i % 2) * 8 + k
+    assert (k + 4) // 4 == Form(1)
+
+
+COEFFICIENTS = st.sampled_from([-4, -1, 0, 1, 1, 2, 3, 4, 4, 8, 12])
+
+
+@st.composite
+def forms(draw: st.DrawFn) -> tuple[Form, list[int]]:
+    """A form, and its values at all points."""
+    form = Form(draw(st.integers(-5, 5)))
+    for variable in VARIABLES:
+        form = form + Form.of(variable) * draw(COEFFICIENTS)
+    values = [value(form, point) for point in POINTS]
+    for _ in range(draw(st.integers(0, 2))):
+        divisor = draw(st.sampled_from([1, 2, 3, 4, 8]))
+        if draw(st.booleans()):
+            form, values = form // divisor, [v // divisor for v in values]
+        else:
+            form, values = form % divisor, [v % divisor for v in values]
+        factor, shift = draw(st.integers(-3, 3)), draw(st.integers(-3, 3))
+        form, values = form * factor + shift, [v * factor + shift for v in values]
+    return form, values
+
+
+@given(forms())
+@settings(deadline=None)
+def test_values_and_spans(drawn: tuple[Form, list[int]]) -> None:
+    form, values = drawn
+    assert [value(form, point) for point in POINTS] == values
+    assert all(form.span.low <= v <= form.span.high for v in values)
+
+
+@given(forms())
+@settings(deadline=None)
+def test_forms_are_written_and_read(drawn: tuple[Form, list[int]]) -> None:
+    form, values = drawn
+    func = PrimFuncOp("f", [], [])
+    nest: list[ForOp] = []
+    for extent in EXTENTS:
+        loop = ForOp(extent)
+        (nest[-1] if nest else func).body.block.add_op(loop)
+        nest.append(loop)
+    end = BlockOp("end", [], [], [])
+    Rewriter.insert_op(end, InsertPoint.at_end(nest[-1].body.block))
+    loops: dict[SSAValue, Form] = {
+        variable: Form.of(loop.variable) for variable, loop in zip(VARIABLES, nest, strict=True)
+    }
+    written = Emitter(end).emit(in_loops(form, loops))
+    func.verify()
+    points = points_of([loop.variable for loop in nest])
+    assert [value(form_of(written), point) for point in points] == values
+
+
+def in_loops(form: Form, loops: dict[SSAValue, Form]) -> Form:
+    """The same form of other variables."""
+    result = Form(form.constant)
+    for atom, factor in form.terms.items():
+        match atom:
+            case Quotient(form=inner, divisor=divisor):
+                new = in_loops(inner, loops) // divisor
+            case Remainder(form=inner, divisor=divisor):
+                new = in_loops(inner, loops) % divisor
+            case _:
+                new = loops[atom]
+        result = result + new * factor
+    return result
+
+
+@given(st.lists(st.tuples(forms(), forms()), min_size=1, max_size=2))
+@settings(deadline=None)
+def test_what_is_proved_equal_is_equal(drawn: list[tuple[tuple[Form, list[int]], tuple[Form, list[int]]]]) -> None:
+    proved = equal_atoms([(a, b) for (a, _), (b, _) in drawn], BLOCK)
+    for (p, one), (q, other) in product(enumerate(POINTS), repeat=2):
+        if all(left[p] == right[q] for (_, left), (_, right) in drawn):
+            assert all(atom_value(atom, one) == atom_value(atom, other) for atom in proved)
+
+
+@given(forms())
+@settings(deadline=None)
+def test_places_of_their_own(drawn: tuple[Form, list[int]]) -> None:
+    """A form that is proved to tell all points apart has as many values."""
+    form, values = drawn
+    if equal_atoms([(form, form)], BLOCK) >= {v for v, extent in zip(VARIABLES, EXTENTS, strict=True) if extent > 1}:
+        assert len(set(values)) == len(POINTS)
+
+
+def test_tiles_are_told_apart() -> None:
+    i, _, k = map(Form.of, VARIABLES)
+    fused = i * 4 + k
+    everything = {VARIABLES[0], VARIABLES[2]}
+    for equations in ([fused], [fused // 3, fused % 3], [i, k]):
+        assert equal_atoms([(e, e) for e in equations], BLOCK) >= everything
+    assert VARIABLES[0] not in equal_atoms([(i * 3 + k, i * 3 + k)], BLOCK)
+    assert VARIABLES[2] not in equal_atoms([(fused, fused + 1)], BLOCK)
+
+
+@given(forms(), st.integers(1, 6), st.integers(1, 20))
+@settings(deadline=None)
+def test_what_covers_reaches_all(drawn: tuple[Form, list[int]], width: int, extent: int) -> None:
+    form, values = drawn
+    reached = {v + i for v in values for i in range(width)}
+    if covers(Interval(form, width, full=True), extent):
+        assert reached >= set(range(extent))
+    if is_full(form):
+        assert set(values) == set(range(min(values), max(values) + 1))
+
+
+def test_what_is_no_sum_is_an_atom() -> None:
+    i = VARIABLES[0]
+    smaller = arith.MinSIOp(i, VARIABLES[2])
+    two = arith.ConstantOp(IntegerAttr(2, IndexType()))
+    product_of_two = arith.MuliOp(i, VARIABLES[2])
+    doubled = arith.MuliOp(two, smaller)
+    assert form_of(smaller.result) == Form.of(smaller.result)
+    assert form_of(doubled.result) == Form.of(smaller.result) * 2
+    assert form_of(product_of_two.result) == Form.of(product_of_two.result)
