@@ -8,7 +8,6 @@ from xdsl.ir import SSAValue
 from relex.dialects.errors import fail, name_of
 from relex.dialects.schedule import ReverseComputeInlineOp
 from relex.dialects.tir import BlockOp, PrimFuncOp
-from relex.dialects.tir.accesses import Access
 from relex.passes.loops.affine import Form, form_of
 from relex.passes.loops.buffers import (
     accesses_in,
@@ -47,7 +46,7 @@ def reverse_compute_inline(block: BlockOp) -> None:
     producer, load = _producer(block)
     store = elementwise_store(producer)
     check_whole_buffer(producer, store, local_buffer(store.memref, block))
-    _check_reads_all(block, load)
+    _check_reads_all(block, load, producer, store)
     place, statement = statement_of(producer), statement_of(block)
     if place is not statement and not stands_before(place, statement):
         fail(block, f"expected {name_of_block(producer)} to stand before {name_of_block(block)}")
@@ -80,12 +79,16 @@ def _producer(block: BlockOp) -> tuple[BlockOp, memref.LoadOp]:
     fail(block, f"expected {name_of_block(block)} to read one element of a buffer that one block computes for it alone")
 
 
-def _check_reads_all(block: BlockOp, load: memref.LoadOp) -> None:
-    """Fails unless a block reads each element of a buffer in one run, at its variables."""
+def _check_reads_all(block: BlockOp, load: memref.LoadOp, producer: BlockOp, store: memref.StoreOp) -> None:
+    """Fails unless a block reads each element that its producer writes in one run, at its variables."""
     variables = [index for index in load.indices if form_of(index).terms]
     if set(map(Form.of, block.body.block.args)) != set(map(form_of, variables)) or len(variables) != len(block.kinds):
         fail(block, f"expected the variables of {name_of_block(block)} as indices of {name_of(load.memref)}, each once")
-    for index, size in zip(load.indices, Access(load).shape, strict=True):
-        extent = next((v.extent for v in block.iter_vars if v.variable is index), 1)
-        if extent != size:
+    for read, written in zip(load.indices, store.indices, strict=True):
+        if _extent(block, read) != _extent(producer, written):
             fail(block, f"expected {name_of_block(block)} to read all of {name_of(load.memref)}")
+
+
+def _extent(block: BlockOp, index: SSAValue) -> int | SSAValue:
+    """How many values an index takes, which is a variable of a block or a constant."""
+    return next((v.extent for v in block.iter_vars if v.variable is index), 1)

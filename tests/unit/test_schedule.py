@@ -1,0 +1,186 @@
+"""Schedules from Python, and schedules of functions whose sizes are known at run time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from programs import Array
+from schedules import normal_numbers
+from xdsl.ir.affine import AffineMap
+
+from relex.dialects import parse_module, verify_module
+from relex.dialects.errors import CompileError, UnknownNameError
+from relex.dialects.schedule import PrimitiveOp, UnrollOp
+from relex.passes import ApplySchedulePass
+from relex.passes.loops.schedule import Block, Loop, Schedule
+from relex.runtime import interpret
+
+TWO = """
+tir.prim_func @f(%X: memref<4xf32>) outs(%Y: memref<4xf32>) {
+  tir.for %i in (4) {
+    tir.block @Y (%vi: spatial<4> = %i) {
+      %x = memref.load %X[%vi] : memref<4xf32>
+      memref.store %x, %Y[%vi] : memref<4xf32>
+    }
+  }
+}
+tir.prim_func @g(%X: memref<4xf32>) outs(%Y: memref<4xf32>, %Z: memref<f32>) {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i in (4) {
+    tir.block @Y (%vi: spatial<4> = %i) {
+      %x = memref.load %X[%vi] : memref<4xf32>
+      memref.store %x, %Y[%vi] : memref<4xf32>
+    }
+  }
+  tir.block @Z () {
+    memref.store %zero, %Z[] : memref<f32>
+  }
+}
+"""
+
+
+def test_blocks_and_loops_by_name() -> None:
+    schedule = Schedule(parse_module(TWO))
+    assert schedule.get_block("Z") == Block("g", "Z")
+    assert schedule.get_loops(schedule.get_block("Z")) == []
+    assert schedule.get_loops(schedule.get_block("Y", "g")) == [Loop("g", "i")]
+    with pytest.raises(UnknownNameError, match="expected one function with a block 'Y', found f, g"):
+        schedule.get_block("Y")
+    with pytest.raises(UnknownNameError, match="expected one function with a block 'X', found none"):
+        schedule.get_block("X")
+    with pytest.raises(UnknownNameError, match="expected a loop function, found no 'h'"):
+        schedule.get_block("Y", "h")
+    with pytest.raises(CompileError, match="expected a block @Z, found @Y"):
+        schedule.get_block("Z", "f")
+
+
+def test_loops_without_labels_get_some() -> None:
+    schedule = Schedule(parse_module(TWO))
+    (loop,) = schedule.get_loops(schedule.get_block("Y", "f"))
+    assert loop == Loop("f", "loop0")
+    schedule.unroll(loop)
+    assert [str(op) for op in schedule.trace().ops] == [
+        "schedule.sequence for @f {\n  schedule.label_loops into [@loop0]\n  schedule.unroll @loop0\n}"
+    ]
+
+
+def test_the_module_stays_as_it_was() -> None:
+    module = parse_module(TWO)
+    before = str(module)
+    schedule = Schedule(module)
+    outer, _ = schedule.split(Loop("g", "i"), [None, 2])
+    schedule.unroll(outer)
+    assert str(module) == before
+    assert "unrolled" in str(schedule.module)
+
+
+def test_a_refused_step_changes_nothing() -> None:
+    schedule = Schedule(parse_module(TWO))
+    before = str(schedule.module)
+    place = r"<string>:12:3: error: 'tir.for' op expected iterations of @i that do not depend on each other"
+    with pytest.raises(CompileError, match=place):
+        schedule.parallel(Loop("g", "i"))
+    assert str(schedule.module) == before
+    assert not list(schedule.trace().ops)
+
+
+def test_a_name_that_is_gone() -> None:
+    schedule = Schedule(parse_module(TWO))
+    loop = Loop("g", "i")
+    schedule.split(loop, [2, 2])
+    with pytest.raises(CompileError, match=r"'tir.prim_func' op expected a loop @i, found @i_0, @i_1"):
+        schedule.unroll(loop)
+
+
+def test_a_wrong_role() -> None:
+    schedule = Schedule(parse_module(TWO))
+    with pytest.raises(UnknownNameError, match="expected 'read' or 'write', found 'both'"):
+        schedule.transform_layout(Block("g", "Y"), ("both", 0), AffineMap.identity(1))
+
+
+def test_an_unknown_primitive() -> None:
+    class Unknown(UnrollOp):
+        name = "schedule.unknown"
+
+    op: PrimitiveOp = Unknown("i")
+    with pytest.raises(CompileError, match=r"'schedule.unknown' op expected a primitive that is known"):
+        Schedule(parse_module(TWO)).apply("g", op)
+
+
+DYNAMIC = """
+tir.prim_func private @f(%X: memref<?x5xf32>) outs(%Y: memref<?x5xf32>) attributes {tir.noalias} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %n = memref.dim %X, %c0 : memref<?x5xf32>
+  %S = tir.alloc_buffer sizes(%n) : memref<?xf32>
+  tir.for %i @i, %k @k in (%n, 5) {
+    tir.block @S (%vi: spatial<%n> = %i, %vk: reduce<5> = %k) {
+      tir.init {
+        memref.store %zero, %S[%vi] : memref<?xf32>
+      }
+      %s = memref.load %S[%vi] : memref<?xf32>
+      %x = memref.load %X[%vi, %vk] : memref<?x5xf32>
+      %t = arith.addf %s, %x : f32
+      memref.store %t, %S[%vi] : memref<?xf32>
+    }
+  }
+  %E = tir.alloc_buffer sizes(%n) : memref<?x5xf32>
+  tir.for %i @i1, %j @j1 in (%n, 5) {
+    tir.block @E (%vi: spatial<%n> = %i, %vj: spatial<5> = %j) {
+      %x = memref.load %X[%vi, %vj] : memref<?x5xf32>
+      %s = memref.load %S[%vi] : memref<?xf32>
+      %e = arith.subf %x, %s : f32
+      memref.store %e, %E[%vi, %vj] : memref<?x5xf32>
+    }
+  }
+  tir.for %i @i2, %j @j2 in (%n, 5) {
+    tir.block @Y (%vi: spatial<%n> = %i, %vj: spatial<5> = %j) {
+      %e = memref.load %E[%vi, %vj] : memref<?x5xf32>
+      %y = arith.maximumf %e, %zero : f32
+      memref.store %y, %Y[%vi, %vj] : memref<?x5xf32>
+    }
+  }
+}
+"""
+
+SCHEDULES = {
+    "split": "schedule.split @i by [?, 4]\nschedule.split @i1 by [?, 2, 2]\nschedule.pad @i2 to 8",
+    "fuse": "schedule.fuse [@i1, @j1]\nschedule.split @i1_j1_fused by [?, 8]\nschedule.vectorize @i1_j1_fused_1",
+    "fuse_outside": "schedule.reorder [@j2, @i2]\nschedule.fuse [@j2, @i2] into [@all]",
+    "tile": "schedule.split @i by [?, 4]\nschedule.reorder [@i_0, @k, @i_1]\nschedule.reverse_compute_at @E at @i_0\n"
+            "schedule.reverse_compute_at @Y at @i_0\nschedule.compact_buffer @E write 0\nschedule.parallel @i_0\n"
+            "schedule.decompose_reduction @S at @k",
+    "at": "schedule.split @i2 by [?, 4]\nschedule.compute_at @E at @i2_0\nschedule.compute_at @S at @i2_0\n"
+          "schedule.compact_buffer @S write 0\nschedule.compact_buffer @E write 0",
+    "inline": "schedule.compute_inline @E\nschedule.reverse_compute_at @Y at @i\nschedule.compact_buffer @S write 0",
+    "reverse_inline": "schedule.reverse_compute_inline @Y\nschedule.split @i1 by [?, 8]",
+    "copies": "schedule.cache_write @Y write 0 into [@copy]\nschedule.cache_read @E read 0\n"
+                      "schedule.split @i2 by [?, 3]",
+}  # fmt: skip
+
+
+CALLER = """
+tir.prim_func @main(%X: memref<{n}x5xf32>) outs(%Y: memref<{n}x5xf32>) attributes {{tir.noalias}} {{
+  %x = "memref.cast"(%X) : (memref<{n}x5xf32>) -> memref<?x5xf32>
+  %y = "memref.cast"(%Y) : (memref<{n}x5xf32>) -> memref<?x5xf32>
+  tir.call @f(%x, %y) : memref<?x5xf32>, memref<?x5xf32>
+}}
+"""
+
+
+def run_dynamic(function: object, x: Array) -> Array:
+    """What @f computes of rows whose number only its caller knows."""
+    return interpret(f"{function!s}\n{CALLER.format(n=len(x))}", checked=True)["main"](x)
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_sizes_known_at_run_time(name: str) -> None:
+    module = parse_module(DYNAMIC)
+    scheduled = ApplySchedulePass()(parse_module(f"{DYNAMIC}\nschedule.sequence for @f {{\n{SCHEDULES[name]}\n}}"))
+    verify_module(scheduled)
+    assert str(parse_module(str(scheduled))) == str(scheduled)
+    (before,), (after,) = module.ops, scheduled.ops
+    for n in (0, 1, 3, 8, 17):
+        x = normal_numbers(np.random.default_rng(n), (n, 5))
+        expected, found = run_dynamic(before, x), run_dynamic(after, x)
+        np.testing.assert_array_equal(found.view(np.int32), expected.view(np.int32))
