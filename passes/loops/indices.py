@@ -98,6 +98,22 @@ def is_scalar(op: Operation) -> bool:
     return op.dialect_name() == "arith" and not op.regions
 
 
+_DIVISIONS = (
+    arith.DivSIOp,
+    arith.DivUIOp,
+    arith.RemSIOp,
+    arith.RemUIOp,
+    arith.FloorDivSIOp,
+    arith.CeilDivSIOp,
+    arith.CeilDivUIOp,
+)
+
+
+def may_trap(op: Operation) -> bool:
+    """Whether an op may stop the program, so that it must not run where it has not run before."""
+    return isinstance(op, _DIVISIONS) and (constant_value(op.rhs) or 0) <= 0
+
+
 def steps_in(scope: Operation) -> Iterator[Operation]:
     """The ops in the loops and conditionals of `scope`, in order; of a block only itself."""
     for region in scope.regions:
@@ -121,18 +137,24 @@ def substitute(loop: ForOp, values: Mapping[SSAValue, Form] | None = None) -> No
     for op in list(steps_in(nest)):
         if not isinstance(op, BlockOp | ForOp | scf.IfOp):
             continue
-        # A block and the condition around it share what they compute.
-        around = op.parent_op()
-        place = around if isinstance(op, BlockOp) and isinstance(around, scf.IfOp) else op
+        place = _place_of(op)
         if place not in rebuilders:
             rebuilders[place] = _Rebuilder(place, inside if loop.is_ancestor(op) else outside)
         for i, operand in enumerate(op.operands):
             op.operands[i] = rebuilders[place].rebuild(operand)
     remove_unused(list(steps_in(nest)))
     for op in list(steps_in(nest)):
-        if is_scalar(op) and not any(nest.is_ancestor(operand.owner) for operand in op.operands):
+        changes = any(nest.is_ancestor(operand.owner) for operand in op.operands)
+        if is_scalar(op) and not changes and not may_trap(op):
             op.detach()
             Rewriter.insert_op(op, InsertPoint.before(nest))
+
+
+def _place_of(op: Operation) -> Operation:
+    """Where index arithmetic for an op goes: a block and the condition around it share what they compute."""
+    around = op.parent_op()
+    is_guarded = isinstance(op, BlockOp) and isinstance(around, scf.IfOp)
+    return around if is_guarded and around is not None and not any(map(may_trap, steps_in(around))) else op
 
 
 def remove_unused(ops: Sequence[Operation]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -14,7 +14,7 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, PrimFunc
 from relex.passes.loops.affine import Atom, Form, form_of
 from relex.passes.loops.buffers import statement_accesses
 from relex.passes.loops.dependences import BlockAccess, block_accesses, may_alias
-from relex.passes.loops.indices import Emitter, is_scalar, substitute
+from relex.passes.loops.indices import Emitter, is_scalar, may_trap, substitute
 from relex.passes.loops.reductions import order_matters
 from relex.passes.loops.regions import Interval
 from relex.passes.loops.structure import (
@@ -100,14 +100,9 @@ def check_runs_anywhere(block: BlockOp) -> None:
             if not (0 <= span.low and span.high < size):
                 fail(block, f"expected {name_of_block(block)} to run without its condition, found indices of "
                             f"{name_of(access.buffer)} that may be out of bounds then")  # fmt: skip
-    divisions = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp)
     for op in block.walk():
-        if isinstance(op, divisions) and not _is_positive(form_of(op.operands[1])):
+        if may_trap(op):
             fail(block, f"expected {name_of_block(block)} to run without its condition, found a division")
-
-
-def _is_positive(form: Form) -> bool:
-    return form.span.low > 0
 
 
 def check_reduces_in_order(block: BlockOp) -> None:

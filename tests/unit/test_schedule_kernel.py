@@ -17,7 +17,7 @@ from relex.passes import ApplySchedulePass
 from relex.passes.loops.dependences import block_accesses
 from relex.passes.loops.schedule import Schedule
 from relex.passes.loops.structure import blocks_in, loops_of
-from relex.runtime import interpret
+from relex.runtime import build, interpret
 
 MR, NR = 3, 4
 SIZES = [(6, 8, 5), (3, 4, 1), (6, 7, 17), (3, 1, 3), (12, 17, 2)]
@@ -110,6 +110,7 @@ def test_kernel(sizes: tuple[int, int, int]) -> None:
     result = np.full((rows, columns), np.nan, np.float32)
     interpret(lowered)["linear"](x, w, b, result)
     np.testing.assert_array_equal(result, expected)
+    np.testing.assert_array_equal(build(schedule.module)["linear"](x, w, b), expected)
 
 
 def test_structure() -> None:
