@@ -94,6 +94,7 @@ def check_runs_anywhere(block: BlockOp) -> None:
     check_conditions(block)
     if guard_of(block) is None:
         return
+    check_unshared_outputs(block)
     for access in block_accesses(block):
         for index, size in zip(access.access.indices, access.access.shape, strict=True):
             span = form_of(index).span
@@ -103,6 +104,15 @@ def check_runs_anywhere(block: BlockOp) -> None:
     for op in block.walk():
         if may_trap(op):
             fail(block, f"expected {name_of_block(block)} to run without its condition, found a division")
+
+
+def check_unshared_outputs(block: BlockOp) -> None:
+    """Fails if elements that a block did not write before may be those of an input."""
+    func = function_of(block)
+    for access in block_accesses(block):
+        if access.is_write and access.buffer in func.args and not func.noalias:
+            fail(block, f"expected a function with 'tir.noalias', as {name_of_block(block)} may write elements of "
+                        f"{name_of(access.buffer)} that it has not written before")  # fmt: skip
 
 
 def check_reduces_in_order(block: BlockOp) -> None:

@@ -58,6 +58,9 @@ def _interval(form: Form, loop: ForOp) -> Interval | None:
     if parts is None:
         return None
     outer, inner = parts
+    # A loop of one iteration changes nothing.
+    fixed = Form(0, {atom: factor for atom, factor in outer.terms.items() if not span_of(atom).width})
+    outer = outer - fixed + int(fixed.span.low)
     span = inner.span
     if not -inf < span.low <= span.high < inf:
         return None

@@ -48,6 +48,11 @@ def _name(op: Operation) -> str:
             return f"'{op.name}'"
 
 
+def base_name(loop: ForOp) -> str:
+    """What names of new loops begin with that come from a loop."""
+    return loop.label.data if loop.label is not None else "loop"
+
+
 def name_of_block(block: BlockOp) -> str:
     return f"@{block.block_name.data}"
 

@@ -20,8 +20,8 @@ from relex.passes.loops.structure import blocks_in, loops_of
 from relex.runtime import build, interpret
 
 MR, NR = 3, 4
-SIZES = [(6, 8, 5), (3, 4, 1), (6, 7, 17), (3, 1, 3), (12, 17, 2)]
-"""Rows, columns and terms: multiples of the tile, and columns that do not fill it."""
+SIZES = [(6, 8, 5), (3, 4, 1), (6, 7, 17), (3, 1, 3), (7, 7, 5), (1, 1, 1), (13, 17, 2)]
+"""Rows, columns and terms: multiples of the tile, and those that do not fill it."""
 
 
 def linear(rows: int, columns: int, terms: int) -> str:
@@ -68,7 +68,7 @@ def panels(n: AffineExpr, k: AffineExpr) -> tuple[AffineExpr, ...]:
     return n // NR, k, n % NR
 
 
-def schedule_kernel(schedule: Schedule) -> None:
+def schedule_kernel(schedule: Schedule, rows: int, columns: int) -> None:
     """Tiles of MR x NR accumulators in a buffer of their own, which k runs around, on weights packed in panels."""
     dense, bias, relu = (schedule.get_block(name) for name in ("Y", "Z", "R"))
     schedule.compute_inline(bias)
@@ -80,14 +80,19 @@ def schedule_kernel(schedule: Schedule) -> None:
     schedule.reorder(i0, j0, k, i1, j1)
     schedule.reverse_compute_at(relu, j0)
     schedule.compact_buffer(dense, 0)
-    if any(op.name == "scf.if" for op in schedule.module.walk()):
+    if rows % MR:
+        # The rows of the last tile come from a buffer that has room for all of a tile.
+        copy = schedule.cache_read(dense, 0)
+        schedule.compute_at(copy, i0)
+        schedule.compact_buffer(copy, 0)
+    if rows % MR or columns % NR:
         schedule.unguard(dense)
     init = schedule.decompose_reduction(dense, k)
     schedule.parallel(i0)
     for block in (init, dense, relu):
-        *_, rows, columns = schedule.get_loops(block)
-        schedule.unroll(rows)
-        schedule.vectorize(columns)
+        *_, row, column = schedule.get_loops(block)
+        schedule.unroll(row)
+        schedule.vectorize(column)
 
 
 def reference(x: Array, w: Array, b: Array) -> Array:
@@ -99,7 +104,7 @@ def test_kernel(sizes: tuple[int, int, int]) -> None:
     rows, columns, terms = sizes
     module = parse_module(linear(*sizes))
     schedule = Schedule(module)
-    schedule_kernel(schedule)
+    schedule_kernel(schedule, rows, columns)
     verify_module(schedule.module)
     rng = np.random.default_rng(0)
     x, w, b = (whole_numbers(rng, shape) for shape in ((rows, terms), (columns, terms), (columns,)))
@@ -117,7 +122,7 @@ def test_structure() -> None:
     """Nothing but the tiles and k around them: the accumulators are addressed by loops that are unrolled or vectorized,
     in a buffer that lives in the tile."""
     schedule = Schedule(parse_module(linear(6, 8, 5)))
-    schedule_kernel(schedule)
+    schedule_kernel(schedule, 6, 8)
     (func,) = schedule.module.ops
     nests = {op.block_name.data: [loop.label.data for loop in loops_of(op) if loop.label] for op in blocks_in(func)}
     assert nests == {
@@ -145,6 +150,6 @@ def test_trace() -> None:
     """The schedule as text does the same."""
     text = linear(6, 7, 5)
     schedule = Schedule(parse_module(text))
-    schedule_kernel(schedule)
+    schedule_kernel(schedule, 6, 7)
     steps = "\n".join(str(op) for op in schedule.trace().ops)
     assert str(ApplySchedulePass()(parse_module(text + steps))) == str(schedule.module)

@@ -90,7 +90,7 @@ def _intervals(accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBufferO
     intervals: list[Interval] = []
     region = region_of([access.element for access in accesses], loop)
     for interval, size in zip(region, alloc.buffer.type.get_shape(), strict=True):
-        if interval is not None and (size == DYNAMIC_INDEX or interval.base.terms or interval.extent < size):
+        if interval is not None:
             intervals.append(interval)
         elif size != DYNAMIC_INDEX:
             intervals.append(Interval(Form(0), size, full=True))

@@ -19,6 +19,7 @@ from relex.passes.loops.dependences import carrying, check_bindings_differ, may_
 from relex.passes.loops.indices import substitute
 from relex.passes.loops.schedule.table import primitive
 from relex.passes.loops.structure import (
+    base_name,
     block_names,
     check_structure,
     conditions_of,
@@ -62,7 +63,7 @@ def decompose_reduction(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) 
     func = function_of(block)
     copied = [around for around in inside if around.variable in spatial]
     (name,) = given_or_fresh(block, block_names(func), [f"{block.block_name.data}_init"], names[:1])
-    derived = [f"{around.label.data}_init" for around in copied if around.label is not None]
+    derived = [f"{base_name(around)}_init" for around in copied]
     labels = given_or_fresh(block, loop_names(func), derived, names[1:])
 
     substitute(loop)

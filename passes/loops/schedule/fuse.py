@@ -17,6 +17,7 @@ from relex.passes.loops.affine import Form
 from relex.passes.loops.indices import Emitter, substitute
 from relex.passes.loops.schedule.table import primitive
 from relex.passes.loops.structure import (
+    base_name,
     check_nested,
     check_serial,
     check_structure,
@@ -47,7 +48,7 @@ def fuse(loops: Sequence[ForOp], names: Sequence[str] = ()) -> ForOp:
         if isinstance(loop.extent, SSAValue) and outer.is_ancestor(loop.extent.owner):
             fail(loop, f"expected the extent of {label_of(loop)} not to change in {label_of(outer)}")
     check_nested(loops)
-    derived = "_".join(loop.label.data for loop in loops if loop.label is not None)
+    derived = "_".join(map(base_name, loops))
     (label,) = given_or_fresh(outer, loop_names(function_of(outer)), [f"{derived}_fused"], names)
     substitute(outer)
     fused = new_loop(_product(loops), label, outer)

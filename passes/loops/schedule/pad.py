@@ -11,7 +11,7 @@ from relex.passes.loops.affine import Form
 from relex.passes.loops.indices import Emitter, constant
 from relex.passes.loops.schedule.split import replace_loop
 from relex.passes.loops.schedule.table import primitive
-from relex.passes.loops.structure import check_serial, check_structure, find_loop, new_loop
+from relex.passes.loops.structure import base_name, check_serial, check_structure, find_loop, new_loop
 
 
 @primitive(PadOp)
@@ -23,8 +23,7 @@ def pad(loop: ForOp, multiple: int) -> None:
     """Let a loop run up to a multiple of a number, and the blocks inside only as often as before."""
     check_serial(loop)
     check_structure(loop)
-    assert loop.label is not None
-    padded = new_loop(_round_up(loop, multiple), loop.label.data, loop)
+    padded = new_loop(_round_up(loop, multiple), base_name(loop), loop)
     replace_loop(loop, [padded], Form.of(padded.variable), exact=padded.extent == loop.extent)
 
 

@@ -17,6 +17,7 @@ from relex.passes.loops.indices import Emitter, constant, substitute
 from relex.passes.loops.schedule.table import primitive
 from relex.passes.loops.structure import (
     add_guard,
+    base_name,
     blocks_in,
     check_serial,
     check_structure,
@@ -45,8 +46,7 @@ def split(loop: ForOp, factors: Sequence[int | None], names: Sequence[str] = ())
     check_serial(loop)
     check_structure(loop)
     extents = _extents(loop, factors)
-    assert loop.label is not None
-    derived = [f"{loop.label.data}_{i}" for i in range(len(factors))]
+    derived = [f"{base_name(loop)}_{i}" for i in range(len(factors))]
     labels = given_or_fresh(loop, loop_names(function_of(loop)), derived, names)
     sizes = [_dynamic_extent(loop, factors) if extent is None else extent for extent in extents]
     loops = [new_loop(size, label, loop) for size, label in zip(sizes, labels, strict=True)]

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.schedule import UnguardOp
-from relex.dialects.tir import BlockOp, IterKind, PrimFuncOp
+from relex.dialects.tir import BlockOp, IterKind, IterVar, PrimFuncOp
 from relex.dialects.tir.accesses import variables_in
 from relex.passes.loops.affine import form_of
 from relex.passes.loops.buffers import buffers_written, check_only_writer
 from relex.passes.loops.dependences import block_accesses, equal_atoms
-from relex.passes.loops.indices import substitute
-from relex.passes.loops.motion import check_runs_anywhere
+from relex.passes.loops.indices import may_trap, substitute
+from relex.passes.loops.motion import check_unshared_outputs
+from relex.passes.loops.rebind import bind_to_loops, is_bound_to_loops
 from relex.passes.loops.schedule.table import primitive
-from relex.passes.loops.structure import find_block, function_of, guard_of, label_of, loops_of, name_of_block
+from relex.passes.loops.structure import (
+    check_conditions,
+    find_block,
+    function_of,
+    guard_of,
+    label_of,
+    loops_of,
+    name_of_block,
+)
 
 
 @primitive(UnguardOp)
@@ -29,15 +38,19 @@ def unguard(block: BlockOp) -> None:
     func = function_of(block)
     for buffer in buffers_written(block):
         check_only_writer(func, buffer, block)
+    check_conditions(block)
+    check_unshared_outputs(block)
     for v in block.iter_vars:
-        span = form_of(v.binding).span
-        if not (0 <= span.low and isinstance(v.extent, int) and span.high < v.extent):
-            fail(block, f"expected {name_of(v.variable)} of {name_of_block(block)} to stay in its range without the "
-                        "condition")  # fmt: skip
         if v.kind is IterKind.REDUCE and variables_in(v.binding, func) & variables_in(guard.cond, func):
             fail(block, f"expected a condition around {name_of_block(block)} that does not depend on its reduction")
-    check_runs_anywhere(block)
+    beyond = [v.variable for v in block.iter_vars if not _stays_in_range(v)]
+    if beyond and not is_bound_to_loops(block, beyond):
+        variable = f"{name_of(beyond[0])} of {name_of_block(block)}"
+        fail(block, f"expected {variable} to be a sum of loops, or to stay in its range without the condition")
+    _check_bounds(block)
     _check_own_elements(block)
+    if beyond:
+        block, _ = bind_to_loops(block, beyond)
     block.detach()
     holder = guard.parent_block()
     assert holder is not None
@@ -45,6 +58,22 @@ def unguard(block: BlockOp) -> None:
     guard.detach()
     guard.erase()
     substitute(loops_of(block)[-1])
+
+
+def _stays_in_range(v: IterVar) -> bool:
+    span = form_of(v.binding).span
+    return 0 <= span.low and isinstance(v.extent, int) and span.high < v.extent
+
+
+def _check_bounds(block: BlockOp) -> None:
+    """Fails unless all that the loops around a block can make it do is harmless."""
+    for access in block_accesses(block):
+        for form, size in zip(access.element, access.access.shape, strict=True):
+            if not (0 <= form.span.low and form.span.high < size):
+                fail(block, f"expected {name_of_block(block)} to stay in {name_of(access.buffer)} without its "
+                            "condition")  # fmt: skip
+    if any(may_trap(op) for op in block.walk()):
+        fail(block, f"expected {name_of_block(block)} to run without its condition, found a division")
 
 
 def _check_own_elements(block: BlockOp) -> None:

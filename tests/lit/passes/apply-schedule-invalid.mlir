@@ -832,7 +832,7 @@ tir.prim_func @out_of_range(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attribute
 }
 schedule.sequence for @out_of_range {
   schedule.split @i by [?, 3]
-  // expected-error @+1 {{'schedule.unguard' op expected %vi of @T to stay in its range without the condition}}
+  // expected-error @+1 {{'schedule.unguard' op expected @T to stay in %X without its condition}}
   schedule.unguard @T
 }
 
