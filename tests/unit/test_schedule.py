@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 from programs import Array
 from schedules import normal_numbers
+from xdsl.dialects.builtin import FlatSymbolRefAttrConstr
+from xdsl.ir import Dialect
 from xdsl.ir.affine import AffineMap
+from xdsl.irdl import irdl_op_definition, prop_def
 
-from relex.dialects import parse_module, verify_module
+from relex.dialects import make_context, parse_module, verify_module
 from relex.dialects.errors import CompileError, UnknownNameError
 from relex.dialects.schedule import PrimitiveOp, UnrollOp
+from relex.dialects.tir import PrimFuncOp
 from relex.passes import ApplySchedulePass
-from relex.passes.loops.schedule import Block, Loop, Schedule
+from relex.passes.loops.schedule import Block, Loop, Schedule, primitive
+from relex.passes.loops.structure import find_loop
 from relex.runtime import interpret
 
 TWO = """
@@ -105,6 +110,30 @@ def test_an_unknown_primitive() -> None:
     op: PrimitiveOp = Unknown("i")
     with pytest.raises(CompileError, match=r"'schedule.unknown' op expected a primitive that is known"):
         Schedule(parse_module(TWO)).apply("g", op)
+
+
+@irdl_op_definition
+class RenameOp(PrimitiveOp):
+    """Gives a loop another label."""
+
+    name = "mine.rename"
+    loop = prop_def(FlatSymbolRefAttrConstr)
+    label = prop_def(FlatSymbolRefAttrConstr)
+    assembly_format = "$loop `to` $label attr-dict"
+
+
+@primitive(RenameOp)
+def rename(op: RenameOp, func: PrimFuncOp) -> None:
+    find_loop(func, op.loop.root_reference.data).label = op.label.root_reference
+
+
+def test_a_primitive_from_outside_in_a_text() -> None:
+    context = make_context()
+    context.register_dialect("mine", lambda: Dialect("mine", [RenameOp]))
+    steps = "mine.rename @i to @row\nschedule.unroll @row"
+    module = parse_module(f"{TWO}\nschedule.sequence for @g {{\n{steps}\n}}", context=context)
+    ApplySchedulePass().apply(context, module)
+    assert "tir.for unrolled %i @row in (4)" in str(module)
 
 
 DYNAMIC = """
