@@ -62,7 +62,7 @@ def find_mismatch(
             index = tuple(int(n) for n in np.unravel_index(int(np.argmax(wrong)), a.shape))
             place = f"{names[i]}[{', '.join(map(str, index))}]" if index else names[i]
             allowed = "" if spreads is None else _tolerance(np.broadcast_to(spreads[i], a.shape)[index])
-            return Mismatch(place, f"{_text(a[index])}{allowed}", _text(b[index]))
+            return Mismatch(place, f"{a[index]!s}{allowed}", str(b[index]))
     return None
 
 
@@ -85,7 +85,3 @@ def _within(a: Array, b: Array, spread: Array) -> Array:
 
 def _tolerance(spread: Any) -> str:
     return f" (give or take {spread:.2g})" if spread > 0 else ""
-
-
-def _text(value: Any) -> str:
-    return str(value)

@@ -64,11 +64,11 @@ class Runner:
             raise NotComparable("it has no body")
         call = self._program.function(function)
         outputs = _outputs(function, interface, shapes)
-        inputs = [_input(spec, value, interface) for spec, value in zip(interface.inputs, arguments, strict=True)]
+        inputs = [_input(spec, value) for spec, value in zip(interface.inputs, arguments, strict=True)]
         buffers = [Buffer(array) for array in outputs or ()]
         with interpreting():
             try:
-                results = call(None, *_as_arguments(function, inputs, interface), *buffers)
+                results = call(None, *_as_arguments(function, inputs), *buffers)
             except ExecutionError as e:
                 if is_unsupported(e):
                     raise NotComparable(e.diagnostics[0].message) from e
@@ -84,14 +84,14 @@ class Runner:
         numbers = BoundedNumbers()
         call = Program(self.module, numbers=numbers).function(function)
         inputs = [
-            value if spec.is_index else plain(_input(spec, value, interface))
+            value if spec.is_index else plain(_input(spec, value))
             for spec, value in zip(interface.inputs, arguments, strict=True)
         ]
         outputs = _outputs(function, interface, shapes)
         lifted = [numbers.fresh_array(a.shape, a.dtype, element_type_of(a.dtype)) for a in outputs or ()]
         try:
             with interpreting():
-                results = call(None, *_as_arguments(function, inputs, interface), *map(Buffer, lifted))
+                results = call(None, *_as_arguments(function, inputs), *map(Buffer, lifted))
                 found = lifted if outputs is not None else (*results, *_written(interface, inputs))
                 return [np.asarray(spread_of(np.asarray(x))) for x in found]
         except Undecided:
@@ -107,7 +107,7 @@ class Runner:
                 self._code = load(compile_module(self.module))
             except RelexError as e:
                 raise NotComparable(str(e)) from e
-        inputs = [_input(spec, value, interface) for spec, value in zip(interface.inputs, arguments, strict=True)]
+        inputs = [_input(spec, value) for spec, value in zip(interface.inputs, arguments, strict=True)]
         outputs = [] if interface.written else _fresh(interface.outputs, shapes)
         scalars = [spec for spec in interface.outputs if spec.shape is None]
         if scalars:
@@ -180,12 +180,12 @@ def interpreting() -> Generator[None]:
         raise NotComparable(f"the interpreter stumbles over it: {describe(e)}") from e
 
 
-def _input(spec: Spec, value: Any, interface: Interface) -> Any:
+def _input(spec: Spec, value: Any) -> Any:
     """An argument for one call: buffers are written in place."""
     return np.array(value) if spec.shape is not None else value
 
 
-def _as_arguments(function: Operation, values: Sequence[Any], interface: Interface) -> list[Any]:
+def _as_arguments(function: Operation, values: Sequence[Any]) -> list[Any]:
     """What the interpreter passes for arrays: themselves for tensors, buffers for memrefs."""
     types = function.regions[0].blocks[0].arg_types
     is_read_only = len(types) != len(values)
