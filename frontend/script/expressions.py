@@ -51,10 +51,6 @@ class ExpressionReader(NumberReader):
             case _:
                 raise ScriptError(node, f"expected a scalar expression, found '{shown(node)}'")
 
-    def value(self, node: ast.expr, type: Attribute) -> SSAValue:
-        """An expression as a value of some type."""
-        return self.convert(node, self.expression(node), type)
-
     def index(self, node: ast.expr) -> SSAValue:
         """An expression that must be an integer, as an index."""
         return self.as_index(node, self.expression(node))
@@ -89,12 +85,12 @@ class ExpressionReader(NumberReader):
         buffer, type = self.buffer(node.value)
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         rank = len(type.get_shape())
-        if len(parts) != rank and not (rank == 0 and len(parts) == 1):
+        if len(parts) != rank:
             raise ScriptError(node, f"expected {expected_indices(type)}, found {len(parts)}")
         for part in parts:
             if isinstance(part, ast.Slice):
                 raise ScriptError(part, "expected an index, found a range; only T.reads and T.writes take ranges")
-        return buffer, [self.index(part) for part in parts[:rank]], type.element_type
+        return buffer, [self.index(part) for part in parts], type.element_type
 
     def load(self, node: ast.Subscript) -> SSAValue:
         buffer, indices, _ = self.place(node)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr, UnitAttr
+from xdsl.dialects.builtin import FunctionType, UnitAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from relex.dialects.functions import DIMS_ATTR, NAME_ATTR
 from relex.dialects.relex import PRIMITIVE_ATTR, DataflowOp, OutputOp
 from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.graph_calls import Value, as_tensors, flatten
 from relex.frontend.script.graph_expressions import Functions, GraphExpressionReader, TheModule
 from relex.frontend.script.numbers import Size
+from relex.frontend.script.parameters import argument_attributes, plain_parameters
 from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.tensors import Tensor, read_tensor, read_tensors
 from relex.frontend.script.unit import Hidden, Unit, Wrong, arguments, name_value
@@ -37,11 +37,7 @@ class _GraphFunctionReader(GraphExpressionReader):
         self._returned: Sequence[SSAValue] | None = None
 
     def read(self) -> FuncOp:
-        args = self._node.args
-        for extra in (args.vararg, args.kwarg, *args.kwonlyargs, *args.defaults, *args.posonlyargs):
-            if extra is not None:
-                raise ScriptError(extra, "expected plain parameters: name, colon, R.Tensor(shape, dtype)")
-        for arg in args.args:
+        for arg in plain_parameters(self._node):
             self._parameter(arg)
         self.statements(self._node.body)
         if self._returned is None:
@@ -49,12 +45,13 @@ class _GraphFunctionReader(GraphExpressionReader):
                 raise ScriptError(self._node, f"expected 'return' at the end of '{self._node.name}'")
             self._returned = ()
         types = [value.type for value in self._returned]
+        names = {value: arg.arg for value, arg in zip(self.entry.args, self._node.args.args, strict=True)}
         result = FuncOp(
             self._node.name,
             FunctionType.from_lists(self.entry.arg_types, types),
             Region(self.entry),
             "private" if self._private else None,
-            arg_attrs=self._argument_attributes(),
+            arg_attrs=argument_attributes(names, self.dims),
         )
         result.location = self.unit.source.location(self._node)
         result.attributes.update(self._attributes)
@@ -70,20 +67,6 @@ class _GraphFunctionReader(GraphExpressionReader):
         self.scope[arg.arg] = value
         self.dims[value] = declared.dims
         self.scope.update({dim: Size(dim) for dim in declared.dims if dim})
-
-    def _argument_attributes(self) -> ArrayAttr[DictionaryAttr] | None:
-        hints: set[str | None] = set()
-        result: list[DictionaryAttr] = []
-        for arg, value in zip(self._node.args.args, self.entry.args, strict=True):
-            attrs: dict[str, Attribute] = {}
-            # xDSL cuts numbers off names, and tells values of one name apart by others.
-            if value.name_hint != arg.arg or value.name_hint in hints:
-                attrs[NAME_ATTR] = StringAttr(arg.arg)
-            if any(self.dims[value]):
-                attrs[DIMS_ATTR] = ArrayAttr(StringAttr(dim) for dim in self.dims[value])
-            hints.add(value.name_hint)
-            result.append(DictionaryAttr(attrs))
-        return ArrayAttr(result) if any(attrs.data for attrs in result) else None
 
     # Statements.
 

@@ -6,18 +6,10 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    IntegerAttr,
-    StringAttr,
-    UnitAttr,
-    i64,
-)
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Block, Region
 from xdsl.utils.hints import isa
 
-from relex.dialects.functions import DIMS_ATTR, NAME_ATTR
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.tir.accesses import accesses
 from relex.dialects.tir.functions import NOALIAS_ATTR
@@ -26,18 +18,16 @@ from relex.frontend.script.blocks import BlockReader
 from relex.frontend.script.buffers import Buffer, make_buffer, read_buffer
 from relex.frontend.script.dtypes import DTYPES
 from relex.frontend.script.numbers import Size
+from relex.frontend.script.parameters import argument_attributes, plain_parameters
 from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.unit import Unit, arguments, name_value
 
 OUTPUTS_KEY = "relex.outputs"
 """In `T.func_attr`: how many of the parameters are outputs, where the body does not tell."""
 
-LAYOUT_FREE_ATTR = "tir.layout_free"
-"""On an argument: its layout may be changed, as nobody outside of the module sees it."""
-
 
 @dataclass(frozen=True)
-class Parameter:
+class _Parameter:
     """A parameter of a loop function: a buffer or a number."""
 
     node: ast.arg
@@ -64,11 +54,11 @@ class _LoopFunctionReader(BlockReader):
         self._attributes: dict[str, Attribute] = {}
         self._layout_free: Sequence[int] = ()
         self._outputs: int | None = None
-        self._parameters: list[Parameter] = []
+        self._parameters: list[_Parameter] = []
 
     def read(self) -> PrimFuncOp:
         body, matched = self._split(self._node.body)
-        self._parameters = [self._parameter(arg, matched) for arg in self._arguments()]
+        self._parameters = [self._parameter(arg, matched) for arg in plain_parameters(self._node)]
         for parameter in self._parameters:
             value = self.block.insert_arg(parameter.type, len(self.block.args))
             value.location = self.unit.source.location(parameter.node)
@@ -79,13 +69,6 @@ class _LoopFunctionReader(BlockReader):
                 self.scope.update({dim: Size(dim) for dim in parameter.buffer.dims if dim})
         self.statements(body)
         return self._function()
-
-    def _arguments(self) -> list[ast.arg]:
-        args = self._node.args
-        for extra in (args.vararg, args.kwarg, *args.kwonlyargs, *args.defaults, *args.posonlyargs):
-            if extra is not None:
-                raise ScriptError(extra, "expected plain parameters: name, colon, T.Buffer(shape, dtype)")
-        return args.args
 
     def _split(self, statements: Sequence[ast.stmt]) -> tuple[list[ast.stmt], dict[str, tuple[str, Buffer]]]:
         """The statements of a body without those that belong to the parameters: buffers of handles, names of sizes."""
@@ -116,7 +99,7 @@ class _LoopFunctionReader(BlockReader):
             raise ScriptError(bound["param"], "expected a parameter of type T.handle")
         return bound["param"].id, make_buffer(self.unit, bound["shape"], bound.get("dtype"))
 
-    def _parameter(self, arg: ast.arg, matched: dict[str, tuple[str, Buffer]]) -> Parameter:
+    def _parameter(self, arg: ast.arg, matched: dict[str, tuple[str, Buffer]]) -> _Parameter:
         annotation = arg.annotation
         if annotation is None:
             raise ScriptError(arg, f"expected a type for parameter '{arg.arg}': T.Buffer(shape, dtype)")
@@ -125,9 +108,9 @@ class _LoopFunctionReader(BlockReader):
             if arg.arg not in matched:
                 raise ScriptError(arg, f"expected a buffer for '{arg.arg}': T.match_buffer({arg.arg}, shape, dtype)")
             name, buffer = matched[arg.arg]
-            return Parameter(arg, name, buffer.type, buffer)
+            return _Parameter(arg, name, buffer.type, buffer)
         if meaning.removeprefix("T.") in DTYPES:
-            return Parameter(arg, arg.arg, DTYPES[meaning.removeprefix("T.")])
+            return _Parameter(arg, arg.arg, DTYPES[meaning.removeprefix("T.")])
         head = annotation.func if isinstance(annotation, ast.Call) else annotation
         head = head.value if isinstance(head, ast.Subscript) else head
         if self.unit.vocabulary.meaning(head) != "T.Buffer":
@@ -135,7 +118,7 @@ class _LoopFunctionReader(BlockReader):
                 annotation, f"expected T.Buffer(shape, dtype), T.handle or a dtype, found '{shown(annotation)}'"
             )
         buffer = read_buffer(self.unit, annotation)
-        return Parameter(arg, arg.arg, buffer.type, buffer)
+        return _Parameter(arg, arg.arg, buffer.type, buffer)
 
     def read_attributes(self, call: ast.Call) -> None:
         """`T.func_attr({...})`."""
@@ -161,13 +144,14 @@ class _LoopFunctionReader(BlockReader):
 
     def _function(self) -> PrimFuncOp:
         types = [parameter.type for parameter in self._parameters]
+        names = {value: p.name for value, p in zip(self.entry.args, self._parameters, strict=True)}
         result = PrimFuncOp(
             self._node.name,
             types,
             [],
             Region(self.entry),
             visibility="private" if self._private else None,
-            arg_attrs=self._argument_attributes(),
+            arg_attrs=argument_attributes(names, self.dims, self._layout_free),
         )
         result.location = self.unit.source.location(self._node)
         result.attributes.update(self._attributes)
@@ -188,19 +172,3 @@ class _LoopFunctionReader(BlockReader):
                     "outputs stand last",
                 )
         return first
-
-    def _argument_attributes(self) -> ArrayAttr[DictionaryAttr] | None:
-        hints: set[str | None] = set()
-        result: list[DictionaryAttr] = []
-        for i, (parameter, value) in enumerate(zip(self._parameters, self.entry.args, strict=True)):
-            attrs: dict[str, Attribute] = {}
-            # xDSL cuts numbers off names, and tells values of one name apart by others.
-            if value.name_hint != parameter.name or value.name_hint in hints:
-                attrs[NAME_ATTR] = StringAttr(parameter.name)
-            if parameter.buffer is not None and any(parameter.buffer.dims):
-                attrs[DIMS_ATTR] = ArrayAttr(StringAttr(dim) for dim in parameter.buffer.dims)
-            if i in self._layout_free:
-                attrs[LAYOUT_FREE_ATTR] = UnitAttr()
-            hints.add(value.name_hint)
-            result.append(DictionaryAttr(attrs))
-        return ArrayAttr(result) if any(attrs.data for attrs in result) else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
 
 from xdsl.dialects import arith, memref, scf, tensor
 from xdsl.dialects.builtin import (
@@ -18,7 +17,7 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
@@ -86,6 +85,14 @@ class Text:
         return self.text if self.precedence >= precedence else f"({self.text})"
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What an index is computed from: variables and sizes, which scripts have as indices, or elements of buffers."""
+
+    variables: bool = False
+    elements: bool = False
+
+
 class ExpressionPrinter:
     """Writes values as expressions: those with a name by it, the others by what computes them."""
 
@@ -93,6 +100,7 @@ class ExpressionPrinter:
         self.writer = writer
         self.sizes: dict[tuple[SSAValue, int], str] = {}
         """The names of the sizes of arguments that are known at run time."""
+        self._origins: dict[SSAValue, Origin] = {}
 
     def text(self, value: SSAValue) -> str:
         return self.expression(value).text
@@ -143,12 +151,28 @@ class ExpressionPrinter:
         """The operands of a function of numbers of one type. Indices that are computed from elements alone are read as
         integers of 64 bits, and so must be the constants beside them."""
         parts = [self.expression(value) for value in values]
-        if not any(map(_is_from_elements, values)) or any(map(_is_from_variables, values)):
+        if not any(self._origin(value).elements for value in values) or any(self._origin(v).variables for v in values):
             return parts
         return [
             Text(f"T.int64({part.text})") if value.type == index and is_constant(value) else part
             for value, part in zip(values, parts, strict=True)
         ]
+
+    def _origin(self, value: SSAValue) -> Origin:
+        if value not in self._origins:
+            self._origins[value] = self._find_origin(value)
+        return self._origins[value]
+
+    def _find_origin(self, value: SSAValue) -> Origin:
+        op = value.owner
+        if value.type != index or isinstance(op, arith.ConstantOp):
+            return Origin()
+        if isinstance(op, arith.IndexCastOp):
+            return Origin(elements=True)
+        if not isinstance(op, Operation) or op.dialect_name() != "arith":
+            return Origin(variables=True)
+        parts = [self._origin(operand) for operand in op.operands]
+        return Origin(any(part.variables for part in parts), any(part.elements for part in parts))
 
     def _constant(self, op: Operation, value: IntegerAttr | FloatAttr) -> Text:
         if value.type == index:
@@ -240,23 +264,3 @@ class ExpressionPrinter:
 def is_constant(value: SSAValue) -> bool:
     """Whether a value is a number."""
     return isinstance(value.owner, arith.ConstantOp)
-
-
-def _is_from_variables(value: SSAValue) -> bool:
-    """Whether a value is an index that scripts have as one: a variable, a size, or computed from them."""
-    if value.type != index or is_constant(value) or isinstance(value.owner, arith.IndexCastOp):
-        return False
-    return not _is_arithmetic(value.owner) or any(map(_is_from_variables, value.owner.operands))
-
-
-def _is_from_elements(value: SSAValue) -> bool:
-    """Whether a value is an index that is computed from elements of buffers."""
-    if value.type != index:
-        return False
-    if isinstance(value.owner, arith.IndexCastOp):
-        return True
-    return _is_arithmetic(value.owner) and any(map(_is_from_elements, value.owner.operands))
-
-
-def _is_arithmetic(owner: Operation | Block) -> TypeGuard[Operation]:
-    return isinstance(owner, Operation) and owner.dialect_name() == "arith"

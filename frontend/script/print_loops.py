@@ -21,8 +21,9 @@ from relex.dialects.tir.loops import LoopKind
 from relex.frontend.script.attributes import write_attributes
 from relex.frontend.script.blocks import REASSOCIATE_KEY, SUM_FLAGS
 from relex.frontend.script.inlining import inlined_ops
-from relex.frontend.script.loop_functions import LAYOUT_FREE_ATTR, OUTPUTS_KEY
+from relex.frontend.script.loop_functions import OUTPUTS_KEY
 from relex.frontend.script.loop_statements import LABEL_KEY
+from relex.frontend.script.parameters import LAYOUT_FREE_ATTR
 from relex.frontend.script.print_expressions import ExpressionPrinter
 from relex.frontend.script.writing import CANNOT, Writer, dictionary, dtype_name, python_value, symbol_name, tuple_of
 

@@ -67,9 +67,9 @@ def _read_region(reader: ExpressionReader, node: ast.expr) -> _Region:
     buffer, type = reader.buffer(node.value)
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     shape = type.get_shape()
-    if len(parts) != len(shape) and shape:
+    if len(parts) != len(shape):
         raise ScriptError(node, f"expected {expected_indices(type)}, found {len(parts)}")
-    return _Region(node, buffer, [_bounds(reader, part) for part in parts[: len(shape)]])
+    return _Region(node, buffer, [_bounds(reader, part) for part in parts])
 
 
 def _bounds(reader: ExpressionReader, node: ast.expr) -> tuple[SSAValue, SSAValue]:

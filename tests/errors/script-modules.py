@@ -61,7 +61,7 @@ class Module:
 # -----
 
 @T.prim_func
-# expected-error@+1:8 {{expected plain parameters: name, colon, T.Buffer(shape, dtype)}}
+# expected-error@+1:8 {{expected plain parameters, each a name and a type}}
 def f(*Y: T.Buffer((1,), "float32")):
     pass
 

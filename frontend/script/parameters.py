@@ -1,0 +1,44 @@
+"""What the parameters of loop functions and graph functions have in common."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping, Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAttr
+from xdsl.ir import Attribute, BlockArgument, SSAValue
+
+from relex.dialects.functions import DIMS_ATTR, NAME_ATTR
+from relex.frontend.script.source import ScriptError
+
+LAYOUT_FREE_ATTR = "tir.layout_free"
+"""On an argument: its layout may be changed, as nobody outside of the module sees it."""
+
+
+def plain_parameters(function: ast.FunctionDef) -> Sequence[ast.arg]:
+    """The parameters of a function that has no other ones than plain ones. Raises `ScriptError`."""
+    args = function.args
+    for extra in (args.vararg, args.kwarg, *args.kwonlyargs, *args.defaults, *args.posonlyargs):
+        if extra is not None:
+            raise ScriptError(extra, "expected plain parameters, each a name and a type")
+    return args.args
+
+
+def argument_attributes(
+    arguments: Mapping[BlockArgument, str], dims: Mapping[SSAValue, Sequence[str]], layout_free: Collection[int] = ()
+) -> ArrayAttr[DictionaryAttr] | None:
+    """The attributes of arguments with these names: names that values cannot keep, and names of sizes."""
+    hints: set[str | None] = set()
+    result: list[DictionaryAttr] = []
+    for position, (value, name) in enumerate(arguments.items()):
+        attrs: dict[str, Attribute] = {}
+        # xDSL cuts numbers off names, and tells values of one name apart by others.
+        if value.name_hint != name or value.name_hint in hints:
+            attrs[NAME_ATTR] = StringAttr(name)
+        if any(dims.get(value, ())):
+            attrs[DIMS_ATTR] = ArrayAttr(StringAttr(dim) for dim in dims[value])
+        if position in layout_free:
+            attrs[LAYOUT_FREE_ATTR] = UnitAttr()
+        hints.add(value.name_hint)
+        result.append(DictionaryAttr(attrs))
+    return ArrayAttr(result) if any(attrs.data for attrs in result) else None
