@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import UnknownNameError
 from relex.runtime.arguments import ArgumentReader, bind_arguments
 from relex.runtime.loader import LoadedCode
-from relex.runtime.shapes import ShapeRule
+from relex.runtime.shapes import Shape, ShapeRule
 from relex.runtime.signature import Signature
 
 if TYPE_CHECKING:
@@ -38,6 +39,16 @@ class Executable(Mapping[str, "CompiledFunction"]):
         return len(self._functions)
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """What all calls with the same shapes have in common: the shapes of the results, a frame of descriptors in which
+    only addresses are missing, and where in it each begins."""
+
+    results: Sequence[Shape]
+    frame: Array
+    offsets: list[int]
+
+
 class CompiledFunction:
     """A native function on arrays.
 
@@ -50,36 +61,34 @@ class CompiledFunction:
     def __init__(self, code: LoadedCode, signature: Signature):
         self.signature = signature
         self._code = code  # Keeps the machine code and its constants alive.
-        specs = (*signature.inputs, *signature.outputs)
-        descriptors = [_descriptor([size if isinstance(size, int) else 0 for size in spec.shape]) for spec in specs]
-        self._template = np.array([word for d in descriptors for word in d], dtype=np.int64)
-        self._offsets = np.cumsum([0, *map(len, descriptors)])[: len(specs)].tolist()
-        self._unknown = [i for i, spec in enumerate(specs) if not spec.is_static]
-        self._result_shapes = ShapeRule(signature)
+        self._plan = ShapeRule(signature, self._plan_call)
         self._readers = [ArgumentReader(spec, signature.name) for spec in signature.inputs]
         self._dtypes = [numpy_dtype(spec.element_type) for spec in signature.outputs]
-        prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(specs))
+        prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(signature.inputs) + len(signature.outputs)))
         self._entry = prototype(code.address(f"_mlir_ciface_{signature.name}"))
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
         signature = self.signature
         values = bind_arguments(signature, args, named) if named or len(args) != len(signature.inputs) else args
         inputs = [read(value) for read, value in zip(self._readers, values, strict=True)]
-        shapes = self._result_shapes(inputs)
-        outputs = [np.empty(shape, t) for shape, t in zip(shapes, self._dtypes, strict=True)]
-        self._run([*inputs, *outputs])
+        plan = self._plan(inputs)
+        outputs = [np.empty(shape, t) for shape, t in zip(plan.results, self._dtypes, strict=True)]
+        self._run(plan, [*inputs, *outputs])
         return outputs[0] if len(outputs) == 1 else tuple(outputs) or None
 
-    def _run(self, arrays: Sequence[Array]) -> None:
+    def _plan_call(self, shapes: Sequence[Shape]) -> _Plan:
+        descriptors = [_descriptor(shape) for shape in shapes]
+        frame = np.array([word for d in descriptors for word in d], dtype=np.int64)
+        offsets = np.cumsum([0, *map(len, descriptors)])[: len(shapes)].tolist()
+        return _Plan(shapes[len(self.signature.inputs) :], frame, offsets)
+
+    def _run(self, plan: _Plan, arrays: Sequence[Array]) -> None:
         # One block of memory holds the descriptors of all arrays, so that threads share nothing.
-        frame = self._template.copy()
+        frame = plan.frame.copy()
         base = _address(frame)
-        for i in self._unknown:
-            descriptor, offset = _descriptor(arrays[i].shape), self._offsets[i]
-            frame[offset : offset + len(descriptor)] = descriptor
-        for offset, array in zip(self._offsets, arrays, strict=True):
+        for offset, array in zip(plan.offsets, arrays, strict=True):
             frame[offset] = frame[offset + 1] = _address(array)
-        self._entry(*[base + 8 * offset for offset in self._offsets])
+        self._entry(*[base + 8 * offset for offset in plan.offsets])
 
     def __repr__(self) -> str:
         return f"<compiled {self.signature}>"

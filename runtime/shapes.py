@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -15,39 +16,42 @@ from relex.runtime.signature import Signature, shape_text
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
+T = TypeVar("T")
+
 Shape = tuple[int, ...]
 
 KEPT = 256
-"""Of how many combinations of shapes the results are kept, so that calls like earlier ones check nothing."""
+"""For how many combinations of shapes the results are kept, so that calls like earlier ones check nothing."""
 
 
-class ShapeRule:
-    """From the arguments of a call to the shapes of its results.
+class ShapeRule(Generic[T]):
+    """From the arguments of a call to what `make` makes of their shapes and, behind them, those of the results: once
+    for each combination of shapes that comes.
 
     Raises `ShapeError`, which names an argument, where shapes do not fit each other. Each argument by itself must have
     its rank, and the sizes that are the same in every call.
     """
 
-    def __init__(self, signature: Signature):
+    def __init__(self, signature: Signature, make: Callable[[Sequence[Shape]], T]):
         self._signature = signature
+        self._make = make
         self._open = [i for i, spec in enumerate(signature.inputs) if not spec.is_static]
-        is_static = not self._open and all(spec.is_static for spec in signature.outputs)
-        self._fixed = [spec.shape_with({}) for spec in signature.outputs] if is_static else None
-        self._found: dict[Sequence[Shape], list[Shape]] = {}
+        self._found: dict[Sequence[Shape], T] = {}
+        self._fixed = make(self._shapes({})) if not self._open else None
 
-    def __call__(self, arguments: Sequence[Array]) -> list[Shape]:
+    def __call__(self, arguments: Sequence[Array]) -> T:
         if self._fixed is not None:
             return self._fixed
         shapes = tuple([arguments[i].shape for i in self._open])
         found = self._found.get(shapes)
         if found is None:
-            found = self._results(dict(zip(self._open, shapes, strict=True)))
+            found = self._make(self._shapes(dict(zip(self._open, shapes, strict=True))))
             if len(self._found) >= KEPT:
                 self._found.clear()
             self._found[shapes] = found
         return found
 
-    def _results(self, shapes: Mapping[int, Shape]) -> list[Shape]:
+    def _shapes(self, shapes: Mapping[int, Shape]) -> list[Shape]:
         signature = self._signature
         values = {name: shapes[argument][dimension] for name, (argument, dimension) in signature.names.items()}
         for i, shape in shapes.items():
@@ -57,11 +61,18 @@ class ShapeRule:
                 used = dict.fromkeys(name for size in spec.shape for name in names_in(size))
                 expected = f"{shape_text(spec.shape)} with {signature.explain(used, values)}"
                 raise ShapeError(f"{where}: expected shape {expected}, found {shape}")
-            if max(shape, default=0) > MAX_ARGUMENT_SIZE:
-                raise ShapeError(f"{where}: expected sizes of at most {MAX_ARGUMENT_SIZE}, found {shape}")
+            _expect_countable(where, shape)
         signature.check(values)
         expect_memory(signature.name, max((evaluate(size, values) for size in signature.temporaries), default=0))
-        return [spec.shape_with(values) for spec in signature.outputs]
+        for spec in signature.outputs:
+            _expect_countable(f"{signature.name}() {spec.name}", spec.shape_with(values))
+        return [spec.shape_with(values) for spec in (*signature.inputs, *signature.outputs)]
+
+
+def _expect_countable(where: str, shape: Shape) -> None:
+    """Check that the steps between elements can be counted, also where there are none."""
+    if prod(size or 1 for size in shape) > MAX_ARGUMENT_SIZE:
+        raise ShapeError(f"{where}: expected sizes of at most {MAX_ARGUMENT_SIZE} together, found {shape}")
 
 
 def expect_memory(function: str, size: int) -> None:

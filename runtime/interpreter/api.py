@@ -97,7 +97,7 @@ class InterpretedFunction:
         self._function = function
         self._checked = checked
         self._text = text
-        self._result_shapes = ShapeRule(signature)
+        self._result_shapes = ShapeRule(signature, lambda shapes: shapes[len(signature.inputs) :])
         self._readers = [ArgumentReader(spec, signature.name) for spec in signature.inputs]
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:

@@ -117,7 +117,7 @@ def accepts(signature: Signature, shapes: Sequence[tuple[int, ...]]) -> bool:
     dtypes = [numpy_dtype(spec.element_type) for spec in signature.inputs]
     arrays = [np.empty(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
     try:
-        ShapeRule(signature)(arrays)
+        ShapeRule(signature, list)(arrays)
     except ShapeError:
         return False
     return True

@@ -289,7 +289,7 @@ WRONG_CALLS = [
     ("row", [(2, 7)], "argument 'x': expected shape (1, x_d1), found (2, 7)"),
     ("normal", [(2, 3), (1,)], "argument 'g': expected shape (x_d1,) with x_d1 = 3 (dimension 1 of 'x'), found (1,)"),
     ("outer", [(MANY, 0), (0, MANY)], f"expected x_d0 * y_d1 <= {2**61 - 1}, found x_d0 = {MANY} (dimension 0 of 'x'), y_d1 = {MANY} (dimension 1 of 'y')"),  # noqa: E501
-    ("outer", [(2**58, 0), (0, 1)], f"argument 'x': expected sizes of at most {2**57}, found ({2**58}, 0)"),
+    ("outer", [(2**58, 0), (0, 1)], f"argument 'x': expected sizes of at most {2**57} together, found ({2**58}, 0)"),
     ("caller", [(3, 2), (2,)], "argument 'y': expected shape (x_d0,) with x_d0 = 3 (dimension 0 of 'x'), found (2,)"),
     ("shorter", [(1,)], "expected 2 <= x_d0, found x_d0 = 1 (dimension 0 of 'x')"),
     ("fixed", [(5,)], "argument 'x': expected shape (4,), found (5,)"),
