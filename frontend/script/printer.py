@@ -30,9 +30,10 @@ _IMPORTS = (
 def print_script(module: ModuleOp, *, elide: bool = False) -> str:
     """A module of graph and loop functions as TVMScript, in the spelling of TVM 0.27.
 
-    Read back, it is the same program: only loops without a label have got one, and values may be computed where they
-    are used. Attributes of the module itself, and permissions of ops to round differently, other than in the sums of a
-    block, are not written. With `elide`, long constants are left out; `parse_script` takes them as `params`.
+    Read back, it is the same program: only loops without a label and sizes without a name have got one, and values may
+    be computed where they are used. Not written are attributes of the module itself and those that graph operators
+    carry beside their own, and permissions of ops to round differently, other than in the sums of a block. With
+    `elide`, long constants are left out; `parse_script` takes them as `params`.
     Raises `PassError` at the first op that scripts have no form for.
     """
     name = Names.of_symbols(module).fresh("Module")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,9 +12,15 @@ from operator_cases import CASES
 from programs import Array, MakeOperator, operator_program, random_array
 from test_random_graphs import DTYPES, OPERATORS, SHAPES, Graph
 from test_script_programs import LIBRARY_CALLS, PROGRAMS, read
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import FloatAttr, ModuleOp, UnitAttr, f64
+from xdsl.ir import Dialect, SSAValue
+from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, opt_prop_def, prop_def
 
-from relex.dialects import parse_module
+from relex.dialects import CompileError, parse_module
+from relex.dialects.context import make_context
+from relex.dialects.errors import PassError
+from relex.dialects.relex import UnaryElementwise
+from relex.dialects.relex.properties import Float64Constr, IntegersConstr, flag, integers
 from relex.frontend.script import parse_script, print_script
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.runtime import interpret
@@ -54,16 +62,103 @@ def test_loops_of_operators(make: MakeOperator, operands: list[Array]):
     np.testing.assert_array_equal(found, expected)
 
 
+@irdl_op_definition
+class ScaleOp(UnaryElementwise):
+    """An operator of another package, with an option of each kind."""
+
+    name = "audio.scale"
+
+    factor = prop_def(Float64Constr)
+    steps = prop_def(IntegersConstr)
+    clip = opt_prop_def(UnitAttr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+
+    def __init__(self, operand: SSAValue, factor: float, steps: Sequence[int] = (1,), clip: bool = False):
+        properties = {"factor": FloatAttr(factor, f64), "steps": integers(steps), "clip": flag(clip)}
+        super().__init__(operand, properties=properties)
+
+    def evaluate(self, *operands: Array) -> Array:
+        return operands[0] * self.factor.value.data
+
+
+def test_operators_of_other_packages():
+    context = make_context()
+    context.register_dialect("audio", lambda: Dialect("audio", [ScaleOp]))
+    text = """
+@R.function
+def main(x: R.Tensor((4,), "float32")):
+    y = R.audio.scale(x, 0.5, steps=[2, 3], clip=True)
+    return R.audio.scale(y, factor=2)
+"""
+    module = parse_script(text, context=context)
+    assert [op.factor.value.data for op in module.walk() if isinstance(op, ScaleOp)] == [0.5, 2.0]
+    printed = print_script(module)
+    assert "R.audio.scale(x, factor=0.5, steps=[2, 3], clip=True)" in printed
+    assert parse_script(printed, context=context).is_structurally_equivalent(module)
+    with pytest.raises(CompileError, match=r":10:71: error: expected factor to be a number, found True"):
+        parse_script(printed.replace("factor=2.0", "factor=True"), context=context)
+    with pytest.raises(CompileError, match=r"'R.audio.scale' is not supported"):
+        parse_script(text)
+
+
+def unprintable(body: str, arguments: str = "%x: tensor<4xf32>") -> str:
+    return f"func.func @main({arguments}) {{\n{body}\n  func.return\n}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            unprintable("", "%x: f32"),
+            "'func.func' op cannot be written in TVMScript: expected arguments that are tensors",
+        ),
+        (unprintable('  relex.call_dps_packed "f"(%x) {side_effects} : (tensor<4xf32>) -> ()'), "in TVMScript$"),
+        (unprintable("  %c = relex.constant dense<1.0> : tensor<4xbf16>"), "found a constant of type tensor<4xbf16>"),
+        ("func.func private @f(tensor<4xf32>)", "expected a function of one block, found 0"),
+        ("tir.prim_func @class(%x: memref<4xf32>) {\n}", "expected a name, found 'class'"),
+        ("tir.prim_func @f(%x: index) {\n}", "found a number of type index"),
+        (
+            "tir.prim_func @f(%x: i1) {\n  %0 = arith.addi %x, %x : i1\n  %1 = arith.xori %0, %0 : i1\n}",
+            "'arith.addi' op cannot be written in TVMScript: expected numbers, found booleans",
+        ),
+        ("tir.prim_func @f(%x: f32) {\n  %0 = math.fma %x, %x, %x : f32\n}", "'math.fma' op cannot be written"),
+        ("tir.prim_func @f() attributes {a = affine_map<(d0) -> (d0)>} {\n}", "expected attributes that are numbers"),
+    ],
+)
+def test_what_scripts_have_no_form_for(text: str, message: str):
+    with pytest.raises(PassError, match=message):
+        print_script(parse_module(text))
+
+
+def test_names_that_python_does_not_have():
+    module = parse_module("""
+tir.prim_func @f(%T: memref<4xf32>, %x.y: memref<4xf32>) outs(%lambda: memref<4xf32>) {
+  tir.for %range @"a b" in (4) {
+    tir.block @"Y\\22" (%if: spatial<4> = %range) {
+      %1 = memref.load %T[%if] : memref<4xf32>
+      %2 = memref.load %x.y[%if] : memref<4xf32>
+      %3 = arith.addf %1, %2 : f32
+      memref.store %3, %lambda[%if] : memref<4xf32>
+    }
+  }
+}""")
+    assert_comes_back(read_back(module))
+
+
 @settings(max_examples=40)
 @given(data=st.data())
 def test_random_graphs(data: st.DataObject) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     dtype = data.draw(st.sampled_from(DTYPES))
     graph = Graph([random_array(rng, dtype, shape) for shape in data.draw(st.lists(SHAPES, min_size=1, max_size=3))])
+    for shape in data.draw(st.lists(SHAPES, max_size=2)):
+        if 0 not in shape[:-1]:
+            graph.add_constant(random_array(rng, dtype, shape))
     for operator in data.draw(st.lists(st.sampled_from(OPERATORS), min_size=1, max_size=15)):
         if fitting := graph.operands(operator):
             graph.add(operator, data.draw(st.sampled_from(fitting)))
     returned = data.draw(st.lists(st.integers(0, len(graph.values) - 1), min_size=1, max_size=4))
     module = graph.module(returned)
-    assert_comes_back(module)
+    assert_comes_back(read_back(module))
     assert_comes_back(read_back(LegalizeOpsPass(strict=data.draw(st.booleans()))(module)))
