@@ -35,7 +35,7 @@ Region: TypeAlias = tuple[Interval | None, ...]
 
 def region_of(elements: Sequence[Element], loop: ForOp) -> Region:
     """What accesses in a loop reach in one iteration: boxes around each, joined."""
-    boxes = [[_interval(form, loop) for form in element] for element in elements]
+    boxes = [[interval_of(form, loop) for form in element] for element in elements]
     return tuple(_join(dimension) for dimension in zip(*boxes, strict=True))
 
 
@@ -53,7 +53,8 @@ def split_form(form: Form, loop: ForOp) -> tuple[Form, Form] | None:
     return Form(form.constant, outer), Form(0, inner)
 
 
-def _interval(form: Form, loop: ForOp) -> Interval | None:
+def interval_of(form: Form, loop: ForOp) -> Interval | None:
+    """The values of a form in one iteration of a loop, if their number is known."""
     parts = split_form(form, loop)
     if parts is None:
         return None

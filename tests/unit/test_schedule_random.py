@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,9 +12,11 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from relex.dialects import parse_module
 from relex.dialects.errors import CompileError
-from relex.dialects.tir import BlockOp, PrimFuncOp
+from relex.dialects.tir import AllocBufferOp, BlockOp
 from relex.passes import ApplySchedulePass
+from relex.passes.loops.buffers import buffers_written
 from relex.passes.loops.schedule import Block, Loop, Schedule
+from relex.passes.loops.structure import guard_of
 
 FACTORS = st.sampled_from([[None, 2], [2, None], [None, 8], [None, 4, 2], [3, None, 1], [1, None], [None], [5, 4]])
 
@@ -27,9 +31,16 @@ LAYOUTS = [
 ]
 
 
-def blocks_of(schedule: Schedule, name: str) -> list[Block]:
-    (func,) = [op for op in schedule.module.ops if isinstance(op, PrimFuncOp)]
-    return [Block(name, op.block_name.data) for op in func.walk() if isinstance(op, BlockOp)]
+def is_local(block: BlockOp) -> bool:
+    return all(isinstance(buffer.owner, AllocBufferOp) for buffer in buffers_written(block))
+
+
+def is_guarded(block: BlockOp) -> bool:
+    return guard_of(block) is not None
+
+
+def is_reduction(block: BlockOp) -> bool:
+    return block.init is not None
 
 
 class Step:
@@ -38,12 +49,21 @@ class Step:
     def __init__(self, schedule: Schedule, name: str, data: st.DataObject):
         self.schedule, self.name, self.data = schedule, name, data
 
-    def block(self) -> Block:
-        return self.data.draw(st.sampled_from(blocks_of(self.schedule, self.name)), "block")
+    def block(self, prefer: Callable[[BlockOp], bool] = lambda block: True) -> Block:
+        """A block, one of those that are preferred if there are any."""
+        (func,) = self.schedule.module.ops
+        blocks = [op for op in func.walk() if isinstance(op, BlockOp)]
+        names = [op.block_name.data for op in [*filter(prefer, blocks)] or blocks]
+        return Block(self.name, self.data.draw(st.sampled_from(names), "block"))
 
-    def loop(self) -> Loop:
-        loops = self.schedule.get_loops(self.block())
+    def loop(self, block: Block | None = None) -> Loop:
+        loops = self.schedule.get_loops(block or self.block())
         return self.data.draw(st.sampled_from(loops), "loop") if loops else Loop(self.name, "none")
+
+    def two_blocks(self, prefer: Callable[[BlockOp], bool] = lambda block: True) -> tuple[Block, Loop]:
+        """A block, and a loop around another one."""
+        block = self.block(prefer)
+        return block, self.loop(self.block(lambda other: other.block_name.data != block.name))
 
     def split(self) -> None:
         self.schedule.split(self.loop(), self.data.draw(FACTORS, "factors"))
@@ -78,29 +98,36 @@ class Step:
         self.schedule.cache_write(self.block(), 0)
 
     def compute_inline(self) -> None:
-        self.schedule.compute_inline(self.block())
+        self.schedule.compute_inline(self.block(is_local))
 
     def compute_at(self) -> None:
-        self.schedule.compute_at(self.block(), self.loop())
+        block, loop = self.two_blocks(is_local)
+        self.schedule.compute_at(block, loop)
+        if self.data.draw(st.booleans(), "compact"):
+            self.schedule.compact_buffer(block, 0)
 
     def reverse_compute_at(self) -> None:
-        self.schedule.reverse_compute_at(self.block(), self.loop())
+        self.schedule.reverse_compute_at(*self.two_blocks())
+        if self.data.draw(st.booleans(), "compact"):
+            self.schedule.compact_buffer(self.block(is_local), 0)
 
     def compact_buffer(self) -> None:
-        self.schedule.compact_buffer(self.block(), 0)
+        self.schedule.compact_buffer(self.block(is_local), 0)
 
     def transform_layout(self) -> None:
-        buffer = self.data.draw(st.sampled_from([("write", 0), ("read", 0), ("read", 1)]), "buffer")
-        self.schedule.transform_layout(self.block(), buffer, self.data.draw(st.sampled_from(LAYOUTS), "layout"))
+        buffer = self.data.draw(st.sampled_from([("write", 0), ("write", 0), ("read", 0)]), "buffer")
+        layout = self.data.draw(st.sampled_from(LAYOUTS), "layout")
+        self.schedule.transform_layout(self.block(is_local), buffer, layout)
 
     def unguard(self) -> None:
-        self.schedule.unguard(self.block())
+        self.schedule.unguard(self.block(lambda block: is_local(block) and is_guarded(block)))
 
     def reverse_compute_inline(self) -> None:
         self.schedule.reverse_compute_inline(self.block())
 
     def decompose_reduction(self) -> None:
-        self.schedule.decompose_reduction(self.block(), self.loop())
+        block = self.block(is_reduction)
+        self.schedule.decompose_reduction(block, self.loop(block))
 
 
 STEPS = [
@@ -120,7 +147,7 @@ STEPS = [
     "unguard",
     "reverse_compute_inline",
     "transform_layout",
-    "compact_buffer",
+    "transform_layout",
     "compact_buffer",
     "compute_at",
     "compute_at",

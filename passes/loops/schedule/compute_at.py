@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.schedule import ComputeAtOp
 from relex.dialects.tir import BlockOp, ForOp, IterKind, PrimFuncOp, loops_around
+from relex.dialects.tir.accesses import variables_in
 from relex.passes.loops.affine import Form, form_of
 from relex.passes.loops.buffers import accesses_in, buffers_written, check_only_writer, local_buffer
 from relex.passes.loops.dependences import Element, block_accesses
@@ -55,6 +56,7 @@ def compute_at(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) -> list[s
     check_only_writer(func, buffer, block)
     check_runs_anywhere(block)
     check_reduces_in_order(block)
+    _check_whole_reduction(block, other)
     readers = [access for access in accesses_in(func, buffer) if access.block is not block]
     for reader in readers:
         if not loop.is_ancestor(reader.block):
@@ -88,6 +90,14 @@ def written_element(block: BlockOp) -> tuple[SSAValue, Element]:
     if block.init is None and any(v.kind is IterKind.REDUCE for v in block.iter_vars):
         fail(block, f"expected the reduction {name} to have an init")
     return buffers[0], element
+
+
+def _check_whole_reduction(block: BlockOp, other: Operation) -> None:
+    """Fails if a reduction is spread over loops that it shares with its consumers, which see parts of it."""
+    shared = {loop.variable for loop in loops_around(other)}
+    for v in block.iter_vars:
+        if v.kind is IterKind.REDUCE and variables_in(v.binding, function_of(block)) & shared:
+            fail(block, f"expected the loops of the reduction {name_of_block(block)} around it alone")
 
 
 def _ranges(block: BlockOp, element: Element, region: Region) -> list[Interval | None]:

@@ -11,7 +11,7 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.schedule import ReverseComputeAtOp
 from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind, PrimFuncOp, loops_around
 from relex.dialects.tir.ranges import constant_value
-from relex.passes.loops.affine import Form
+from relex.passes.loops.affine import Form, form_of
 from relex.passes.loops.buffers import accesses_in, buffers_read, buffers_written, check_only_writer
 from relex.passes.loops.dependences import BlockAccess, carrying
 from relex.passes.loops.motion import (
@@ -24,7 +24,7 @@ from relex.passes.loops.motion import (
     move_before,
     stands_before,
 )
-from relex.passes.loops.regions import Interval, covers, region_of
+from relex.passes.loops.regions import Interval, covers, interval_of, region_of
 from relex.passes.loops.schedule.compute_inline import elementwise_store
 from relex.passes.loops.schedule.table import primitive
 from relex.passes.loops.structure import (
@@ -65,24 +65,45 @@ def reverse_compute_at(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) -
         fail(block, f"expected {name_of_block(block)} to read something that is computed in {label_of(loop)}")
     check_independent(block, passed, exempt=produced)
     late = find_late_values(block, other)
-    placement = Placement(block, loop, _ranges(block, loop, produced))
+    shared = branch.parent_op()
+    placement = Placement(block, loop, _ranges(block, loop, produced, shared if isinstance(shared, ForOp) else None))
     labels = placement.names(names)
     move_before(late, other)
     placement.move(InsertPoint.at_end(loop.body.block), labels)
     return labels
 
 
-def _ranges(block: BlockOp, loop: ForOp, produced: Sequence[SSAValue]) -> list[Interval | None]:
-    """For each variable of a block the values whose elements of the produced buffers one iteration computes."""
+def _ranges(block: BlockOp, loop: ForOp, produced: Sequence[SSAValue], shared: ForOp | None) -> list[Interval | None]:
+    """For each variable of a block the values whose elements of the produced buffers one iteration computes.
+
+    `shared` is the innermost loop around both, if any: there, all iterations together do what the block did so far.
+    """
     found: dict[SSAValue, Interval | None] = {}
     for buffer in produced:
         for variable, interval in _finished(block, loop, buffer):
             if found.setdefault(variable, interval) != interval:
-                fail(
-                    block,
-                    f"expected {label_of(loop)} to compute the same part of what {name_of_block(block)} reads",
-                )
-    return [found.get(v.variable) for v in block.iter_vars]
+                fail(block, f"expected {label_of(loop)} to compute the same part of what {name_of_block(block)} reads")
+    if shared is None:
+        return [found.get(v.variable) for v in block.iter_vars]
+    ranges: list[Interval | None] = []
+    for v in block.iter_vars:
+        before = interval_of(form_of(v.binding), shared)
+        after = found.get(v.variable, before)
+        if before is None or after is None or not before.full or _in_loop(after, shared) != before:
+            fail(
+                block,
+                f"expected {label_of(shared)} to compute in each iteration what {name_of_block(block)} reads there",
+            )
+        ranges.append(after)
+    return ranges
+
+
+def _in_loop(interval: Interval, loop: ForOp) -> Interval | None:
+    """All values that an interval takes in one iteration of a loop."""
+    around = interval_of(interval.base, loop)
+    if around is None:
+        return None
+    return Interval(around.base, around.extent + interval.extent - 1, interval.full)
 
 
 def _finished(block: BlockOp, loop: ForOp, buffer: SSAValue) -> list[tuple[SSAValue, Interval | None]]:
