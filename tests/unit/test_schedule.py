@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from programs import Array
-from schedules import normal_numbers
+from schedules import check, normal_numbers, program
 from xdsl.dialects.builtin import FlatSymbolRefAttrConstr
 from xdsl.ir import Dialect
 from xdsl.ir.affine import AffineMap
@@ -110,6 +110,18 @@ def test_an_unknown_primitive() -> None:
     op: PrimitiveOp = Unknown("i")
     with pytest.raises(CompileError, match=r"'schedule.unknown' op expected a primitive that is known"):
         Schedule(parse_module(TWO)).apply("g", op)
+
+
+def test_a_variable_that_a_shared_loop_drives_stays_bound_to_it() -> None:
+    schedule = Schedule(program("linear"))
+    dense, bias = schedule.get_block("Y"), schedule.get_block("Z")
+    row, _ = schedule.get_loops(bias)
+    schedule.compute_at(dense, row)
+    schedule.compact_buffer(dense, 0)
+    _, column, _ = schedule.get_loops(dense)
+    schedule.reverse_compute_at(bias, column)
+    assert schedule.get_loops(bias) == [row, column]
+    check(schedule, "linear")
 
 
 @irdl_op_definition

@@ -1002,3 +1002,66 @@ schedule.sequence for @around {
   // expected-error @+1 {{'schedule.compute_inline' op expected loops only around @T and its own condition, found 'scf.if'}}
   schedule.compute_inline @T
 }
+
+// -----
+
+// Two loops around both: what the block reads in an iteration of @i is not what is computed in it.
+
+tir.prim_func @skewed(%X: memref<4x8xf32>) outs(%Y: memref<4x8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<4x8xf32>
+  %three = arith.constant 3 : index
+  tir.for %i @i in (4) {
+    tir.for %j @j in (8) {
+      tir.block @T (%vi: spatial<4> = %i, %vj: spatial<8> = %j) {
+        %x = memref.load %X[%vi, %vj] : memref<4x8xf32>
+        memref.store %x, %T[%vi, %vj] : memref<4x8xf32>
+      }
+    }
+    %back = arith.subi %three, %i : index
+    tir.for %j @j1 in (8) {
+      tir.block @Y (%vi: spatial<4> = %back, %vj: spatial<8> = %j) {
+        %t = memref.load %T[%vi, %vj] : memref<4x8xf32>
+        memref.store %t, %Y[%vi, %vj] : memref<4x8xf32>
+      }
+    }
+  }
+}
+schedule.sequence for @skewed {
+  // expected-error @+1 {{'schedule.reverse_compute_at' op expected @i to compute in each iteration what @Y reads there}}
+  schedule.reverse_compute_at @Y at @j
+}
+
+// -----
+
+// Each iteration of @k_0 reads a part of the sum.
+
+tir.prim_func @part(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  %four = arith.constant 4 : index
+  %T = tir.alloc_buffer : memref<4xf32>
+  tir.for %k @k_0 in (2) {
+    tir.for %i @i, %l @k_1 in (4, 4) {
+      %tile = arith.muli %k, %four : index
+      %kl = arith.addi %tile, %l : index
+      tir.block @T (%vi: spatial<4> = %i, %vk: reduce<8> = %kl) {
+        tir.init {
+          memref.store %zero, %T[%vi] : memref<4xf32>
+        }
+        %t = memref.load %T[%vi] : memref<4xf32>
+        %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+        %s = arith.addf %t, %x : f32
+        memref.store %s, %T[%vi] : memref<4xf32>
+      }
+    }
+    tir.for %i @i1 in (4) {
+      tir.block @Y (%vi: spatial<4> = %i) {
+        %t = memref.load %T[%vi] : memref<4xf32>
+        memref.store %t, %Y[%vi] : memref<4xf32>
+      }
+    }
+  }
+}
+schedule.sequence for @part {
+  // expected-error @+1 {{'schedule.compute_at' op expected the loops of the reduction @T around it alone}}
+  schedule.compute_at @T at @i1
+}
