@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import floor, isfinite
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf
@@ -84,8 +85,12 @@ class Emitter:
 
     def _divided(self, atom: Quotient | Remainder) -> SSAValue:
         """A quotient or a remainder. The ops that are quick round towards 0, which is down for what is not negative."""
-        may_be_negative = atom.form.span.low < 0
+        low = atom.form.span.low
+        may_be_negative = low < 0
         if may_be_negative and isinstance(atom, Remainder):
+            if isfinite(low):
+                raised = atom.form + -floor(low / atom.divisor) * atom.divisor
+                return self.add(arith.RemSIOp(self.emit(raised), constant(atom.divisor, self.before)))
             return self.emit(atom.form - Form.of(Quotient(atom.form, atom.divisor)) * atom.divisor)
         form, divisor = self.emit(atom.form), constant(atom.divisor, self.before)
         if isinstance(atom, Remainder):

@@ -53,7 +53,9 @@ from relex.dialects.relex import (
 )
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.tir import BlockOp, InitOp
-from relex.lowering.relex_pipeline import Level, RelexPipelinePass
+from relex.lowering import ConvertTirToScfPass, LegalizeOpsPass, LowerCallTirPass
+from relex.lowering.relex_pipeline import Level
+from relex.passes import RelexPass
 
 Match = Callable[[Any, PatternRewriter], None]
 
@@ -101,8 +103,17 @@ class Case:
     @property
     def module(self) -> ModuleOp:
         module = parse_module(self.program)
-        return module if self.level == "graph" else RelexPipelinePass(self.level)(module)
+        for p in LOWERINGS[self.level]:
+            module = p(module)
+        return module
 
+
+LOWERINGS: dict[Level, list[RelexPass]] = {
+    "graph": [],
+    "loops": [LegalizeOpsPass()],
+    "core": [LegalizeOpsPass(), LowerCallTirPass(), ConvertTirToScfPass()],
+}
+"""Down to a level without fusion: a function for each operator."""
 
 CASES: dict[str, Case] = {}
 

@@ -1,7 +1,7 @@
 // One compilation of a perceptron for batches of every size, stage by stage.
 // RUN: relex-opt %s -p relex-pipeline{to=graph} | filecheck %s --check-prefix=GRAPH
-// RUN: relex-opt %s -p relex-pipeline{to=loops} | filecheck %s --check-prefix=LOOPS
-// RUN: relex-opt %s -p relex-pipeline{to=core} | filecheck %s --check-prefix=CORE
+// RUN: relex-opt %s -p infer-sizes,legalize-ops | filecheck %s --check-prefix=LOOPS
+// RUN: relex-opt %s -p infer-sizes,legalize-ops,lower-call-tir,convert-tir-to-scf | filecheck %s --check-prefix=CORE
 // RUN: relex-opt %s -p relex-pipeline{to=llvm} -t obj -o %t.o
 
 // GRAPH: func.func @main(%x: tensor<?x784xf32> {relex.dims = ["x_d0", ""]}, %w0: tensor<128x784xf32>, {{.*}}) -> (tensor<?x10xf32> {relex.dims = ["x_d0", ""]}) {
