@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test lit unit lint typecheck bench format clean
+.PHONY: help demo test lit unit lint typecheck bench tvm format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ bench: $(STAMPS)/relex $(STAMPS)/bench ## run the benchmarks
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/compile_time.py
+	$(BIN)/python benchmarks/passes.py
+
+tvm: $(STAMPS)/tvm ## install TVM, which then has to take what -t script prints
 
 format: $(STAMPS)/dev ## format the code and mend what can be mended
 	$(BIN)/ruff check --fix
@@ -61,7 +64,7 @@ $(STAMPS)/relex: pyproject.toml | $(STAMPS)/venv
 	@touch $@
 
 # The packages of one extra, without building relex itself once more.
-$(STAMPS)/test $(STAMPS)/dev $(STAMPS)/bench: pyproject.toml | $(STAMPS)/venv
+$(STAMPS)/test $(STAMPS)/dev $(STAMPS)/bench $(STAMPS)/tvm: pyproject.toml | $(STAMPS)/venv
 	@$(BIN)/python -c 'import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	  print(*project["optional-dependencies"][sys.argv[1]], sep="\n")' $(@F) > $@.txt
 	$(PIP) --requirement $@.txt

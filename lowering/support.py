@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Dialect, Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
@@ -47,7 +47,14 @@ def _makes_llvm(pass_name: str) -> bool:
 
 
 def _takes(p: ModulePass, op: Operation) -> bool:
+    if _is_control_flow_of_tensors(op):
+        return False
     return removed_by(op) == p.name or (isinstance(p, RelexPass) and p.takes(op))
+
+
+def _is_control_flow_of_tensors(op: Operation) -> bool:
+    """Whether an op of `scf` gives tensors: it has a form where all else has become buffers, but no way to there."""
+    return op.dialect_name() == "scf" and any(isinstance(t, TensorType) for t in op.result_types)
 
 
 def _goes_with_parent(op: Operation) -> bool:
