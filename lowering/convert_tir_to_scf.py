@@ -26,6 +26,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator
 
 from relex.dialects.errors import fail
+from relex.dialects.functions import C_INTERFACE_ATTR
 from relex.dialects.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
 from relex.dialects.tir import (
     AllocBufferOp,
@@ -39,7 +40,7 @@ from relex.dialects.tir import (
     loops_around,
 )
 from relex.dialects.tir.accesses import variables_in
-from relex.lowering.lower_call_tir import ALIGNMENT, C_INTERFACE_ATTR
+from relex.lowering.lower_call_tir import ALIGNMENT
 from relex.lowering.vectors import VECTORIZED_ATTR
 from relex.passes.base import RelexPass
 

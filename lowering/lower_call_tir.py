@@ -27,7 +27,8 @@ from xdsl.utils.hints import isa
 
 from relex.dialects import tir
 from relex.dialects.errors import Diagnostic, PassError, fail
-from relex.dialects.functions import result_attrs
+from relex.dialects.functions import C_INTERFACE_ATTR, result_attrs
+from relex.dialects.libraries import LibraryFunction
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, ConstantOp, DataflowOp, Operator
 from relex.dialects.relex.calls import resolve
 from relex.dialects.relex.types import shape_str
@@ -39,9 +40,6 @@ from relex.lowering.size_values import SizesOfResults
 
 ALIGNMENT = 64
 """Of buffers and constants, in bytes: a cache line, and the widest vector."""
-
-C_INTERFACE_ATTR = "llvm.emit_c_interface"
-"""On a function: make a wrapper that takes pointers to memref descriptors, for callers from outside."""
 
 GRAPH_TO_BUFFERS = ConversionTable()
 """What each op on tensors becomes; other packages add rules for theirs."""
@@ -60,7 +58,8 @@ class LowerCallTirPass(ConversionPass):
     Makes memory visible: tensors become buffers, and functions get their results as further arguments to fill. A call
     writes straight into the caller's buffer where its result is returned; other results get memory that is freed at the
     end of the function. Only a returned argument or constant, or a value that is returned twice, is copied. Dataflow
-    blocks dissolve, constants become globals, equal ones one. Public functions get a C interface.
+    blocks dissolve, constants become globals, equal ones one. Public functions get a C interface. A library function is
+    declared once for all calls with the same types; the declaration names it.
 
     Requires graph operators to be gone (`legalize-ops`). Sizes that are known at run time are those that calls name, or
     follow from the sizes of the arguments.
@@ -223,7 +222,12 @@ def _(op: AllocTensorOp, conversion: Conversion) -> None:
 
 @GRAPH_TO_BUFFERS.rule(CallDpsPackedOp)
 def _(op: CallDpsPackedOp, conversion: Conversion) -> None:
-    fail(op, f'cannot be compiled yet: library function "{op.callee.data}" is not reached from compiled code')
+    inputs = conversion.values(op.arguments)
+    outputs = [result_buffer(result, conversion) for result in op.results]
+    library = LibraryFunction(op.callee.data, _buffer_types(inputs), _buffer_types(outputs))
+    conversion.declare(library.symbol, library.declaration)
+    conversion.add(func.CallOp(library.symbol, [*inputs, *outputs], []))
+    conversion.replace(*outputs)
 
 
 @GRAPH_TO_BUFFERS.rule(ConstantOp)
@@ -254,10 +258,14 @@ def _buffer_type(result: OpResult) -> MemRefType:
     return MemRefType(t.element_type, t.get_shape())
 
 
+def _buffer_types(buffers: Sequence[SSAValue]) -> tuple[MemRefType, ...]:
+    return tuple(buffer.type for buffer in buffers if isa(buffer.type, MemRefType))
+
+
 def _sizes_of(result: OpResult) -> Sequence[SSAValue]:
     """The sizes that an op names for one of its results."""
     op = result.op
-    if not isinstance(op, CallTirOp | AllocTensorOp):
+    if not isinstance(op, CallTirOp | CallDpsPackedOp | AllocTensorOp):
         return ()
     unknown = [sizes_in_type(t).count(DYNAMIC_INDEX) for t in op.result_types]
     first = sum(unknown[: result.index])

@@ -22,6 +22,10 @@ REQUIRES_ATTR = "relex.requires"
 """On a function: what must hold of the sizes of its arguments, besides what their `relex.dims` say."""
 
 
+C_INTERFACE_ATTR = "llvm.emit_c_interface"
+"""On a function: C calls it, or it calls C, through a wrapper that takes or passes pointers to memref descriptors."""
+
+
 def find_function(module: ModuleOp, name: str) -> Operation:
     """The function of a module. Raises `UnknownNameError` if there is none of that name."""
     functions = {get_name_if_symbol(op): op for op in module.ops if op.has_trait(SymbolOpInterface)}

@@ -14,17 +14,27 @@ if TYPE_CHECKING:
     from relex.runtime.interpreter.api import Interpretation as Interpretation
     from relex.runtime.interpreter.api import InterpretedFunction as InterpretedFunction
     from relex.runtime.interpreter.api import interpret as interpret
+    from relex.runtime.library import CFunction as CFunction
+    from relex.runtime.library import c_function as c_function
+    from relex.runtime.library import get_func as get_func
+    from relex.runtime.library import register_func as register_func
+    from relex.runtime.library import remove_func as remove_func
 
 _HOMES = {
+    "CFunction": "relex.runtime.library",
     "CompiledFunction": "relex.runtime.executable",
     "Executable": "relex.runtime.executable",
     "Interpretation": "relex.runtime.interpreter.api",
     "InterpretedFunction": "relex.runtime.interpreter.api",
     "NotEquivalentError": "relex.runtime.equivalence.check",
     "build": "relex.runtime.compilation",
+    "c_function": "relex.runtime.library",
     "check_equivalent": "relex.runtime.equivalence.check",
     "check_pass": "relex.runtime.equivalence.check",
+    "get_func": "relex.runtime.library",
     "interpret": "relex.runtime.interpreter.api",
+    "register_func": "relex.runtime.library",
+    "remove_func": "relex.runtime.library",
 }
 
 

@@ -14,6 +14,7 @@ from relex.dialects.readers import READERS, find_reader
 from relex.dialects.target import Target, set_target
 from relex.lowering.llvm.object_code import compile_module
 from relex.lowering.relex_pipeline import pipeline
+from relex.runtime.callbacks import LibraryCalls
 from relex.runtime.executable import Executable
 from relex.runtime.loader import load
 from relex.runtime.signature import Signature, signatures
@@ -25,12 +26,12 @@ def build(module: ModuleOp | str | Path, *, strict: bool = False, target: Target
     `module` is a module, MLIR text, or the path of an `.mlir` file or of a `.py` file in TVMScript. It stays as it is.
     With `strict`, sums keep the order and the roundings of the plain loop. `target` may name fewer CPU features than
     this machine has.
-    Raises `CompileError` for a program that is wrong.
+    Raises `CompileError` for a program that is wrong, or that calls library functions that are not registered.
     """
     program, text = read_program(module)
     try:
-        lowered, interface = lower_program(program, strict=strict, target=target)
-        return Executable(load(compile_module(lowered)), interface)
+        lowered, interface, library = lower_program(program, strict=strict, target=target)
+        return Executable(load(compile_module(lowered), library.symbols), interface, library)
     except CompileError as e:
         if text is None:
             raise
@@ -39,21 +40,25 @@ def build(module: ModuleOp | str | Path, *, strict: bool = False, target: Target
 
 def lower_program(
     program: ModuleOp, *, strict: bool = False, target: Target | None = None
-) -> tuple[ModuleOp, Mapping[str, Signature]]:
+) -> tuple[ModuleOp, Mapping[str, Signature], LibraryCalls]:
     """Run the default compilation on a copy of a module, verified where it enters a new level. Returns the module at
-    the machine level and the signatures of its functions, which hold all that the lowering expects of their sizes."""
+    the machine level, the signatures of its functions, which hold all that the lowering expects of their sizes, and the
+    library functions that it calls."""
     module = program.clone()
     context = make_context()
     if target is not None:
         set_target(module, target)
     interface: Mapping[str, Signature] = {}
+    library = LibraryCalls({})
     for level, passes in pipeline(strict=strict):
         for p in passes:
             p.apply(context, module)
         verify_module(module)
         if level == "loops":
             interface = signatures(module)
-    return module, interface
+        if level == "core":
+            library = LibraryCalls.of(module)
+    return module, interface, library
 
 
 def read_program(source: ModuleOp | str | Path) -> tuple[ModuleOp, str | None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,8 @@ import numpy as np
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import UnknownNameError
 from relex.runtime.arguments import ArgumentReader, bind_arguments
+from relex.runtime.callbacks import LibraryCalls
+from relex.runtime.descriptors import address_of, descriptor
 from relex.runtime.loader import LoadedCode
 from relex.runtime.shapes import Shape, ShapeRule
 from relex.runtime.signature import Signature
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 class Executable(Mapping[str, "CompiledFunction"]):
     """Native code in this process: a mapping from the names of functions to functions."""
 
-    def __init__(self, code: LoadedCode, signatures: Mapping[str, Signature]):
-        self._functions = {name: CompiledFunction(code, signature) for name, signature in signatures.items()}
+    def __init__(self, code: LoadedCode, signatures: Mapping[str, Signature], library: LibraryCalls):
+        self._functions = {name: CompiledFunction(code, signature, library) for name, signature in signatures.items()}
 
     def __getitem__(self, name: str) -> CompiledFunction:
         if name not in self._functions:
@@ -54,18 +55,19 @@ class CompiledFunction:
 
     Arguments are NumPy arrays, or anything with DLPack, of exactly the shapes and dtypes of the signature, in order or
     by name. Sizes that are known at run time must fit each other. Results are fresh arrays: one, or a tuple of several,
-    or None. Raises `ArityError`, `DTypeError` and `ShapeError` for wrong arguments, before anything runs. Threads may
-    call it at the same time.
+    or None. Raises `ArityError`, `DTypeError` and `ShapeError` for wrong arguments, before anything runs, and what a
+    library function raises; those that come after it in the program are not called. Threads may call it at the same
+    time.
     """
 
-    def __init__(self, code: LoadedCode, signature: Signature):
+    def __init__(self, code: LoadedCode, signature: Signature, library: LibraryCalls):
         self.signature = signature
-        self._code = code  # Keeps the machine code and its constants alive.
+        self._alive = code, library  # The machine code, its constants, and what it calls.
         self._plan = ShapeRule(signature, self._plan_call)
         self._readers = [ArgumentReader(spec, signature.name) for spec in signature.inputs]
         self._dtypes = [numpy_dtype(spec.element_type) for spec in signature.outputs]
         prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(signature.inputs) + len(signature.outputs)))
-        self._entry = prototype(code.address(f"_mlir_ciface_{signature.name}"))
+        self._entry = library.guard(prototype(code.address(f"_mlir_ciface_{signature.name}")))
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
         signature = self.signature
@@ -77,7 +79,7 @@ class CompiledFunction:
         return outputs[0] if len(outputs) == 1 else tuple(outputs) or None
 
     def _plan_call(self, shapes: Sequence[Shape]) -> _Plan:
-        descriptors = [_descriptor(shape) for shape in shapes]
+        descriptors = [descriptor(shape) for shape in shapes]
         frame = np.array([word for d in descriptors for word in d], dtype=np.int64)
         offsets = np.cumsum([0, *map(len, descriptors)])[: len(shapes)].tolist()
         return _Plan(shapes[len(self.signature.inputs) :], frame, offsets)
@@ -85,20 +87,10 @@ class CompiledFunction:
     def _run(self, plan: _Plan, arrays: Sequence[Array]) -> None:
         # One block of memory holds the descriptors of all arrays, so that threads share nothing.
         frame = plan.frame.copy()
-        base = _address(frame)
+        base = address_of(frame)
         for offset, array in zip(plan.offsets, arrays, strict=True):
-            frame[offset] = frame[offset + 1] = _address(array)
+            frame[offset] = frame[offset + 1] = address_of(array)
         self._entry(*[base + 8 * offset for offset in plan.offsets])
 
     def __repr__(self) -> str:
         return f"<compiled {self.signature}>"
-
-
-def _descriptor(shape: Sequence[int]) -> list[int]:
-    """MLIR's descriptor of a row-major buffer: allocated and aligned address (0 here), offset, sizes, strides."""
-    strides = [prod(shape[i + 1 :]) for i in range(len(shape))]
-    return [0, 0, 0, *shape, *strides]
-
-
-def _address(array: Array) -> int:
-    return array.__array_interface__["data"][0]

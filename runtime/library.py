@@ -1,8 +1,121 @@
-"""Library functions that `relex.call_dps_packed` calls."""
+"""Library functions: what `relex.call_dps_packed` calls by name."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-LIBRARY: dict[str, Callable[..., None]] = {}
+import numpy as np
+
+from relex.dialects.errors import DTypeError, RelexError, UnknownNameError
+from relex.runtime.descriptors import address_of, descriptor, writable
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+Function = Callable[..., Any]
+FunctionT = TypeVar("FunctionT", bound=Function)
+
+LIBRARY: dict[str, Function] = {}
 """Functions on NumPy arrays by name: arguments first, then the results to fill."""
+
+
+@dataclass(frozen=True)
+class CFunction:
+    """A function of C at an address: `void f(descriptor *argument0, ..., descriptor *result0, ...)`.
+
+    It gets a pointer to MLIR's memref descriptor for each argument, then for each result, as a function with
+    `llvm.emit_c_interface` does. Compiled code calls it without Python. In Python it takes the arrays themselves.
+    `owner` is what keeps the address valid.
+    """
+
+    address: int
+    owner: object = field(default=None, compare=False, repr=False)
+
+    def __call__(self, *arrays: Array) -> None:
+        descriptors = [np.array(descriptor(array.shape, address_of(array)), np.int64) for array in arrays]
+        prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(arrays))
+        prototype(self.address)(*map(address_of, descriptors))
+
+
+def c_function(library: str | PathLike[str], symbol: str) -> CFunction:
+    """A function of a shared library, which is loaded. Raises `UnknownNameError` if there is no such one."""
+    try:
+        loaded = ctypes.CDLL(fspath(library))
+        entry = getattr(loaded, symbol)
+    except (OSError, AttributeError, ValueError) as e:
+        raise UnknownNameError(f"cannot load '{symbol}' of '{fspath(library)}': {e}") from e
+    return CFunction(ctypes.cast(entry, ctypes.c_void_p).value or 0, loaded)
+
+
+@overload
+def register_func(name: str, f: FunctionT, *, override: bool = False) -> FunctionT: ...
+
+
+@overload
+def register_func(name: str, *, override: bool = False) -> Callable[[FunctionT], FunctionT]: ...
+
+
+def register_func(name: str, f: Function | None = None, *, override: bool = False) -> Any:
+    """Make a function known to programs by a name, in place of an earlier one only with `override`.
+
+    `f` is a Python callable or a `CFunction`; without it, this decorates a function. It is called with NumPy arrays,
+    arguments first, then the results, which it fills in place; what it returns is ignored. The arrays are views of
+    the memory of the program, valid during the call; arguments are read-only. `build` looks functions up, an executable
+    keeps those that it found; an interpreted program looks them up in each call.
+
+    Raises `RelexError` for a name that is taken, or that is no name, and `DTypeError` for what cannot be called.
+    """
+    if f is None:
+        return partial(register_func, name, override=override)
+    if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise RelexError(f"expected a name for a library function, found {name!r}")
+    if not callable(f):
+        raise DTypeError(f"expected library function '{name}' to be a callable or a CFunction, found {f!r}")
+    if LIBRARY.get(name, f) is not f and not override:
+        raise RelexError(f"library function '{name}' is registered already; override=True replaces it")
+    LIBRARY[name] = f
+    return f
+
+
+def get_func(name: str) -> Function:
+    """The library function of a name. Raises `UnknownNameError` if there is none."""
+    if name not in LIBRARY:
+        raise UnknownNameError(not_registered(name))
+    return LIBRARY[name]
+
+
+def remove_func(name: str) -> None:
+    """Forget a library function; executables that have it keep it. Raises `UnknownNameError` if there is none."""
+    get_func(name)
+    del LIBRARY[name]
+
+
+def not_registered(name: str) -> str:
+    """What a message says of a name that is unknown."""
+    return f'expected a registered library function, found "{name}"; there are {", ".join(sorted(LIBRARY)) or "none"}'
+
+
+class LibraryInput(np.ndarray[Any, np.dtype[Any]]):
+    """An argument of a library function: a read-only array that DLPack can take nevertheless.
+
+    NumPy refuses to export read-only arrays to those that do not ask for them, PyTorch among them.
+    """
+
+    @classmethod
+    def of(cls, array: Array) -> LibraryInput:
+        view = array.view(cls)
+        view.flags.writeable = False
+        return view
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return writable(self).__dlpack__(**options)
+
+    def __array_wrap__(self, array: Array, context: Any = None, return_scalar: bool = False) -> Any:
+        """What is computed from such an array is one like any other."""
+        plain = array.view(np.ndarray)
+        return plain[()] if return_scalar else plain

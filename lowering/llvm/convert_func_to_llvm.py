@@ -64,7 +64,8 @@ def convert_function(op: func.FuncOp, conversion: Conversion) -> None:
     linkage = attributes.pop(LINKAGE, None)
     private = op.sym_visibility == StringAttr("private")
     if not isinstance(linkage, llvm.LinkageAttr):
-        linkage = llvm.LinkageAttr("internal" if private and not op.is_declaration else "external")
+        has_body = not op.is_declaration or C_INTERFACE in attributes
+        linkage = llvm.LinkageAttr("internal" if private and has_body else "external")
     argument_attrs = _argument_attributes(op)
     function_type = llvm.LLVMFunctionType(
         [kind for old in op.function_type.inputs for kind in _passed_types(op, old)],

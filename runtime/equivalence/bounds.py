@@ -103,14 +103,13 @@ class BoundedNumbers(Numbers):
 
         return run
 
-    def in_place(self, op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
-        count = len(op.results)
-
+    def in_place(self, op: Operation, function: Callable[..., Any], outputs: int) -> Callable[..., Any]:
         def run(*arrays: Array) -> None:
-            inputs, outputs = arrays[:-count], arrays[-count:]
+            count = len(arrays) - outputs
+            inputs = arrays[:count]
             values = [np.array(value_of(array)) for array in arrays]
             function(*values)
-            for output, value in zip(outputs, values[-count:], strict=True):
+            for output, value in zip(arrays[count:], values[count:], strict=True):
                 output[...] = _known_if_operands_are(op, value, *(_any_spread(array) for array in inputs))
 
         return run

@@ -11,7 +11,9 @@ from xdsl.dialects import cf, func, memref, scf
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import stop
+from relex.dialects.libraries import LibraryFunction, library_function
 from relex.runtime.interpreter.checks import Touches
+from relex.runtime.interpreter.library import library_call
 from relex.runtime.interpreter.program import (
     BRANCHES,
     MONITOR,
@@ -29,7 +31,26 @@ from relex.runtime.interpreter.scalars import dtype_of
 
 @STEPS.rule(func.CallOp)
 def _(op: func.CallOp, preparation: Preparation) -> Step:
-    return call_step(op, preparation.program.resolve(op, op.callee), op.arguments, preparation)
+    callee = preparation.program.resolve(op, op.callee)
+    library = library_function(callee.op)
+    if library is not None:
+        return _library_step(op, library, preparation)
+    return call_step(op, callee, op.arguments, preparation)
+
+
+def _library_step(op: func.CallOp, library: LibraryFunction, preparation: Preparation) -> Step:
+    operands, call = preparation.slots(op.arguments), library_call(op, library.name, preparation)
+    count = len(library.inputs)
+
+    def step(frame: Frame) -> None:
+        buffers = [frame[slot] for slot in operands]
+        if preparation.checked:
+            for value, buffer in zip(op.arguments, buffers, strict=True):
+                frame[MONITOR].uses(op, value, buffer)
+        arrays = [buffer.array for buffer in buffers]
+        call(arrays[:count], arrays[count:])
+
+    return step
 
 
 def call_step(op: Operation, callee: Function, arguments: Sequence[SSAValue], preparation: Preparation) -> Step:

@@ -24,10 +24,10 @@ from relex.dialects.relex import (
 )
 from relex.dialects.relex.types import shape_str
 from relex.runtime.interpreter.control import call_step, set_values
+from relex.runtime.interpreter.library import library_call
 from relex.runtime.interpreter.memory import Buffer, check_size, dimension
 from relex.runtime.interpreter.program import MONITOR, STEPS, Frame, Preparation, Step, guarded, shape_of
 from relex.runtime.interpreter.scalars import dtype_of
-from relex.runtime.library import LIBRARY
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -96,18 +96,12 @@ def _(op: CallTirOp, preparation: Preparation) -> Step:
 
 @STEPS.rule(CallDpsPackedOp)
 def _(op: CallDpsPackedOp, preparation: Preparation) -> Step:
-    name = op.callee.data
     operands, results = preparation.slots(op.arguments), preparation.slots(op.results)
-    allocate = _Allocation(op, op.sizes, preparation)
+    allocate, call = _Allocation(op, op.sizes, preparation), library_call(op, op.callee.data, preparation)
 
     def step(frame: Frame) -> None:
-        if name not in LIBRARY:
-            stop(
-                op, f'expected a registered library function, found "{name}"; there are {", ".join(LIBRARY) or "none"}'
-            )
         outputs = allocate(frame)
-        function = preparation.numbers.in_place(op, guarded(op, LIBRARY[name]))
-        function(*[Buffer.read_only(frame[slot]).array for slot in operands], *outputs)
+        call([frame[slot] for slot in operands], outputs)
         set_values(frame, results, outputs)
 
     return step

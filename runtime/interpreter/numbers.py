@@ -33,6 +33,6 @@ class Numbers:
         """`function`, which gives the results of `op` for NumPy's numbers, on what stands for them."""
         return function
 
-    def in_place(self, op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
-        """`function`, which fills the last of its arrays as `op` says, on arrays of what stands for numbers."""
+    def in_place(self, op: Operation, function: Callable[..., Any], outputs: int) -> Callable[..., Any]:
+        """`function`, which fills the last `outputs` arrays as `op` says, on arrays of what stands for numbers."""
         return function

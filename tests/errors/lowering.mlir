@@ -10,14 +10,6 @@ func.func @main(%x: tensor<?xf32>, %h: tensor<4xf16>) -> tensor<?xf32> {
 
 // -----
 
-func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-// expected-error@+1:8 {{'relex.call_dps_packed' op cannot be compiled yet: library function "env.relu" is not reached from compiled code}}
-  %y = relex.call_dps_packed "env.relu"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  func.return %y : tensor<4xf32>
-}
-
-// -----
-
 // expected-error@+1:1 {{'func.func' op expected results that are tensors, found (tensor<4xf32>, i32)}}
 func.func @main(%x: tensor<4xf32>, %y: i32) -> (tensor<4xf32>, i32) {
   func.return %x, %y : tensor<4xf32>, i32

@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from relex.dialects import CompileError
-from relex.dialects.relex import CallDpsPackedOp
 from relex.frontend.script import parse_script
 from relex.passes import BindParamsPass
 from relex.runtime import build
+from relex.runtime.library import LIBRARY
 from relex.tools.relex_run import main as relex_run
 
 FOLDER = Path(__file__).parents[1] / "script"
@@ -65,13 +65,21 @@ PROGRAMS: dict[str, tuple[Callable[..., Array], Sequence[Array]]] = {
     "new_two_blocks": (relu, [ROW]),
 }
 
+LIBRARY_PROGRAMS: dict[str, Sequence[Array]] = {
+    "library_call_tir": [X, W0, B0, W1, B1],
+    "library_call_dps_packed": [X, W0, B0, W1, B1],
+    "mixture": [X, W0, B0, W1, B1],
+    "bound_printed": [X],
+}
+"""Programs that call library functions, and their arguments."""
+
 LIBRARY_CALLS = {
     "library_call_tir": ["env.linear", "env.relu", "env.linear"],
     "library_call_dps_packed": ["env.linear", "env.relu", "env.linear"],
     "mixture": ["env.relu", "env.linear"],
     "bound_printed": ["env.relu", "env.linear"],
 }
-"""Programs that call library functions, and which."""
+"""Which they call, in order."""
 
 
 def read(name: str) -> ModuleOp:
@@ -80,7 +88,7 @@ def read(name: str) -> ModuleOp:
 
 
 def test_every_program_is_tested():
-    assert {path.stem for path in FOLDER.glob("*.py")} == {*PROGRAMS, *LIBRARY_CALLS}
+    assert {path.stem for path in FOLDER.glob("*.py")} == {*PROGRAMS, *LIBRARY_PROGRAMS}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -92,10 +100,43 @@ def test_it_gives_what_numpy_gives(name: str):
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", LIBRARY_CALLS)
-def test_it_calls_library_functions(name: str):
-    calls = [op.callee.data for op in read(name).walk() if isinstance(op, CallDpsPackedOp)]
-    assert calls == LIBRARY_CALLS[name]
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The library functions that were called. Programs find them as long as the test runs."""
+    names: list[str] = []
+
+    def linear(x: Array, w: Array, b: Array, out: Array) -> None:
+        names.append("env.linear")
+        np.matmul(x, w.T, out=out)
+        np.add(out, b, out=out)
+
+    def relu(x: Array, out: Array) -> None:
+        names.append("env.relu")
+        np.maximum(x, 0, out=out)
+
+    monkeypatch.setitem(LIBRARY, "env.linear", linear)
+    monkeypatch.setitem(LIBRARY, "env.relu", relu)
+    return names
+
+
+@pytest.mark.parametrize("name", LIBRARY_PROGRAMS)
+def test_it_calls_library_functions(name: str, called: list[str]):
+    found = build(read(name))["main"](*LIBRARY_PROGRAMS[name])
+    np.testing.assert_allclose(found, mlp(X), rtol=1e-4, atol=1e-4)
+    assert called == LIBRARY_CALLS[name]
+
+
+def test_parameters_of_library_functions_are_bound(called: list[str]):
+    module = BindParamsPass("main", {"w0": W0, "b0": B0, "w1": W1, "b1": B1})(read("mixture"))
+    np.testing.assert_allclose(build(module)["main"](X), mlp(X), rtol=1e-4, atol=1e-4)
+    assert called == LIBRARY_CALLS["mixture"]
+
+
+def test_a_library_function_that_is_missing():
+    with pytest.raises(
+        CompileError, match=r'mixture.py:39:\d+: error: expected a registered library function, found "env'
+    ):
+        build(FOLDER / "mixture.py")
 
 
 def test_a_file_can_be_built():

@@ -2,6 +2,8 @@
 // RUN: relex-opt %s -p lower-call-tir | relex-opt | filecheck %s
 // RUN: relex-opt %s -p lower-call-tir --print-op-generic | relex-opt | filecheck %s
 
+// CHECK: func.func private @library_env.relu_{{.*}}(memref<8xf32>, memref<8xf32>) -> () attributes {llvm.emit_c_interface, relex.library = "env.relu", relex.outputs = 1 : i64}
+
 tir.prim_func @relu(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
   %zero = arith.constant 0.0 : f32
   tir.for %i in (8) {
@@ -97,4 +99,31 @@ func.func @same_constant() -> tensor<2xf32> {
   // CHECK: memref.get_global @[[NAME]] : memref<2xf32>
   %c = relex.constant dense<[1.0, 2.0]> : tensor<2xf32>
   func.return %c : tensor<2xf32>
+}
+
+// Library functions are declared, once for each name and types, and called.
+// CHECK-LABEL: func.func @library
+func.func @library(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK-NEXT: [[Y:%.+]] = memref.alloc()
+  // CHECK-NEXT: func.call @[[RELU:library_env.relu_[0-9a-f]+]](%x, [[Y]]) : (memref<8xf32>, memref<8xf32>) -> ()
+  // CHECK-NEXT: func.call @[[RELU]]([[Y]], %out) : (memref<8xf32>, memref<8xf32>) -> ()
+  // CHECK-NEXT: func.call @[[LOG:library_a__name__[0-9a-f]+]]([[Y]]) : (memref<8xf32>) -> ()
+  // CHECK-NEXT: memref.dealloc [[Y]]
+  %y = relex.call_dps_packed "env.relu"(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %z = relex.call_dps_packed "env.relu"(%y) : (tensor<8xf32>) -> tensor<8xf32>
+  relex.call_dps_packed "a \"name\""(%y) {side_effects} : (tensor<8xf32>) -> ()
+  func.return %z : tensor<8xf32>
+}
+
+// CHECK-LABEL: func.func @library_sizes
+func.func @library_sizes(%x: tensor<?x2xf32>) -> (tensor<8xf32>, tensor<?xi1>) {
+  %c0 = arith.constant 0 : index
+  // CHECK: [[N:%.+]] = memref.dim
+  %n = tensor.dim %x, %c0 : tensor<?x2xf32>
+  // CHECK: [[U:%.+]] = memref.alloc([[N]]) {alignment = 64 : i64} : memref<?xi1>
+  // CHECK-NEXT: func.call @[[TWO:library_env.two_[0-9a-f]+]](%x, %out0, [[U]]) : (memref<?x2xf32>, memref<8xf32>, memref<?xi1>) -> ()
+  %y, %unused = relex.call_dps_packed "env.two"(%x) sizes(%n) : (tensor<?x2xf32>) -> (tensor<8xf32>, tensor<?xi1>)
+  // CHECK-NEXT: func.call @[[ENV:library_env.relu_[0-9a-f]+]](%x, %out1) : (memref<?x2xf32>, memref<?xi1>) -> ()
+  %z = relex.call_dps_packed "env.relu"(%x) sizes(%n) : (tensor<?x2xf32>) -> tensor<?xi1>
+  func.return %y, %z : tensor<8xf32>, tensor<?xi1>
 }

@@ -23,3 +23,8 @@ func.func @main(%x: tensor<3x1xf64>) -> (tensor<3x20xf64>, tensor<3x1xf64>, tens
   %y = relex.dense %x, %w : (tensor<3x1xf64>, tensor<20x1xf64>) -> tensor<3x20xf64>
   func.return %y, %x, %b : tensor<3x20xf64>, tensor<3x1xf64>, tensor<2xi1>
 }
+
+func.func @library(%x: tensor<3x?xf64>) -> tensor<3xf64> {
+  %y = relex.call_dps_packed "env.sum"(%x) : (tensor<3x?xf64>) -> tensor<3xf64>
+  func.return %y : tensor<3xf64>
+}

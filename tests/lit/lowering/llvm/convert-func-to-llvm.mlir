@@ -56,6 +56,6 @@ func.func private @inside() {
 // C-NEXT: llvm.return
 
 // What is declared is C's: the function here is the way to it.
-// C-LABEL: llvm.func @outside(
+// C-LABEL: llvm.func internal @outside(
 // C:      llvm.call @_mlir_ciface_outside({{.+}}) : (!llvm.ptr, !llvm.ptr, i64) -> ()
 // C:      llvm.func @_mlir_ciface_outside(!llvm.ptr, !llvm.ptr, i64)

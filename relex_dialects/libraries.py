@@ -1,0 +1,74 @@
+"""Library functions below the graph level: declared functions on buffers that say by attributes what they stand for.
+
+```mlir
+func.func private @library_env.relu_07d2(memref<8xf32>, memref<8xf32>)
+    attributes {llvm.emit_c_interface, relex.library = "env.relu", relex.outputs = 1 : i64}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from re import sub
+from typing import TypeGuard
+
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, Region
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import fail
+from relex.dialects.functions import C_INTERFACE_ATTR
+
+LIBRARY_ATTR = "relex.library"
+"""On a declared function: the name of the library function that it stands for."""
+
+OUTPUTS_ATTR = "relex.outputs"
+"""On a declared function that stands for a library function: how many of its arguments, the last ones, it fills."""
+
+
+@dataclass(frozen=True)
+class LibraryFunction:
+    """The name of a library function, and the buffers that it is called with: inputs, then outputs to fill."""
+
+    name: str
+    inputs: tuple[MemRefType, ...]
+    outputs: tuple[MemRefType, ...]
+
+    @property
+    def symbol(self) -> str:
+        """What the function is called in a module: one name for each name and types."""
+        digest = sha256(repr((self.name, list(map(str, self.inputs)), list(map(str, self.outputs)))).encode())
+        return f"library_{sub(r'[^A-Za-z0-9_.]', '_', self.name)}_{digest.hexdigest()[:16]}"
+
+    def declaration(self) -> FuncOp:
+        """The function that stands for it in a module."""
+        op = FuncOp(
+            self.symbol, FunctionType.from_lists([*self.inputs, *self.outputs], []), Region(), StringAttr("private")
+        )
+        op.attributes[C_INTERFACE_ATTR] = UnitAttr()
+        op.attributes[LIBRARY_ATTR] = StringAttr(self.name)
+        op.attributes[OUTPUTS_ATTR] = IntegerAttr(len(self.outputs), i64)
+        return op
+
+
+def library_function(op: Operation) -> LibraryFunction | None:
+    """The library function that a function stands for, if it does. Fails at one that says so wrongly."""
+    name = op.attributes.get(LIBRARY_ATTR)
+    if name is None or not isinstance(op, FuncOp):
+        return None
+    buffers, outputs = op.function_type.inputs.data, op.attributes.get(OUTPUTS_ATTR)
+    if not isinstance(name, StringAttr) or not op.is_declaration:
+        fail(op, f"expected '{LIBRARY_ATTR}' to name a library function, on a function without a body")
+    if not _are_buffers(buffers) or op.function_type.outputs.data:
+        fail(op, f"expected a library function on buffers alone, found {op.function_type}")
+    if not isa(outputs, IntegerAttr) or outputs.value.data not in range(len(buffers) + 1):
+        fail(op, f"expected '{OUTPUTS_ATTR}' to be a number of 0 to {len(buffers)}, found {outputs}")
+    first = len(buffers) - outputs.value.data
+    return LibraryFunction(name.data, tuple(buffers[:first]), tuple(buffers[first:]))
+
+
+def _are_buffers(types: Sequence[Attribute]) -> TypeGuard[Sequence[MemRefType]]:
+    return all(isa(t, MemRefType) for t in types)
