@@ -10,6 +10,7 @@ import threading
 import traceback
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,11 @@ X = np.array([[1, -2, np.nan], [-0.0, np.inf, -6]], np.float32)
 
 def relu(x: Array, out: Array) -> None:
     np.maximum(x, 0, out=out)
+
+
+def provide(name: str, function: Callable[[Any, Any], Any]) -> None:
+    """Put a function of an argument and a result in the place of the one that there is."""
+    register_func(name, function, override=True)
 
 
 # Calls
@@ -125,8 +131,12 @@ def test_sizes_that_are_known_at_run_time(run: Run):
 
 def test_effects_keep_their_order(run: Run):
     order: list[str] = []
+
+    def note(name: str, x: Array) -> None:
+        order.append(f"{name}{x[0, 0]:.0f}")
+
     for name in "abc":
-        register_func(name, lambda x, name=name: order.append(f"{name}{x[0, 0]:.0f}"))
+        register_func(name, partial(note, name))
     register_func("env.relu", relu)
     text = program(
         """
@@ -165,7 +175,7 @@ def test_arguments_are_read_only_views(run: Run):
         with pytest.raises(ValueError, match="read-only"):
             x[...] = 0
         assert type(x + 1) is np.ndarray
-        assert isinstance(x.sum(), np.float32)
+        assert type(x.sum()) is np.float32
         memory.append(x.__array_interface__["data"][0])
         out[...] = 1
 
@@ -237,7 +247,7 @@ def test_an_exception_reaches_the_caller_unchanged(error: BaseException):
             raise error
 
     register_func("env.first", first)
-    register_func("env.second", lambda x, out: calls.append("second") or out.fill(x[0, 1]))
+    provide("env.second", lambda x, out: calls.append("second") or out.fill(x[0, 1]))
     main = build(TWO_CALLS)["main"]
     for _ in range(2):
         with pytest.raises(type(error)) as caught:
@@ -263,7 +273,7 @@ def test_variables_of_frames_with_an_exception_are_forgotten():
 
 
 def test_a_function_that_runs_programs():
-    register_func("env.wrong", lambda x, out: 1 / 0)
+    provide("env.wrong", lambda x, out: 1 / 0)
     inner = build(RELU.replace("env.relu", "env.wrong"))
 
     def outer(x: Array, out: Array) -> None:
@@ -279,7 +289,11 @@ def test_a_function_that_runs_programs():
 
 def test_threads_share_an_executable():
     register_func("env.relu", relu)
-    register_func("env.fails", lambda x, out: {}[int(x[0, 0])])
+
+    def fails(x: Array, out: Array) -> None:
+        raise KeyError(int(x[0, 0]))
+
+    register_func("env.fails", fails)
     good, bad = build(RELU)["main"], build(RELU.replace("env.relu", "env.fails"))["main"]
     wrong: list[Any] = []
 
@@ -324,13 +338,13 @@ def test_nothing_is_left_behind():
 @pytest.mark.parametrize("level", LEVELS)
 def test_checked_runs_find_results_that_are_not_written(level: Any):
     found = interpreted(RELU, level, checked=True)["main"]
-    register_func("env.relu", lambda x, out: None)
+    provide("env.relu", lambda x, out: None)
     with pytest.raises(ExecutionError, match=r'expected "env.relu" to fill its results, found element \[0, 0\] of res'):
         found(X)
-    register_func("env.relu", lambda x, out: out[:, :2].fill(np.nan), override=True)
+    provide("env.relu", lambda x, out: out[:, :2].fill(np.nan))
     with pytest.raises(ExecutionError, match=r"found element \[0, 2\] of result 0 not written"):
         found(X)
-    register_func("env.relu", lambda x, out: out.fill(np.nan), override=True)
+    provide("env.relu", lambda x, out: out.fill(np.nan))
     assert np.isnan(found(X)).all()
 
 
@@ -341,7 +355,11 @@ def test_checked_runs_find_results_that_are_not_written(level: Any):
 def test_what_counts_as_not_written(dtype: str, size: int, values: list[int], found: bool):
     tensor = f"tensor<{size}x{dtype}>"
     text = program(f'%y = relex.call_dps_packed "env.f"() : () -> {tensor}\nfunc.return %y : {tensor}', tensor, "")
-    register_func("env.f", lambda out: out.__setitem__(slice(len(values)), values))
+
+    def fill(out: Array) -> None:
+        out[: len(values)] = values
+
+    register_func("env.f", fill)
     main = interpreted(text, "graph", checked=True)["main"]
     if found:
         with pytest.raises(ExecutionError, match="not written"):
@@ -358,7 +376,7 @@ def test_register_func():
     assert register_func("env.relu", relu) is relu
     assert get_func("env.relu") is relu
     with pytest.raises(RelexError, match=r"library function 'env.relu' is registered already; override=True replaces"):
-        register_func("env.relu", lambda x, out: None)
+        register_func("env.relu", print)
 
     @register_func("env.relu", override=True)
     def other(x: Array, out: Array) -> None:
@@ -386,7 +404,7 @@ def test_what_cannot_be_called():
 def test_build_looks_functions_up():
     register_func("env.relu", relu)
     main = build(RELU)["main"]
-    register_func("env.relu", lambda x, out: out.fill(7), override=True)
+    provide("env.relu", lambda x, out: out.fill(7))
     np.testing.assert_array_equal(main(X), np.maximum(X + X, 0) + X)
     np.testing.assert_array_equal(build(RELU)["main"](X), 7 + X)
 
