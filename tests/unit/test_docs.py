@@ -98,7 +98,7 @@ def test_files_of_a_page(page: str, tmp_path: Path) -> None:
         assert_shows(shown, printed.stdout)
 
 
-@pytest.mark.parametrize("page", ["tour.md"])
+@pytest.mark.parametrize("page", ["library.md", "tour.md"])
 def test_code_prints_what_stands_behind_it(page: str) -> None:
     """The Python of a page is one program; what a block prints stands in the block behind it."""
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", (DOCS / page).read_text(), re.MULTILINE | re.DOTALL)

@@ -29,9 +29,12 @@ Run = Callable[..., Any]
 
 @pytest.fixture(autouse=True)
 def forget() -> Iterator[None]:
-    """What a test registers is gone behind it."""
+    """A test sees what it registers itself."""
+    others = dict(LIBRARY)
+    LIBRARY.clear()
     yield
     LIBRARY.clear()
+    LIBRARY.update(others)
 
 
 @pytest.fixture(params=[*LEVELS, "native"])
