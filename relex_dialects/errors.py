@@ -33,6 +33,10 @@ class ShapeError(RelexError, ValueError):
     """An argument of the wrong rank or shape."""
 
 
+class OverlapError(RelexError, ValueError):
+    """Arrays that share memory, where each needs memory of its own."""
+
+
 class OutOfMemoryError(RelexError, MemoryError):
     """A call that needs more memory than there is."""
 

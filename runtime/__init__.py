@@ -19,18 +19,24 @@ if TYPE_CHECKING:
     from relex.runtime.library import get_func as get_func
     from relex.runtime.library import register_func as register_func
     from relex.runtime.library import remove_func as remove_func
+    from relex.runtime.virtual_machine import Device as Device
+    from relex.runtime.virtual_machine import VirtualMachine as VirtualMachine
+    from relex.runtime.virtual_machine import cpu as cpu
 
 _HOMES = {
     "CFunction": "relex.runtime.library",
+    "Device": "relex.runtime.virtual_machine",
     "CompiledFunction": "relex.runtime.executable",
     "Executable": "relex.runtime.executable",
     "Interpretation": "relex.runtime.interpreter.api",
     "InterpretedFunction": "relex.runtime.interpreter.api",
     "NotEquivalentError": "relex.runtime.equivalence.check",
+    "VirtualMachine": "relex.runtime.virtual_machine",
     "build": "relex.runtime.compilation",
     "c_function": "relex.runtime.library",
     "check_equivalent": "relex.runtime.equivalence.check",
     "check_pass": "relex.runtime.equivalence.check",
+    "cpu": "relex.runtime.virtual_machine",
     "get_func": "relex.runtime.library",
     "interpret": "relex.runtime.interpreter.api",
     "register_func": "relex.runtime.library",

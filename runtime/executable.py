@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import UnknownNameError
 from relex.runtime.arguments import ArgumentReader, bind_arguments
 from relex.runtime.callbacks import LibraryCalls
 from relex.runtime.descriptors import address_of, descriptor
 from relex.runtime.loader import LoadedCode
+from relex.runtime.results import ResultArrays, as_returned, split_out
 from relex.runtime.shapes import Shape, ShapeRule
 from relex.runtime.signature import Signature
 
@@ -54,10 +54,10 @@ class CompiledFunction:
     """A native function on arrays.
 
     Arguments are NumPy arrays, or anything with DLPack, of exactly the shapes and dtypes of the signature, in order or
-    by name. Sizes that are known at run time must fit each other. Results are fresh arrays: one, or a tuple of several,
-    or None. Raises `ArityError`, `DTypeError` and `ShapeError` for wrong arguments, before anything runs, and what a
-    library function raises; those that come after it in the program are not called. Threads may call it at the same
-    time.
+    by name. Sizes that are known at run time must fit each other. Results are one array, a tuple of several, or None:
+    fresh ones, or those passed as `out`, an array or a tuple. Raises `ArityError`, `DTypeError`, `ShapeError` and
+    `OverlapError` for wrong arguments, before anything runs, and what a library function raises; those that come after
+    it in the program are not called. Threads may call it at the same time.
     """
 
     def __init__(self, code: LoadedCode, signature: Signature, library: LibraryCalls):
@@ -65,18 +65,21 @@ class CompiledFunction:
         self._alive = code, library  # The machine code, its constants, and what it calls.
         self._plan = ShapeRule(signature, self._plan_call)
         self._readers = [ArgumentReader(spec, signature.name) for spec in signature.inputs]
-        self._dtypes = [numpy_dtype(spec.element_type) for spec in signature.outputs]
+        self._results = ResultArrays(signature)
         prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(signature.inputs) + len(signature.outputs)))
         self._entry = library.guard(prototype(code.address(f"_mlir_ciface_{signature.name}")))
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
-        signature = self.signature
+        signature, out = self.signature, None
+        if named:
+            named, out = split_out(signature, named)
         values = bind_arguments(signature, args, named) if named or len(args) != len(signature.inputs) else args
         inputs = [read(value) for read, value in zip(self._readers, values, strict=True)]
         plan = self._plan(inputs)
-        outputs = [np.empty(shape, t) for shape, t in zip(plan.results, self._dtypes, strict=True)]
+        fresh = out is None
+        outputs = self._results.fresh(plan.results) if fresh else self._results.given(out, plan.results, inputs)
         self._run(plan, [*inputs, *outputs])
-        return outputs[0] if len(outputs) == 1 else tuple(outputs) or None
+        return as_returned(outputs)
 
     def _plan_call(self, shapes: Sequence[Shape]) -> _Plan:
         descriptors = [descriptor(shape) for shape in shapes]

@@ -31,6 +31,7 @@ from relex.runtime.interpreter import views as views
 from relex.runtime.interpreter.checks import Monitor
 from relex.runtime.interpreter.memory import Buffer, fresh_array
 from relex.runtime.interpreter.program import Function, Program
+from relex.runtime.results import ResultArrays, as_returned, split_out
 from relex.runtime.shapes import ShapeRule
 from relex.runtime.signature import Signature, buffer_signatures, signatures
 
@@ -101,12 +102,18 @@ class InterpretedFunction:
         self._readers = [ArgumentReader(spec, signature.name) for spec in signature.inputs]
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
+        named, out = split_out(self.signature, named)
         values = bind_arguments(self.signature, args, named)
         inputs = [read(value) for read, value in zip(self._readers, values, strict=True)]
         shapes = self._result_shapes(inputs)
+        outputs = None if out is None else ResultArrays(self.signature).given(out, shapes, inputs)
         with self._located(), np.errstate(all="ignore"):
             results = self._run(inputs, values, shapes)
-        return results[0] if len(results) == 1 else tuple(results) or None
+        if outputs is None:
+            return as_returned(results)
+        for output, result in zip(outputs, results, strict=True):
+            output[...] = result
+        return as_returned(outputs)
 
     def _run(self, inputs: Sequence[Array], given: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Array]:
         monitor = Monitor() if self._checked else None

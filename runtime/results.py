@@ -1,0 +1,76 @@
+"""The arrays that hold the results of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.errors import ArityError, DTypeError, OverlapError, ShapeError
+from relex.runtime.signature import Signature
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+Shape = tuple[int, ...]
+
+OUT = "out"
+"""The name by which a caller passes the arrays to fill, in functions without an argument of that name."""
+
+
+def split_out(signature: Signature, named: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """The named arguments of a call without `out`, and what the caller passes as `out`: None if nothing."""
+    if OUT not in named or any(spec.name == OUT for spec in signature.inputs):
+        return named, None
+    return {name: value for name, value in named.items() if name != OUT}, named[OUT]
+
+
+class ResultArrays:
+    """Makes the arrays for the results of a call, or takes those that the caller passes.
+
+    These are an array, or a tuple of several, of exactly the dtypes and shapes of the results, writable, aligned and
+    row-major; they share memory neither with each other nor with arguments. Raises `ArityError`, `DTypeError`,
+    `ShapeError` and `OverlapError`, which name the result.
+    """
+
+    def __init__(self, signature: Signature):
+        self._function = signature.name
+        self._names = [spec.name for spec in signature.outputs]
+        self._dtypes = [numpy_dtype(spec.element_type) for spec in signature.outputs]
+
+    def fresh(self, shapes: Sequence[Shape]) -> list[Array]:
+        return [np.empty(shape, dtype) for shape, dtype in zip(shapes, self._dtypes, strict=True)]
+
+    def given(self, out: Any, shapes: Sequence[Shape], inputs: Iterable[Array]) -> list[Array]:
+        arrays: list[Any] = list(cast(Any, out)) if isinstance(out, tuple | list) else [out]
+        if len(arrays) != len(self._names):
+            raise ArityError(f"{self._function}() expected {len(self._names)} arrays as '{OUT}', found {len(arrays)}")
+        for name, array, shape, dtype in zip(self._names, arrays, shapes, self._dtypes, strict=True):
+            _check(f"{self._function}() {OUT} for {name}", array, shape, dtype)
+        pairs = [*combinations(arrays, 2), *((array, other) for other in inputs for array in arrays)]
+        # All of them are contiguous, so that the bounds of their memory tell.
+        if any(np.may_share_memory(a, b) for a, b in pairs):
+            raise OverlapError(f"{self._function}() expected arrays with memory of their own as '{OUT}'")
+        return arrays
+
+
+def _check(where: str, value: Any, shape: Shape, dtype: np.dtype[Any]) -> None:
+    kind = type(value)
+    if not issubclass(kind, np.ndarray) or issubclass(kind, np.ma.MaskedArray):
+        raise DTypeError(f"{where}: expected a NumPy array, found {kind.__name__}")
+    array = cast("Array", value)
+    if array.dtype != dtype:
+        raise DTypeError(f"{where}: expected dtype {dtype.name}, found {array.dtype}")
+    if array.shape != shape:
+        raise ShapeError(f"{where}: expected shape {shape}, found {array.shape}")
+    flags = array.flags
+    if not (flags.writeable and flags.aligned and flags.c_contiguous):
+        raise DTypeError(f"{where}: expected an array that can be written, aligned and row-major, found another one")
+
+
+def as_returned(arrays: Sequence[Array]) -> Any:
+    """What a call gives: the one array, a tuple of several, or None."""
+    return arrays[0] if len(arrays) == 1 else tuple(arrays) or None

@@ -1,0 +1,46 @@
+"""Executables on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from relex.dialects.errors import RelexError
+from relex.runtime.executable import CompiledFunction, Executable
+
+
+@dataclass(frozen=True)
+class Device:
+    """What programs run on: the CPU, of which there is one."""
+
+    kind: str = "cpu"
+    index: int = 0
+
+    def __post_init__(self) -> None:
+        if (self.kind, self.index) != ("cpu", 0):
+            raise RelexError(f"expected the device cpu(0), found {self}")
+
+    def __str__(self) -> str:
+        return f"{self.kind}({self.index})"
+
+
+def cpu(index: int = 0) -> Device:
+    """The CPU. Raises `RelexError` for any but the first."""
+    return Device("cpu", index)
+
+
+class VirtualMachine(Mapping[str, CompiledFunction]):
+    """An executable where it runs: `VirtualMachine(ex, cpu())["main"](x)` is `ex["main"](x)`."""
+
+    def __init__(self, executable: Executable, device: Device | None = None):
+        self.executable = executable
+        self.device = device or cpu()
+
+    def __getitem__(self, name: str) -> CompiledFunction:
+        return self.executable[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.executable)
+
+    def __len__(self) -> int:
+        return len(self.executable)
