@@ -17,7 +17,7 @@ from relex.lowering.relex_pipeline import pipeline
 from relex.runtime.callbacks import LibraryCalls
 from relex.runtime.executable import Executable
 from relex.runtime.loader import load
-from relex.runtime.signature import Signature, signatures
+from relex.runtime.signature import Signature, refusals, signatures
 
 
 def build(module: ModuleOp | str | Path, *, strict: bool = False, target: Target | None = None) -> Executable:
@@ -31,7 +31,7 @@ def build(module: ModuleOp | str | Path, *, strict: bool = False, target: Target
     program, text = read_program(module)
     try:
         lowered, interface, library = lower_program(program, strict=strict, target=target)
-        return Executable(load(compile_module(lowered), library.symbols), interface, library)
+        return Executable(load(compile_module(lowered), library.symbols), interface, library, refusals(program))
     except CompileError as e:
         if text is None:
             raise

@@ -9,28 +9,37 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relex.dialects.errors import UnknownNameError
 from relex.runtime.arguments import ArgumentReader, bind_arguments
 from relex.runtime.callbacks import LibraryCalls
 from relex.runtime.descriptors import address_of, descriptor
 from relex.runtime.loader import LoadedCode
 from relex.runtime.results import ResultArrays, as_returned, split_out
 from relex.runtime.shapes import Shape, ShapeRule
-from relex.runtime.signature import Signature
+from relex.runtime.signature import Signature, unknown_function
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 
 class Executable(Mapping[str, "CompiledFunction"]):
-    """Native code in this process: a mapping from the names of functions to functions."""
+    """Native code in this process: a mapping from the names of functions to functions.
 
-    def __init__(self, code: LoadedCode, signatures: Mapping[str, Signature], library: LibraryCalls):
+    `reasons` say of other functions of the program why they are none of these.
+    """
+
+    def __init__(
+        self,
+        code: LoadedCode,
+        signatures: Mapping[str, Signature],
+        library: LibraryCalls,
+        reasons: Mapping[str, str],
+    ):
+        self._reasons = reasons
         self._functions = {name: CompiledFunction(code, signature, library) for name, signature in signatures.items()}
 
     def __getitem__(self, name: str) -> CompiledFunction:
         if name not in self._functions:
-            raise UnknownNameError(f"no function '{name}'; there are {', '.join(self._functions) or 'none'}")
+            raise unknown_function(name, self._functions, self._reasons)
         return self._functions[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import numpy as np
 
@@ -57,11 +57,13 @@ class ResultArrays:
         return arrays
 
 
-def _check(where: str, value: Any, shape: Shape, dtype: np.dtype[Any]) -> None:
-    kind = type(value)
-    if not issubclass(kind, np.ndarray) or issubclass(kind, np.ma.MaskedArray):
-        raise DTypeError(f"{where}: expected a NumPy array, found {kind.__name__}")
-    array = cast("Array", value)
+def _is_array(value: Any) -> TypeGuard[Array]:
+    return isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray)
+
+
+def _check(where: str, array: Any, shape: Shape, dtype: np.dtype[Any]) -> None:
+    if not _is_array(array):
+        raise DTypeError(f"{where}: expected a NumPy array, found {type(array).__name__}")
     if array.dtype != dtype:
         raise DTypeError(f"{where}: expected dtype {dtype.name}, found {array.dtype}")
     if array.shape != shape:

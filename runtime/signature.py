@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import ELEMENT_TYPES
-from relex.dialects.errors import ShapeError, fail
+from relex.dialects.errors import ShapeError, UnknownNameError, fail
 from relex.dialects.functions import DIMS_ATTR, argument_names
 from relex.dialects.relex.types import shape_str
 from relex.dialects.sizes import Dim, Requirement, Size, Sizes, evaluate, names_in
@@ -122,6 +122,31 @@ def signatures(module: ModuleOp) -> dict[str, Signature]:
         if signature is not None:
             found[signature.name] = signature
     return found
+
+
+def refusals(module: ModuleOp) -> dict[str, str]:
+    """Why other functions of a module, by name, cannot be called from outside."""
+    functions = [op for op in module.ops if isinstance(op, func.FuncOp | PrimFuncOp)]
+    reasons = {op.sym_name.data: _refusal(op) for op in functions}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def _refusal(op: func.FuncOp | PrimFuncOp) -> str | None:
+    if not _is_public(op):
+        return "it is private"
+    if not op.body.blocks:
+        return "it has no body"
+    types = (*op.function_type.inputs, *op.function_type.outputs)
+    other = next((t for t in types if not isinstance(t, TensorType | MemRefType)), None)
+    return f"expected tensors alone as arguments and results, found {other}" if other is not None else None
+
+
+def unknown_function(name: str, functions: Iterable[str], reasons: Mapping[str, str]) -> UnknownNameError:
+    """The error for a name that is none of `functions`; `reasons` say why not, for those that exist."""
+    known = ", ".join(functions) or "none"
+    if name in reasons:
+        return UnknownNameError(f"function '{name}' cannot be called: {reasons[name]}; there are {known}")
+    return UnknownNameError(f"no function '{name}'; there are {known}")
 
 
 def buffer_signatures(module: ModuleOp) -> dict[str, Signature]:

@@ -14,7 +14,7 @@ from xdsl.interpreter import InterpreterFunctions
 from xdsl.traits import SymbolTable
 
 from relex.dialects.dtypes import numpy_dtype
-from relex.dialects.errors import CompileError, DTypeError, RelexError, UnknownNameError
+from relex.dialects.errors import CompileError, DTypeError, RelexError
 from relex.dialects.parser import add_source
 from relex.runtime.arguments import ArgumentReader, bind_arguments
 from relex.runtime.compilation import read_program
@@ -33,7 +33,7 @@ from relex.runtime.interpreter.memory import Buffer, fresh_array
 from relex.runtime.interpreter.program import Function, Program
 from relex.runtime.results import ResultArrays, as_returned, split_out
 from relex.runtime.shapes import ShapeRule
-from relex.runtime.signature import Signature, buffer_signatures, signatures
+from relex.runtime.signature import Signature, buffer_signatures, refusals, signatures, unknown_function
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -73,6 +73,7 @@ class Interpretation(Mapping[str, "InterpretedFunction"]):
 
     def __init__(self, program: Program, interface: Mapping[str, Signature], text: str | None):
         self._functions: dict[str, InterpretedFunction] = {}
+        self._reasons = refusals(program.module)
         for name, signature in interface.items():
             op = SymbolTable.lookup_symbol(program.module, name)
             if op is not None:
@@ -80,7 +81,7 @@ class Interpretation(Mapping[str, "InterpretedFunction"]):
 
     def __getitem__(self, name: str) -> InterpretedFunction:
         if name not in self._functions:
-            raise UnknownNameError(f"no function '{name}'; there are {', '.join(self._functions) or 'none'}")
+            raise unknown_function(name, self._functions, self._reasons)
         return self._functions[name]
 
     def __iter__(self) -> Iterator[str]:

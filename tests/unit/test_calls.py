@@ -306,7 +306,7 @@ def test_targets() -> None:
 
 
 def test_unknown_function(ex: Executable) -> None:
-    with pytest.raises(UnknownNameError, match="no function 'hidden'; there are main, several"):
+    with pytest.raises(UnknownNameError, match="'hidden' cannot be called: it is private; there are main, several"):
         ex["hidden"]
 
 

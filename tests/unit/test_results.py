@@ -119,3 +119,17 @@ def test_a_virtual_machine():
         VirtualMachine(NATIVE)["f"]
     with pytest.raises(RelexError, match=r"expected the device cpu\(0\), found cpu\(1\)"):
         cpu(1)
+
+
+@pytest.mark.parametrize(("function", "reason"), [
+    ("func.func private @f(%x: tensor<2xf32>) { func.return }", "it is private"),
+    ("func.func @f(tensor<2xf32>) -> ()", "it has no body"),
+    ("func.func @f(%x: tensor<2xf32>, %n: index) { func.return }", "expected tensors alone .*, found index"),
+])  # fmt: skip
+def test_functions_that_cannot_be_called(function: str, reason: str):
+    text = f"{function}\nfunc.func @main(%x: tensor<2xf32>) {{ func.return }}"
+    functions: list[Any] = [build(text), *(interpreted(text, level) for level in LEVELS)]
+    for found in functions:
+        assert list(found) == ["main"]
+        with pytest.raises(UnknownNameError, match=f"function 'f' cannot be called: {reason}; there are main"):
+            found["f"]
