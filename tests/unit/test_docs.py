@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import linecache
 import re
 import subprocess
 import sys
@@ -98,22 +99,36 @@ def test_files_of_a_page(page: str, tmp_path: Path) -> None:
         assert_shows(shown, printed.stdout)
 
 
-@pytest.mark.parametrize("page", ["library.md", "tour.md"])
-def test_code_prints_what_stands_behind_it(page: str) -> None:
+LESSONS = sorted(f"lessons/{path.name}" for path in (DOCS / "lessons").iterdir())
+
+
+@pytest.mark.parametrize("page", ["library.md", "tour.md", *LESSONS])
+def test_code_prints_what_stands_behind_it(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python of a page is one program; what a block prints stands in the block behind it."""
+    monkeypatch.chdir(DOCS.parent)
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", (DOCS / page).read_text(), re.MULTILINE | re.DOTALL)
     names: dict[str, object] = {}
     printed = ""
-    for language, text in blocks:
+    for number, (language, text) in enumerate(blocks):
         if language == "python":
             assert printed == "", f"not shown:\n{printed}"
-            output = io.StringIO()
-            with contextlib.redirect_stdout(output):
-                exec(compile(text, page, "exec"), names)
-            printed = output.getvalue()
+            printed = run_block(text, f"<{page}, block {number}>", names)
+        elif re.search(r"^\s*\.\.\.$", text, re.MULTILINE):
+            assert_shows(text, printed)
+            printed = ""
         else:
             assert text == printed
             printed = ""
+    assert printed == "", f"not shown:\n{printed}"
+
+
+def run_block(code: str, file: str, names: dict[str, object]) -> str:
+    """What a part of a program prints. Scripts in it find their source by the name of the file."""
+    linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        exec(compile(code, file, "exec"), names)
+    return output.getvalue()
 
 
 def test_checking(tmp_path: Path) -> None:
