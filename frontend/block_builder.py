@@ -17,12 +17,14 @@ from relex.dialects.errors import CompileError, RelexError, UnknownNameError, on
 from relex.dialects.names import Names
 from relex.dialects.parser import verify_module
 from relex.dialects.relex import PRIMITIVE_ATTR, CallTirOp
-from relex.dialects.relex.types import without_names
+from relex.dialects.relex.types import with_names, without_names
+from relex.dialects.sizes import Dim, gathering, name_of_size, named
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.expressions import Binding, Call, Expr, Var
 from relex.frontend.function_body import FunctionBody
 from relex.frontend.places import refuse, user_place, with_source
 from relex.lowering.emit_te import emit_prim_func
+from relex.lowering.size_values import Sources
 from relex.lowering.te import Tensor, placeholder
 
 
@@ -109,25 +111,33 @@ class BlockBuilder:
 
     def call_te(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
         """A call of a new loop function, made of a tensor expression: `function` gets a `te` tensor for each tensor of
-        the program, the other arguments as they are, and returns one `te` tensor or several."""
+        the program, the other arguments as they are, and returns one `te` tensor or several. Sizes that are known at
+        run time are expressions of names; what the elements that it reads need of them is checked there."""
         place = user_place()
         body = self._open_body(place)
         values = [body.value(arg, place) for arg in args if isinstance(arg, Expr)]
         inputs = [_placeholder(f"x{i}", value, place) for i, value in enumerate(values)]
         rest = iter(inputs)
         try:
-            result = function(*(next(rest) if isinstance(arg, Expr) else arg for arg in args), **kwargs)
+            with gathering() as requirements:
+                result = function(*(next(rest) if isinstance(arg, Expr) else arg for arg in args), **kwargs)
             outputs: list[Tensor] = [result] if isinstance(result, Tensor) else list(result)
             name = self._symbols().fresh(getattr(function, "__name__", "te").strip("<>"))
-            prim_func = emit_prim_func(name, inputs, outputs)
+            prim_func = emit_prim_func(name, inputs, outputs, requirements)
         except (RelexError, VerifyException, TypeError, ValueError) as e:
             refuse(place, f"'call_te' {one_line(e)}")
         for inner in prim_func.walk():
             inner.location = place
         self._module.body.block.add_op(prim_func)
         types = [TensorType(t.type, without_names(t.shape)) for t in outputs]
+        unknown = [size for t in outputs for size in t.shape if isinstance(size, Dim)]
         bindings = [Binding(value, body.dataflow or body) for value in values]
-        return Call("relex.call_tir", bindings, lambda _, operands: CallTirOp(name, operands, types))
+
+        def call(body: FunctionBody, operands: list[SSAValue]) -> Operation:
+            sizes = body.compute_sizes(unknown, _sources(inputs, operands), place)
+            return CallTirOp(name, operands, types, sizes)
+
+        return Call("relex.call_tir", bindings, call)
 
     def emit_te(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Emit what `call_te` makes."""
@@ -179,9 +189,21 @@ def _one_or_all(bindings: list[Binding]) -> Binding | tuple[Binding, ...]:
 
 
 def _placeholder(name: str, value: SSAValue, place: FileLineColLoc) -> Tensor:
-    if not isa(value.type, TensorType) or not value.type.has_static_shape():
-        refuse(place, f"'call_te' expected a tensor of known shape, found {value.type}")
-    return placeholder(value.name_hint or name, value.type.get_shape(), value.type.element_type)
+    """A tensor of the program as an input, with a name of its own for each size that is known at run time."""
+    if not isa(value.type, TensorType):
+        refuse(place, f"'call_te' expected a tensor with dimensions, found {value.type}")
+    shape = with_names(value.type.get_shape(), lambda dimension: named(f"{name}_d{dimension}"))
+    return placeholder(value.name_hint or name, shape, value.type.element_type)
+
+
+def _sources(inputs: Sequence[Tensor], values: Sequence[SSAValue]) -> Sources:
+    """For each size of an input that is a name, the value and the dimension that has it."""
+    return {
+        name: (value, dimension)
+        for tensor, value in zip(inputs, values, strict=True)
+        for dimension, size in enumerate(tensor.shape)
+        if (name := name_of_size(size)) is not None
+    }
 
 
 def _copy(function: Operation, place: FileLineColLoc) -> FuncOp | PrimFuncOp:

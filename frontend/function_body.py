@@ -19,8 +19,10 @@ from relex.dialects.functions import DIMS_ATTR, NAME_ATTR, set_argument_attr
 from relex.dialects.names import Names
 from relex.dialects.relex import ConstantOp, DataflowOp, OutputOp
 from relex.dialects.relex.structure import impurity
+from relex.dialects.sizes import Size
 from relex.frontend.expressions import Binding, Call, Constant, Expr, Operand, Var
 from relex.frontend.places import refuse
+from relex.lowering.size_values import SizeValues, Sources
 
 
 class FunctionBody:
@@ -84,6 +86,17 @@ class FunctionBody:
         self._sizes[name] = size
         return size
 
+    def compute_sizes(self, sizes: Sequence[Size], sources: Sources, place: FileLineColLoc) -> list[SSAValue]:
+        """Sizes of a run as values, computed where the function has come to."""
+        block = Block()
+        computed = SizeValues(block, sources)
+        values = [computed.value(size) for size in sizes]
+        for op in list(block.ops):
+            op.detach()
+            op.location = place
+            self._open_block.add_op(op)
+        return values
+
     def finish(self, values: Sequence[SSAValue]) -> None:
         """End the function with its results."""
         self._block.add_op(ReturnOp(*values))
@@ -141,13 +154,14 @@ class FunctionBody:
         except (RelexError, VerifyException, TypeError, ValueError) as e:
             refuse(call.place, f"'{call.name}' op {one_line(e)}")
         op.location = call.place
-        if self.dataflow is None:
-            self._block.add_op(op)
-            return op
-        if (reason := impurity(op)) is not None:
+        if self.dataflow is not None and (reason := impurity(op)) is not None:
             refuse(call.place, f"'{op.name}' op expected to be pure, as it stands in a dataflow block, but it {reason}")
-        self.dataflow.block.add_op(op)
+        self._open_block.add_op(op)
         return op
+
+    @property
+    def _open_block(self) -> Block:
+        return self._block if self.dataflow is None else self.dataflow.block
 
     def _operands(self, call: Call) -> list[SSAValue]:
         tensors = {i: self.value(arg, call.place) for i, arg in enumerate(call.args) if isinstance(arg, Expr)}

@@ -10,14 +10,18 @@ import pytest
 from operator_cases import CASES
 from programs import Array, MakeOperator, operator_program
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 from relex import frontend as relax
 from relex.dialects.errors import CompileError, DTypeError, RelexError, ShapeError, UnknownNameError, locate
 from relex.dialects.parser import parse_module
 from relex.dialects.relex import Operator, Relex
+from relex.dialects.sizes import equal
+from relex.dialects.tir import PrimFuncOp
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.frontend.op import of
-from relex.lowering import te
+from relex.lowering import LegalizeOpsPass, te
+from relex.passes import FuseDenseAddPass, FuseOpsPass, FuseTirPass
 from relex.runtime import build, interpret
 
 RNG = np.random.default_rng(0)
@@ -63,8 +67,54 @@ def test_the_model_of_the_lessons():
         "relex.output %lv4",
     ]
     x = RNG.standard_normal((1, 784)).astype(np.float32)
+    np.testing.assert_allclose(build(module)["main"](x), expected_mlp(x), rtol=1e-4, atol=1e-4)
+
+
+def expected_mlp(x: Array) -> Array:
     hidden = np.maximum(x @ PARAMS["w0"].T + PARAMS["b0"], 0)
-    np.testing.assert_allclose(build(module)["main"](x), hidden @ PARAMS["w1"].T + PARAMS["b1"], rtol=1e-4, atol=1e-4)
+    return hidden @ PARAMS["w1"].T + PARAMS["b1"]
+
+
+def test_the_transformations_of_the_lessons():
+    bb = BlockBuilder()
+    mlp(bb)
+    x = RNG.standard_normal((1, 784)).astype(np.float32)
+    module = bb.get()
+    for step in (FuseDenseAddPass(), LegalizeOpsPass(), FuseTirPass()):
+        module = step(module)
+        np.testing.assert_allclose(build(module)["main"](x), expected_mlp(x), rtol=1e-4, atol=1e-4)
+    functions = [o.sym_name.data for o in module.ops if isinstance(o, PrimFuncOp | FuncOp)]
+    assert sorted(functions) == ["fused_dense_add0", "fused_dense_add1", "main", "relu"]
+
+
+def dense(x: te.Tensor, w: te.Tensor) -> te.Tensor:
+    k = te.reduce_axis(x.shape[1])
+    return te.compute((x.shape[0], w.shape[0]), lambda i, j: te.sum(x[i, k] * w[j, k], k), name="dense")
+
+
+def add_bias(x: te.Tensor, b: te.Tensor) -> te.Tensor:
+    return te.compute(x.shape, lambda i, j: x[i, j] + b[j], name="add")
+
+
+def relu(x: te.Tensor) -> te.Tensor:
+    return te.compute(x.shape, lambda i, j: te.maximum(x[i, j], 0.0), name="relu")
+
+
+@pytest.mark.parametrize("batch", [1, 3, "batch"])
+def test_the_model_of_the_lessons_in_tensor_expressions(batch: int | str):
+    w0, b0, w1, b1 = (const(PARAMS[name]) for name in ("w0", "b0", "w1", "b1"))
+    bb = BlockBuilder()
+    x = Var("x", (batch, 784))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            lv0 = bb.emit_te(add_bias, bb.emit_te(dense, x, w0), b0)
+            lv1 = bb.emit_te(relu, lv0)
+            gv = bb.emit_output(bb.call_te(add_bias, bb.emit_te(dense, lv1, w1), b1))
+        bb.emit_func_output(gv)
+    main = build(FuseTirPass()(FuseOpsPass()(bb.get())))["main"]
+    for count in (batch,) if isinstance(batch, int) else (0, 1, 17):
+        given = RNG.standard_normal((count, 784)).astype(np.float32)
+        np.testing.assert_allclose(main(given), expected_mlp(given), rtol=1e-4, atol=1e-4)
 
 
 def test_ops_stand_where_the_user_wrote_them():
@@ -315,14 +365,58 @@ def test_mistakes_show_the_line(make: Make, message: str):
     assert diagnostic.source_line == Path(__file__).read_text(encoding="utf-8").splitlines()[diagnostic.line - 1]
 
 
-def test_tensor_expressions_need_known_sizes():
+def plus(a: te.Tensor, b: te.Tensor) -> te.Tensor:
+    return te.compute(a.shape, lambda i, j: a[i, j] + b[i], name="plus")
+
+
+def differences(a: te.Tensor) -> list[te.Tensor]:
+    """Those of neighbours, and all rows one after the other."""
+    rows, columns = a.shape
+    neighbours = te.compute((rows - 1, columns), lambda i, j: a[i + 1, j] - a[i, j], name="neighbours")
+    return [neighbours, te.compute((rows * columns,), lambda i: a[i // columns, i % columns], name="flat")]
+
+
+def test_tensor_expressions_on_sizes_of_the_run():
     bb = BlockBuilder()
-    x = Var("x", ("n",))
-    with (
-        pytest.raises(CompileError, match="expected a tensor of known shape, found tensor<\\?xf32>"),
-        bb.function("f", [x]),
-    ):
-        bb.call_te(scale, x, 2.0)
+    x, y = Var("x", ("n", 3)), Var("y", ("m",))
+    with bb.function("main", [x, y]):
+        with bb.dataflow():
+            twice = bb.emit(op.concat([x, x]))
+            total = bb.emit_output(bb.call_te(plus, twice, y))
+        neighbours, flat = bb.emit(bb.call_te(differences, total))
+        bb.emit_func_output([total, neighbours, flat])
+    module = bb.get()
+    assert "sizes(" in str(parse_module(str(module)))
+    for run in (build(module)["main"], interpret(module)["main"]):
+        for n in (1, 3, 17):
+            a = RNG.standard_normal((n, 3)).astype(np.float32)
+            b = RNG.standard_normal(2 * n).astype(np.float32)
+            expected = np.concatenate([a, a]) + b[:, None]
+            for found, wanted in zip(run(a, b), (expected, np.diff(expected, axis=0), expected.ravel()), strict=True):
+                np.testing.assert_array_equal(found, wanted)
+        with pytest.raises(ShapeError, match=r"expected 2 \* n <= m"):
+            run(np.ones((2, 3), np.float32), np.ones(3, np.float32))
+        with pytest.raises(ShapeError, match="expected 1 <= n"):
+            run(np.ones((0, 3), np.float32), np.ones(0, np.float32))
+
+
+def product(a: te.Tensor, b: te.Tensor) -> te.Tensor:
+    assert equal(a.shape[1], b.shape[0])
+    k = te.reduce_axis(a.shape[1])
+    return te.compute((a.shape[0], b.shape[1]), lambda i, j: te.sum(a[i, k] * b[k, j], k), name="product")
+
+
+def test_tensor_expressions_require_equal_sizes():
+    bb = BlockBuilder()
+    x, y = Var("x", ("n", "k")), Var("y", ("l", 2))
+    with bb.function("main", [x, y]):
+        bb.emit_func_output(bb.emit_te(product, x, y))
+    for run in (build(bb.get())["main"], interpret(bb.get())["main"]):
+        for n, k in ((1, 3), (3, 1), (0, 2), (2, 0)):
+            a, b = np.full((n, k), 2, np.float32), np.full((k, 2), 3, np.float32)
+            np.testing.assert_array_equal(run(a, b), a @ b)
+        with pytest.raises(ShapeError):
+            run(np.ones((2, 3), np.float32), np.ones((4, 2), np.float32))
 
 
 def test_values_stay_in_their_part_of_the_program():
