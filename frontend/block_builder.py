@@ -6,19 +6,21 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, TensorType, UnitAttr
+from xdsl.dialects.builtin import FileLineColLoc, MemRefType, ModuleOp, TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from relex.dialects.errors import CompileError, RelexError, UnknownNameError, one_line
+from relex.dialects.errors import CompileError, RelexError, ShapeError, UnknownNameError, name_of, one_line
 from relex.dialects.names import Names
 from relex.dialects.parser import verify_module
 from relex.dialects.relex import PRIMITIVE_ATTR, CallTirOp
 from relex.dialects.relex.types import with_names, without_names
 from relex.dialects.sizes import Dim, gathering, name_of_size, named
+from relex.dialects.sizes.analysis import SizeAnalysis
+from relex.dialects.sizes.modules import is_static, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.expressions import Binding, Call, Expr, Var
 from relex.frontend.function_body import FunctionBody
@@ -112,7 +114,8 @@ class BlockBuilder:
     def call_te(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
         """A call of a new loop function, made of a tensor expression: `function` gets a `te` tensor for each tensor of
         the program, the other arguments as they are, and returns one `te` tensor or several. Sizes that are known at
-        run time are expressions of names; what the elements that it reads need of them is checked there."""
+        run time are expressions of names, of which must follow that all elements exist: then indices are sums of axes
+        with factors."""
         place = user_place()
         body = self._open_body(place)
         values = [body.value(arg, place) for arg in args if isinstance(arg, Expr)]
@@ -124,6 +127,7 @@ class BlockBuilder:
             outputs: list[Tensor] = [result] if isinstance(result, Tensor) else list(result)
             name = self._symbols().fresh(getattr(function, "__name__", "te").strip("<>"))
             prim_func = emit_prim_func(name, inputs, outputs, requirements)
+            _expect_checked(prim_func)
         except (RelexError, VerifyException, TypeError, ValueError) as e:
             refuse(place, f"'call_te' {one_line(e)}")
         for inner in prim_func.walk():
@@ -194,6 +198,19 @@ def _placeholder(name: str, value: SSAValue, place: FileLineColLoc) -> Tensor:
         refuse(place, f"'call_te' expected a tensor with dimensions, found {value.type}")
     shape = with_names(value.type.get_shape(), lambda dimension: named(f"{name}_d{dimension}"))
     return placeholder(value.name_hint or name, shape, value.type.element_type)
+
+
+def _expect_checked(prim_func: PrimFuncOp) -> None:
+    """A run checks its sizes, and no indices: these must follow from sizes."""
+    if is_static(prim_func):
+        return
+    analysis = SizeAnalysis(prim_func, sizes_at_entry)
+    analysis.run()
+    for op in analysis.unchecked:
+        buffer = next(name_of(value) for value in op.operands if isinstance(value.type, MemRefType))
+        raise ShapeError(
+            f"expected indices of {buffer} that are sums of axes with factors, where sizes are known at run time"
+        )
 
 
 def _sources(inputs: Sequence[Tensor], values: Sequence[SSAValue]) -> Sources:

@@ -37,34 +37,37 @@ class _Linear:
 @SIZES.rule(memref.LoadOp, memref.StoreOp)
 def _(op: memref.LoadOp | memref.StoreOp, analysis: SizeAnalysis) -> None:
     if not analysis.knows(op.memref) or not _runs_always(op):
+        analysis.unchecked.append(op)
         return
     for index, size in zip(op.indices, analysis.sizes(op.memref), strict=True):
         form = _linear(index, analysis)
-        if form is not None:
-            _require_inside(form, size, analysis)
+        if form is None or not _require_inside(form, size, analysis):
+            analysis.unchecked.append(op)
 
 
-def _require_inside(form: _Linear, size: Size, analysis: SizeAnalysis) -> None:
+def _require_inside(form: _Linear, size: Size, analysis: SizeAnalysis) -> bool:
+    """Require that an index stays in a dimension. Returns whether it was possible to say so."""
     extents = {v: _extent(v, analysis) for v in form.factors}
     low = high = form.constant
     for variable, factor in form.factors.items():
         extent = extents[variable]
         if extent is None:
-            return
+            return False
         if never_negative(factor):
             high = high + factor * (extent - 1)
         elif never_negative(-factor):
             low = low + factor * (extent - 1)
         else:
-            return
+            return False
     if all(isinstance(s, int) for s in (low, high, size)):
-        return  # Types say it all: the verifier of blocks has looked at them.
+        return True  # Types say it all: the verifier of blocks has looked at them.
     # Where a loop runs for nothing, nothing is read or written.
     runs = count([extent for extent in extents.values() if extent is not None])
     for lhs, rhs in ((0, low), (high + 1, size)):
         plain = Requirement(lhs, "<=", rhs)
         says_it_all = form.constant == 0 or plain.holds
         analysis.require(plain if says_it_all else Requirement(lhs * runs, "<=", rhs * runs))
+    return True
 
 
 def _linear(value: SSAValue, analysis: SizeAnalysis) -> _Linear | None:

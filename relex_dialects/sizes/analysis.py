@@ -69,6 +69,8 @@ class SizeAnalysis:
         self._own_memory: Size = 0
         self._memory_of_callees: dict[Size, None] = {0: None}
         self._op = function
+        self.unchecked: list[Operation] = []
+        """Accesses of which no requirement says that they stay in their buffer."""
 
     # What rules use
 

@@ -370,10 +370,10 @@ def plus(a: te.Tensor, b: te.Tensor) -> te.Tensor:
 
 
 def differences(a: te.Tensor) -> list[te.Tensor]:
-    """Those of neighbours, and all rows one after the other."""
+    """Those of neighbours, and all rows twice."""
     rows, columns = a.shape
     neighbours = te.compute((rows - 1, columns), lambda i, j: a[i + 1, j] - a[i, j], name="neighbours")
-    return [neighbours, te.compute((rows * columns,), lambda i: a[i // columns, i % columns], name="flat")]
+    return [neighbours, te.compute((rows, 2, columns), lambda i, _, k: a[i, k], name="twice")]
 
 
 def test_tensor_expressions_on_sizes_of_the_run():
@@ -383,8 +383,8 @@ def test_tensor_expressions_on_sizes_of_the_run():
         with bb.dataflow():
             twice = bb.emit(op.concat([x, x]))
             total = bb.emit_output(bb.call_te(plus, twice, y))
-        neighbours, flat = bb.emit(bb.call_te(differences, total))
-        bb.emit_func_output([total, neighbours, flat])
+        neighbours, rows = bb.emit(bb.call_te(differences, total))
+        bb.emit_func_output([total, neighbours, rows])
     module = bb.get()
     assert "sizes(" in str(parse_module(str(module)))
     for run in (build(module)["main"], interpret(module)["main"]):
@@ -392,12 +392,32 @@ def test_tensor_expressions_on_sizes_of_the_run():
             a = RNG.standard_normal((n, 3)).astype(np.float32)
             b = RNG.standard_normal(2 * n).astype(np.float32)
             expected = np.concatenate([a, a]) + b[:, None]
-            for found, wanted in zip(run(a, b), (expected, np.diff(expected, axis=0), expected.ravel()), strict=True):
-                np.testing.assert_array_equal(found, wanted)
+            wanted = (expected, np.diff(expected, axis=0), np.stack([expected, expected], axis=1))
+            for found, result in zip(run(a, b), wanted, strict=True):
+                np.testing.assert_array_equal(found, result)
         with pytest.raises(ShapeError, match=r"expected 2 \* n <= m"):
             run(np.ones((2, 3), np.float32), np.ones(3, np.float32))
         with pytest.raises(ShapeError, match="expected 1 <= n"):
             run(np.ones((0, 3), np.float32), np.ones(0, np.float32))
+
+
+UNCHECKED: list[Callable[[te.Tensor], te.Tensor]] = [
+    lambda a: te.compute((a.shape[0], 3), lambda i, j: a[i // 2, j]),
+    lambda a: te.compute((a.shape[0], 3), lambda i, j: a[i, i % 3]),
+    lambda a: te.compute((a.shape[0],), lambda i: a[i * i, 0]),
+    lambda a: te.compute((a.shape[0],), lambda i: te.if_then_else(i < 2, a[i + 1, 0], 0.0)),
+]
+
+
+@pytest.mark.parametrize("function", UNCHECKED)
+def test_indices_that_no_size_bounds_are_refused(function: Callable[[te.Tensor], te.Tensor]):
+    bb = BlockBuilder()
+    x = Var("x", ("n", 3))
+    with (
+        pytest.raises(CompileError, match="'call_te' expected indices of %x that are sums of axes with factors"),
+        bb.function("main", [x]),
+    ):
+        bb.call_te(function, x)
 
 
 def product(a: te.Tensor, b: te.Tensor) -> te.Tensor:
