@@ -119,7 +119,8 @@ class BlockBuilder:
         place = user_place()
         body = self._open_body(place)
         values = [body.value(arg, place) for arg in args if isinstance(arg, Expr)]
-        inputs = [_placeholder(f"x{i}", value, place) for i, value in enumerate(values)]
+        names = Names()
+        inputs = [_placeholder(names, value, place) for value in values]
         rest = iter(inputs)
         try:
             with gathering() as requirements:
@@ -192,12 +193,14 @@ def _one_or_all(bindings: list[Binding]) -> Binding | tuple[Binding, ...]:
     return bindings[0] if len(bindings) == 1 else tuple(bindings)
 
 
-def _placeholder(name: str, value: SSAValue, place: FileLineColLoc) -> Tensor:
+def _placeholder(names: Names, value: SSAValue, place: FileLineColLoc) -> Tensor:
     """A tensor of the program as an input, with a name of its own for each size that is known at run time."""
     if not isa(value.type, TensorType):
         refuse(place, f"'call_te' expected a tensor with dimensions, found {value.type}")
+    hint = value.name_hint or "x"
+    name = names.fresh(hint if hint.isidentifier() else "x")
     shape = with_names(value.type.get_shape(), lambda dimension: named(f"{name}_d{dimension}"))
-    return placeholder(value.name_hint or name, shape, value.type.element_type)
+    return placeholder(name, shape, value.type.element_type)
 
 
 def _expect_checked(prim_func: PrimFuncOp) -> None:
