@@ -125,6 +125,8 @@ class SizeValues:
     def _compute_atom(self, atom: Atom) -> SSAValue:
         match atom:
             case Symbol(name=name):
+                if name not in self._sources:
+                    raise ValueError(f"expected a size that an argument has, found '{name}'")
                 source, dimension = self._sources[name]
                 value = source if source.type == IndexType() else self.dimension(source, dimension)
                 value.name_hint = value.name_hint or name

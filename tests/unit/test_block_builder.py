@@ -16,7 +16,7 @@ from relex import frontend as relax
 from relex.dialects.errors import CompileError, DTypeError, RelexError, ShapeError, UnknownNameError, locate
 from relex.dialects.parser import parse_module
 from relex.dialects.relex import Operator, Relex
-from relex.dialects.sizes import equal
+from relex.dialects.sizes import equal, named
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.frontend.op import of
@@ -326,6 +326,10 @@ def too_few_indices(a: te.Tensor) -> te.Tensor:
     return te.compute((2,), lambda i: a[i])
 
 
+def foreign_size(a: te.Tensor) -> te.Tensor:
+    return te.compute((named("m"),), lambda i: a[i, 0])
+
+
 MISTAKES: list[tuple[Make, str]] = [
     (lambda bb, x: bb.emit(op.dense(x, op.astype(x, "float64"))), "'relex.dense' op expected operands of one element"),
     (lambda bb, x: bb.emit(op.dense(x, const(np.zeros((4, 4), np.float32)))), "'relex.dense' op expected equal last"),
@@ -350,6 +354,7 @@ MISTAKES: list[tuple[Make, str]] = [
     (lambda bb, x: bb.call_te(no_tensor, x), "'call_te' "),
     (lambda bb, x: bb.call_te(no_tensor, op.alloc_tensor(("n",))), "expected a size that a parameter has, found 'n'"),
     (lambda bb, x: bb.call_te(too_few_indices, x), "'call_te' expected 2 indices for x"),
+    (lambda bb, x: bb.emit_te(foreign_size, x), "'relex.call_tir' op expected a size that an argument has, found 'm'"),
     (in_dataflow(lambda bb, x: bb.emit(op.alloc_tensor((2,)))), "'relex.alloc_tensor' op expected to be pure"),
     (in_dataflow(lambda bb, x: bb.emit_func_output(x)), "expected the dataflow block to end before the function does"),
     (in_dataflow(in_dataflow(lambda bb, x: None)), "expected no dataflow block inside another"),
