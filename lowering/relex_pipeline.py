@@ -25,6 +25,7 @@ from relex.passes import (
     InferSizesPass,
     InlineBlocksPass,
     MergeLoopsPass,
+    ScheduleCpuPass,
     SetTargetPass,
 )
 from relex.passes.base import RelexPass
@@ -40,9 +41,9 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,infer-sizes,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,merge-loops,
-    // lower-call-tir,convert-tir-to-scf,vectorize-loops,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,
-    // convert-scf-to-cf,convert-to-llvm
+    // set-target,infer-sizes,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,schedule-cpu,
+    // merge-loops,lower-call-tir,convert-tir-to-scf,vectorize-loops,scf-parallel-for-to-nested-fors,
+    // convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm
     ```
 
     With `strict`, sums keep the order and the roundings of the plain loop.
@@ -74,5 +75,6 @@ def pipeline(to: Level = "llvm", *, strict: bool = False) -> list[tuple[Level, l
 
 
 def _fusion() -> list[ModulePass]:
-    """What brings loop functions together that work on each other's results."""
-    return [AnnotateOpPatternPass(), FuseOpsPass(), FuseTirPass(), InlineBlocksPass(), MergeLoopsPass()]
+    """What brings loop functions together that work on each other's results, and tiles the large ones among them."""
+    fusion = [AnnotateOpPatternPass(), FuseOpsPass(), FuseTirPass(), InlineBlocksPass()]
+    return [*fusion, ScheduleCpuPass(), MergeLoopsPass()]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from relex.passes.loops.check_tir import CheckTirPass as CheckTirPass
     from relex.passes.loops.inline_blocks import InlineBlocksPass as InlineBlocksPass
     from relex.passes.loops.merge_loops import MergeLoopsPass as MergeLoopsPass
+    from relex.passes.loops.schedule_cpu import ScheduleCpuPass as ScheduleCpuPass
 
 PASSES = lazy_passes(
     "relex.passes",
@@ -40,6 +41,7 @@ PASSES = lazy_passes(
         "inline-blocks": "loops",
         "merge-loops": "loops",
         "infer-sizes": "graph",
+        "schedule-cpu": "loops",
         "set-target": "graph",
     },
 )

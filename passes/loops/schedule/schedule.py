@@ -72,7 +72,7 @@ class Schedule:
 
     def apply(self, func: str, op: PrimitiveOp) -> None:
         """Apply a primitive to a function; for those that have no method here."""
-        apply_primitive(op, self._function(func))
+        apply_primitive(op, self.function(func))
         self._steps.setdefault(func, []).append(op)
 
     def get_block(self, name: str, func: str | None = None) -> Block:
@@ -80,12 +80,12 @@ class Schedule:
         names = [func] if func is not None else self._functions_with(name)
         if len(names) != 1:
             raise UnknownNameError(f"expected one function with a block '{name}', found {', '.join(names) or 'none'}")
-        find_block(self._function(names[0]), name)
+        find_block(self.function(names[0]), name)
         return Block(names[0], name)
 
     def get_loops(self, block: Block) -> list[Loop]:
         """The loops around a block, from the outside in. Loops of the function without a label are given one."""
-        func = self._function(block.func)
+        func = self.function(block.func)
         if any(isinstance(op, ForOp) and op.label is None for op in func.walk()):
             self.apply(block.func, LabelLoopsOp())
         loops = loops_of(find_block(func, block.name))
@@ -179,7 +179,8 @@ class Schedule:
         self.apply(block.func, op)
         return Block(block.func, op.new_names[0])
 
-    def _function(self, name: str) -> PrimFuncOp:
+    def function(self, name: str) -> PrimFuncOp:
+        """A loop function of the module, by name, as it is now."""
         found = SymbolTable.lookup_symbol(self.module, name)
         if not isinstance(found, PrimFuncOp):
             raise UnknownNameError(f"expected a loop function, found no '{name}'")

@@ -1,0 +1,127 @@
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},schedule-cpu" --split-input-file | filecheck %s
+// RUN: relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu},schedule-cpu" --split-input-file | filecheck %s --check-prefix=OTHER
+
+// OTHER-NOT: vectorized
+
+// The weights go to panels, and the sums of a tile are made side by side; bias and relu are done in the tile.
+
+// CHECK-LABEL: @dense(
+// CHECK: %W_local = tir.alloc_buffer : memref<4x784x32xf32>
+// CHECK: tir.for {{.*}}, %{{.*}}, vectorized %{{.*}} in (4, 784, 32)
+// CHECK: tir.block @W_local
+// CHECK: tir.for %{{.*}}, %{{.*}} in (4, 32)
+// CHECK-NEXT: tir.alloc_buffer : memref<8x32xf32>
+// CHECK-NEXT: tir.for unrolled %{{.*}}, unrolled %{{.*}}, vectorized %{{.*}} in (8, 2, 16)
+// CHECK: tir.block @Y_init
+// CHECK: tir.for %{{.*}}, unrolled %{{.*}}, unrolled %{{.*}}, vectorized %{{.*}} in (784, 8, 2, 16)
+// CHECK: tir.block @Y
+// CHECK-NOT: scf.if
+// CHECK: tir.for unrolled %{{.*}}, unrolled %{{.*}}, vectorized %{{.*}} in (8, 2, 16)
+// CHECK: tir.block @Z
+tir.prim_func @dense(%X: memref<256x784xf32>, %W: memref<128x784xf32>, %B: memref<128xf32>)
+    outs(%Z: memref<256x128xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  %Y = tir.alloc_buffer : memref<256x128xf32>
+  tir.for %i, %j, %k in (256, 128, 784) {
+    tir.block @Y (%vi: spatial<256> = %i, %vj: spatial<128> = %j, %vk: reduce<784> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi, %vj] : memref<256x128xf32>
+      }
+      %y = memref.load %Y[%vi, %vj] : memref<256x128xf32>
+      %x = memref.load %X[%vi, %vk] : memref<256x784xf32>
+      %w = memref.load %W[%vj, %vk] : memref<128x784xf32>
+      %p = arith.mulf %x, %w : f32
+      %s = arith.addf %y, %p : f32
+      memref.store %s, %Y[%vi, %vj] : memref<256x128xf32>
+    }
+  }
+  tir.for %i, %j in (256, 128) {
+    tir.block @Z (%vi: spatial<256> = %i, %vj: spatial<128> = %j) {
+      %y = memref.load %Y[%vi, %vj] : memref<256x128xf32>
+      %b = memref.load %B[%vj] : memref<128xf32>
+      %s = arith.addf %y, %b : f32
+      %z = arith.maximumf %s, %zero : f32
+      memref.store %z, %Z[%vi, %vj] : memref<256x128xf32>
+    }
+  }
+}
+
+// -----
+
+// Columns that stand side by side are read where they are, also for one row. A result of the function is copied from
+// the tile.
+
+// CHECK-LABEL: @side_by_side(
+// CHECK-NOT: W_local
+// CHECK: tir.for %{{.*}}, unrolled %{{.*}}, unrolled %{{.*}}, vectorized %{{.*}} in (256, 1, 8, 16)
+// CHECK: memref.load %W[{{.*}}] : memref<256x128xf32>
+// CHECK: tir.block @Y_local
+tir.prim_func @side_by_side(%X: memref<1x256xf32>, %W: memref<256x128xf32>) outs(%Y: memref<1x128xf32>)
+    attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i, %j, %k in (1, 128, 256) {
+    tir.block @Y (%vi: spatial<1> = %i, %vj: spatial<128> = %j, %vk: reduce<256> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi, %vj] : memref<1x128xf32>
+      }
+      %y = memref.load %Y[%vi, %vj] : memref<1x128xf32>
+      %x = memref.load %X[%vi, %vk] : memref<1x256xf32>
+      %w = memref.load %W[%vk, %vj] : memref<256x128xf32>
+      %p = arith.mulf %x, %w : f32
+      %s = arith.addf %y, %p : f32
+      memref.store %s, %Y[%vi, %vj] : memref<1x128xf32>
+    }
+  }
+}
+
+// -----
+
+// Tiles at the edge compute more than is stored: the operands have room for that.
+
+// CHECK-LABEL: @edges(
+// CHECK-DAG: %X_local = tir.alloc_buffer : memref<2x9x64xf32>
+// CHECK-DAG: %W_local = tir.alloc_buffer : memref<2x64x48xf32>
+// CHECK: tir.block @Y (
+// CHECK-NOT: scf.if
+// CHECK: memref.load %X_local
+// CHECK: scf.if
+// CHECK-NEXT: tir.block @Y_local
+tir.prim_func @edges(%X: memref<17x64xf32>, %W: memref<81x64xf32>) outs(%Y: memref<17x81xf32>)
+    attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i, %j, %k in (17, 81, 64) {
+    tir.block @Y (%vi: spatial<17> = %i, %vj: spatial<81> = %j, %vk: reduce<64> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi, %vj] : memref<17x81xf32>
+      }
+      %y = memref.load %Y[%vi, %vj] : memref<17x81xf32>
+      %x = memref.load %X[%vi, %vk] : memref<17x64xf32>
+      %w = memref.load %W[%vj, %vk] : memref<81x64xf32>
+      %p = arith.mulf %x, %w : f32
+      %s = arith.addf %y, %p : f32
+      memref.store %s, %Y[%vi, %vj] : memref<17x81xf32>
+    }
+  }
+}
+
+// -----
+
+// A sum of rows has no columns that stand side by side: it is left alone.
+
+// CHECK-LABEL: @row_sum(
+// CHECK-NOT: vectorized
+// CHECK: tir.for %i, %k in (64, 4096)
+tir.prim_func @row_sum(%X: memref<64x4096xf32>) outs(%Y: memref<64xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i, %k in (64, 4096) {
+    tir.block @Y (%vi: spatial<64> = %i, %vk: reduce<4096> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<64xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<64xf32>
+      %x = memref.load %X[%vi, %vk] : memref<64x4096xf32>
+      %s = arith.addf %y, %x : f32
+      memref.store %s, %Y[%vi] : memref<64xf32>
+    }
+  }
+}

@@ -1,0 +1,187 @@
+"""The default schedule: what it tiles, and that results stay the same bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from programs import Array
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects import parse_module, verify_module
+from relex.dialects.target import Target, set_target
+from relex.dialects.tir import ForOp, LoopKind
+from relex.lowering import RelexPipelinePass
+from relex.passes import ScheduleCpuPass
+from relex.passes.loops.tiles import VectorUnit, best_tile
+from relex.runtime import build, interpret
+
+AVX512 = Target("x86_64-unknown-linux-gnu", "skylake-avx512", "+avx512f,+avx2")
+AVX2 = Target("x86_64-unknown-linux-gnu", "haswell", "+avx2")
+SSE = Target("x86_64-unknown-linux-gnu", "x86-64", "+sse2")
+ARM = Target("aarch64-unknown-linux-gnu")
+
+PROGRAMS = {
+    "dense": ("dense %a, %b", "32x64xf32", "64x64xf32", "32x64xf32"),
+    "odd rows": ("dense %a, %b", "17x33xf32", "64x33xf32", "17x64xf32"),
+    "odd columns": ("dense %a, %b", "16x33xf32", "67x33xf32", "16x67xf32"),
+    "odd": ("dense %a, %b", "13x37xf32", "71x37xf32", "13x71xf32"),
+    "few columns": ("dense %a, %b", "67x200xf32", "3x200xf32", "67x3xf32"),
+    "one term": ("dense %a, %b", "200x1xf32", "171x1xf32", "200x171xf32"),
+    "one row": ("matmul %a, %b", "1x300xf32", "300x128xf32", "1x128xf32"),
+    "batches": ("matmul %a, %b", "3x17x33xf32", "3x33x65xf32", "3x17x65xf32"),
+    "shared": ("matmul %a, %b", "3x17x33xf32", "33x64xf32", "3x17x64xf32"),
+    "f64": ("dense %a, %b", "19x31xf64", "65x31xf64", "19x65xf64"),
+    "i32": ("dense %a, %b", "19x31xi32", "65x31xi32", "19x65xi32"),
+    "convolution": ("conv2d %a, %b padding = [1, 1]", "2x3x16x16xf32", "5x3x3x3xf32", "2x5x16x16xf32"),
+}
+
+
+def program(name: str) -> str:
+    operation, a, b, result = PROGRAMS[name]
+    a, b, result = (f"tensor<{t}>" for t in (a, b, result))
+    return f"""
+    func.func @main(%a: {a}, %b: {b}) -> {result} {{
+      %0 = relex.{operation} : ({a}, {b}) -> {result}
+      func.return %0 : {result}
+    }}"""
+
+
+def loops(text: str, target: Target = AVX512, *, strict: bool = False) -> ModuleOp:
+    module = parse_module(text)
+    set_target(module, target)
+    result = RelexPipelinePass("loops", strict=strict)(module)
+    verify_module(result)
+    return result
+
+
+def is_tiled(module: ModuleOp) -> bool:
+    return any(isinstance(op, ForOp) and op.kind.data is LoopKind.VECTORIZED for op in module.walk())
+
+
+def values(name: str) -> list[Array]:
+    rng = np.random.default_rng(0)
+    arrays: list[Array] = []
+    for operand in PROGRAMS[name][1:3]:
+        *shape, kind = operand.split("x")
+        dtype = {"f32": np.float32, "f64": np.float64, "i32": np.int32}[kind]
+        arrays.append((8 * rng.standard_normal(tuple(map(int, shape)))).astype(dtype))
+    return arrays
+
+
+def do_nothing(schedule_cpu: ScheduleCpuPass, ctx: Context, op: ModuleOp) -> None:
+    """In the place of the pass."""
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_results_stay_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays = values(name)
+    text = program(name)
+    assert is_tiled(loops(text, strict=True))
+    tiled, exactly = build(text)["main"](*arrays), build(text, strict=True)["main"](*arrays)
+    monkeypatch.setattr(ScheduleCpuPass, "apply", do_nothing)
+    plain = build(text, strict=True)["main"](*arrays)
+    np.testing.assert_array_equal(exactly, plain)
+    np.testing.assert_allclose(tiled, plain, rtol=1e-4, atol=1e-2)
+
+
+@pytest.mark.parametrize("target", [AVX512, AVX2, SSE], ids=lambda target: target.cpu)
+def test_targets(target: Target) -> None:
+    text = program("odd")
+    arrays = [np.rint(array) for array in values("odd")]
+    module = loops(text, target)
+    assert is_tiled(module)
+    np.testing.assert_array_equal(interpret(module)["main"](*arrays), arrays[0] @ arrays[1].T)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -0.0])
+def test_special_values_stay_in_their_row(value: float) -> None:
+    x, w = values("odd")
+    x[3, 5] = value
+    found = build(program("odd"))["main"](x, w)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(found, x @ w.T, rtol=1e-4, atol=1e-3)
+
+
+def test_epilogue_in_the_tile() -> None:
+    text = """
+    func.func @main(%a: tensor<17x64xf32>, %w: tensor<40x64xf32>, %b: tensor<40xf32>) -> tensor<17x40xf32> {
+      %0 = relex.dense %a, %w : (tensor<17x64xf32>, tensor<40x64xf32>) -> tensor<17x40xf32>
+      %1 = relex.add %0, %b : (tensor<17x40xf32>, tensor<40xf32>) -> tensor<17x40xf32>
+      %2 = relex.relu %1 : (tensor<17x40xf32>) -> tensor<17x40xf32>
+      func.return %2 : tensor<17x40xf32>
+    }"""
+    rng = np.random.default_rng(0)
+    a, w, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((17, 64), (40, 64), (40,)))
+    np.testing.assert_allclose(build(text)["main"](a, w, b), np.maximum(a @ w.T + b, 0), rtol=1e-4, atol=1e-4)
+
+
+SOFTMAX = """
+func.func @main(%a: tensor<17x64xf32>, %w: tensor<40x64xf32>) -> tensor<17x40xf32> {
+  %0 = relex.dense %a, %w : (tensor<17x64xf32>, tensor<40x64xf32>) -> tensor<17x40xf32>
+  %1 = relex.softmax %0 : (tensor<17x40xf32>) -> tensor<17x40xf32>
+  func.return %1 : tensor<17x40xf32>
+}"""
+
+
+def test_results_that_are_read_several_times() -> None:
+    rng = np.random.default_rng(0)
+    a, w = (rng.standard_normal(shape).astype(np.float32) for shape in ((17, 64), (40, 64)))
+    assert is_tiled(loops(SOFTMAX))
+    powers = np.exp(a @ w.T)
+    np.testing.assert_allclose(build(SOFTMAX)["main"](a, w), powers / powers.sum(1, keepdims=True), rtol=1e-3)
+
+
+def dense(rows: object, terms: int, columns: int) -> str:
+    a, b, result = (f"tensor<{m}x{n}xf32>" for m, n in ((rows, terms), (columns, terms), (rows, columns)))
+    return f"""
+    func.func @main(%a: {a}, %b: {b}) -> {result} {{
+      %0 = relex.dense %a, %b : ({a}, {b}) -> {result}
+      func.return %0 : {result}
+    }}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        (dense(64, 64, 64), ARM),
+        (dense("?", 64, 64), AVX512),
+        (dense(4, 4, 4), AVX512),
+        (dense(1, 1024, 64), AVX512),
+        (dense(64, 0, 64), AVX512),
+        (dense(0, 64, 64), AVX512),
+    ],
+    ids=["other target", "dynamic", "small", "too few rows to pack", "no terms", "no rows"],
+)
+def test_left_alone(text: str, target: Target) -> None:
+    assert not is_tiled(loops(text, target))
+
+
+def test_scheduled_by_hand() -> None:
+    """What somebody has scheduled stays as it is."""
+    scheduled = loops(program("dense"))
+    again = RelexPipelinePass("loops")(scheduled)
+    assert str(again) == str(scheduled)
+
+
+@given(st.integers(1, 300), st.integers(1, 300), st.sampled_from([2, 4, 8, 16]), st.sampled_from([16, 32]))
+def test_tiles(rows: int, columns: int, lanes: int, registers: int) -> None:
+    tile = best_tile(rows, columns, lanes, registers)
+    assert 1 <= tile.rows <= rows
+    assert tile.rows * tile.vectors + tile.vectors + 1 <= registers
+    assert tile.rows * -(-rows // tile.rows) < 2 * rows
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tile"),
+    [((256, 128), (8, 32)), ((252, 128), (14, 32)), ((16, 128), (8, 32)), ((257, 128), (6, 64)), ((256, 10), (16, 16))],
+)
+def test_tiles_of_avx512(sizes: Sequence[int], tile: Sequence[int]) -> None:
+    unit = VectorUnit.of(AVX512)
+    assert unit is not None
+    found = best_tile(*sizes, lanes=16, registers=unit.registers)
+    assert (found.rows, found.columns) == tile
