@@ -23,7 +23,7 @@ from relex.passes.loops.checking.touches import strangers
 @dataclass(frozen=True)
 class CheckTirPass(RelexPass):
     """
-    Proves for all iterations of each loop function, whatever the data, that
+    Proves that loop functions use memory rightly. For all iterations, whatever the data,
 
     * accesses stay in their buffers, and the variables of blocks in their ranges;
     * no two iterations of a parallel loop, and no two values of the spatial variables of a block, write one element, or
