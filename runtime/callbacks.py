@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from threading import local
 from traceback import clear_frames
@@ -47,23 +47,31 @@ class LibraryCalls:
     def of(cls, module: ModuleOp) -> LibraryCalls:
         """Those of a module at the core level. Raises `CompileError` that names all that are not registered."""
         functions: dict[str, tuple[LibraryFunction, Function]] = {}
-        problems: dict[str, Diagnostic] = {}
+        problems: list[Diagnostic] = []
         for op in module.ops:
             library = library_function(op)
             if library is None:
                 continue
             problem = _problem(op, library)
             if problem is not None:
-                problems.setdefault(library.name, problem)
+                problems.append(problem)
             else:
                 functions[f"_mlir_ciface_{library.symbol}"] = library, LIBRARY[library.name]
         if problems:
-            raise CompileError(list(problems.values()))
+            raise CompileError(_first_of_each(problems))
         return cls(functions)
 
     def guard(self, entry: Entry) -> Entry:
         """A native function that raises what library functions raise while it runs."""
         return _reraising(entry) if self._callbacks else entry
+
+
+def _first_of_each(problems: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Diagnostics in the order of the text; of those that say the same, the first."""
+    found: dict[str, Diagnostic] = {}
+    for diagnostic in sorted(problems, key=lambda d: (d.file, d.line, d.column)):
+        found.setdefault(diagnostic.message, diagnostic)
+    return list(found.values())
 
 
 def _problem(op: Operation, library: LibraryFunction) -> Diagnostic | None:

@@ -36,7 +36,7 @@ class Plugins:
 
         Raises `CompileError` at the line of the file that is wrong, `ToolError` for a name that is taken.
         """
-        module = _import(path)
+        module = import_file(path)
         universe = getattr(module, "UNIVERSE", Universe())
         if not isinstance(universe, Universe):
             raise ToolError(f"'{path}': expected UNIVERSE to be a Universe of xDSL, found {type(universe).__name__}")
@@ -84,7 +84,8 @@ def _defined_passes(module: ModuleType) -> list[type[ModulePass]]:
     ]
 
 
-def _import(path: str) -> ModuleType:
+def import_file(path: str) -> ModuleType:
+    """Execute a Python file. Raises `CompileError` at the line of it that is wrong."""
     name, text = read_text(path)
     # A name that no `import` can mean. Dataclasses look their module up.
     module = ModuleType(f"relex-opt:{name}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from relex.dialects.errors import CompileError
 from relex.dialects.readers import READERS, find_reader, is_metadata
 from relex.tools.diagnostics import Source, ToolError, read_text, run_tool
+from relex.tools.plugins import import_file
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -47,6 +48,13 @@ def make_parser() -> argparse.ArgumentParser:
         default=[],
         metavar="FILE.npy",
         help="save a result, in order, instead of printing it; may be given several times",
+    )
+    parser.add_argument(
+        "--library",
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="execute a Python file first, which registers library functions; may be given several times",
     )
     parser.add_argument("--strict", action="store_true", help="keep the order and the roundings of plain loops in sums")
     parser.add_argument(
@@ -97,6 +105,8 @@ def run(args: argparse.Namespace) -> None:
 
     if args.checked and args.level == "native":
         raise ToolError("expected --level graph, loops or core with --checked: native code is not checked")
+    for path in args.library:
+        import_file(path)
     inputs = [Input.read(text) for text in args.input]
     name, text = read_text(args.file)
     source = Source(name, text)

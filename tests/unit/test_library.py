@@ -422,7 +422,7 @@ def test_all_names_that_are_not_registered_are_errors():
                    ", ".join(["tensor<2x3xf32>"] * 4))  # fmt: skip
     with pytest.raises(CompileError) as caught:
         build(text)
-    assert [(d.line, d.column, d.message) for d in sorted(caught.value.diagnostics, key=lambda d: d.line)] == [
+    assert [(d.line, d.column, d.message) for d in caught.value.diagnostics] == [
         (2, 8, 'expected a registered library function, found "env.a"; there are env.b'),
         (4, 8, 'expected a registered library function, found "env.c"; there are env.b'),
     ]

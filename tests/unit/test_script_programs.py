@@ -186,3 +186,9 @@ def test_groups_are_private_functions():
     assert "relex.primitive" in group.attributes
     assert group.sym_visibility is not None
     assert group.sym_visibility.data == "private"
+
+
+def test_a_missing_library_function_is_named_where_it_is_called_first():
+    with pytest.raises(CompileError) as caught:
+        build(FOLDER / "library_call_dps_packed.py")
+    assert [d.line for d in caught.value.diagnostics] == [17, 18]

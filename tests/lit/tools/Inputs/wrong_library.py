@@ -1,0 +1,5 @@
+"""A file that stops at a wrong registration."""
+
+from relex.runtime import register_func
+
+register_func("", print)
