@@ -36,6 +36,9 @@ MIN_WORK = 2**15
 MIN_ROWS_TO_PACK = 8
 """Rows that use an element of an operand; for fewer, it costs more to bring it into order than that saves."""
 
+MIN_ROWS_TO_PACK_ROWS = 64
+"""The same where columns stand side by side already, but the vectors that a tile reads lie far apart."""
+
 
 @dataclass(frozen=True)
 class Operand:
@@ -46,11 +49,13 @@ class Operand:
 
     def dimension_of(self, loop: ForOp) -> int:
         """The one dimension that is indexed by a loop, and by it alone. Fails if there is none."""
-        with_loop = [d for d, form in enumerate(self.access.element) if loop.variable in form.variables()]
-        if [self.access.element[d] for d in with_loop] != [Form.of(loop.variable)]:
+        if not self.has_dimension_of(loop):
             fail(self.access.block, f"expected {name_of(self.access.buffer)} to be indexed by {label_of(loop)} alone, "
                                     "in one dimension")  # fmt: skip
-        return with_loop[0]
+        return self.access.element.index(Form.of(loop.variable))
+
+    def has_dimension_of(self, loop: ForOp) -> bool:
+        return [f for f in self.access.element if loop.variable in f.variables()] == [Form.of(loop.variable)]
 
     def uses(self, loop: ForOp) -> bool:
         return any(loop.variable in form.variables() for form in self.access.element)
@@ -131,7 +136,9 @@ class TiledReduction:
 
     def is_packed(self, tile: Tile) -> bool:
         """Whether the operand of the columns is copied to the order in which tiles need it."""
-        return self.column_count % tile.columns != 0 or not self.is_unit_stride()
+        if self.column_count % tile.columns or not self.is_unit_stride():
+            return True
+        return self.row_count >= MIN_ROWS_TO_PACK_ROWS and self.right.has_dimension_of(self.columns)
 
     def panels(self, tile: Tile) -> Layout:
         """The operand of the columns in panels as wide as a tile: a panel after the other, the columns of one last."""
