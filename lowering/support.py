@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, ShapedType, TensorType
 from xdsl.ir import Dialect, Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
@@ -70,8 +70,10 @@ def _goes_with_parent(op: Operation) -> bool:
 def _check_elements(op: Operation) -> Diagnostic | None:
     """Why what becomes of an op cannot be computed on in the end: the machine level lacks the type of its elements."""
     arguments = [arg.type for region in op.regions for block in region.blocks for arg in block.args]
+    # A buffer that is only passed on is an address, whatever it holds.
+    scalars = [t for t in arguments if not isinstance(t, ShapedType)]
     try:
-        for t in (*op.operand_types, *op.result_types, *arguments):
+        for t in (*op.operand_types, *op.result_types, *scalars):
             convert_type(op, get_element_type_or_self(t))
     except PassError as e:
         return e.diagnostics[0]
