@@ -40,6 +40,7 @@ from relex.dialects.tir import (
     loops_around,
 )
 from relex.dialects.tir.accesses import variables_in
+from relex.lowering.init_nests import InitNest, empty_loop, init_nest, outer_operands
 from relex.lowering.lower_call_tir import ALIGNMENT
 from relex.lowering.vectors import VECTORIZED_ATTR
 from relex.passes.base import RelexPass
@@ -118,8 +119,8 @@ class _Lowering:
         self._kept: list[SSAValue] = []
         """Memory from the heap that is freed at the end of the function."""
         blocks = [op for op in prim_func.walk() if isinstance(op, BlockOp)]
-        self._nests = {block: nest for block in blocks if (nest := _init_nest(block)) is not None}
-        self._empty = {block: loop for block in blocks if block not in self._nests and (loop := _empty_loop(block))}
+        self._nests = {block: nest for block in blocks if (nest := init_nest(block)) is not None}
+        self._empty = {block: loop for block in blocks if block not in self._nests and (loop := empty_loop(block))}
         self._entry: Block = Block(arg_types=[arg.type for arg in prim_func.args])
 
     def run(self) -> func.FuncOp:
@@ -198,14 +199,14 @@ class _Lowering:
         for v in block.iter_vars:
             self._values[v.variable] = self._value(v.binding)
 
-    def _emit_init_nest(self, nest: _InitNest, builder: Builder) -> None:
+    def _emit_init_nest(self, nest: InitNest, builder: Builder) -> None:
         """The init of a block, in copies of those of its loops that its spatial variables need."""
         for loop in nest.loops:
             builder = self._open_loop(loop, builder)
         for v in nest.block.iter_vars:
             if v.kind is IterKind.SPATIAL:
                 self._values[v.variable] = self._copy(v.binding, nest.reduction, builder)
-        for operand in _outer_operands(nest.init):
+        for operand in outer_operands(nest.init):
             self._values[operand] = self._copy(operand, nest.reduction, builder)
         self._emit_scope(nest.init.body.block, builder)
 
@@ -217,7 +218,7 @@ class _Lowering:
             return
         inside = {loop.variable for loop in loops_around(block) if reduction.is_ancestor(loop)}
         outer = reduction.parent_op() or reduction
-        needed = [v.extent for v in block.iter_vars if isinstance(v.extent, SSAValue)] + _outer_operands(init)
+        needed = [v.extent for v in block.iter_vars if isinstance(v.extent, SSAValue)] + outer_operands(init)
         if any(variables_in(value, outer) & inside for value in needed if value not in block.body.block.args):
             fail(block, "expected values to reduce over, as the init depends on the loops of the reduction")
         extents = [v.extent for v in block.iter_vars if v.kind is IterKind.REDUCE]
@@ -247,7 +248,7 @@ class _Lowering:
             extent = self._extent(v.extent, reduction, builder)
             _insert(builder, scf.ForOp(self._constant(0), extent, self._constant(1), [], body), init)
             builder = _before_end(body)
-        for operand in _outer_operands(init):
+        for operand in outer_operands(init):
             if operand not in block.body.block.args:
                 self._values[operand] = self._copy(operand, reduction, builder)
         self._emit_scope(init.body.block, builder)
@@ -261,7 +262,7 @@ class _Lowering:
         owner = value.owner
         if not isinstance(owner, Operation) or not scope.is_ancestor(owner):
             return self._value(value)
-        for operand in _outer_operands(owner):
+        for operand in outer_operands(owner):
             self._values[operand] = self._copy(operand, scope, builder)
         self._emit_other(owner, builder)
         return self._value(value)
@@ -327,18 +328,6 @@ class _Lowering:
         return Builder(InsertPoint.at_start(self._entry))
 
 
-@dataclass(frozen=True)
-class _InitNest:
-    """How the init of a block can run before its reduction."""
-
-    block: BlockOp
-    init: InitOp
-    reduction: ForOp
-    """The outermost loop that the reduction runs over."""
-    loops: Sequence[ForOp]
-    """The loops inside of it, from the outside in, that the spatial variables need."""
-
-
 def _loop_attributes(loop: ForOp) -> dict[str, Attribute]:
     """How a loop says behind this pass what is to be made of it."""
     match loop.kind.data:
@@ -353,82 +342,10 @@ def _loop_attributes(loop: ForOp) -> dict[str, Attribute]:
             return {}
 
 
-def _init_nest(block: BlockOp) -> _InitNest | None:
-    """The loops for a block's init; None without one, or if a loop drives both spatial and reduce variables."""
-    init = block.init
-    around = list(loops_around(block))
-    outermost = around[-1] if around else None
-    if init is None or outermost is None or _is_conditional(block, outermost):
-        return None
-    used = {kind: _loop_variables(block, kind, outermost) for kind in IterKind}
-    if used[IterKind.SPATIAL] & used[IterKind.REDUCE]:
-        return None
-    reducing = [loop for loop in around if loop.variable in used[IterKind.REDUCE]]
-    if not reducing:
-        return None
-    inside = around[: around.index(reducing[-1])]
-    spatial = [loop for loop in reversed(inside) if loop.variable in used[IterKind.SPATIAL]]
-    if any(isinstance(loop.extent, SSAValue) and reducing[-1].is_ancestor(loop.extent.owner) for loop in spatial):
-        return None
-    if not _may_run_before(init, block, reducing[-1]):
-        return None
-    return _InitNest(block, init, reducing[-1], spatial)
-
-
-def _empty_loop(block: BlockOp) -> ForOp | None:
-    """The outermost loop that drives the reduction of a block with an init, if there may be nothing to reduce."""
-    around = list(loops_around(block))
-    extents = [v.extent for v in block.iter_vars if v.kind is IterKind.REDUCE]
-    if block.init is None or not around or all(isinstance(extent, int) and extent > 0 for extent in extents):
-        return None
-    used = _loop_variables(block, IterKind.REDUCE, around[-1])
-    return next((loop for loop in reversed(around) if loop.variable in used), None)
-
-
 def _before_end(block: Block) -> Builder:
     """A builder in front of a block's terminator."""
     assert block.last_op is not None
     return Builder(InsertPoint.before(block.last_op))
-
-
-def _may_run_before(init: InitOp, block: BlockOp, reduction: ForOp) -> bool:
-    """Whether an init has the same effect in front of the whole reduction: none of the buffers it uses comes from
-    inside, nothing else there touches what it writes, and nothing there writes what it reads."""
-    written, read = _buffers_used(init, but=memref.LoadOp), _buffers_used(init, but=memref.StoreOp)
-    if any(reduction.is_ancestor(buffer.owner) for buffer in written | read):
-        return False
-    if any(v.extent == 0 for v in block.iter_vars if v.kind is IterKind.REDUCE):
-        return True  # There is no first step.
-    elsewhere = {v for op in reduction.walk() if not block.is_ancestor(op) for v in op.operands}
-    return not written & elsewhere and not read & _buffers_used(reduction, but=memref.LoadOp)
-
-
-def _buffers_used(op: Operation, but: type[Operation]) -> set[SSAValue]:
-    """The buffers from outside that `op` and the ops in it use, other than by ops of the class `but`."""
-    return {
-        operand
-        for inner in op.walk()
-        if not isinstance(inner, but)
-        for operand in inner.operands
-        if isinstance(operand.type, MemRefType) and not op.is_ancestor(operand.owner)
-    }
-
-
-def _outer_operands(op: Operation) -> list[SSAValue]:
-    """The values from outside that `op` and the ops in it use."""
-    return [v for inner in op.walk() for v in inner.operands if not op.is_ancestor(v.owner)]
-
-
-def _loop_variables(block: BlockOp, kind: IterKind, scope: ForOp) -> set[BlockArgument]:
-    return {a for v in block.iter_vars if v.kind is kind for a in variables_in(v.binding, scope)}
-
-
-def _is_conditional(block: BlockOp, outermost: ForOp) -> bool:
-    """Whether something other than loops stands between a block and its outermost loop."""
-    scope = block.parent_op()
-    while isinstance(scope, ForOp) and scope is not outermost:
-        scope = scope.parent_op()
-    return scope is not outermost
 
 
 def _argument_attributes(source: PrimFuncOp) -> ArrayAttr[DictionaryAttr] | None:

@@ -1,0 +1,97 @@
+"""Where the init of a block runs: in loops of its own, or with the steps of the reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, loops_around
+from relex.dialects.tir.accesses import variables_in
+
+
+@dataclass(frozen=True)
+class InitNest:
+    """How the init of a block can run before its reduction."""
+
+    block: BlockOp
+    init: InitOp
+    reduction: ForOp
+    """The outermost loop that the reduction runs over."""
+    loops: Sequence[ForOp]
+    """The loops inside of it, from the outside in, that the spatial variables need."""
+
+
+def init_nest(block: BlockOp) -> InitNest | None:
+    """The loops for a block's init; None without one, or if a loop drives both spatial and reduce variables."""
+    init = block.init
+    around = list(loops_around(block))
+    outermost = around[-1] if around else None
+    if init is None or outermost is None or _is_conditional(block, outermost):
+        return None
+    used = {kind: _loop_variables(block, kind, outermost) for kind in IterKind}
+    if used[IterKind.SPATIAL] & used[IterKind.REDUCE]:
+        return None
+    reducing = [loop for loop in around if loop.variable in used[IterKind.REDUCE]]
+    if not reducing:
+        return None
+    inside = around[: around.index(reducing[-1])]
+    spatial = [loop for loop in reversed(inside) if loop.variable in used[IterKind.SPATIAL]]
+    if any(isinstance(loop.extent, SSAValue) and reducing[-1].is_ancestor(loop.extent.owner) for loop in spatial):
+        return None
+    if not _may_run_before(init, block, reducing[-1]):
+        return None
+    return InitNest(block, init, reducing[-1], spatial)
+
+
+def empty_loop(block: BlockOp) -> ForOp | None:
+    """The outermost loop that drives the reduction of a block with an init, if there may be nothing to reduce."""
+    around = list(loops_around(block))
+    extents = [v.extent for v in block.iter_vars if v.kind is IterKind.REDUCE]
+    if block.init is None or not around or all(isinstance(extent, int) and extent > 0 for extent in extents):
+        return None
+    used = _loop_variables(block, IterKind.REDUCE, around[-1])
+    return next((loop for loop in reversed(around) if loop.variable in used), None)
+
+
+def _may_run_before(init: InitOp, block: BlockOp, reduction: ForOp) -> bool:
+    """Whether an init has the same effect in front of the whole reduction: none of the buffers it uses comes from
+    inside, nothing else there touches what it writes, and nothing there writes what it reads."""
+    written, read = _buffers_used(init, but=memref.LoadOp), _buffers_used(init, but=memref.StoreOp)
+    if any(reduction.is_ancestor(buffer.owner) for buffer in written | read):
+        return False
+    if any(v.extent == 0 for v in block.iter_vars if v.kind is IterKind.REDUCE):
+        return True  # There is no first step.
+    elsewhere = {v for op in reduction.walk() if not block.is_ancestor(op) for v in op.operands}
+    return not written & elsewhere and not read & _buffers_used(reduction, but=memref.LoadOp)
+
+
+def _buffers_used(op: Operation, but: type[Operation]) -> set[SSAValue]:
+    """The buffers from outside that `op` and the ops in it use, other than by ops of the class `but`."""
+    return {
+        operand
+        for inner in op.walk()
+        if not isinstance(inner, but)
+        for operand in inner.operands
+        if isinstance(operand.type, MemRefType) and not op.is_ancestor(operand.owner)
+    }
+
+
+def outer_operands(op: Operation) -> list[SSAValue]:
+    """The values from outside that `op` and the ops in it use."""
+    return [v for inner in op.walk() for v in inner.operands if not op.is_ancestor(v.owner)]
+
+
+def _loop_variables(block: BlockOp, kind: IterKind, scope: ForOp) -> set[BlockArgument]:
+    return {a for v in block.iter_vars if v.kind is kind for a in variables_in(v.binding, scope)}
+
+
+def _is_conditional(block: BlockOp, outermost: ForOp) -> bool:
+    """Whether something other than loops stands between a block and its outermost loop."""
+    scope = block.parent_op()
+    while isinstance(scope, ForOp) and scope is not outermost:
+        scope = scope.parent_op()
+    return scope is not outermost
