@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -145,6 +146,10 @@ class _TimeIsUp(BaseException):
     pass
 
 
+_TICK = 0.01
+"""Seconds between attempts to stop a call."""
+
+
 @contextmanager
 def _limited() -> Generator[None]:
     """Raises `TooLong` where the body takes too long; only the main thread can do so."""
@@ -152,11 +157,14 @@ def _limited() -> Generator[None]:
         yield
         return
 
-    def stop(*_: object) -> None:
-        raise _TimeIsUp
+    def stop(_: int, frame: FrameType | None) -> None:
+        # What is raised in a callback of the garbage collector is lost: the next tick tries again.
+        if frame is not None and frame.f_globals.get("__name__", "").startswith("relex."):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            raise _TimeIsUp
 
     old = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS, _TICK)
     try:
         yield
     except _TimeIsUp:
