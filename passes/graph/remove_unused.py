@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker
-from xdsl.utils.symbol_table import get_name_if_symbol
 
+from relex.dialects.symbols import erase_unused
 from relex.passes.base import RelexPass
 from relex.passes.graph.canonicalization.dataflow import RemoveUnusedOutputs
 
@@ -51,49 +49,4 @@ class RemoveUnusedPass(RelexPass):
         # The applier erases unused ops by itself. Users come before what they use, so that one walk does nearly all.
         applier = GreedyRewritePatternApplier([RemoveUnusedOutputs()])
         PatternRewriteWalker(applier, walk_reverse=True).rewrite_module(op)
-        _remove_symbols(op)
-
-
-def _remove_symbols(module: ModuleOp) -> None:
-    """Remove private functions, and other private symbols, that nothing leads to."""
-    private = {get_name_if_symbol(op): op for op in module.ops if _is_private(op)}
-    needed = [*_symbols_of(module), *(name for op in module.ops if not _is_private(op) for name in _symbols_inside(op))]
-    for name in needed:
-        if name in private:
-            needed.extend(_symbols_inside(private.pop(name)))
-    for op in private.values():
-        op.detach()
-        op.erase()
-
-
-def _is_private(op: Operation) -> bool:
-    return get_name_if_symbol(op) is not None and op.properties.get("sym_visibility") == StringAttr("private")
-
-
-def _symbols_inside(op: Operation) -> Iterator[str]:
-    """The symbols that an op and those inside of it refer to."""
-    for inner in op.walk():
-        yield from _symbols_of(inner)
-
-
-def _symbols_of(op: Operation) -> Iterator[str]:
-    """The symbols that an op refers to."""
-    for attr in (*op.properties.values(), *op.attributes.values()):
-        yield from _symbols_in(attr)
-
-
-def _symbols_in(attr: Attribute) -> Iterator[str]:
-    match attr:
-        case SymbolRefAttr():
-            yield attr.root_reference.data
-        case ArrayAttr(data=parts):
-            for part in parts:
-                yield from _symbols_in(part)
-        case DictionaryAttr(data=entries):
-            for part in entries.values():
-                yield from _symbols_in(part)
-        case ParametrizedAttribute(parameters=parts):
-            for part in parts:
-                yield from _symbols_in(part)
-        case _:
-            return
+        erase_unused(op, op.ops)

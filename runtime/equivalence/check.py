@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
@@ -18,6 +18,7 @@ from xdsl.traits import SymbolTable
 from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, diagnose
 from relex.dialects.parser import verify_module
+from relex.dialects.symbols import symbols_used
 from relex.passes.base import SameCall, same_call_of, steps_of
 from relex.runtime.equivalence import execution
 from relex.runtime.equivalence.comparison import Mismatch, find_mismatch, is_same
@@ -342,15 +343,8 @@ def _is_unchanged(name: str, before: ModuleOp, after: ModuleOp) -> bool:
             return False
         if not old.is_structurally_equivalent(new, {old.parent: new.parent}):
             return False
-        pending.extend(_symbols_used(old))
+        pending.extend(symbols_used(old))
     return True
-
-
-def _symbols_used(op: Operation) -> Iterator[str]:
-    for inner in op.walk():
-        for attr in (*inner.properties.values(), *inner.attributes.values()):
-            if isinstance(attr, SymbolRefAttr):
-                yield attr.root_reference.data
 
 
 def _placeholders(interface: Interface) -> list[Any]:
