@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.arith import ConstantOp as IndexConstantOp
-from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FunctionType, IndexType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FunctionType, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.dialects.tensor import DimOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
@@ -19,7 +17,7 @@ from relex.dialects.functions import DIMS_ATTR, NAME_ATTR, set_argument_attr
 from relex.dialects.names import Names
 from relex.dialects.relex import ConstantOp, DataflowOp, OutputOp
 from relex.dialects.relex.structure import impurity
-from relex.dialects.sizes import Size
+from relex.dialects.sizes import Size, named
 from relex.frontend.expressions import Binding, Call, Constant, Expr, Operand, Var
 from relex.frontend.places import refuse
 from relex.lowering.size_values import SizeValues, Sources
@@ -37,7 +35,8 @@ class FunctionBody:
         self._block = op.body.block
         self._last_of_start: Operation | None = None
         self._values: dict[Expr, SSAValue] = {}
-        self._sizes: dict[str, SSAValue | tuple[SSAValue, int]] = {}
+        self._sources: dict[str, tuple[SSAValue, int]] = {}
+        self._sizes = SizeValues(self._block, self._sources)
         for i, (param, argument) in enumerate(zip(params, self._block.args, strict=True)):
             self._values[param] = argument
             self._name_parameter(i, param)
@@ -47,12 +46,12 @@ class FunctionBody:
         argument.name_hint = param.name if SSAValue.is_valid_name(param.name) else None
         if argument.name_hint != param.name:
             set_argument_attr(self.op, index, NAME_ATTR, StringAttr(param.name))
-        named = [size if isinstance(size, str) else "" for size in param.shape]
-        if any(named):
-            set_argument_attr(self.op, index, DIMS_ATTR, ArrayAttr(map(StringAttr, named)))
-        for dimension, name in enumerate(named):
+        names = [size if isinstance(size, str) else "" for size in param.shape]
+        if any(names):
+            set_argument_attr(self.op, index, DIMS_ATTR, ArrayAttr(map(StringAttr, names)))
+        for dimension, name in enumerate(names):
             if name:
-                self._sizes.setdefault(name, (argument, dimension))
+                self._sources.setdefault(name, (argument, dimension))
 
     def bind(self, expr: Expr, name: str, place: FileLineColLoc) -> list[Binding]:
         """Add the ops that compute an expression. What is nested in it gets names of its own."""
@@ -73,18 +72,10 @@ class FunctionBody:
 
     def size(self, name: str) -> SSAValue:
         """The size of this name, which a parameter must have."""
-        found = self._sizes.get(name)
-        if found is None:
-            known = ", ".join(self._sizes) or "none"
+        if name not in self._sources:
+            known = ", ".join(self._sources) or "none"
             raise RelexError(f"expected a size that a parameter has, found '{name}'; there are {known}")
-        if isinstance(found, SSAValue):
-            return found
-        argument, dimension = found
-        index = self._at_start(IndexConstantOp.from_int_and_width(dimension, IndexType()))
-        size = self._at_start(DimOp(argument, index.results[0])).results[0]
-        size.name_hint = name
-        self._sizes[name] = size
-        return size
+        return self._sizes.value(named(name))
 
     def compute_sizes(self, sizes: Sequence[Size], sources: Sources, place: FileLineColLoc) -> list[SSAValue]:
         """Sizes of a run as values, computed where the function has come to."""
@@ -188,10 +179,9 @@ class FunctionBody:
             refuse(call.place, f"'{call.name}' op expected elements of {element_type}, found {value}: {one_line(e)}")
         return self._at_start(constant, call.place).results[0]
 
-    def _at_start(self, op: Operation, place: FileLineColLoc | None = None) -> Operation:
+    def _at_start(self, op: Operation, place: FileLineColLoc) -> Operation:
         """Add an op in front of all that is computed, in the order of first use."""
-        if place is not None:
-            op.location = place
+        op.location = place
         if self._last_of_start is not None:
             self._block.insert_op_after(op, self._last_of_start)
         elif self._block.first_op is not None:
