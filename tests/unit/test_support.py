@@ -9,7 +9,7 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from relex.dialects import CompileError, parse_module
 from relex.lowering.relex_pipeline import RelexPipelinePass
 from relex.lowering.support import find_unsupported
-from relex.passes import run_pass
+from relex.passes import RemoveUnusedPass, run_pass
 
 LIT = Path(__file__).parents[1] / "lit"
 
@@ -34,7 +34,7 @@ def is_well_formed(text: str) -> bool:
 @pytest.mark.parametrize("text", programs())
 def test_the_report_agrees_with_the_pipeline(text: str):
     # On the way down, what nobody uses may go before anybody refuses it.
-    module = run_pass(DeadCodeElimination(), parse_module(text))
+    module = run_pass(RemoveUnusedPass(), run_pass(DeadCodeElimination(), parse_module(text)))
     before = str(module)
     expected = find_unsupported(module, RelexPipelinePass().steps())
     assert str(module) == before
