@@ -1,8 +1,31 @@
 """What the IR is: the `relex` and `tir` dialects, the parser, the compilation target, errors."""
 
-from relex.dialects.context import make_context
-from relex.dialects.errors import CompileError, RelexError
-from relex.dialects.parser import parse_module, verify_module
-from relex.dialects.target import Target
+from __future__ import annotations
 
-__all__ = ["CompileError", "RelexError", "Target", "make_context", "parse_module", "verify_module"]
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from relex.dialects.context import make_context as make_context
+    from relex.dialects.errors import CompileError as CompileError
+    from relex.dialects.exceptions import RelexError as RelexError
+    from relex.dialects.machine import Target as Target
+    from relex.dialects.parser import parse_module as parse_module
+    from relex.dialects.parser import verify_module as verify_module
+
+_HOMES = {
+    "CompileError": "relex.dialects.errors",
+    "RelexError": "relex.dialects.exceptions",
+    "Target": "relex.dialects.machine",
+    "make_context": "relex.dialects.context",
+    "parse_module": "relex.dialects.parser",
+    "verify_module": "relex.dialects.parser",
+}
+
+
+def __getattr__(name: str) -> object:
+    # What runs compiled code imports modules of this package, and no xDSL.
+    from importlib import import_module
+
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -24,7 +24,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.irdl import AnyAttr, AttrConstraint, AttrSetConstraint, EqAttrConstraint, ParamAttrConstraint
 
-from relex.dialects.errors import DTypeError
+from relex.dialects.exceptions import DTypeError
+from relex.dialects.machine import NUMPY_NAMES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,18 +33,10 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-_NUMPY_NAMES: dict[Attribute, str] = {
-    f16: "float16",
-    f32: "float32",
-    f64: "float64",
-    i1: "bool",
-    i8: "int8",
-    i32: "int32",
-    i64: "int64",
-}
-
 ELEMENT_TYPES: tuple[Attribute, ...] = (f16, bf16, f32, f64, i1, i8, i32, i64)
 """What a tensor or buffer may hold. Integers are signless and read as signed, i1 is NumPy's bool."""
+
+_NUMPY_NAMES: dict[Attribute, str] = {t: NUMPY_NAMES[str(t)] for t in ELEMENT_TYPES if str(t) in NUMPY_NAMES}
 
 FLOATS: tuple[Attribute, ...] = (f16, bf16, f32, f64)
 INTEGERS: tuple[Attribute, ...] = (i8, i32, i64)

@@ -16,37 +16,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 from xdsl.utils.hints import isa
 
-
-class RelexError(Exception):
-    """Base class of every error that relex raises on purpose."""
-
-
-class ArityError(RelexError, TypeError):
-    """A wrong number of arguments, or an argument name that does not exist."""
-
-
-class DTypeError(RelexError, TypeError):
-    """An argument of the wrong kind or element type."""
-
-
-class ShapeError(RelexError, ValueError):
-    """An argument of the wrong rank or shape."""
-
-
-class OverlapError(RelexError, ValueError):
-    """Arrays that share memory, where each needs memory of its own."""
-
-
-class OutOfMemoryError(RelexError, MemoryError):
-    """A call that needs more memory than there is."""
-
-
-class UnknownNameError(RelexError, KeyError, ValueError):
-    """A function, parameter or target that does not exist."""
-
-    def __str__(self) -> str:
-        # KeyError would print the repr of the message.
-        return str(self.args[0])
+from relex.dialects.exceptions import ArityError as ArityError
+from relex.dialects.exceptions import DTypeError as DTypeError
+from relex.dialects.exceptions import OutOfMemoryError as OutOfMemoryError
+from relex.dialects.exceptions import OverlapError as OverlapError
+from relex.dialects.exceptions import RelexError as RelexError
+from relex.dialects.exceptions import ShapeError as ShapeError
+from relex.dialects.exceptions import UnknownNameError as UnknownNameError
 
 
 class InferenceError(RelexError, VerifyException):

@@ -10,41 +10,12 @@ builtin.module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 
 from relex.dialects.errors import fail
+from relex.dialects.machine import Target as Target
 
 TARGET_ATTR = "relex.target"
-
-
-@dataclass(frozen=True)
-class Target:
-    """What to generate code for, in LLVM's terms."""
-
-    triple: str
-    cpu: str = ""
-    features: str = ""
-
-    @classmethod
-    def host(cls) -> Target:
-        """The machine that this process runs on."""
-        import llvmlite.binding as llvm
-
-        features = llvm.get_host_cpu_features()
-        flags = ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(features.items()))
-        return cls(llvm.get_process_triple(), llvm.get_host_cpu_name(), flags)
-
-    @property
-    def enabled(self) -> frozenset[str]:
-        """The names of the CPU features that are switched on."""
-        return frozenset(flag[1:] for flag in self.features.split(",") if flag.startswith("+"))
-
-    def to_attr(self) -> DictionaryAttr:
-        return DictionaryAttr(
-            {"triple": StringAttr(self.triple), "cpu": StringAttr(self.cpu), "features": StringAttr(self.features)}
-        )
 
 
 def get_target(module: ModuleOp) -> Target | None:
@@ -65,4 +36,5 @@ def get_target(module: ModuleOp) -> Target | None:
 
 
 def set_target(module: ModuleOp, target: Target) -> None:
-    module.attributes[TARGET_ATTR] = target.to_attr()
+    fields = {"triple": target.triple, "cpu": target.cpu, "features": target.features}
+    module.attributes[TARGET_ATTR] = DictionaryAttr({name: StringAttr(value) for name, value in fields.items()})

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from relex.dialects.dtypes import numpy_dtype
-from relex.dialects.errors import ArityError, DTypeError, ShapeError
+from relex.dialects.exceptions import ArityError, DTypeError, ShapeError
 from relex.runtime.signature import Signature, TensorSpec, shape_text
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class ArgumentReader:
     def __init__(self, spec: TensorSpec, function: str):
         self._spec = spec
         self._shape = spec.shape if spec.is_static else None
-        self._dtype = numpy_dtype(spec.element_type)
+        self._dtype = spec.dtype
         self._is_bool = self._dtype == np.bool_
         self._where = f"{function}() argument '{spec.name}'"
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from threading import local
 from traceback import clear_frames
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Operation
 
-from relex.dialects.dtypes import numpy_dtype
-from relex.dialects.errors import CompileError, Diagnostic, DTypeError, diagnose
-from relex.dialects.libraries import LibraryFunction, library_function
+from relex.dialects.exceptions import UnknownNameError
+from relex.dialects.machine import NUMPY_NAMES
 from relex.runtime.descriptors import read_descriptor
 from relex.runtime.library import LIBRARY, CFunction, Function, LibraryInput, not_registered
 
@@ -24,71 +21,57 @@ if TYPE_CHECKING:
 
 Entry = Callable[..., None]
 
+BufferKind = tuple[int, str]
+"""The rank and the element type of a buffer."""
+
+
+@dataclass(frozen=True)
+class LibraryUse:
+    """A library function that code calls by `symbol`, with buffers of these kinds: inputs, then outputs to fill."""
+
+    name: str
+    symbol: str
+    inputs: tuple[BufferKind, ...]
+    outputs: tuple[BufferKind, ...]
+
+    @property
+    def problem(self) -> str | None:
+        """Why it cannot be called as things are now."""
+        if self.name not in LIBRARY:
+            return not_registered(self.name)
+        if isinstance(LIBRARY[self.name], CFunction):
+            return None
+        strange = next((t for _, t in (*self.inputs, *self.outputs) if t not in NUMPY_NAMES), None)
+        if strange is None:
+            return None
+        return f'cannot call library function "{self.name}" in Python: element type {strange} has no NumPy equivalent'
+
 
 class LibraryCalls:
-    """The library functions that a program calls, as they are registered now, in a form that native code can call.
+    """The library functions that code calls, as they are registered now, in a form that native code can call.
 
     `symbols` are the addresses for the names that the code calls them by. They are valid as long as this object.
+    Raises `UnknownNameError` that names all functions that cannot be called.
     """
 
-    def __init__(self, functions: Mapping[str, tuple[LibraryFunction, Function]]):
+    def __init__(self, uses: Iterable[LibraryUse]):
+        uses = list(uses)
+        if problems := dict.fromkeys(problem for use in uses if (problem := use.problem) is not None):
+            raise UnknownNameError("\n".join(problems))
+        self._functions = {use.symbol: LIBRARY[use.name] for use in uses}
         self._callbacks = {
-            symbol: _callback(library, function)
-            for symbol, (library, function) in functions.items()
-            if not isinstance(function, CFunction)
+            use.symbol: _callback(use, self._functions[use.symbol])
+            for use in uses
+            if not isinstance(self._functions[use.symbol], CFunction)
         }
-        self._functions = functions
         self.symbols = {
             symbol: function.address if isinstance(function, CFunction) else _address(self._callbacks[symbol])
-            for symbol, (_, function) in functions.items()
+            for symbol, function in self._functions.items()
         }
-
-    @classmethod
-    def of(cls, module: ModuleOp) -> LibraryCalls:
-        """Those of a module at the core level. Raises `CompileError` that names all that are not registered."""
-        functions: dict[str, tuple[LibraryFunction, Function]] = {}
-        problems: list[Diagnostic] = []
-        for op in module.ops:
-            library = library_function(op)
-            if library is None:
-                continue
-            problem = _problem(op, library)
-            if problem is not None:
-                problems.append(problem)
-            else:
-                functions[f"_mlir_ciface_{library.symbol}"] = library, LIBRARY[library.name]
-        if problems:
-            raise CompileError(_first_of_each(problems))
-        return cls(functions)
 
     def guard(self, entry: Entry) -> Entry:
         """A native function that raises what library functions raise while it runs."""
         return _reraising(entry) if self._callbacks else entry
-
-
-def _first_of_each(problems: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Diagnostics in the order of the text; of those that say the same, the first."""
-    found: dict[str, Diagnostic] = {}
-    for diagnostic in sorted(problems, key=lambda d: (d.file, d.line, d.column)):
-        found.setdefault(diagnostic.message, diagnostic)
-    return list(found.values())
-
-
-def _problem(op: Operation, library: LibraryFunction) -> Diagnostic | None:
-    """Why a library function cannot be called."""
-    if library.name not in LIBRARY:
-        text = not_registered(library.name)
-    elif isinstance(LIBRARY[library.name], CFunction):
-        return None
-    else:
-        try:
-            _parameters(library.inputs + library.outputs)
-        except DTypeError as e:
-            text = f'cannot call library function "{library.name}" in Python: {e}'
-        else:
-            return None
-    # The declaration stands where the first call stood.
-    return replace(diagnose(op, text), message=text)
 
 
 class _Run(local):
@@ -121,13 +104,13 @@ def _reraising(entry: Entry) -> Entry:
     return call
 
 
-def _callback(library: LibraryFunction, function: Function) -> Any:
+def _callback(use: LibraryUse, function: Function) -> Any:
     """A function of C that calls one in Python, with arrays on the memory of the caller.
 
     An exception waits until the run is over, and calls after it are skipped. The code goes on with zeros, which are
     right wherever it takes numbers as indices.
     """
-    inputs, outputs = _parameters(library.inputs), _parameters(library.outputs)
+    inputs, outputs = _parameters(use.inputs), _parameters(use.outputs)
     count = len(inputs)
 
     def call(*places: int) -> None:
@@ -146,9 +129,9 @@ def _callback(library: LibraryFunction, function: Function) -> Any:
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (count + len(outputs)))(call)
 
 
-def _parameters(types: Sequence[MemRefType]) -> list[tuple[int, np.dtype[Any]]]:
-    """The rank and dtype of each buffer. Raises `DTypeError` for one whose elements NumPy does not have."""
-    return [(t.get_num_dims(), numpy_dtype(t.element_type)) for t in types]
+def _parameters(kinds: Sequence[BufferKind]) -> list[tuple[int, np.dtype[Any]]]:
+    """The rank and dtype of each buffer."""
+    return [(rank, np.dtype(NUMPY_NAMES[element_type])) for rank, element_type in kinds]
 
 
 def _address(callback: Any) -> int:

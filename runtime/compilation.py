@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
@@ -14,10 +14,12 @@ from relex.dialects.readers import READERS, find_reader
 from relex.dialects.target import Target, set_target
 from relex.lowering.llvm.object_code import compile_module
 from relex.lowering.relex_pipeline import pipeline
-from relex.runtime.callbacks import LibraryCalls
+from relex.runtime.callbacks import LibraryUse
 from relex.runtime.executable import Executable
-from relex.runtime.loader import load
-from relex.runtime.signature import Signature, refusals, signatures
+from relex.runtime.module_libraries import library_uses
+from relex.runtime.module_signatures import refusals, signatures
+from relex.runtime.program import CompiledProgram
+from relex.runtime.signature import Signature
 
 
 def build(module: ModuleOp | str | Path, *, strict: bool = False, target: Target | None = None) -> Executable:
@@ -30,35 +32,31 @@ def build(module: ModuleOp | str | Path, *, strict: bool = False, target: Target
     """
     program, text = read_program(module)
     try:
-        lowered, interface, library = lower_program(program, strict=strict, target=target)
-        return Executable(load(compile_module(lowered), library.symbols), interface, library, refusals(program))
+        return Executable(compile_program(program, strict=strict, target=target))
     except CompileError as e:
         if text is None:
             raise
         raise CompileError([add_source(d, text) for d in e.diagnostics]) from e
 
 
-def lower_program(
-    program: ModuleOp, *, strict: bool = False, target: Target | None = None
-) -> tuple[ModuleOp, Mapping[str, Signature], LibraryCalls]:
-    """Run the default compilation on a copy of a module, verified where it enters a new level. Returns the module at
-    the machine level, the signatures of its functions, which hold all that the lowering expects of their sizes, and the
-    library functions that it calls."""
+def compile_program(program: ModuleOp, *, strict: bool = False, target: Target | None = None) -> CompiledProgram:
+    """Run the default compilation on a copy of a module, verified where it enters a new level."""
     module = program.clone()
     context = make_context()
     if target is not None:
         set_target(module, target)
     interface: Mapping[str, Signature] = {}
-    library = LibraryCalls({})
+    libraries: Sequence[LibraryUse] = ()
     for level, passes in pipeline(strict=strict):
         for p in passes:
             p.apply(context, module)
         verify_module(module)
         if level == "loops":
+            # With all that the lowering so far expects of sizes.
             interface = signatures(module)
         if level == "core":
-            library = LibraryCalls.of(module)
-    return module, interface, library
+            libraries = library_uses(module)
+    return CompiledProgram(compile_module(module), interface, tuple(libraries), refusals(program))
 
 
 def read_program(source: ModuleOp | str | Path) -> tuple[ModuleOp, str | None]:

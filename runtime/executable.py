@@ -12,7 +12,8 @@ import numpy as np
 from relex.runtime.arguments import ArgumentReader, bind_arguments
 from relex.runtime.callbacks import LibraryCalls
 from relex.runtime.descriptors import address_of, descriptor
-from relex.runtime.loader import LoadedCode
+from relex.runtime.loader import LoadedCode, load
+from relex.runtime.program import CompiledProgram
 from relex.runtime.results import ResultArrays, as_returned, split_out
 from relex.runtime.shapes import Shape, ShapeRule
 from relex.runtime.signature import Signature, unknown_function
@@ -24,22 +25,20 @@ if TYPE_CHECKING:
 class Executable(Mapping[str, "CompiledFunction"]):
     """Native code in this process: a mapping from the names of functions to functions.
 
-    `reasons` say of other functions of the program why they are none of these.
+    Raises `RelexError` for code that cannot run here, `UnknownNameError` for library functions that nobody registered.
     """
 
-    def __init__(
-        self,
-        code: LoadedCode,
-        signatures: Mapping[str, Signature],
-        library: LibraryCalls,
-        reasons: Mapping[str, str],
-    ):
-        self._reasons = reasons
-        self._functions = {name: CompiledFunction(code, signature, library) for name, signature in signatures.items()}
+    def __init__(self, program: CompiledProgram):
+        library = LibraryCalls(program.libraries)
+        code = load(program.code, library.symbols)
+        self._program = program
+        self._functions = {
+            name: CompiledFunction(code, signature, library) for name, signature in program.signatures.items()
+        }
 
     def __getitem__(self, name: str) -> CompiledFunction:
         if name not in self._functions:
-            raise unknown_function(name, self._functions, self._reasons)
+            raise unknown_function(name, self._functions, self._program.reasons)
         return self._functions[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
-from relex.dialects.errors import DTypeError, RelexError, UnknownNameError
+from relex.dialects.exceptions import DTypeError, RelexError, UnknownNameError
 from relex.runtime.descriptors import address_of, descriptor, writable
 
 if TYPE_CHECKING:

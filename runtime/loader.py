@@ -11,11 +11,8 @@ import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 
-from relex.dialects.errors import RelexError, UnknownNameError
-from relex.dialects.target import Target
-from relex.lowering.llvm.features import missing_features
-from relex.lowering.llvm.object_code import ObjectCode
-from relex.lowering.llvm.translate import CONSTANT_ALIGNMENT
+from relex.dialects.exceptions import RelexError, UnknownNameError
+from relex.dialects.machine import CONSTANT_ALIGNMENT, ObjectCode, Target
 
 Buffer = npt.NDArray[np.uint8]
 
@@ -45,7 +42,7 @@ def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCo
     `symbols` are the addresses of other functions that it calls; they must outlive the result.
     Raises `RelexError` when this machine cannot run the code, or when it calls a function that does not exist.
     """
-    check_runs_here(code.target)
+    check_runs_here(code)
     symbols = symbols or {}
     for name in code.imports:
         if name not in symbols and not hasattr(_process(), name):
@@ -65,18 +62,25 @@ def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCo
     return LoadedCode(loaded, code.functions, constants.values())
 
 
-@lru_cache(maxsize=64)
-def check_runs_here(target: Target) -> None:
-    """Raise `RelexError` unless this machine has every CPU feature that code for `target` may use."""
-    host = _host()
+def check_runs_here(code: ObjectCode) -> None:
+    """Raise `RelexError` unless this machine has every CPU feature that code may use."""
+    target, host = code.target, _host()
     if target == host:
         return
     if _platform(target) != _platform(host):
         raise RelexError(f"code for '{target.triple}' cannot run on '{host.triple}'")
-    if missing := missing_features(target, host):
+    if missing := code.needs - host.enabled:
         raise RelexError(f"code for cpu '{target.cpu}' needs what this machine lacks: {', '.join(sorted(missing))}")
+    if not _tells_all_features(host) and target.cpu not in ("", "generic", host.cpu):
+        raise RelexError(f"code for cpu '{target.cpu}' may need what this machine, '{host.cpu}', lacks")
 
 
+def _tells_all_features(host: Target) -> bool:
+    """Whether LLVM says of every feature whether the machine has it; else some stand behind the name of the cpu."""
+    return host.triple.startswith(("x86_64", "amd64"))
+
+
+@lru_cache(maxsize=64)
 def _platform(target: Target) -> tuple[str, str, str, bool]:
     parts = llvm.get_triple_parts(target.triple)
     # The x32 environments have pointers of 32 bits.
@@ -102,7 +106,7 @@ def _jit() -> llvm.LLJIT:
     return llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
 
 
-def _aligned_copy(data: bytes) -> Buffer:
+def _aligned_copy(data: bytes | memoryview) -> Buffer:
     space = np.empty(len(data) + CONSTANT_ALIGNMENT, np.uint8)
     start = -space.ctypes.data % CONSTANT_ALIGNMENT
     buffer = space[start : start + len(data)]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import numpy as np
 
-from relex.dialects.dtypes import numpy_dtype
-from relex.dialects.errors import ArityError, DTypeError, OverlapError, ShapeError
+from relex.dialects.exceptions import ArityError, DTypeError, OverlapError, ShapeError
 from relex.runtime.signature import Signature
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ class ResultArrays:
     def __init__(self, signature: Signature):
         self._function = signature.name
         self._names = [spec.name for spec in signature.outputs]
-        self._dtypes = [numpy_dtype(spec.element_type) for spec in signature.outputs]
+        self._dtypes = [spec.dtype for spec in signature.outputs]
 
     def fresh(self, shapes: Sequence[Shape]) -> list[Array]:
         return [np.empty(shape, dtype) for shape, dtype in zip(shapes, self._dtypes, strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from relex.dialects.errors import RelexError
+from relex.dialects.exceptions import RelexError
 from relex.runtime.executable import CompiledFunction, Executable
 
 

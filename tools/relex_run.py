@@ -139,7 +139,7 @@ def prepare(module: ModuleOp, args: argparse.Namespace) -> Executable | Interpre
         return build(module, strict=args.strict)
     from relex.lowering.relex_pipeline import RelexPipelinePass
     from relex.runtime.interpreter.api import interpret
-    from relex.runtime.signature import signatures
+    from relex.runtime.module_signatures import signatures
 
     lowered = RelexPipelinePass(args.level, args.strict)(module)
     return interpret(lowered, checked=args.checked, interface=signatures(module))

@@ -12,8 +12,8 @@ from functools import cache, lru_cache
 
 import llvmlite.binding as llvm
 
-from relex.dialects.errors import UnknownNameError
-from relex.dialects.target import Target
+from relex.dialects.exceptions import UnknownNameError
+from relex.dialects.machine import Target
 
 _NEVER_GENERATED = frozenset(
     "cldemote clflushopt clwb clzero enqcmd fsgsbase hreset invpcid kl lwp movdir64b movdiri mwaitx pconfig pku prfchw "
@@ -59,13 +59,13 @@ def has_feature(target: Target, feature: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def missing_features(code: Target, machine: Target) -> frozenset[str]:
-    """The features that code for the target `code` may use and that `machine` lacks.
-
-    `machine` must say of every feature whether it has it, as `Target.host()` does.
-    """
-    off = (flag[1:] for flag in machine.features.split(",") if flag.startswith("-"))
-    return _features_among(code, sorted(frozenset(off) - _NEVER_GENERATED))
+def used_features(target: Target) -> frozenset[str]:
+    """The features that code for a target may use, among those that LLVM tells of the machine that this runs on."""
+    host = Target.host()
+    if target == host:
+        return host.enabled - _NEVER_GENERATED
+    known = (flag[1:] for flag in host.features.split(",") if flag)
+    return _features_among(target, sorted(frozenset(known) - _NEVER_GENERATED))
 
 
 def _features_among(target: Target, candidates: Sequence[str]) -> frozenset[str]:

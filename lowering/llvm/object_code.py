@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import llvmlite.binding as llvm
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.errors import CompileError, Diagnostic, RelexError
-from relex.dialects.target import Target, get_target
-from relex.lowering.llvm.features import check_target, native_target
+from relex.dialects.machine import ObjectCode, Target
+from relex.dialects.target import get_target
+from relex.lowering.llvm.features import check_target, native_target, used_features
 from relex.lowering.llvm.translate import translate
-
-
-@dataclass(frozen=True)
-class ObjectCode:
-    """Machine code for `target`, position independent: a linker takes it as well as a JIT.
-
-    `functions` are the names that it defines for others, `imports` the functions that it calls. It uses each symbol of
-    `constants` as memory that holds these bytes, aligned to `CONSTANT_ALIGNMENT`; who loads the code provides it.
-    """
-
-    code: bytes
-    functions: tuple[str, ...]
-    imports: tuple[str, ...]
-    constants: dict[str, bytes]
-    target: Target
 
 
 def compile_module(module: ModuleOp, *, opt_level: int = 2, embed_constants: bool = False) -> ObjectCode:
@@ -75,7 +59,8 @@ class _Compilation:
             elif function.is_declaration and not function.name.startswith("llvm."):
                 imports.append(function.name)
         code = self._machine.emit_object(self._module)
-        return ObjectCode(code, tuple(functions), tuple(imports), self._constants, self._target)
+        needs = used_features(self._target)
+        return ObjectCode(code, tuple(functions), tuple(imports), self._constants, self._target, needs)
 
     def assembly(self) -> str:
         return self._machine.emit_assembly(self._module)

@@ -20,15 +20,13 @@ from xdsl.utils.exceptions import LLVMTranslationException
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.machine import CONSTANT_ALIGNMENT
 from relex.lowering.llvm.c_interface import C_INTERFACE
 from relex.lowering.llvm.reserved import MATH, MEMORY, functions_of
 from relex.lowering.llvm.translate_ops import Body, translate_op
 
 EXTERNAL_CONSTANT_BYTES = 1024
 """Initial values from this size on stay out of the text, unless they are to be embedded."""
-
-CONSTANT_ALIGNMENT = 64
-"""Every constant is aligned to this many bytes, embedded or not."""
 
 
 @dataclass(frozen=True)

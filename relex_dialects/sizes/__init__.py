@@ -1,6 +1,7 @@
 """Sizes that are known at run time: expressions of names, and what must hold of them."""
 
 from relex.dialects.sizes.expressions import (
+    MAX_ARGUMENT_SIZE,
     MAX_SIZE,
     Dim,
     Size,
@@ -14,11 +15,13 @@ from relex.dialects.sizes.expressions import (
     never_negative,
     parse_size,
     smaller,
+    sources,
     substitute,
 )
 from relex.dialects.sizes.requirements import Requirement, at_most, equal, gathering, parse_requirement
 
 __all__ = [
+    "MAX_ARGUMENT_SIZE",
     "MAX_SIZE",
     "Dim",
     "Requirement",
@@ -37,5 +40,6 @@ __all__ = [
     "parse_requirement",
     "parse_size",
     "smaller",
+    "sources",
     "substitute",
 ]

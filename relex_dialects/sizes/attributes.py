@@ -20,7 +20,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.functions import DIMS_ATTR, REQUIRES_ATTR, argument_attrs, result_attrs, set_argument_attr
-from relex.dialects.sizes.expressions import Dim, Size, Sizes, name_of_size, parse_size
+from relex.dialects.sizes.expressions import Dim, Size, Sizes, parse_size, sources
 from relex.dialects.sizes.requirements import Requirement, parse_requirement
 
 
@@ -38,12 +38,7 @@ class FunctionSizes:
     @property
     def sources(self) -> dict[str, tuple[int, int]]:
         """For each name, the first argument and its dimension that have that size."""
-        found: dict[str, tuple[int, int]] = {}
-        for i, sizes in enumerate(self.arguments):
-            for dimension, size in enumerate(sizes):
-                if (name := name_of_size(size)) is not None:
-                    found.setdefault(name, (i, dimension))
-        return found
+        return sources(self.arguments)
 
 
 def sizes_in_type(t: Attribute) -> tuple[int, ...]:

@@ -16,6 +16,9 @@ from typing import Literal, TypeAlias
 MAX_SIZE = 2**63 - 1
 """Of a tensor, in each dimension and in bytes: what an index can hold."""
 
+MAX_ARGUMENT_SIZE = 2**57
+"""Of an argument, in each dimension and in bytes. No machine has more memory; only what is empty could be larger."""
+
 
 @dataclass(frozen=True)
 class Dim:
@@ -254,6 +257,16 @@ def name_of_size(size: Size) -> str | None:
             return name
         case _:
             return None
+
+
+def sources(arguments: Sequence[Sizes]) -> dict[str, tuple[int, int]]:
+    """For each name, the first argument and its dimension that have that size."""
+    found: dict[str, tuple[int, int]] = {}
+    for i, sizes in enumerate(arguments):
+        for dimension, size in enumerate(sizes):
+            if (name := name_of_size(size)) is not None:
+                found.setdefault(name, (i, dimension))
+    return found
 
 
 def atoms(size: Size) -> Iterator[Atom]:

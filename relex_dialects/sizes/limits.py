@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from relex.dialects.sizes.expressions import (
+    MAX_ARGUMENT_SIZE,
     MAX_SIZE,
     Extreme,
     Monomial,
@@ -21,9 +22,6 @@ from relex.dialects.sizes.expressions import (
     never_negative,
 )
 from relex.dialects.sizes.requirements import Requirement
-
-MAX_ARGUMENT_SIZE = 2**57
-"""Of an argument, in each dimension and in bytes. No machine has more memory; only what is empty could be larger."""
 
 Typed = tuple[Attribute, Sequence[Size]]
 """A type, and the sizes of a value that has it."""

@@ -13,7 +13,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import InterpreterFunctions
 from xdsl.traits import SymbolTable
 
-from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import CompileError, DTypeError, RelexError
 from relex.dialects.parser import add_source
 from relex.runtime.arguments import ArgumentReader, bind_arguments
@@ -31,9 +30,10 @@ from relex.runtime.interpreter import views as views
 from relex.runtime.interpreter.checks import Monitor
 from relex.runtime.interpreter.memory import Buffer, fresh_array
 from relex.runtime.interpreter.program import Function, Program
+from relex.runtime.module_signatures import buffer_signatures, refusals, signatures
 from relex.runtime.results import ResultArrays, as_returned, split_out
 from relex.runtime.shapes import ShapeRule
-from relex.runtime.signature import Signature, buffer_signatures, refusals, signatures, unknown_function
+from relex.runtime.signature import Signature, unknown_function
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -125,9 +125,8 @@ class InterpretedFunction:
             self._expect_in_place(inputs, given)
             self._function(monitor, *map(Buffer, inputs))
             return []
-        dtypes = [numpy_dtype(spec.element_type) for spec in self.signature.outputs]
-        made = zip(shapes, dtypes, strict=True)
-        outputs = [fresh_array(shape, dtype, checked=self._checked) for shape, dtype in made]
+        made = zip(shapes, self.signature.outputs, strict=True)
+        outputs = [fresh_array(shape, spec.dtype, checked=self._checked) for shape, spec in made]
         self._function(monitor, *map(Buffer.read_only, inputs), *map(Buffer, outputs))
         return outputs
 

@@ -23,8 +23,9 @@ from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes import Requirement, evaluate, gathering
 from relex.lowering import RelexPipelinePass
 from relex.runtime import build
+from relex.runtime.module_signatures import signatures
 from relex.runtime.shapes import ShapeRule
-from relex.runtime.signature import Signature, signatures
+from relex.runtime.signature import Signature
 
 
 def opened(make: MakeOperator, operands: Sequence[Array]) -> list[TensorType]:

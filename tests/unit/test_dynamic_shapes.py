@@ -13,7 +13,7 @@ from relex.dialects import CompileError, parse_module
 from relex.dialects.errors import OutOfMemoryError, ShapeError
 from relex.passes import BindParamsPass
 from relex.runtime import build, interpret
-from relex.runtime.signature import signatures
+from relex.runtime.module_signatures import signatures
 
 MLP = """
 func.func @main(%x: tensor<?x784xf32>, %w0: tensor<128x784xf32>, %b0: tensor<128xf32>,

@@ -67,3 +67,12 @@ def test_tools_start_without_heavy_libraries(module: str):
     code = f"import {module}, sys; print(*sorted({{'numpy', 'llvmlite', 'cffi'}} & sys.modules.keys()))"
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert process.stdout.strip() == ""
+
+
+def test_executables_run_without_the_compiler():
+    code = (
+        "import sys, relex.runtime.executable;"
+        "print(*sorted({'.'.join(m.split('.')[:2]) for m in sys.modules if m.split('.')[0] in ('xdsl', 'relex')}))"
+    )
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.split() == ["relex", "relex.dialects", "relex.runtime"]

@@ -22,7 +22,7 @@ from relex.dialects.errors import CompileError, RelexError, UnknownNameError
 from relex.dialects.target import Target, set_target
 from relex.lowering.llvm.convert_math_to_libm import FUNCTIONS
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
-from relex.lowering.llvm.features import check_target, has_feature, missing_features
+from relex.lowering.llvm.features import check_target, has_feature, used_features
 from relex.lowering.llvm.object_code import compile_module, compile_to_assembly
 from relex.lowering.llvm.reserved import MATH
 from relex.lowering.llvm.targets import AsmTarget, LlvmTarget, ObjTarget
@@ -302,10 +302,19 @@ def test_features_behind_cpu_names():
     assert not has_feature(Target(X86, "haswell"), "avx512f")
     assert not has_feature(Target(X86, "haswell", "-fma"), "fma")
     assert has_feature(Target(X86, "", "+avx512f"), "avx2")
-    machine = Target(X86, "haswell", "-avx512f,-fma")
-    assert missing_features(Target(X86, "x86-64-v4"), machine) == {"avx512f", "fma"}
-    assert missing_features(Target(X86), machine) == frozenset()
     check_target(Target(X86, "znver4"))
+
+
+def test_features_that_code_may_use():
+    host = Target.host()
+    assert used_features(host) <= host.enabled
+    if not host.triple.startswith("x86_64"):
+        return
+    assert "avx512f" in used_features(Target(X86, "x86-64-v4"))
+    assert "fma" in used_features(Target(X86, "haswell"))
+    assert not used_features(Target(X86, "haswell", "-fma")) & {"fma", "avx512f"}
+    assert "sse2" in used_features(Target(X86))
+    assert "avx" not in used_features(Target(X86))
 
 
 # Loading
