@@ -72,9 +72,17 @@ class CompileError(RelexError):
 class CompileWarning(UserWarning):
     """Something in a program that may be a mistake. Passes give it to `warnings.warn`; the tools print it."""
 
+    severity = "warning"
+
     def __init__(self, diagnostic: Diagnostic):
-        self.diagnostic = replace(diagnostic, severity="warning")
+        self.diagnostic = replace(diagnostic, severity=self.severity)
         super().__init__(str(self.diagnostic))
+
+
+class CompileRemark(CompileWarning):
+    """What a pass has done, or not, and why, for those who have asked for it. It is given out as warnings are."""
+
+    severity = "remark"
 
 
 DEBUG_HINT = "note: run with --debug for the Python traceback"

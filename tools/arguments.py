@@ -104,6 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     watch.add_argument("--print-ir-after-change", action="store_true", help="print what passes change, as a diff")
     watch.add_argument("--print-ir-after-failure", action="store_true", help="print after a pass that fails only")
     watch.add_argument("--dump-dir", metavar="DIR", help="write the program after each pass to a file in DIR")
+    watch.add_argument("--explain-schedule", action="store_true", help="print how each block is scheduled, and why")
     watch.add_argument("--timing", action="store_true", help="print a table of where the time goes")
 
     check = parser.add_argument_group("checking passes", "What goes wrong is an error that names the pass.")

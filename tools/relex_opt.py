@@ -257,6 +257,8 @@ class RelexOptMain(xDSLOptMain):
             watcher.after(p, module)
 
     def _apply(self, p: ModulePass, module: ModuleOp, source: Source) -> None:
+        if self.args.explain_schedule:
+            p = _explaining(p)
         start = time.perf_counter()
         measured = self._timing.measure(p.name)
         with measured, stage(f"pass '{p.name}'", source), compile_warnings(partial(self._warn, source)):
@@ -338,6 +340,14 @@ class RelexOptMain(xDSLOptMain):
         printer.print_op(module)
         printer.print_metadata(self.ctx.loaded_dialects)
         return text.getvalue() + "\n"
+
+
+def _explaining(p: ModulePass) -> ModulePass:
+    """The same pass, but the default schedule says what it does."""
+    # What the other uses of the tool need not load.
+    from relex.passes import ScheduleCpuPass
+
+    return replace(p, explain=True) if isinstance(p, ScheduleCpuPass) else p
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects.errors import PassError
+from relex.dialects.errors import CompileRemark, Diagnostic, PassError, diagnose
 from relex.dialects.target import get_target
-from relex.dialects.tir import BlockOp, IterKind, IterKindAttr, PrimFuncOp
+from relex.dialects.tir import BlockOp, LoopKind, PrimFuncOp
 from relex.passes.base import RelexPass
-from relex.passes.loops.schedule import Block, Schedule
-from relex.passes.loops.structure import blocks_in
-from relex.passes.loops.tiled_reductions import tile_reduction
+from relex.passes.loops.rules.table import RULES
+from relex.passes.loops.schedule import Block, Schedule, reason_of
+from relex.passes.loops.structure import blocks_in, find_block, function_of, loops_of, name_of_block
 from relex.passes.loops.tiles import VectorUnit
 
 
@@ -33,6 +34,9 @@ class ScheduleCpuPass(RelexPass):
 
     Functions that are small, have sizes known at run time only, or have been scheduled already, and targets other than
     x86-64, are left alone.
+
+    With `explain`, a remark at each block says which of the rules in `rules/table.py` was chosen, and why none of those
+    before was.
 
     ```mlir
     tir.for %i, %j, %k in (256, 128, 784) {
@@ -55,31 +59,76 @@ class ScheduleCpuPass(RelexPass):
 
     name = "schedule-cpu"
 
+    explain: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         unit = VectorUnit.of(get_target(op))
         if unit is None:
             return
         for func in [f for f in op.ops if isinstance(f, PrimFuncOp)]:
-            _schedule(func, unit)
+            for decision in schedule_function(func, unit):
+                if self.explain:
+                    warnings.warn(CompileRemark(decision.diagnostic), stacklevel=2)
 
 
-def _schedule(func: PrimFuncOp, unit: VectorUnit) -> None:
-    """Tile what can be tiled in a function."""
+@dataclass(frozen=True)
+class Decision:
+    """What was done about a block."""
+
+    block: BlockOp
+    """As it was."""
+
+    rule: str | None
+    """The one that it was scheduled by, if any."""
+
+    summary: str
+    """What that has done."""
+
+    refusals: dict[str, str]
+    """The rules that were tried before, and why they did not suit the block."""
+
+    @property
+    def diagnostic(self) -> Diagnostic:
+        """All of it, in words."""
+        chosen = f"{self.rule}: {self.summary}" if self.rule else self.summary
+        said = diagnose(
+            self.block, f"{name_of_block(self.block)} of @{function_of(self.block).sym_name.data}: {chosen}"
+        )
+        return replace(said, notes=tuple(f"not {rule}: {reason}" for rule, reason in self.refusals.items()))
+
+
+def schedule_function(func: PrimFuncOp, unit: VectorUnit) -> list[Decision]:
+    """Schedule each block of a function by the first rule that suits it. Returns what was decided, block by block."""
     name = func.sym_name.data
-    for block in [b.block_name.data for b in blocks_in(func) if _is_reduction(b)]:
-        # A step that is refused leaves those before it undone as well: they are taken on a copy.
-        schedule = Schedule(ModuleOp([func.clone()]))
-        try:
-            tile_reduction(schedule, Block(name, block), unit)
-        except PassError:
-            continue
-        tiled = schedule.function(name)
-        tiled.detach()
-        Rewriter.insert_op(tiled, InsertPoint.before(func))
+    schedule = Schedule(ModuleOp([func.clone()]))
+    decisions: list[Decision] = []
+    for block in [b.block_name.data for b in blocks_in(func)]:
+        schedule, decision = _schedule_block(schedule, Block(name, block), unit)
+        decisions.append(decision)
+    if any(decision.rule for decision in decisions):
+        new = schedule.function(name)
+        new.detach()
+        Rewriter.insert_op(new, InsertPoint.before(func))
         func.detach()
         func.erase()
-        func = tiled
+    return decisions
 
 
-def _is_reduction(block: BlockOp) -> bool:
-    return IterKindAttr(IterKind.REDUCE) in block.kinds
+def _schedule_block(schedule: Schedule, name: Block, unit: VectorUnit) -> tuple[Schedule, Decision]:
+    """The schedule with the steps for a block added."""
+    schedule.get_loops(name)  # gives all loops labels
+    block = find_block(schedule.function(name.func), name.name)
+    if any(loop.kind.data is not LoopKind.SERIAL for loop in loops_of(block)):
+        return schedule, Decision(block, None, "scheduled already", {})
+    refusals: dict[str, str] = {}
+    for rule in RULES:
+        # A step that is refused leaves those before it undone as well: they are taken on a copy.
+        try:
+            plan = rule.match(block, unit)
+            trial = Schedule(schedule.module)
+            plan.steps(trial)
+        except PassError as e:
+            refusals[rule.name] = reason_of(e)
+        else:
+            return trial, Decision(block, rule.name, plan.summary, refusals)
+    return schedule, Decision(block, None, "left as it is", refusals)

@@ -17,7 +17,8 @@ from relex.dialects.tir.accesses import variables_in
 from relex.passes.loops.affine import Form
 from relex.passes.loops.buffers import accesses_in, buffers_read, statement_of
 from relex.passes.loops.dependences import BlockAccess, block_accesses
-from relex.passes.loops.schedule.schedule import Block, Loop, Schedule
+from relex.passes.loops.rules.rule import Plan
+from relex.passes.loops.schedule import Block, Loop, Schedule
 from relex.passes.loops.structure import (
     check_nested,
     check_serial,
@@ -169,16 +170,17 @@ class TiledReduction:
             fail(self.block, f"expected {MIN_ROWS_TO_PACK} rows or more that make up for packed columns, found {uses}")
 
 
-def tile_reduction(schedule: Schedule, block: Block, unit: VectorUnit) -> None:
-    """
-    Compute a block in tiles: the sums of a tile are made side by side, and what follows them is done in the tile. Fails
-    if the block is none that this suits; the schedule may be changed by then.
-    """
-    schedule.get_loops(block)  # gives all loops labels
-    op = find_block(schedule.function(block.func), block.name)
-    plan = TiledReduction.of(op)
-    tile = plan.tile(unit)
-    plan.check_worth_it(tile)
+def tile_reduction(block: BlockOp, unit: VectorUnit) -> Plan:
+    """Compute a block in tiles: the sums of a tile are made side by side, and what follows them is done in the tile."""
+    reduction = TiledReduction.of(block)
+    tile = reduction.tile(unit)
+    reduction.check_worth_it(tile)
+    names = Block(function_of(block).sym_name.data, block.block_name.data)
+    summary = f"{tile.rows} by {tile.vectors} vectors of {tile.lanes} elements"
+    return Plan(summary, lambda schedule: _tile(schedule, names, reduction, tile))
+
+
+def _tile(schedule: Schedule, block: Block, plan: TiledReduction, tile: Tile) -> None:
     outer, terms = _named(block, plan.outer), _named(block, plan.terms)
     rows, columns = _named(block, [plan.rows, plan.columns])
     has_full_rows, has_full_columns = plan.row_count % tile.rows == 0, plan.column_count % tile.columns == 0

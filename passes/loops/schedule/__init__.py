@@ -23,6 +23,6 @@ from relex.passes.loops.schedule import split as split
 from relex.passes.loops.schedule import transform_layout as transform_layout
 from relex.passes.loops.schedule import unguard as unguard
 from relex.passes.loops.schedule.schedule import Block, Loop, Schedule
-from relex.passes.loops.schedule.table import apply_primitive, primitive
+from relex.passes.loops.schedule.table import apply_primitive, primitive, reason_of
 
-__all__ = ["Block", "Loop", "Schedule", "apply_primitive", "primitive"]
+__all__ = ["Block", "Loop", "Schedule", "apply_primitive", "primitive", "reason_of"]

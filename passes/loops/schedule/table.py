@@ -42,6 +42,10 @@ def apply_primitive(op: PrimitiveOp, func: PrimFuncOp) -> None:
     try:
         rule(op, func)
     except PassError as e:
-        reason = re.sub(r"^'[\w.]+' op ", "", e.diagnostics[0].message)
-        at_step = diagnose(op, reason)
+        at_step = diagnose(op, reason_of(e))
         raise PassError(at_step) if at_step.line else e from e
+
+
+def reason_of(refusal: PassError) -> str:
+    """Why a step does not apply, without the op where that shows."""
+    return re.sub(r"^'[\w.]+' op ", "", refusal.diagnostics[0].message)

@@ -1,7 +1,15 @@
 // RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},schedule-cpu" --split-input-file | filecheck %s
 // RUN: relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu},schedule-cpu" --split-input-file | filecheck %s --check-prefix=OTHER
 
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},schedule-cpu" --split-input-file --explain-schedule 2>&1 >/dev/null | filecheck %s --check-prefix=EXPLAIN
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},schedule-cpu{explain=true}" --split-input-file 2>&1 >/dev/null | filecheck %s --check-prefix=EXPLAIN
+
 // OTHER-NOT: vectorized
+
+// EXPLAIN: schedule-cpu.mlir:{{[0-9]+}}:5: remark: 'tir.block' op @Y of @dense: tiles: 8 by 2 vectors of 16 elements
+// EXPLAIN: remark: 'tir.block' op @Z of @dense: scheduled already
+// EXPLAIN: remark: 'tir.block' op @Y of @row_sum: left as it is
+// EXPLAIN: note: not tiles: expected a loop that uses the same elements of %X again
 
 // The weights go to panels, and the sums of a tile are made side by side; bias and relu are done in the tile.
 

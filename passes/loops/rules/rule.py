@@ -1,0 +1,35 @@
+"""What a rule of the default schedule is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from relex.dialects.tir import BlockOp
+from relex.passes.loops.schedule import Schedule
+from relex.passes.loops.tiles import VectorUnit
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a rule would do to a block."""
+
+    summary: str
+    """The same in a line, for people."""
+
+    steps: Callable[[Schedule], None]
+    """Does it, on a copy of the function: what a schedule has of it are names. Fails where a step does not apply."""
+
+
+Match: TypeAlias = Callable[[BlockOp, VectorUnit], Plan]
+"""From a block, all of whose loops have labels, to what would be done. Fails, and says why, if a rule does not suit it;
+changes nothing."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One way to schedule blocks. `--explain-schedule` goes by its name."""
+
+    name: str
+    match: Match

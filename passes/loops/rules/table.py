@@ -1,0 +1,10 @@
+"""The open table of rules, in the order in which they are tried."""
+
+from __future__ import annotations
+
+from relex.passes.loops.rules.rule import Rule
+from relex.passes.loops.tiled_reductions import tile_reduction
+
+RULES: list[Rule] = [
+    Rule("tiles", tile_reduction),
+]
