@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from relex.runtime.library import get_func as get_func
     from relex.runtime.library import register_func as register_func
     from relex.runtime.library import remove_func as remove_func
+    from relex.runtime.saving import load as load
     from relex.runtime.virtual_machine import Device as Device
     from relex.runtime.virtual_machine import VirtualMachine as VirtualMachine
     from relex.runtime.virtual_machine import cpu as cpu
@@ -39,6 +40,7 @@ _HOMES = {
     "cpu": "relex.runtime.virtual_machine",
     "get_func": "relex.runtime.library",
     "interpret": "relex.runtime.interpreter.api",
+    "load": "relex.runtime.saving",
     "register_func": "relex.runtime.library",
     "remove_func": "relex.runtime.library",
 }

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from relex.runtime.arguments import ArgumentReader, bind_arguments
 from relex.runtime.callbacks import LibraryCalls
+from relex.runtime.container import write_file
 from relex.runtime.descriptors import address_of, descriptor
 from relex.runtime.loader import LoadedCode, load
 from relex.runtime.program import CompiledProgram
@@ -36,6 +39,13 @@ class Executable(Mapping[str, "CompiledFunction"]):
             name: CompiledFunction(code, signature, library) for name, signature in program.signatures.items()
         }
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a file that `relex.runtime.load` reads. Raises `RelexError` when that is not possible."""
+        write_file(Path(path), self._program.pack())
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Executable], tuple[bytes]]:
+        return _unpickle, (b"".join(self._program.pack()),)
+
     def __getitem__(self, name: str) -> CompiledFunction:
         if name not in self._functions:
             raise unknown_function(name, self._functions, self._program.reasons)
@@ -46,6 +56,10 @@ class Executable(Mapping[str, "CompiledFunction"]):
 
     def __len__(self) -> int:
         return len(self._functions)
+
+
+def _unpickle(data: bytes) -> Executable:
+    return Executable(CompiledProgram.unpack(memoryview(data)))
 
 
 @dataclass(frozen=True)
@@ -75,7 +89,7 @@ class CompiledFunction:
         self._readers = [ArgumentReader(spec, signature.name) for spec in signature.inputs]
         self._results = ResultArrays(signature)
         prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(signature.inputs) + len(signature.outputs)))
-        self._entry = library.guard(prototype(code.address(f"_mlir_ciface_{signature.name}")))
+        self._entry = library.guard(prototype(code.address(signature.symbol)))
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
         signature, out = self.signature, None

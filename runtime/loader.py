@@ -25,8 +25,8 @@ class LoadedCode:
     def __init__(self, library: llvm.ResourceTracker, functions: Iterable[str], constants: Iterable[Buffer]):
         self._library = library
         self._functions = frozenset(functions)
-        # The code reads from here.
-        self._constants = tuple(constants)
+        self.constants = tuple(constants)
+        """What the code reads from."""
 
     def address(self, function: str) -> int:
         """The address of a function; raises `UnknownNameError` when the code does not define it."""
@@ -47,7 +47,7 @@ def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCo
     for name in code.imports:
         if name not in symbols and not hasattr(_process(), name):
             raise RelexError(f"the code calls a function '{name}', which this process does not have")
-    constants = {name: _aligned_copy(data) for name, data in code.constants.items()}
+    constants = {name: _aligned(data) for name, data in code.constants.items()}
     library = llvm.JITLibraryBuilder().add_object_img(code.code).add_current_process()
     for name, address in symbols.items():
         library.import_symbol(name, address)
@@ -106,9 +106,13 @@ def _jit() -> llvm.LLJIT:
     return llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
 
 
-def _aligned_copy(data: bytes | memoryview) -> Buffer:
+def _aligned(data: bytes | memoryview) -> Buffer:
+    """The same bytes at an address that is aligned: where they are, if possible."""
+    given = np.frombuffer(data, np.uint8)
+    if given.ctypes.data % CONSTANT_ALIGNMENT == 0:
+        return given
     space = np.empty(len(data) + CONSTANT_ALIGNMENT, np.uint8)
     start = -space.ctypes.data % CONSTANT_ALIGNMENT
     buffer = space[start : start + len(data)]
-    buffer[:] = np.frombuffer(data, np.uint8)
+    buffer[:] = given
     return buffer

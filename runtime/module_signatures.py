@@ -15,13 +15,10 @@ from relex.dialects.functions import DIMS_ATTR, argument_names
 from relex.dialects.sizes import Sizes, names_in
 from relex.dialects.sizes.modules import ModuleSizes, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
-from relex.runtime.signature import Signature, TensorSpec
+from relex.runtime.signature import MAX_ARRAYS, Signature, TensorSpec
 
 ARRAY_ELEMENTS = tuple(t for t in ELEMENT_TYPES if t != bf16)
 """What arrays can hold: NumPy has no bf16."""
-
-MAX_ARRAYS = 1024
-"""How many arrays a native call can pass: the limit of `ctypes`."""
 
 
 def signatures(module: ModuleOp) -> dict[str, Signature]:

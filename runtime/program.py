@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import cast
 
-from relex.dialects.machine import ObjectCode
+from relex.dialects.machine import NUMPY_NAMES, ObjectCode
+from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size, names_in
 from relex.runtime.callbacks import LibraryUse
-from relex.runtime.signature import Signature
+from relex.runtime.container import pack, unpack
+from relex.runtime.plain import Buffer, Plain, from_plain, to_plain
+from relex.runtime.signature import MAX_ARRAYS, Signature
 
 
 @dataclass(frozen=True)
@@ -21,3 +25,56 @@ class CompiledProgram:
     signatures: Mapping[str, Signature]
     libraries: tuple[LibraryUse, ...]
     reasons: Mapping[str, str]
+
+    def pack(self) -> list[Buffer]:
+        """The contents of a file with the program in it, in pieces."""
+        return pack(lambda store: to_plain(self, store))
+
+    @classmethod
+    def unpack(cls, data: memoryview) -> CompiledProgram:
+        """The program in the contents of a file, whose constants stay where they are.
+
+        Raises `RelexError` for anything but what `pack` makes.
+        """
+
+        def read(index: Plain, fetch: Callable[[Plain], memoryview]) -> CompiledProgram:
+            program = cast(CompiledProgram, from_plain(cls, index, fetch))
+            if problem := next(_problems(program), None):
+                raise ValueError(problem)
+            return program
+
+        return unpack(data, read)
+
+
+def _problems(program: CompiledProgram) -> Iterator[str]:
+    """What no compiled program has, and what calls of it would stumble over."""
+    for name, signature in program.signatures.items():
+        if name != signature.name or signature.symbol not in program.code.functions:
+            yield f"expected code for '{name}'"
+        yield from _problems_of_signature(signature)
+    for use in program.libraries:
+        if use.symbol not in program.code.imports:
+            yield f"expected code that calls '{use.symbol}'"
+        if any(rank < 0 for rank, _ in (*use.inputs, *use.outputs)):
+            yield f"expected buffers for '{use.name}'"
+
+
+def _problems_of_signature(signature: Signature) -> Iterator[str]:
+    specs = (*signature.inputs, *signature.outputs)
+    if len(specs) > MAX_ARRAYS:
+        yield f"expected at most {MAX_ARRAYS} arrays for '{signature.name}'"
+    requirements = [size for r in signature.requirements for size in (r.lhs, r.rhs)]
+    shapes = [size for spec in specs for size in spec.shape]
+    known = signature.names
+    for size in (*shapes, *requirements, *signature.temporaries):
+        if any(name not in known for name in names_in(size)):
+            yield f"expected sizes of arguments of '{signature.name}', found {size}"
+    if not all(map(_is_a_size, shapes)):
+        yield f"expected shapes of arrays for '{signature.name}'"
+    for spec in specs:
+        if spec.element_type not in NUMPY_NAMES:
+            yield f"expected an element type among {', '.join(NUMPY_NAMES)}, found {spec.element_type}"
+
+
+def _is_a_size(size: Size) -> bool:
+    return not isinstance(size, int) or 0 <= size <= MAX_ARGUMENT_SIZE

@@ -12,6 +12,9 @@ from relex.dialects.exceptions import ShapeError, UnknownNameError
 from relex.dialects.machine import NUMPY_NAMES
 from relex.dialects.sizes import Dim, Requirement, Size, Sizes, evaluate, names_in, sources
 
+MAX_ARRAYS = 1024
+"""How many arrays a native call can pass: the limit of `ctypes`."""
+
 
 @dataclass(frozen=True)
 class TensorSpec:
@@ -68,6 +71,11 @@ class Signature:
     """What must hold of the sizes of a call, besides that arguments have their shapes."""
     temporaries: tuple[Size, ...] = ()
     """The memory that a call needs beside its arguments and results is the largest of these, or less, in bytes."""
+
+    @property
+    def symbol(self) -> str:
+        """The name of the function in object code."""
+        return f"_mlir_ciface_{self.name}"
 
     @property
     def names(self) -> dict[str, tuple[int, int]]:

@@ -126,12 +126,13 @@ def _translate_global(op: llvm.GlobalOp, target: ir.Module, constants: dict[str,
     if isa(value, DenseIntOrFPElementsAttr):
         data = _bytes_of(value)
         alignment = max(alignment or 1, CONSTANT_ALIGNMENT)
-        external = len(data) >= EXTERNAL_CONSTANT_BYTES and not embed_constants and alignment == CONSTANT_ALIGNMENT
+        # Of what the program changes, everyone who loads the code needs a copy: that is part of the code.
+        is_constant = op.constant is not None and alignment == CONSTANT_ALIGNMENT
+        external = is_constant and len(data) >= EXTERNAL_CONSTANT_BYTES and not embed_constants
         # As bytes the value is exact, and quick to write and to read.
         variable = ir.GlobalVariable(target, ir.ArrayType(ir.IntType(8), len(data)), name, op.addr_space.value.data)
         if op.constant is None and not any(data):
             # Takes no place in a file.
-            external = False
             variable.initializer = ir.Constant(variable.value_type, None)
         elif external:
             constants[name] = data

@@ -1,0 +1,136 @@
+"""The layout of the files that executables are saved in. docs/saving.md describes it.
+
+A header of 64 bytes, an index, and a data area. The index is JSON; it says what lies where in the data area.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from struct import Struct
+from typing import TypeVar
+from uuid import uuid4
+
+from relex.dialects.exceptions import RelexError
+from relex.dialects.machine import CONSTANT_ALIGNMENT
+from relex.runtime.plain import Buffer, Plain
+
+MAGIC = b"\x89relex\r\n"
+"""Bytes that no text begins with, and that change where a file is transferred as text."""
+
+VERSION = 1
+"""Of the layout, of what stands in the index, and of how object code is called: a file of another one is refused."""
+
+HEADER = Struct("<8s I I Q Q 32s")
+"""Magic, version, alignment of segments, sizes of the index and of the file, SHA-256 of everything but itself."""
+
+_BEFORE_CHECKSUM = HEADER.size - 32
+
+T = TypeVar("T")
+
+
+class Segments:
+    """The data area while it is written: buffers, each at a multiple of the alignment."""
+
+    def __init__(self) -> None:
+        self.chunks: list[Buffer] = []
+        self._size = 0
+
+    def store(self, buffer: Buffer) -> Plain:
+        """Append a buffer. Returns where it is."""
+        place: Plain = {"offset": self._size, "size": len(buffer)}
+        self.chunks += [buffer, _padding(len(buffer))]
+        self._size += _rounded(len(buffer))
+        return place
+
+
+def pack(describe: Callable[[Callable[[Buffer], Plain]], Plain]) -> list[Buffer]:
+    """The contents of a file, in pieces. `describe` gets the function that stores buffers, and makes the index."""
+    segments = Segments()
+    index = json.dumps(describe(segments.store), separators=(",", ":")).encode()
+    chunks = [index, _padding(HEADER.size + len(index)), *segments.chunks]
+    size = HEADER.size + sum(map(len, chunks))
+    start = HEADER.pack(MAGIC, VERSION, CONSTANT_ALIGNMENT, len(index), size, b"")[:_BEFORE_CHECKSUM]
+    return [start, _checksum([start, *chunks]), *chunks]
+
+
+def unpack(data: memoryview, read: Callable[[Plain, Callable[[Plain], memoryview]], T]) -> T:
+    """What `read` makes of the index and of a function that gives the buffers that were stored.
+
+    Raises `RelexError` for what is no such file, or one of another version, or damaged. `read` may raise `ValueError`.
+    """
+    if len(data) < HEADER.size or bytes(data[: len(MAGIC)]) != MAGIC:
+        raise RelexError("expected a saved executable, found a file of another kind")
+    _, version, alignment, index_size, size, checksum = HEADER.unpack_from(data)
+    if version != VERSION:
+        age = "a newer relex made it" if version > VERSION else "an older relex made it"
+        raise RelexError(f"expected format {VERSION} of saved executables, found {version}: {age}")
+    if size != len(data):
+        raise RelexError(f"the file is damaged: expected {size} bytes, found {len(data)}")
+    if checksum != _checksum([data[:_BEFORE_CHECKSUM], data[HEADER.size :]]):
+        raise RelexError("the file is damaged: its checksum is wrong")
+    try:
+        if alignment != CONSTANT_ALIGNMENT or index_size > size - HEADER.size:
+            raise ValueError(f"expected an index and an alignment of {CONSTANT_ALIGNMENT}")
+        index = json.loads(bytes(data[HEADER.size : HEADER.size + index_size]))
+        area = data[_rounded(HEADER.size + index_size) :]
+        return read(index, lambda place: _segment(area, place))
+    except (ValueError, RecursionError) as e:
+        raise RelexError(f"the index of the file cannot be read: {e}") from e
+
+
+def _segment(area: memoryview, place: Plain) -> memoryview:
+    match place:
+        case {"offset": int(offset), "size": int(size), **others} if not others:
+            pass
+        case _:
+            raise ValueError(f"expected an offset and a size, found {place}")
+    if offset % CONSTANT_ALIGNMENT or not 0 <= offset <= offset + size <= len(area):
+        raise ValueError(f"expected {size} bytes at {offset} in a data area of {len(area)} bytes")
+    return area[offset : offset + size]
+
+
+def _checksum(chunks: Iterable[Buffer]) -> bytes:
+    digest = hashlib.sha256()
+    for chunk in chunks:
+        digest.update(chunk)
+    return digest.digest()
+
+
+def _rounded(size: int) -> int:
+    return -(-size // CONSTANT_ALIGNMENT) * CONSTANT_ALIGNMENT
+
+
+def _padding(size: int) -> bytes:
+    return bytes(_rounded(size) - size)
+
+
+def write_file(path: Path, chunks: Sequence[Buffer]) -> None:
+    """Write a file; who reads it at the same time sees all or nothing of it. Raises `RelexError`."""
+    # Those who have mapped an earlier file of this name keep that.
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
+    try:
+        try:
+            with temporary.open("xb") as file:
+                file.writelines(chunks)
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except (OSError, ValueError) as e:
+        raise RelexError(f"{path}: cannot be written: {e}") from e
+
+
+def map_file(path: Path) -> memoryview:
+    """The contents of a file, which stays mapped as long as they are used. Raises `RelexError`."""
+    try:
+        with path.open("rb") as file:
+            # What is empty cannot be mapped.
+            if os.fstat(file.fileno()).st_size == 0:
+                return memoryview(b"")
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError) as e:
+        raise RelexError(f"{path}: cannot be read: {e}") from e
