@@ -1,4 +1,4 @@
-"""`relex-run`: compile or interpret a program, run one of its functions, print or save the results."""
+"""`relex-run`: compile, load or interpret a program, run one of its functions, print or save the results."""
 
 from __future__ import annotations
 
@@ -22,13 +22,20 @@ if TYPE_CHECKING:
 
 Level = Literal["graph", "loops", "core", "native"]
 
+SAVED = ".relex"
+"""What the names of saved executables end with."""
+
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="relex-run",
         description="Compiles or interprets a program and runs one of its functions on arrays from files.",
     )
-    parser.add_argument("file", help="an .mlir file, or a .py file in TVMScript; - reads MLIR from standard input")
+    parser.add_argument(
+        "file",
+        help="an .mlir file, a .py file in TVMScript, or a .relex file that --save wrote, which is native code: "
+        "run only those you trust; - reads MLIR from standard input",
+    )
     parser.add_argument("--entry", default="main", metavar="NAME", help="the function to run (main)")
     parser.add_argument(
         "--input",
@@ -55,6 +62,11 @@ def make_parser() -> argparse.ArgumentParser:
         default=[],
         metavar="FILE.py",
         help="execute a Python file first, which registers library functions; may be given several times",
+    )
+    parser.add_argument(
+        "--save",
+        metavar="FILE.relex",
+        help="save the compiled program instead of running it, as a file that relex-run and relex.runtime.load take",
     )
     parser.add_argument("--strict", action="store_true", help="keep the order and the roundings of plain loops in sums")
     parser.add_argument(
@@ -103,11 +115,16 @@ def load_array(path: str) -> Array:
 def run(args: argparse.Namespace) -> None:
     from relex.passes.graph.bind_params import BindParamsPass, load_params
 
+    if args.save and (args.level != "native" or args.input or args.output):
+        raise ToolError("expected --save alone: it saves the compiled program, and runs nothing")
     if args.checked and args.level == "native":
         raise ToolError("expected --level graph, loops or core with --checked: native code is not checked")
     for path in args.library:
         import_file(path)
     inputs = [Input.read(text) for text in args.input]
+    if PurePath(args.file).suffix == SAVED:
+        write_results(call(load_saved(args), args, inputs), args.output)
+        return
     name, text = read_text(args.file)
     source = Source(name, text)
     params = load_params(args.params) if args.params else {}
@@ -115,10 +132,25 @@ def run(args: argparse.Namespace) -> None:
         module = find_reader(suffix(name))(text, name, params=params)
         if bound := {name: array for name, array in params.items() if not is_metadata(name)}:
             module = BindParamsPass(args.entry, bound)(module)
-        results = call(prepare(module, args), args, inputs)
+        functions = prepare(module, args)
+        results = None if args.save else call(functions, args, inputs)
     except CompileError as e:
         raise CompileError([source.show(d) for d in e.diagnostics]) from e
-    write_results(results, args.output)
+    if results is None:
+        cast("Executable", functions).save(args.save)
+    else:
+        write_results(results, args.output)
+
+
+def load_saved(args: argparse.Namespace) -> Executable:
+    """The executable in a file. Nothing of it can be changed any more."""
+    from relex.runtime.saving import load
+
+    if found := [option for option in ("params", "strict", "save") if getattr(args, option)]:
+        raise ToolError(f"'{args.file}' is compiled already: expected it without --{found[0]}")
+    if args.level != "native":
+        raise ToolError(f"'{args.file}' is compiled already: expected it without --level {args.level}")
+    return load(args.file)
 
 
 def suffix(name: str) -> str:
@@ -126,7 +158,7 @@ def suffix(name: str) -> str:
     found = PurePath(name).suffix.removeprefix(".")
     if found and found not in READERS:
         raise ToolError(
-            f"unknown file extension '.{found}' of '{name}'; expected {' or '.join(f'.{s}' for s in READERS)}"
+            f"unknown file extension '.{found}' of '{name}'; expected {', '.join(f'.{s}' for s in READERS)} or {SAVED}"
         )
     return found or "mlir"
 
