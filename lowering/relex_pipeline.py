@@ -25,6 +25,7 @@ from relex.passes import (
     InferSizesPass,
     InlineBlocksPass,
     MergeLoopsPass,
+    RewriteLayoutPass,
     ScheduleCpuPass,
     SetTargetPass,
 )
@@ -42,8 +43,8 @@ class RelexPipelinePass(RelexPass):
     ```mlir
     // relex-pipeline{to=llvm}
     // set-target,infer-sizes,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,schedule-cpu,
-    // merge-loops,lower-call-tir,convert-tir-to-scf,vectorize-loops,scf-parallel-for-to-nested-fors,
-    // convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm
+    // rewrite-layout,merge-loops,lower-call-tir,convert-tir-to-scf,vectorize-loops,
+    // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm
     ```
 
     With `strict`, sums keep the order and the roundings of the plain loop.
@@ -77,4 +78,4 @@ def pipeline(to: Level = "llvm", *, strict: bool = False) -> list[tuple[Level, l
 def _fusion() -> list[ModulePass]:
     """What brings loop functions together that work on each other's results, and tiles the large ones among them."""
     fusion = [AnnotateOpPatternPass(), FuseOpsPass(), FuseTirPass(), InlineBlocksPass()]
-    return [*fusion, ScheduleCpuPass(), MergeLoopsPass()]
+    return [*fusion, ScheduleCpuPass(), RewriteLayoutPass(), MergeLoopsPass()]

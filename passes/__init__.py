@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from relex.passes.loops.check_tir import CheckTirPass as CheckTirPass
     from relex.passes.loops.inline_blocks import InlineBlocksPass as InlineBlocksPass
     from relex.passes.loops.merge_loops import MergeLoopsPass as MergeLoopsPass
+    from relex.passes.loops.rewrite_layout import RewriteLayoutPass as RewriteLayoutPass
     from relex.passes.loops.schedule_cpu import ScheduleCpuPass as ScheduleCpuPass
 
 PASSES = lazy_passes(
@@ -41,6 +42,7 @@ PASSES = lazy_passes(
         "inline-blocks": "loops",
         "merge-loops": "loops",
         "infer-sizes": "graph",
+        "rewrite-layout": "loops",
         "schedule-cpu": "loops",
         "set-target": "graph",
     },

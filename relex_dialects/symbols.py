@@ -17,7 +17,7 @@ def symbols_used(op: Operation) -> Counter[str]:
 
 def erase_unused(module: ModuleOp, candidates: Iterable[Operation]) -> None:
     """Erase those of the candidates that are private and that nothing leads to from what stays."""
-    private = {name: op for op in candidates if (name := get_name_if_symbol(op)) is not None and _is_private(op)}
+    private = {name: op for op in candidates if (name := get_name_if_symbol(op)) is not None and is_private(op)}
     staying = set(module.ops) - set(private.values())
     pending = [*_named_by(module), *(name for op in staying for name in symbols_used(op))]
     while pending:
@@ -29,7 +29,8 @@ def erase_unused(module: ModuleOp, candidates: Iterable[Operation]) -> None:
         op.erase()
 
 
-def _is_private(op: Operation) -> bool:
+def is_private(op: Operation) -> bool:
+    """Whether a function or global is for its module alone."""
     return op.properties.get("sym_visibility") == StringAttr("private")
 
 

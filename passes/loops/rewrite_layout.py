@@ -1,0 +1,158 @@
+"""Constants in the order in which loop functions read them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, DictionaryAttr, FunctionType, ModuleOp
+from xdsl.ir import BlockArgument
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from relex.dialects.dtypes import array_from_dense
+from relex.dialects.functions import argument_attrs
+from relex.dialects.relex import CallTirOp, ConstantOp
+from relex.dialects.relex.operator import tensor_type
+from relex.passes.base import RelexPass
+from relex.passes.loops.constants import KnownCalls, constant_of, known_calls
+from relex.passes.loops.indices import remove_unused
+from relex.passes.loops.reorderings import Reordering, reorderings
+
+MAX_GROWTH = 4
+"""How many times as large as a constant its copies in other orders may be, together."""
+
+ALWAYS_ALLOWED = 2**16
+"""Bytes of copies that are no matter: room at the edges may make much of little."""
+
+
+@dataclass(frozen=True)
+class RewriteLayoutPass(RelexPass):
+    """
+    Brings constants into the order that a loop function wants, when it is compiled and not whenever it runs. An input
+    that the function copies into a local buffer of another order, or with room at the edges, and that is a constant in
+    all of its calls, becomes an input in that order; places that the copy leaves open are 0.
+
+    The function must be private and called by `relex.call_tir` only. A constant whose copies for several functions
+    would take more than four times its size keeps the order that it has for those that come last.
+
+    ```mlir
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %w = relex.constant dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]> : tensor<2x4xf32>
+      %y = relex.call_tir @f(%x, %w) : (tensor<4xf32>, tensor<2x4xf32>) -> tensor<4xf32>
+      ...
+    }
+    tir.prim_func private @f(%x: memref<4xf32>, %w: memref<2x4xf32>) outs(%y: memref<4xf32>) {
+      %w_local = tir.alloc_buffer : memref<4x2xf32>
+      tir.for %j, %i in (4, 2) {
+        tir.block @w_local (%vj: spatial<4> = %j, %vi: spatial<2> = %i) {
+          %0 = memref.load %w[%vi, %vj] : memref<2x4xf32>
+          memref.store %0, %w_local[%vj, %vi] : memref<4x2xf32>
+        }
+      }
+      ...
+    }
+    // rewrite-layout
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %w_local = relex.constant dense<[[1.0, 5.0], [2.0, 6.0], [3.0, 7.0], [4.0, 8.0]]> : tensor<4x2xf32>
+      %y = relex.call_tir @f(%x, %w_local) : (tensor<4xf32>, tensor<4x2xf32>) -> tensor<4xf32>
+      ...
+    }
+    tir.prim_func private @f(%x: memref<4xf32>, %w_local: memref<4x2xf32>) outs(%y: memref<4xf32>) {
+      ...
+    }
+    ```
+    """
+
+    name = "rewrite-layout"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        made = _Copies()
+        constants = [o for o in op.walk() if isinstance(o, ConstantOp) and o.result.first_use is not None]
+        for known in known_calls(op):
+            if known.constants:
+                _Rewriting(known, made).run()
+        for constant in constants:
+            if constant.result.first_use is None:
+                constant.detach()
+                constant.erase()
+
+
+class _Copies:
+    """The constants that were made of others, equal ones once."""
+
+    def __init__(self) -> None:
+        self._of: dict[DenseIntOrFPElementsAttr, set[DenseIntOrFPElementsAttr]] = defaultdict(set)
+
+    def accept(self, constant: DenseIntOrFPElementsAttr, copy: DenseIntOrFPElementsAttr) -> bool:
+        """Whether a constant may have this copy as well."""
+        copies = self._of[constant] | {copy}
+        if sum(map(_bytes, copies)) > max(ALWAYS_ALLOWED, MAX_GROWTH * _bytes(constant)):
+            return False
+        self._of[constant] = copies
+        return True
+
+
+def _bytes(value: DenseIntOrFPElementsAttr) -> int:
+    return len(value.data.data)
+
+
+class _Rewriting:
+    """What becomes of a function and of its calls."""
+
+    def __init__(self, known: KnownCalls, made: _Copies):
+        self._func = known.func
+        self._calls = known.calls
+        self._constants = [known.func.inputs[i] for i in sorted(known.constants)]
+        self._made = made
+        self._attrs = argument_attrs(known.func) or []
+        self._operands = [list(call.arguments) for call in known.calls]
+
+    def run(self) -> None:
+        copies = [copy for argument in self._constants for copy in reorderings(self._func, argument)]
+        taken = list(dict.fromkeys(copy.source for copy in copies if self._take(copy)))
+        for argument in taken:
+            if argument.first_use is None:
+                self._drop(argument)
+        if taken:
+            self._set_types()
+
+    def _take(self, copy: Reordering) -> bool:
+        """Let the function take what it has made so far as an argument, behind the one that it has made it of."""
+        number = copy.source.index
+        old = [constant_of(operands[number]) for operands in self._operands]
+        new = [_reordered(constant, copy) for constant in old]
+        if not all(self._made.accept(a.value, b.value) for a, b in zip(old, new, strict=True)):
+            return False
+        argument = self._func.body.block.insert_arg(copy.buffer.buffer.type, number + 1)
+        self._attrs.insert(number + 1, DictionaryAttr({}))
+        for operands, before, constant in zip(self._operands, old, new, strict=True):
+            Rewriter.insert_op(constant, InsertPoint.after(before))
+            operands.insert(number + 1, constant.result)
+        copy.replace_by(argument)
+        return True
+
+    def _drop(self, argument: BlockArgument) -> None:
+        number = argument.index
+        self._func.body.block.erase_arg(argument)
+        del self._attrs[number]
+        for operands in self._operands:
+            del operands[number]
+
+    def _set_types(self) -> None:
+        func = self._func
+        remove_unused(list(func.body.block.ops))
+        func.function_type = FunctionType.from_lists([arg.type for arg in func.args], [])
+        func.arg_attrs = ArrayAttr(self._attrs) if any(attr.data for attr in self._attrs) else None
+        for call, operands in zip(self._calls, self._operands, strict=True):
+            new = CallTirOp(call.callee, operands, list(map(tensor_type, call.result_types)), call.sizes)
+            new.location = call.location
+            new.attributes.update(call.attributes)
+            Rewriter.replace_op(call, new)
+
+
+def _reordered(constant: ConstantOp, copy: Reordering) -> ConstantOp:
+    new = ConstantOp(copy.apply(array_from_dense(constant.value)))
+    new.location = constant.location
+    new.result.name_hint = copy.buffer.buffer.name_hint
+    return new

@@ -1,0 +1,105 @@
+"""Constants in the order of loop functions: what is stored, and that results stay the same bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from programs import Array
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects import parse_module
+from relex.dialects.dtypes import array_from_dense
+from relex.dialects.relex import ConstantOp
+from relex.lowering import RelexPipelinePass
+from relex.passes import BindParamsPass, RewriteLayoutPass, SetTargetPass
+from relex.passes.loops import rewrite_layout
+from relex.runtime import build, check_pass
+
+AVX512 = SetTargetPass("x86_64-unknown-linux-gnu", "skylake-avx512", "+avx512f,+avx2")
+
+
+def dense(rows: int, terms: int, columns: int, kind: str = "f32") -> str:
+    a, b, result = (f"tensor<{m}x{n}x{kind}>" for m, n in ((rows, terms), (columns, terms), (rows, columns)))
+    return f"""
+    func.func @main(%a: {a}, %w: {b}) -> {result} {{
+      %0 = relex.dense %a, %w : ({a}, {b}) -> {result}
+      func.return %0 : {result}
+    }}"""
+
+
+def bound(text: str, w: Array) -> ModuleOp:
+    return BindParamsPass("main", {"w": w})(parse_module(text))
+
+
+def constants(module: ModuleOp) -> list[Array]:
+    return [array_from_dense(op.value) for op in module.walk() if isinstance(op, ConstantOp)]
+
+
+def do_nothing(rewrite_layout: RewriteLayoutPass, ctx: Context, op: ModuleOp) -> None:
+    """In the place of the pass."""
+
+
+SIZES = [(64, 64, 64), (17, 33, 71), (67, 200, 3), (200, 1, 171)]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("kind", ["f32", "f64", "i32"])
+def test_results_stay_the_same(
+    sizes: tuple[int, int, int], kind: str, strict: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, terms, columns = sizes
+    rng = np.random.default_rng(0)
+    dtype = {"f32": np.float32, "f64": np.float64, "i32": np.int32}[kind]
+    a, w = ((8 * rng.standard_normal(shape)).astype(dtype) for shape in ((rows, terms), (columns, terms)))
+    if kind != "i32":
+        w[0, 0], w[-1, -1] = np.nan, -0.0
+    program = bound(dense(*sizes, kind), w)
+    packed = build(program, strict=strict)["main"](a)
+    monkeypatch.setattr(RewriteLayoutPass, "apply", do_nothing)
+    np.testing.assert_array_equal(packed, build(program, strict=strict)["main"](a))
+
+
+def test_panels_are_stored_with_zeros_at_the_edge() -> None:
+    w = np.arange(1, 33 * 71 + 1, dtype=np.float32).reshape(71, 33)
+    module = RelexPipelinePass("loops")(AVX512(bound(dense(64, 33, 71), w)))
+    (panels,) = constants(module)
+    count, terms, width = panels.shape
+    assert (terms, count * width >= 71) == (33, True)
+    columns = panels.transpose(0, 2, 1).reshape(-1, 33)
+    np.testing.assert_array_equal(columns[:71], w)
+    assert not columns[71:].any()
+
+
+def test_equal_constants_are_stored_once() -> None:
+    t = "tensor<64x64xf32>"
+    text = f"""
+    func.func @main(%a: {t}, %b: {t}, %w: {t}) -> ({t}, {t}) {{
+      %0 = relex.dense %a, %w : ({t}, {t}) -> {t}
+      %1 = relex.dense %b, %w : ({t}, {t}) -> {t}
+      func.return %0, %1 : {t}, {t}
+    }}"""
+    w = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
+    core = RelexPipelinePass("core")(AVX512(bound(text, w)))
+    assert str(core).count("memref.global") == 1
+
+
+def test_a_constant_has_not_too_many_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The copies of 10 columns as 16 are allowed as they are small; if nothing is, they are made at run time."""
+    w = np.ones((10, 64), np.float32)
+    a = np.ones((64, 64), np.float32)
+    program = bound(dense(64, 64, 10), w)
+    (small,) = constants(RelexPipelinePass("loops")(AVX512(program)))
+    assert small.size == 16 * 64
+    monkeypatch.setattr(rewrite_layout, "ALWAYS_ALLOWED", 0)
+    monkeypatch.setattr(rewrite_layout, "MAX_GROWTH", 1)
+    (large,) = constants(RelexPipelinePass("loops")(AVX512(program)))
+    assert large.shape == w.shape
+    np.testing.assert_array_equal(build(program)["main"](a), a @ w.T)
+
+
+def test_it_can_be_checked() -> None:
+    w = np.arange(33 * 71, dtype=np.float32).reshape(71, 33)
+    report = check_pass(RelexPipelinePass("loops"), AVX512(bound(dense(64, 33, 71), w)))
+    assert ("rewrite-layout", "main") in report.compared
