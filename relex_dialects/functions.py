@@ -70,6 +70,15 @@ def set_argument_attr(function: Operation, index: int, name: str, value: Attribu
     function.properties["arg_attrs"] = ArrayAttr(attrs)
 
 
+def remove_argument_attr(function: Operation, name: str) -> None:
+    """Take an attribute from all arguments."""
+    attrs = [DictionaryAttr({k: v for k, v in a.data.items() if k != name}) for a in argument_attrs(function) or ()]
+    if any(attr.data for attr in attrs):
+        function.properties["arg_attrs"] = ArrayAttr(attrs)
+    else:
+        function.properties.pop("arg_attrs", None)
+
+
 def argument_names(function: Operation) -> list[str]:
     """The names of a function's arguments: attribute `relex.name`, else the SSA name, else `argN`."""
     names: list[str] = []

@@ -13,6 +13,7 @@ from relex.dialects.errors import CompileRemark, Diagnostic, PassError, diagnose
 from relex.dialects.target import get_target
 from relex.dialects.tir import BlockOp, LoopKind, PrimFuncOp
 from relex.passes.base import RelexPass
+from relex.passes.loops.constants import mark_constants, unmark_constants
 from relex.passes.loops.rules.table import RULES
 from relex.passes.loops.schedule import Block, Schedule, reason_of
 from relex.passes.loops.structure import blocks_in, find_block, function_of, loops_of, name_of_block
@@ -30,7 +31,8 @@ class ScheduleCpuPass(RelexPass):
     indexes one operand; and if another loop, the rows, uses that operand's elements again. The sums of a tile of rows
     and columns are made at the same time, each in its order, so that results stay the same bit for bit; the block that
     goes on with them does so in the tile. The operand of the columns is copied to the order of the tiles, unless its
-    elements stand side by side and the tiles divide the columns; tiles at the edge compute more than is stored.
+    elements stand side by side and the tiles divide the columns; tiles at the edge compute more than is stored. Where
+    it is a constant in every call, `rewrite-layout` makes the copy at compile time: it is worth it for one row then.
 
     Functions that are small, have sizes known at run time only, or have been scheduled already, and targets other than
     x86-64, are left alone.
@@ -65,10 +67,12 @@ class ScheduleCpuPass(RelexPass):
         unit = VectorUnit.of(get_target(op))
         if unit is None:
             return
+        mark_constants(op)
         for func in [f for f in op.ops if isinstance(f, PrimFuncOp)]:
             for decision in schedule_function(func, unit):
                 if self.explain:
                     warnings.warn(CompileRemark(decision.diagnostic), stacklevel=2)
+        unmark_constants(op)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind
 from relex.dialects.tir.accesses import variables_in
 from relex.passes.loops.affine import Form
 from relex.passes.loops.buffers import accesses_in, buffers_read, statement_of
+from relex.passes.loops.constants import is_constant_input
 from relex.passes.loops.dependences import BlockAccess, block_accesses
 from relex.passes.loops.rules.rule import Plan
 from relex.passes.loops.schedule import Block, Loop, Schedule
@@ -31,7 +32,7 @@ from relex.passes.loops.structure import (
 )
 from relex.passes.loops.tiles import Tile, VectorUnit, best_tile
 
-MIN_WORK = 2**15
+MIN_WORK = 2**10
 """Steps of a reduction; for fewer, nothing is worth the time to compile it."""
 
 MIN_ROWS_TO_PACK = 8
@@ -128,6 +129,10 @@ class TiledReduction:
         lanes = unit.bits // _element_bits(self.block)
         return best_tile(self.row_count, self.column_count, lanes, unit.registers)
 
+    def has_constant_columns(self) -> bool:
+        """Whether `rewrite-layout` will copy the operand of the columns at compile time."""
+        return is_constant_input(self.right.access.buffer) and self.right.has_dimension_of(self.columns)
+
     def is_unit_stride(self) -> bool:
         """Whether the elements of neighbouring columns stand side by side."""
         element = self.right.access.element
@@ -137,6 +142,8 @@ class TiledReduction:
 
     def is_packed(self, tile: Tile) -> bool:
         """Whether the operand of the columns is copied to the order in which tiles need it."""
+        if self.has_constant_columns():
+            return self.column_count != tile.columns or not self.is_unit_stride()
         if self.column_count % tile.columns or not self.is_unit_stride():
             return True
         return self.row_count >= MIN_ROWS_TO_PACK_ROWS and self.right.has_dimension_of(self.columns)
@@ -165,6 +172,8 @@ class TiledReduction:
         work = prod(_extent(loop) for loop in loops_of(self.block))
         if work < MIN_WORK:
             fail(self.block, f"expected {MIN_WORK} steps or more, found {work}")
+        if self.has_constant_columns():
+            return
         uses = prod(_extent(loop) for loop in [*self.outer, self.rows] if not self.right.uses(loop))
         if self.is_packed(tile) and not self.is_unit_stride() and uses < MIN_ROWS_TO_PACK:
             fail(self.block, f"expected {MIN_ROWS_TO_PACK} rows or more that make up for packed columns, found {uses}")

@@ -72,6 +72,15 @@ def test_panels_are_stored_with_zeros_at_the_edge() -> None:
     assert not columns[71:].any()
 
 
+def test_one_row_is_worth_panels() -> None:
+    """They cost nothing when the program runs."""
+    w = np.arange(128 * 20, dtype=np.float32).reshape(128, 20)
+    module = RelexPipelinePass("loops")(AVX512(bound(dense(1, 20, 128), w)))
+    (panels,) = constants(module)
+    np.testing.assert_array_equal(panels, w.T[None])
+    assert "relex.constant}" not in str(module)
+
+
 def test_equal_constants_are_stored_once() -> None:
     t = "tensor<64x64xf32>"
     text = f"""
