@@ -60,7 +60,9 @@ def unmark_constants(module: ModuleOp) -> None:
 
 def is_constant_input(value: SSAValue) -> bool:
     """Whether a buffer is an input that has been marked."""
-    func = value.owner.parent_op() if isinstance(value, BlockArgument) else None
+    if not isinstance(value, BlockArgument):
+        return False
+    func = value.owner.parent_op()
     return isinstance(func, PrimFuncOp) and argument_attr(func, value.index, CONSTANT_ATTR) is not None
 
 
