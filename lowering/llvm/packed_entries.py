@@ -1,0 +1,85 @@
+"""Entries through which any function can be called in the same way: with a pointer to a frame.
+
+A frame is words of 64 bits: what the function is passed, in the order of the calling convention, then what it returns.
+A buffer is the words of its descriptor; what is smaller than a word stands at its start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.builder import Builder
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import SymbolTable
+
+from relex.dialects.errors import fail
+from relex.lowering.llvm.c_interface import call, extract, new_function
+from relex.lowering.llvm.types import PTR
+
+PACKED_PREFIX = "_relex_packed_"
+
+
+def add_packed_entries(module: ModuleOp, functions: Iterable[str]) -> None:
+    """Give functions of a module of the LLVM dialect, which are named, entries `_relex_packed_NAME`.
+
+    ```mlir
+    llvm.func @f(%x: i64, %y: f32) -> f32 { ... }
+    // add_packed_entries(module, ["f"])
+    llvm.func @_relex_packed_f(%frame: !llvm.ptr) {
+      %0 = llvm.load %frame : !llvm.ptr -> i64
+      %1 = llvm.getelementptr %frame[1] : (!llvm.ptr) -> !llvm.ptr, i64
+      %2 = llvm.load %1 : !llvm.ptr -> f32
+      %3 = llvm.call @f(%0, %2) : (i64, f32) -> f32
+      %4 = llvm.getelementptr %frame[2] : (!llvm.ptr) -> !llvm.ptr, i64
+      llvm.store %3, %4 : f32, !llvm.ptr
+      llvm.return
+    }
+    ```
+    """
+    for name in functions:
+        function = SymbolTable.lookup_symbol(module, name)
+        if not isinstance(function, llvm.FuncOp):
+            fail(module, f"expected a function of the LLVM dialect named '{name}', found none")
+        module.body.block.add_op(_packed_entry(function))
+
+
+def _packed_entry(function: llvm.FuncOp) -> llvm.FuncOp:
+    block = Block(arg_types=[PTR])
+    block.args[0].name_hint = "frame"
+    frame = _Frame(block)
+    result = function.function_type.output
+    arguments = [frame.load(kind) for kind in function.function_type.inputs]
+    results = frame.builder.insert(call(SymbolRefAttr(function.sym_name), arguments, result)).results
+    if isinstance(result, llvm.LLVMStructType):
+        fields = [extract(results[0], [i], kind) for i, kind in enumerate(result.types)]
+        results = [frame.builder.insert(field).res for field in fields]
+    for value in results:
+        frame.store(value)
+    frame.builder.insert(llvm.ReturnOp())
+    void = llvm.LLVMFunctionType([PTR], llvm.LLVMVoidType())
+    name = PACKED_PREFIX + function.sym_name.data
+    return new_function(name, void, llvm.LinkageAttr("external"), Region(block))
+
+
+class _Frame:
+    """The words behind the first argument of a block, from the first on."""
+
+    def __init__(self, block: Block):
+        self.builder = Builder(InsertPoint.at_end(block))
+        self._start = block.args[0]
+        self._word = 0
+
+    def load(self, kind: Attribute) -> SSAValue:
+        return self.builder.insert(llvm.LoadOp(self._next(), kind)).dereferenced_value
+
+    def store(self, value: SSAValue) -> None:
+        self.builder.insert(llvm.StoreOp(value, self._next()))
+
+    def _next(self) -> SSAValue:
+        word, self._word = self._word, self._word + 1
+        if word == 0:
+            return self._start
+        return self.builder.insert(llvm.GEPOp(self._start, [word], i64)).result
