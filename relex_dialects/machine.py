@@ -8,6 +8,9 @@ from dataclasses import dataclass
 CONSTANT_ALIGNMENT = 64
 """Every constant is aligned to this many bytes, embedded or not."""
 
+PACKED_PREFIX = "_relex_packed_"
+"""Before the name of a function, the name of its entry that takes a frame: see `relex.lowering.llvm.packed_entries`."""
+
 NUMPY_NAMES = {
     "f16": "float16",
     "f32": "float32",

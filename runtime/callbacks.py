@@ -69,9 +69,14 @@ class LibraryCalls:
             for symbol, function in self._functions.items()
         }
 
+    @property
+    def calls_python(self) -> bool:
+        """Whether there are functions in Python among them."""
+        return bool(self._callbacks)
+
     def guard(self, entry: Entry) -> Entry:
         """A native function that raises what library functions raise while it runs."""
-        return _reraising(entry) if self._callbacks else entry
+        return _reraising(entry) if self.calls_python else entry
 
 
 class _Run(local):

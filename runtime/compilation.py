@@ -13,6 +13,7 @@ from relex.dialects.parser import add_source, parse_module, verify_module
 from relex.dialects.readers import READERS, find_reader
 from relex.dialects.target import Target, set_target
 from relex.lowering.llvm.object_code import compile_module
+from relex.lowering.llvm.packed_entries import add_packed_entries
 from relex.lowering.relex_pipeline import pipeline
 from relex.runtime.callbacks import LibraryUse
 from relex.runtime.executable import Executable
@@ -56,6 +57,7 @@ def compile_program(program: ModuleOp, *, strict: bool = False, target: Target |
             interface = signatures(module)
         if level == "core":
             libraries = library_uses(module)
+    add_packed_entries(module, interface)
     return CompiledProgram(compile_module(module), interface, tuple(libraries), refusals(program))
 
 

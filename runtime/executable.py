@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from relex.runtime.arguments import ArgumentReader, bind_arguments
 from relex.runtime.callbacks import LibraryCalls
 from relex.runtime.container import write_file
-from relex.runtime.descriptors import address_of, descriptor
+from relex.runtime.descriptors import address_of
+from relex.runtime.entry.native import native_entry
+from relex.runtime.entry.plans import NativePlans, Plan
 from relex.runtime.loader import LoadedCode, load
 from relex.runtime.program import CompiledProgram
 from relex.runtime.results import ResultArrays, as_returned, split_out
-from relex.runtime.shapes import Shape, ShapeRule
+from relex.runtime.shapes import ShapeRule
 from relex.runtime.signature import Signature, unknown_function
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Executable(Mapping[str, "CompiledFunction"]):
         code = load(program.code, library.symbols)
         self._program = program
         self._functions = {
-            name: CompiledFunction(code, signature, library) for name, signature in program.signatures.items()
+            name: _compiled_function(code, signature, library) for name, signature in program.signatures.items()
         }
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -62,16 +62,6 @@ def _unpickle(data: bytes) -> Executable:
     return Executable(CompiledProgram.unpack(memoryview(data)))
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """What all calls with the same shapes have in common: the shapes of the results, a frame of descriptors in which
-    only addresses are missing, and where in it each begins."""
-
-    results: Sequence[Shape]
-    frame: Array
-    offsets: list[int]
-
-
 class CompiledFunction:
     """A native function on arrays.
 
@@ -85,37 +75,63 @@ class CompiledFunction:
     def __init__(self, code: LoadedCode, signature: Signature, library: LibraryCalls):
         self.signature = signature
         self._alive = code, library  # The machine code, its constants, and what it calls.
-        self._plan = ShapeRule(signature, self._plan_call)
+        self._plans_of_shapes = ShapeRule(signature, Plan)
         self._readers = [ArgumentReader(spec, signature.name) for spec in signature.inputs]
         self._results = ResultArrays(signature)
-        prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(signature.inputs) + len(signature.outputs)))
-        self._entry = library.guard(prototype(code.address(signature.symbol)))
+        entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(signature.symbol))
+        self._enter = library.guard(entry)
 
-    def __call__(self, /, *args: Any, **named: Any) -> Any:
+    def _call_checked(self, /, *args: Any, **named: Any) -> Any:
         signature, out = self.signature, None
         if named:
             named, out = split_out(signature, named)
         values = bind_arguments(signature, args, named) if named or len(args) != len(signature.inputs) else args
         inputs = [read(value) for read, value in zip(self._readers, values, strict=True)]
         plan = self._plan(inputs)
-        fresh = out is None
-        outputs = self._results.fresh(plan.results) if fresh else self._results.given(out, plan.results, inputs)
-        self._run(plan, [*inputs, *outputs])
+        shapes = plan.shapes[len(inputs) :]
+        outputs = self._results.fresh(shapes) if out is None else self._results.given(out, shapes, inputs)
+        # Each call has a frame of its own, so that threads share nothing.
+        self._enter(plan.frame(map(address_of, [*inputs, *outputs])))
         return as_returned(outputs)
 
-    def _plan_call(self, shapes: Sequence[Shape]) -> _Plan:
-        descriptors = [descriptor(shape) for shape in shapes]
-        frame = np.array([word for d in descriptors for word in d], dtype=np.int64)
-        offsets = np.cumsum([0, *map(len, descriptors)])[: len(shapes)].tolist()
-        return _Plan(shapes[len(self.signature.inputs) :], frame, offsets)
+    __call__ = _call_checked
 
-    def _run(self, plan: _Plan, arrays: Sequence[Array]) -> None:
-        # One block of memory holds the descriptors of all arrays, so that threads share nothing.
-        frame = plan.frame.copy()
-        base = address_of(frame)
-        for offset, array in zip(plan.offsets, arrays, strict=True):
-            frame[offset] = frame[offset + 1] = address_of(array)
-        self._entry(*[base + 8 * offset for offset in plan.offsets])
+    def _plan(self, inputs: Sequence[Array]) -> Plan:
+        return self._plans_of_shapes(inputs)
 
     def __repr__(self) -> str:
         return f"<compiled {self.signature}>"
+
+
+class _NativeCalls(CompiledFunction):
+    """What makes of a `CompiledFunction` one that native code calls, wherever a call is like an earlier one."""
+
+    _entry: int
+    _plans: int
+
+    def __init__(self, code: LoadedCode, signature: Signature, library: LibraryCalls, entry: int):
+        super().__init__(code, signature, library)
+        address = code.address(signature.symbol)
+        inputs, outputs = ([spec.dtype for spec in specs] for specs in (signature.inputs, signature.outputs))
+        self._native = NativePlans(address, inputs, outputs)
+        self._entry = entry
+
+    def _plan(self, inputs: Sequence[Array]) -> Plan:
+        plan = super()._plan(inputs)
+        self._native.offer(plan, self)
+        return plan
+
+
+@cache
+def _native_class(native: type) -> Callable[..., CompiledFunction]:
+    return type(
+        "CompiledFunction", (native, _NativeCalls), {"__module__": __name__, "__doc__": CompiledFunction.__doc__}
+    )
+
+
+def _compiled_function(code: LoadedCode, signature: Signature, library: LibraryCalls) -> CompiledFunction:
+    """A function of compiled code. What calls Python anyway does not gain from native calls."""
+    entry = native_entry() if not library.calls_python else None
+    if entry is None:
+        return CompiledFunction(code, signature, library)
+    return _native_class(entry.type)(code, signature, library, entry.address)

@@ -48,18 +48,24 @@ def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCo
         if name not in symbols and not hasattr(_process(), name):
             raise RelexError(f"the code calls a function '{name}', which this process does not have")
     constants = {name: _aligned(data) for name, data in code.constants.items()}
-    library = llvm.JITLibraryBuilder().add_object_img(code.code).add_current_process()
+    addresses = {**symbols, **{name: buffer.ctypes.data for name, buffer in constants.items()}}
+    return link(code.code, addresses, code.functions, constants.values())
+
+
+def link(
+    code: bytes, symbols: Mapping[str, int], exports: Iterable[str], constants: Iterable[Buffer] = ()
+) -> LoadedCode:
+    """Object code in this process, with the addresses of what it uses. Raises `RelexError` where there is no place."""
+    library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for name, address in symbols.items():
         library.import_symbol(name, address)
-    for name, buffer in constants.items():
-        library.import_symbol(name, buffer.ctypes.data)
-    for name in code.functions:
+    for name in exports:
         library.export_symbol(name)
     try:
         loaded = library.link(_jit(), f"relex.{next(_library_numbers)}")
     except RuntimeError as e:
         raise RelexError(f"cannot load object code: {str(e).strip()}") from e
-    return LoadedCode(loaded, code.functions, constants.values())
+    return LoadedCode(loaded, exports, constants)
 
 
 def check_runs_here(code: ObjectCode) -> None:

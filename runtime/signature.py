@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relex.dialects.exceptions import ShapeError, UnknownNameError
-from relex.dialects.machine import NUMPY_NAMES
+from relex.dialects.machine import NUMPY_NAMES, PACKED_PREFIX
 from relex.dialects.sizes import Dim, Requirement, Size, Sizes, evaluate, names_in, sources
 
 MAX_ARRAYS = 1024
@@ -74,8 +74,8 @@ class Signature:
 
     @property
     def symbol(self) -> str:
-        """The name of the function in object code."""
-        return f"_mlir_ciface_{self.name}"
+        """The name of its entry in object code."""
+        return PACKED_PREFIX + self.name
 
     @property
     def names(self) -> dict[str, tuple[int, int]]:

@@ -16,10 +16,9 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import fail
+from relex.dialects.machine import PACKED_PREFIX
 from relex.lowering.llvm.c_interface import call, extract, new_function
 from relex.lowering.llvm.types import PTR
-
-PACKED_PREFIX = "_relex_packed_"
 
 
 def add_packed_entries(module: ModuleOp, functions: Iterable[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -56,9 +57,11 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
 W = np.array([1, 2, 3], np.float32)
 
 
-@pytest.fixture(scope="module")
-def ex() -> Executable:
-    return build(PROGRAM)
+@pytest.fixture(scope="module", params=["native", "ctypes"])
+def ex(request: pytest.FixtureRequest) -> Generator[Executable]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RELEX_CALLS", request.param)
+        yield build(PROGRAM)
 
 
 class Foreign:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
@@ -30,13 +30,17 @@ func.func @named(%out: tensor<2xf32>) -> tensor<2xf32> {
 }
 """
 
-NATIVE = build(TWO)
 X = np.array([[1, -2, 3], [-4, 5, -6]], np.float32)
 
 
-@pytest.fixture(params=[*LEVELS, "native"])
-def functions(request: pytest.FixtureRequest) -> Any:
-    return NATIVE if request.param == "native" else interpreted(TWO, request.param)
+@pytest.fixture(scope="module", params=[*LEVELS, "native", "ctypes"])
+def functions(request: pytest.FixtureRequest) -> Generator[Any]:
+    if request.param in LEVELS:
+        yield interpreted(TWO, request.param)
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RELEX_CALLS", request.param)
+        yield build(TWO)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 17])
@@ -110,13 +114,14 @@ def test_results_in_one_memory(functions: Any):
 
 
 def test_a_virtual_machine():
-    for vm in (VirtualMachine(NATIVE, cpu()), VirtualMachine(NATIVE)):
+    ex = build(TWO)
+    for vm in (VirtualMachine(ex, cpu()), VirtualMachine(ex)):
         assert vm["relu"](X[0, :2]).tolist() == [1, 0]
-        assert list(vm) == list(NATIVE)
-        assert len(vm) == len(NATIVE)
+        assert list(vm) == list(ex)
+        assert len(vm) == len(ex)
         assert str(vm.device) == "cpu(0)"
     with pytest.raises(UnknownNameError, match="no function 'f'; there are main, relu, nothing, named"):
-        VirtualMachine(NATIVE)["f"]
+        VirtualMachine(ex)["f"]
     with pytest.raises(RelexError, match=r"expected the device cpu\(0\), found cpu\(1\)"):
         cpu(1)
 

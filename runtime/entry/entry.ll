@@ -1,0 +1,413 @@
+; The native way into compiled code, on the C interfaces of CPython and NumPy.
+;
+; `@spec` describes a type of Python whose objects are called through `@call`. An object has a list of plans, made in
+; Python (`plans.py`); a plan says of all calls with arguments of some dtypes and shapes what is the same in them. Where
+; a plan fits the arguments, the call needs no Python. All other calls, wrong ones among them, go to a method of the
+; object, which checks everything and says what is wrong.
+
+; The first fields of an object: how many own it, and its type. These of a dtype and of an array follow NumPy's headers.
+%Object = type { i64, ptr }
+%Dtype = type { %Object, ptr, i8, i8, i8, i8, i32 }               ; ..., kind, character, byte order, flags, number
+%Ndarray = type { %Object, ptr, i32, ptr, ptr, ptr, ptr, i32 }    ; ..., data, rank, sizes, strides, base, dtype, flags
+
+; What `@spec` describes: an object, where it is called, its first plan.
+%Function = type { %Object, ptr, ptr }
+
+; The next plan; the code, which is called with a frame; how many arguments and results; how many words the frame has.
+; The arrays follow, arguments first, and then the frame, in which only addresses are missing.
+%Plan = type { ptr, ptr, i64, i64, i64 }
+
+; The dtype and its number; the rank; the word where the descriptor begins; how many bytes must be 0 or 1, if booleans.
+%Array = type { ptr, i64, i64, i64, i64 }
+
+%Member = type { ptr, i32, i64, i32, ptr }                        ; name, type, offset, flags, documentation
+%Slot = type { i32, ptr }
+%Spec = type { ptr, i32, i32, i32, ptr }                          ; name, size, size of an item, flags, slots
+
+@PyArray_Type = external global %Object
+@_Py_NoneStruct = external global %Object
+@name_of_method = external global %Object                         ; A string of Python.
+
+declare ptr @PyVectorcall_Call(ptr, ptr, ptr)
+declare ptr @PyObject_GetAttr(ptr, ptr)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyTuple_New(i64)
+declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
+
+; The type
+
+@type_name = internal constant [32 x i8] c"relex.runtime.entry.NativeCalls\00"
+@vectorcall_offset = internal constant [21 x i8] c"__vectorcalloffset__\00"
+@entry_name = internal constant [7 x i8] c"_entry\00"
+@plans_name = internal constant [7 x i8] c"_plans\00"
+
+@members = internal constant [4 x %Member] [
+  %Member { ptr @vectorcall_offset, i32 19, i64 16, i32 1, ptr null },    ; 19: Py_ssize_t, 1: read-only
+  %Member { ptr @entry_name, i32 19, i64 16, i32 0, ptr null },
+  %Member { ptr @plans_name, i32 19, i64 24, i32 0, ptr null },
+  %Member zeroinitializer
+]
+@slots = internal constant [3 x %Slot] [
+  %Slot { i32 50, ptr @PyVectorcall_Call },                               ; Py_tp_call
+  %Slot { i32 72, ptr @members },                                         ; Py_tp_members
+  %Slot zeroinitializer
+]
+@spec = constant %Spec { ptr @type_name, i32 32, i32 0, i32 3072, ptr @slots }   ; may have subclasses, has a vectorcall
+
+; The call
+
+define ptr @call(ptr %self, ptr %arguments, i64 %flags_and_count, ptr %names) {
+start:
+  %first.at = getelementptr %Function, ptr %self, i32 0, i32 2
+  %first = load ptr, ptr %first.at
+  %count = and i64 %flags_and_count, 9223372036854775807
+  %has_names = icmp ne ptr %names, null
+  br i1 %has_names, label %python, label %search
+
+search:
+  %plan = phi ptr [ %first, %start ], [ %next, %other ]
+  %none = icmp eq ptr %plan, null
+  br i1 %none, label %python, label %try
+
+try:
+  %fits = call i1 @fits(ptr %plan, ptr %arguments, i64 %count)
+  br i1 %fits, label %native, label %other
+
+other:
+  %next = load ptr, ptr %plan
+  br label %search
+
+native:
+  %result = call ptr @run(ptr %plan, ptr %arguments)
+  ret ptr %result
+
+python:
+  %checked = call ptr @call_method(ptr %self, ptr %arguments, i64 %flags_and_count, ptr %names)
+  ret ptr %checked
+}
+
+define internal ptr @call_method(ptr %self, ptr %arguments, i64 %flags_and_count, ptr %names) noinline {
+  %method = call ptr @PyObject_GetAttr(ptr %self, ptr @name_of_method)
+  %missing = icmp eq ptr %method, null
+  br i1 %missing, label %failed, label %found
+
+found:
+  %result = call ptr @PyObject_Vectorcall(ptr %method, ptr %arguments, i64 %flags_and_count, ptr %names)
+  call void @Py_DecRef(ptr %method)
+  ret ptr %result
+
+failed:
+  ret ptr null
+}
+
+; Whether arguments are arrays of the dtypes and shapes of a plan, as compiled code reads them.
+define internal i1 @fits(ptr %plan, ptr %arguments, i64 %count) alwaysinline {
+start:
+  %inputs.at = getelementptr %Plan, ptr %plan, i32 0, i32 2
+  %inputs = load i64, ptr %inputs.at
+  %outputs.at = getelementptr %Plan, ptr %plan, i32 0, i32 3
+  %outputs = load i64, ptr %outputs.at
+  %arrays = getelementptr %Plan, ptr %plan, i32 1
+  %all = add i64 %inputs, %outputs
+  %frame = getelementptr %Array, ptr %arrays, i64 %all
+  %enough = icmp eq i64 %inputs, %count
+  br i1 %enough, label %head, label %no
+
+head:
+  %i = phi i64 [ 0, %start ], [ %next, %body ]
+  %more = icmp slt i64 %i, %inputs
+  br i1 %more, label %body, label %yes
+
+body:
+  %array = getelementptr %Array, ptr %arrays, i64 %i
+  %value.at = getelementptr ptr, ptr %arguments, i64 %i
+  %value = load ptr, ptr %value.at
+  %good = call i1 @is_readable(ptr %array, ptr %frame, ptr %value)
+  %next = add i64 %i, 1
+  br i1 %good, label %head, label %no
+
+yes:
+  ret i1 true
+
+no:
+  ret i1 false
+}
+
+define internal i1 @is_readable(ptr %array, ptr %frame, ptr %value) alwaysinline {
+start:
+  %type.at = getelementptr %Object, ptr %value, i32 0, i32 1
+  %type = load ptr, ptr %type.at
+  %is_array = icmp eq ptr %type, @PyArray_Type
+  br i1 %is_array, label %check_dtype, label %no
+
+check_dtype:
+  %dtype.at = getelementptr %Ndarray, ptr %value, i32 0, i32 6
+  %dtype = load ptr, ptr %dtype.at
+  %expected_dtype = load ptr, ptr %array
+  %same_dtype = icmp eq ptr %dtype, %expected_dtype
+  br i1 %same_dtype, label %check_layout, label %check_number
+
+check_number:                                            ; Pickling gives arrays dtypes of their own.
+  %number.at = getelementptr %Dtype, ptr %dtype, i32 0, i32 6
+  %number.32 = load i32, ptr %number.at
+  %number = sext i32 %number.32 to i64
+  %expected_number.at = getelementptr %Array, ptr %array, i32 0, i32 1
+  %expected_number = load i64, ptr %expected_number.at
+  %same_number = icmp eq i64 %number, %expected_number
+  %order.at = getelementptr %Dtype, ptr %dtype, i32 0, i32 4
+  %order = load i8, ptr %order.at
+  %is_native = icmp eq i8 %order, 61                     ; '='
+  %has_none = icmp eq i8 %order, 124                     ; '|'
+  %right_order = or i1 %is_native, %has_none
+  %right_number = and i1 %same_number, %right_order
+  br i1 %right_number, label %check_layout, label %no
+
+check_layout:
+  %flags.at = getelementptr %Ndarray, ptr %value, i32 0, i32 7
+  %flags = load i32, ptr %flags.at
+  %layout = and i32 %flags, 257                          ; 1: row-major, 256: aligned
+  %is_plain = icmp eq i32 %layout, 257
+  %rank.at = getelementptr %Ndarray, ptr %value, i32 0, i32 2
+  %rank.32 = load i32, ptr %rank.at
+  %rank = sext i32 %rank.32 to i64
+  %expected_rank.at = getelementptr %Array, ptr %array, i32 0, i32 2
+  %expected_rank = load i64, ptr %expected_rank.at
+  %same_rank = icmp eq i64 %rank, %expected_rank
+  %right_layout = and i1 %is_plain, %same_rank
+  br i1 %right_layout, label %check_sizes, label %no
+
+check_sizes:
+  %sizes.at = getelementptr %Ndarray, ptr %value, i32 0, i32 3
+  %sizes = load ptr, ptr %sizes.at
+  %expected_sizes = call ptr @sizes_in_frame(ptr %array, ptr %frame)
+  br label %check_size
+
+check_size:
+  %d = phi i64 [ 0, %check_sizes ], [ %next, %size ]
+  %more = icmp slt i64 %d, %rank
+  br i1 %more, label %size, label %check_truths
+
+size:
+  %size.at = getelementptr i64, ptr %sizes, i64 %d
+  %size.found = load i64, ptr %size.at
+  %size.expected.at = getelementptr i64, ptr %expected_sizes, i64 %d
+  %size.expected = load i64, ptr %size.expected.at
+  %same_size = icmp eq i64 %size.found, %size.expected
+  %next = add i64 %d, 1
+  br i1 %same_size, label %check_size, label %no
+
+check_truths:
+  %truths.at = getelementptr %Array, ptr %array, i32 0, i32 4
+  %truths = load i64, ptr %truths.at
+  %has_truths = icmp ne i64 %truths, 0
+  br i1 %has_truths, label %truth_values, label %yes
+
+truth_values:
+  %data.at = getelementptr %Ndarray, ptr %value, i32 0, i32 1
+  %data = load ptr, ptr %data.at
+  %are_truths = call i1 @are_zeros_and_ones(ptr %data, i64 %truths)
+  ret i1 %are_truths
+
+yes:
+  ret i1 true
+
+no:
+  ret i1 false
+}
+
+; A view of other memory as booleans may hold any byte. Looks at eight of them at a time, as long as there are so many.
+define internal i1 @are_zeros_and_ones(ptr %bytes, i64 %count) {
+start:
+  br label %words.head
+
+words.head:
+  %w = phi i64 [ 0, %start ], [ %w.next, %words.body ]
+  %seen = phi i64 [ 0, %start ], [ %seen.next, %words.body ]
+  %w.next = add i64 %w, 8
+  %w.more = icmp sle i64 %w.next, %count
+  br i1 %w.more, label %words.body, label %bytes.head
+
+words.body:
+  %word.at = getelementptr i8, ptr %bytes, i64 %w
+  %word = load i64, ptr %word.at, align 1
+  %seen.next = or i64 %seen, %word
+  br label %words.head
+
+bytes.head:
+  %b = phi i64 [ %w, %words.head ], [ %b.next, %bytes.body ]
+  %all = phi i64 [ %seen, %words.head ], [ %all.next, %bytes.body ]
+  %b.more = icmp slt i64 %b, %count
+  br i1 %b.more, label %bytes.body, label %end
+
+bytes.body:
+  %byte.at = getelementptr i8, ptr %bytes, i64 %b
+  %byte = load i8, ptr %byte.at
+  %byte.64 = zext i8 %byte to i64
+  %all.next = or i64 %all, %byte.64
+  %b.next = add i64 %b, 1
+  br label %bytes.head
+
+end:
+  %others = and i64 %all, -72340172838076674               ; All bits but the lowest of each byte.
+  %good = icmp eq i64 %others, 0
+  ret i1 %good
+}
+
+define internal ptr @sizes_in_frame(ptr %array, ptr %frame) alwaysinline {
+  %place.at = getelementptr %Array, ptr %array, i32 0, i32 3
+  %place = load i64, ptr %place.at
+  %sizes = add i64 %place, 3                             ; Behind two addresses and an offset.
+  %sizes.at = getelementptr i64, ptr %frame, i64 %sizes
+  ret ptr %sizes.at
+}
+
+; Runs the code of a plan on arguments that fit it. All that is used after the results are made is on the stack: from
+; there on other threads may run, and forget the plan.
+define internal ptr @run(ptr %plan, ptr %arguments) alwaysinline {
+start:
+  %code.at = getelementptr %Plan, ptr %plan, i32 0, i32 1
+  %code = load ptr, ptr %code.at
+  %inputs.at = getelementptr %Plan, ptr %plan, i32 0, i32 2
+  %inputs = load i64, ptr %inputs.at
+  %outputs.at = getelementptr %Plan, ptr %plan, i32 0, i32 3
+  %outputs = load i64, ptr %outputs.at
+  %words.at = getelementptr %Plan, ptr %plan, i32 0, i32 4
+  %words = load i64, ptr %words.at
+  %arrays = getelementptr %Plan, ptr %plan, i32 1
+  %all = add i64 %inputs, %outputs
+  %template = getelementptr %Array, ptr %arrays, i64 %all
+  %frame = alloca i64, i64 %words, align 16
+  %results = alloca ptr, i64 %outputs, align 16
+  %bytes = shl i64 %words, 3
+  call void @llvm.memcpy.p0.p0.i64(ptr align 16 %frame, ptr align 8 %template, i64 %bytes, i1 false)
+  br label %inputs.head
+
+inputs.head:
+  %i = phi i64 [ 0, %start ], [ %i.next, %inputs.body ]
+  %i.more = icmp slt i64 %i, %inputs
+  br i1 %i.more, label %inputs.body, label %outputs.head
+
+inputs.body:
+  %input = getelementptr %Array, ptr %arrays, i64 %i
+  %argument.at = getelementptr ptr, ptr %arguments, i64 %i
+  %argument = load ptr, ptr %argument.at
+  call void @put_address(ptr %input, ptr %frame, ptr %argument)
+  %i.next = add i64 %i, 1
+  br label %inputs.head
+
+outputs.head:
+  %o = phi i64 [ 0, %inputs.head ], [ %o.next, %outputs.put ]
+  %o.more = icmp slt i64 %o, %outputs
+  br i1 %o.more, label %outputs.make, label %execute
+
+outputs.make:
+  %o.place = add i64 %inputs, %o
+  %output = getelementptr %Array, ptr %arrays, i64 %o.place
+  %result = call ptr @new_array(ptr %output, ptr %frame)
+  %no_memory = icmp eq ptr %result, null
+  br i1 %no_memory, label %failed, label %outputs.put
+
+outputs.put:
+  %result.at = getelementptr ptr, ptr %results, i64 %o
+  store ptr %result, ptr %result.at
+  call void @put_address(ptr %output, ptr %frame, ptr %result)
+  %o.next = add i64 %o, 1
+  br label %outputs.head
+
+execute:
+  %thread = call ptr @PyEval_SaveThread()
+  call void %code(ptr %frame)
+  call void @PyEval_RestoreThread(ptr %thread)
+  %returned = call ptr @as_returned(ptr %results, i64 %outputs)
+  ret ptr %returned
+
+failed:
+  call void @forget(ptr %results, i64 %o)
+  ret ptr null
+}
+
+define internal void @put_address(ptr %array, ptr %frame, ptr %value) alwaysinline {
+  %data.at = getelementptr %Ndarray, ptr %value, i32 0, i32 1
+  %data = load ptr, ptr %data.at
+  %place.at = getelementptr %Array, ptr %array, i32 0, i32 3
+  %place = load i64, ptr %place.at
+  %allocated = getelementptr i64, ptr %frame, i64 %place
+  %aligned = getelementptr i64, ptr %allocated, i64 1
+  store ptr %data, ptr %allocated
+  store ptr %data, ptr %aligned
+  ret void
+}
+
+define internal ptr @new_array(ptr %array, ptr %frame) alwaysinline {
+  %dtype = load ptr, ptr %array
+  %rank.at = getelementptr %Array, ptr %array, i32 0, i32 2
+  %rank.64 = load i64, ptr %rank.at
+  %rank = trunc i64 %rank.64 to i32
+  %sizes = call ptr @sizes_in_frame(ptr %array, ptr %frame)
+  call void @Py_IncRef(ptr %dtype)                       ; NumPy takes the dtype over.
+  %new = call ptr @PyArray_NewFromDescr(ptr @PyArray_Type, ptr %dtype, i32 %rank, ptr %sizes, ptr null, ptr null, i32 0, ptr null)
+  ret ptr %new
+}
+
+; The one result, a tuple of several, or None.
+define internal ptr @as_returned(ptr %results, i64 %count) alwaysinline {
+start:
+  switch i64 %count, label %several [ i64 0, label %none
+                                      i64 1, label %one ]
+
+none:
+  call void @Py_IncRef(ptr @_Py_NoneStruct)
+  ret ptr @_Py_NoneStruct
+
+one:
+  %result = load ptr, ptr %results
+  ret ptr %result
+
+several:
+  %tuple = call ptr @PyTuple_New(i64 %count)
+  %no_memory = icmp eq ptr %tuple, null
+  br i1 %no_memory, label %failed, label %body
+
+body:
+  %i = phi i64 [ 0, %several ], [ %next, %body ]
+  %item.at = getelementptr ptr, ptr %results, i64 %i
+  %item = load ptr, ptr %item.at
+  call i32 @PyTuple_SetItem(ptr %tuple, i64 %i, ptr %item)
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %count
+  br i1 %more, label %body, label %end
+
+end:
+  ret ptr %tuple
+
+failed:
+  call void @forget(ptr %results, i64 %count)
+  ret ptr null
+}
+
+define internal void @forget(ptr %objects, i64 %count) {
+start:
+  br label %head
+
+head:
+  %i = phi i64 [ 0, %start ], [ %next, %body ]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %body, label %end
+
+body:
+  %object.at = getelementptr ptr, ptr %objects, i64 %i
+  %object = load ptr, ptr %object.at
+  call void @Py_DecRef(ptr %object)
+  %next = add i64 %i, 1
+  br label %head
+
+end:
+  ret void
+}
+
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)

@@ -1,0 +1,150 @@
+"""A type of Python whose objects are called natively: `entry.ll`, compiled for this process."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import sys
+from functools import cache, lru_cache
+from importlib import import_module
+from importlib.resources import files
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from relex.dialects.exceptions import RelexError
+from relex.runtime.loader import LoadedCode, link
+
+VARIABLE = "RELEX_CALLS"
+"""The environment variable that says how new executables are called: `native` (where that is known to work) or
+`ctypes`."""
+
+METHOD = "_call_checked"
+"""The method that takes all calls that no plan fits."""
+
+NUMPY_ABI = 0x2000000
+"""The version of NumPy's C interface that `entry.ll` is written for."""
+
+_CPYTHON = (
+    "PyVectorcall_Call", "PyObject_GetAttr", "PyObject_Vectorcall", "PyTuple_New", "PyTuple_SetItem", "Py_IncRef",
+    "Py_DecRef", "PyEval_SaveThread", "PyEval_RestoreThread", "_Py_NoneStruct",
+)  # fmt: skip
+_NUMPY = {"PyArray_Type": 2, "PyArray_NewFromDescr": 94}
+_NUMPY_ABI_VERSION = 0
+
+
+class Entry:
+    """What compiled `entry.ll` has: the type, and the address that its objects are called at."""
+
+    def __init__(self, code: LoadedCode):
+        self._code = code
+        new_type = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(("PyType_FromSpec", ctypes.pythonapi))
+        self.type: type[Any] = new_type(code.address("spec"))
+        self.address = code.address("call")
+
+
+def native_entry() -> Entry | None:
+    """The native entry, or None where `RELEX_CALLS` forbids it or this Python or NumPy is not one that it knows.
+
+    Raises `RelexError` for another value of the variable.
+    """
+    wish = os.environ.get(VARIABLE, "native")
+    if wish not in ("native", "ctypes"):
+        raise RelexError(f"expected {VARIABLE} to be native or ctypes, found '{wish}'")
+    return _entry() if wish == "native" else None
+
+
+@cache
+def _entry() -> Entry | None:
+    return Entry(_compile()) if layouts_are_known() else None
+
+
+def layouts_are_known() -> bool:
+    """Whether objects of Python and NumPy look as `entry.ll` takes them to: CPython with a GIL, of 64 bits."""
+    return (
+        platform.python_implementation() == "CPython"
+        and sys.maxsize == 2**63 - 1
+        and object.__basicsize__ == 16  # Without a GIL, objects have more.
+        and _numpy_abi_version() == NUMPY_ABI
+        and _fields_are_found()
+    )
+
+
+class _Ndarray(ctypes.Structure):
+    """An array as `entry.ll` reads it."""
+
+    _fields_ = (
+        ("owners", ctypes.c_ssize_t),
+        ("type", ctypes.c_void_p),
+        ("data", ctypes.c_void_p),
+        ("rank", ctypes.c_int),
+        ("sizes", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("base", ctypes.c_void_p),
+        ("dtype", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+    )
+
+
+class _Dtype(ctypes.Structure):
+    """A dtype as `entry.ll` reads it."""
+
+    _fields_ = (
+        ("owners", ctypes.c_ssize_t),
+        ("type", ctypes.c_void_p),
+        ("scalar", ctypes.c_void_p),
+        ("kind", ctypes.c_char),
+        ("character", ctypes.c_char),
+        ("order", ctypes.c_char),
+        ("flags", ctypes.c_char),
+        ("number", ctypes.c_int),
+    )
+
+
+def _fields_are_found() -> bool:
+    """Whether an array and a dtype have in memory what they say of themselves."""
+    array = np.zeros((3, 5), np.float32)
+    seen, dtype = _Ndarray.from_address(id(array)), _Dtype.from_address(id(array.dtype))
+    return (
+        (seen.type, seen.data, seen.rank) == (id(np.ndarray), array.__array_interface__["data"][0], 2)
+        and (seen.sizes[0], seen.sizes[1], seen.strides[0], seen.strides[1]) == (3, 5, 20, 4)
+        and (seen.base, seen.dtype, seen.flags & 0x101) == (None, id(array.dtype), 0x101)
+        and (dtype.kind, dtype.character, dtype.order, dtype.number) == (b"f", b"f", b"=", array.dtype.num)
+    )
+
+
+def _compile() -> LoadedCode:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    machine = target.create_target_machine(opt=2, reloc="pic", codemodel="default")
+    module = llvm.parse_assembly(files("relex.runtime.entry").joinpath("entry.ll").read_text(encoding="utf-8"))
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    # Inlining is all that this code gains from.
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
+    builder.getModulePassManager().run(module, builder)
+    symbols = {name: _address(getattr(ctypes.pythonapi, name)) for name in _CPYTHON}
+    symbols |= {name: _numpy_api()[place] for name, place in _NUMPY.items()}
+    symbols["name_of_method"] = id(sys.intern(METHOD))
+    return link(machine.emit_object(module), symbols, ("spec", "call"))
+
+
+@lru_cache(maxsize=1)
+def _numpy_api() -> Any:
+    """The table of NumPy's C interface."""
+    capsule = import_module("numpy._core._multiarray_umath")._ARRAY_API
+    unwrap = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
+    return ctypes.cast(unwrap(capsule, None), ctypes.POINTER(ctypes.c_size_t))
+
+
+def _numpy_abi_version() -> int:
+    return ctypes.CFUNCTYPE(ctypes.c_uint)(_numpy_api()[_NUMPY_ABI_VERSION])()
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0

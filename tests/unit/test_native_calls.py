@@ -1,0 +1,399 @@
+"""Calls without Python on the way: when they happen, and that nothing can be seen of it."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import pickle
+import sys
+import weakref
+from collections.abc import Callable
+from threading import Thread
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+import psutil
+import pytest
+from programs import Array
+
+from relex.dialects.errors import RelexError, ShapeError
+from relex.lowering.llvm.features import native_target
+from relex.runtime import CFunction, CompiledFunction, Executable, build, register_func, remove_func
+from relex.runtime.entry import native
+from relex.runtime.entry.plans import KEPT, MAX_WORDS
+from relex.runtime.loader import link
+
+PROGRAM = """
+func.func @add(%x: tensor<?x3xf32>, %w: tensor<3xf32>) -> tensor<?x3xf32> {
+  %y = relex.add %x, %w : (tensor<?x3xf32>, tensor<3xf32>) -> tensor<?x3xf32>
+  func.return %y : tensor<?x3xf32>
+}
+func.func @two(%x: tensor<?xi64>) -> (tensor<?xi64>, tensor<2xf64>) {
+  %c = relex.constant dense<[1.0, 2.0]> : tensor<2xf64>
+  func.return %x, %c : tensor<?xi64>, tensor<2xf64>
+}
+func.func @nothing() {
+  func.return
+}
+func.func @large() -> tensor<70368744177664xi8> {
+  %c = relex.alloc_tensor : tensor<70368744177664xi8>
+  func.return %c : tensor<70368744177664xi8>
+}
+func.func @truths(%x: tensor<?xi1>) -> tensor<?xi1> {
+  func.return %x : tensor<?xi1>
+}
+"""
+W = np.array([1, 2, 3], np.float32)
+
+
+@pytest.fixture(scope="module")
+def ex() -> Executable:
+    return build(PROGRAM)
+
+
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """The arguments of all calls that go through Python."""
+    calls: list[tuple[Any, ...]] = []
+    original: Callable[..., Any] = CompiledFunction._call_checked  # pyright: ignore[reportPrivateUsage]
+
+    def noted(self: CompiledFunction, *args: Any, **named: Any) -> Any:
+        calls.append((*args, *named.values()))
+        return original(self, *args, **named)
+
+    monkeypatch.setattr(CompiledFunction, "_call_checked", noted)
+    return calls
+
+
+def rows(count: int) -> Array:
+    return np.random.default_rng(count).standard_normal((count, 3)).astype(np.float32)
+
+
+def other_dtype_object(array: Array) -> Array:
+    return pickle.loads(pickle.dumps(array))
+
+
+# When
+
+
+def test_calls_like_earlier_ones_are_native(checked: list[Any]) -> None:
+    ex = build(PROGRAM)
+    for count in (0, 1, 17, 1, 17, 0):
+        np.testing.assert_array_equal(ex["add"](rows(count), W), rows(count) + W)
+    assert [len(x) for x, _ in checked] == [0, 1, 17]
+    assert ex["nothing"]() is ex["nothing"]() is None
+    assert checked[3:] == [()]
+
+
+NOT_NATIVE: dict[str, Callable[[Array], Array]] = {
+    "column-major": np.asfortranarray,
+    "strided": lambda x: np.repeat(x, 2, axis=1)[:, ::2],
+    "big-endian": lambda x: x.astype(">f4"),
+    "unaligned": lambda x: np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(np.float32).reshape(x.shape),
+    "subclass": lambda x: x.view(np.recarray),
+}
+
+
+@pytest.mark.parametrize("kind", NOT_NATIVE)
+def test_other_arrays_go_through_python(ex: Executable, checked: list[Any], kind: str) -> None:
+    x = rows(2)
+    ex["add"](x, W)
+    checked.clear()
+    np.testing.assert_array_equal(ex["add"](NOT_NATIVE[kind](x), W), x + W)
+    assert len(checked) == 1
+
+
+def test_names_and_out_go_through_python(ex: Executable, checked: list[Any]) -> None:
+    x, out = rows(2), np.empty((2, 3), np.float32)
+    ex["add"](x, W)
+    checked.clear()
+    np.testing.assert_array_equal(ex["add"](x, w=W), x + W)
+    assert ex["add"](x, W, out=out) is out
+    assert ex["add"](*(x, W), **{}) is not out
+    assert len(checked) == 2
+
+
+def test_dtypes_that_are_equal_are_native(ex: Executable, checked: list[Any]) -> None:
+    x, w = other_dtype_object(rows(2)), other_dtype_object(W)
+    assert x.dtype is not W.dtype
+    ex["add"](rows(2), W)
+    checked.clear()
+    np.testing.assert_array_equal(ex["add"](x, w), x + w)
+    assert not checked
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 17])
+def test_booleans_of_other_bytes_go_through_python(ex: Executable, checked: list[Any], size: int) -> None:
+    x = np.arange(size) % 3 == 0
+    ex["truths"](x)
+    checked.clear()
+    for place in range(size):
+        for byte in (2, 128, 255):
+            other = x.view(np.uint8).copy()
+            other[place] = byte
+            np.testing.assert_array_equal(ex["truths"](other.view(np.bool_)).view(np.uint8), other != 0)
+    assert len(checked) == 3 * size
+    np.testing.assert_array_equal(ex["truths"](x), x)
+    assert len(checked) == 3 * size
+
+
+def test_more_shapes_than_are_kept(checked: list[Any]) -> None:
+    add = build(PROGRAM)["add"]
+    for _ in range(3):
+        for count in range(2 * KEPT + 1):
+            np.testing.assert_array_equal(add(rows(count), W), rows(count) + W)
+    checked.clear()
+    for _ in range(3):
+        add(rows(0), W)
+    assert len(checked) <= 1
+
+
+def test_frames_that_are_too_large_for_the_stack(checked: list[Any]) -> None:
+    rank = 60
+    count = MAX_WORDS // (3 + 2 * rank) + 1
+    arguments = ", ".join(f"%x{i}: tensor<{rank * '1x'}f32>" for i in range(count))
+    main = build(f"func.func @main({arguments}) {{ func.return }}")["main"]
+    for _ in range(2):
+        assert main(*[np.ones([1] * rank, np.float32)] * count) is None
+    assert len(checked) == 2
+
+
+def test_python_library_functions_are_called_through_python(checked: list[Any]) -> None:
+    @register_func("test.fill")
+    def fill(x: Array, out: Array) -> None:
+        if np.isnan(x).any():
+            raise ArithmeticError("a number is missing")
+        out[...] = x
+
+    del fill
+    text = """
+      func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+        %y = relex.call_dps_packed "test.fill"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+        func.return %y : tensor<2xf32>
+      }
+    """
+    try:
+        main = build(text)["main"]
+    finally:
+        remove_func("test.fill")
+    for _ in range(2):
+        np.testing.assert_array_equal(main(W[:2]), W[:2])
+        with pytest.raises(ArithmeticError, match="a number is missing"):
+            main(np.array([1, np.nan], np.float32))
+    assert not isinstance(main, native_type())
+
+
+def native_type() -> Any:
+    entry = native.native_entry()
+    assert entry is not None
+    return entry.type
+
+
+# What can be seen
+
+
+def test_functions_look_alike(ex: Executable) -> None:
+    add = ex["add"]
+    assert isinstance(add, CompiledFunction)
+    assert isinstance(add, native_type())
+    assert type(add).__name__ == "CompiledFunction"
+    assert callable(add)
+    assert repr(add).startswith("<compiled add(x: ")
+
+
+def test_wrong_calls_after_right_ones(ex: Executable) -> None:
+    for _ in range(3):
+        ex["add"](rows(2), W)
+        with pytest.raises(ShapeError, match=r"add\(\) argument 'w': expected shape \(3,\), found \(2,\)"):
+            ex["add"](rows(2), W[:2])
+
+
+def test_results_own_their_memory(ex: Executable) -> None:
+    ex["add"](rows(2), W)
+    first, second = ex["add"](rows(2), W), ex["add"](rows(2), W)
+    assert first.base is None
+    assert first.flags.owndata
+    assert first.flags.writeable
+    assert first.dtype is np.dtype(np.float32)
+    assert not np.shares_memory(first, second)
+
+
+def test_no_memory_for_results(ex: Executable, checked: list[Any]) -> None:
+    large = ex["large"]
+    messages: set[str] = set()
+    for _ in range(3):
+        with pytest.raises(MemoryError, match=r"Unable to allocate 64.0 TiB") as caught:
+            large()
+        messages.add(f"{type(caught.value).__name__}: {caught.value}")
+    assert len(messages) == 1
+    assert len(checked) == 1
+
+
+def test_owners_are_counted(ex: Executable) -> None:
+    x, counted = np.arange(5), (sys.getrefcount(np.dtype(np.int64)), sys.getrefcount(np.dtype(np.float64)))
+    before = sys.getrefcount(x), sys.getrefcount(ex["two"])
+    for _ in range(100):
+        same, constant = ex["two"](x)
+        assert sys.getrefcount(same) == sys.getrefcount(constant) == 2
+        with pytest.raises(ShapeError):
+            ex["two"](x[None])
+    del same, constant  # pyright: ignore[reportPossiblyUnboundVariable]
+    assert (sys.getrefcount(x), sys.getrefcount(ex["two"])) == before
+    after = (sys.getrefcount(np.dtype(np.int64)), sys.getrefcount(np.dtype(np.float64)))
+    assert all(abs(a - b) < 10 for a, b in zip(after, counted, strict=True))
+
+
+@pytest.mark.parametrize("calls", ["native", "ctypes"])
+def test_memory_does_not_grow(monkeypatch: pytest.MonkeyPatch, calls: str) -> None:
+    monkeypatch.setenv("RELEX_CALLS", calls)
+    ex = build(PROGRAM)
+    arrays = [rows(1), rows(3)]
+    numbers = np.arange(5)
+    times = 100_000 if calls == "native" else 10_000
+
+    def work() -> None:
+        for i in range(times):
+            ex["add"](arrays[i & 1], W)
+            ex["two"](numbers)
+
+    work()
+    gc.collect()
+    process = psutil.Process()
+    before = process.memory_info().rss
+    work()
+    gc.collect()
+    # A lost object of the smallest size in each call would be more than this.
+    assert process.memory_info().rss - before < 16 * times
+
+
+def test_functions_are_freed() -> None:
+    ex = build(PROGRAM)
+    ex["nothing"]()
+    gone = weakref.ref(ex["nothing"])
+    del ex
+    gc.collect()
+    assert gone() is None
+
+
+def test_threads_find_and_forget_plans() -> None:
+    functions = [build(PROGRAM)["add"], build(PROGRAM.replace("relex.add", "relex.multiply"))["add"]]
+    operators: list[Callable[..., Array]] = [np.add, np.multiply]
+    problems: list[Any] = []
+
+    def work(seed: int) -> None:
+        generator = np.random.default_rng(seed)
+        for _ in range(1000):
+            which, x = int(generator.integers(2)), rows(int(generator.integers(2 * KEPT)))
+            if not np.array_equal(functions[which](x, W), operators[which](x, W)):
+                problems.append((seed, which))
+
+    threads = [Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not problems
+
+
+# Says in element 0 of its argument that it runs, and waits for element 1. Its result is whether that came.
+WAIT = """
+define void @wait(ptr %flags, ptr %result) {
+start:
+  %flags.at = getelementptr ptr, ptr %flags, i64 1
+  %running = load ptr, ptr %flags.at
+  %go.at = getelementptr i8, ptr %running, i64 1
+  %result.at = getelementptr ptr, ptr %result, i64 1
+  %told.at = load ptr, ptr %result.at
+  store volatile i8 1, ptr %running
+  br label %look
+look:
+  %i = phi i64 [ 0, %start ], [ %next, %look ]
+  %next = add i64 %i, 1
+  %go = load volatile i8, ptr %go.at
+  %told = icmp ne i8 %go, 0
+  %long = icmp sgt i64 %i, 3000000000
+  %end = or i1 %told, %long
+  br i1 %end, label %stop, label %look
+stop:
+  store i8 %go, ptr %told.at
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("calls", ["native", "ctypes"])
+def test_other_threads_run_meanwhile(monkeypatch: pytest.MonkeyPatch, calls: str) -> None:
+    monkeypatch.setenv("RELEX_CALLS", calls)
+    machine = native_target(llvm.get_process_triple()).create_target_machine(reloc="pic", codemodel="default")
+    code = link(machine.emit_object(llvm.parse_assembly(WAIT)), {}, ("wait",))
+    register_func("test.wait", CFunction(code.address("wait"), code))
+    try:
+        wait = build("""
+          func.func @wait(%flags: tensor<2xi8>) -> tensor<1xi8> {
+            %0 = relex.call_dps_packed "test.wait"(%flags) {side_effects} : (tensor<2xi8>) -> tensor<1xi8>
+            func.return %0 : tensor<1xi8>
+          }
+        """)["wait"]
+    finally:
+        remove_func("test.wait")
+    assert wait(np.ones(2, np.int8)) == 1
+    flags, told = np.zeros(2, np.int8), np.zeros(1, np.int8)
+    thread = Thread(target=lambda: told.put(0, wait(flags)))
+    thread.start()
+    while not flags[0]:
+        pass
+    flags[1] = 1
+    thread.join()
+    assert told == 1
+
+
+# Where it is not known to work
+
+
+def test_the_variable_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RELEX_CALLS", "ctypes")
+    function = build(PROGRAM)["nothing"]
+    assert not isinstance(function, native_type_of_process())
+    assert function() is None
+    monkeypatch.setenv("RELEX_CALLS", "cffi")
+    with pytest.raises(RelexError, match="expected RELEX_CALLS to be native or ctypes, found 'cffi'"):
+        build(PROGRAM)
+
+
+def native_type_of_process() -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("RELEX_CALLS", raising=False)
+        return native_type()
+
+
+def test_unknown_layouts_are_called_through_ctypes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "layouts_are_known", lambda: False)
+    native._entry.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    try:
+        function = build(PROGRAM)["nothing"]
+        assert type(function) is CompiledFunction
+        assert function() is None
+    finally:
+        native._entry.cache_clear()  # pyright: ignore[reportPrivateUsage]
+
+
+class Shifted(ctypes.Structure):
+    """A dtype with another field before those that count."""
+
+    _fields_ = (("first", ctypes.c_int64), ("fields", native._Dtype))  # pyright: ignore[reportPrivateUsage]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.fields, name)
+
+
+@pytest.mark.parametrize(("place", "found"), [
+    ("platform.python_implementation", lambda: "PyPy"),
+    ("sys.maxsize", 2**31 - 1),
+    ("relex.runtime.entry.native.NUMPY_ABI", 0x3000000),
+    ("relex.runtime.entry.native._Dtype", Shifted),
+])  # fmt: skip
+def test_layouts_that_are_not_known(monkeypatch: pytest.MonkeyPatch, place: str, found: Any) -> None:
+    assert native.layouts_are_known()
+    monkeypatch.setattr(place, found)
+    assert not native.layouts_are_known()
