@@ -15,7 +15,7 @@ from relex.dialects.functions import DIMS_ATTR, argument_names
 from relex.dialects.sizes import Sizes, names_in
 from relex.dialects.sizes.modules import ModuleSizes, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
-from relex.runtime.signature import MAX_ARRAYS, Signature, TensorSpec
+from relex.runtime.signature import Signature, TensorSpec
 
 ARRAY_ELEMENTS = tuple(t for t in ELEMENT_TYPES if t != bf16)
 """What arrays can hold: NumPy has no bf16."""
@@ -25,7 +25,7 @@ def signatures(module: ModuleOp) -> dict[str, Signature]:
     """The signatures of a module's public graph and loop functions that work on tensors or buffers alone, by name.
 
     Raises `CompileError` for those that cannot be called: with sizes that do not follow from those of the arguments,
-    elements that NumPy does not have, too many arguments.
+    elements that NumPy does not have.
     """
     found: dict[str, Signature] = {}
     sizes = ModuleSizes()
@@ -82,8 +82,6 @@ def _signature(op: Operation, module_sizes: ModuleSizes) -> Signature | None:
             return None
     if not _is_public(op) or not all(isinstance(t, kind) for t in (*inputs, *outputs)):
         return None
-    if (count := len(inputs) + len(outputs)) > MAX_ARRAYS:
-        fail(op, f"expected at most {MAX_ARRAYS} arguments and results in a public function, found {count}")
     names = argument_names(op)[: len(inputs)]
     result_names = [f"result {i}" if len(outputs) > 1 else "result" for i in range(len(outputs))]
     sizes = module_sizes.of(op)

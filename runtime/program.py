@@ -11,7 +11,7 @@ from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size, names_in
 from relex.runtime.callbacks import LibraryUse
 from relex.runtime.container import pack, unpack
 from relex.runtime.plain import Buffer, Plain, from_plain, to_plain
-from relex.runtime.signature import MAX_ARRAYS, Signature
+from relex.runtime.signature import Signature
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,6 @@ def _problems(program: CompiledProgram) -> Iterator[str]:
 
 def _problems_of_signature(signature: Signature) -> Iterator[str]:
     specs = (*signature.inputs, *signature.outputs)
-    if len(specs) > MAX_ARRAYS:
-        yield f"expected at most {MAX_ARRAYS} arrays for '{signature.name}'"
     requirements = [size for r in signature.requirements for size in (r.lhs, r.rhs)]
     shapes = [size for spec in specs for size in spec.shape]
     known = signature.names

@@ -12,9 +12,6 @@ from relex.dialects.exceptions import ShapeError, UnknownNameError
 from relex.dialects.machine import NUMPY_NAMES, PACKED_PREFIX
 from relex.dialects.sizes import Dim, Requirement, Size, Sizes, evaluate, names_in, sources
 
-MAX_ARRAYS = 1024
-"""How many arrays a native call can pass: the limit of `ctypes`."""
-
 
 @dataclass(frozen=True)
 class TensorSpec:

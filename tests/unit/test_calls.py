@@ -249,10 +249,6 @@ WRONG_FUNCTIONS = {
         "'tir.prim_func' op expected elements of f16 or f32 or f64 or i1 or i8 or i32 or i64 in a public function, "
         "found memref<4xbf16>",
     ),
-    "arguments": (
-        f"func.func @f({', '.join(f'%x{i}: tensor<1xf32>' for i in range(1025))}) {{ func.return }}",
-        "'func.func' op expected at most 1024 arguments and results in a public function, found 1025",
-    ),
     "recursion": (
         "func.func @f(%x: tensor<2xf32>) { func.call @g(%x) : (tensor<2xf32>) -> ()\n func.return }\n"
         "func.func @g(%x: tensor<2xf32>) { func.call @f(%x) : (tensor<2xf32>) -> ()\n func.return }",

@@ -348,11 +348,6 @@ WRONG_INDEX: dict[str, tuple[Callable[[Any, Any], None], Any, str]] = {
     "no requirement": (at(*MAIN, "requirements"), ["n"], "expected a comparison"),
     "an unknown element type": (at(*MAIN, "inputs", 0, "element_type"), "f8", "expected an element type among"),
     "another name": (at(*MAIN, "name"), "niam", "expected code for 'main'"),
-    "too many arguments": (
-        at(*MAIN, "inputs"),
-        [{"name": "", "shape": [], "element_type": "f32"}] * 1025,
-        "at most 1024",
-    ),
     "a library that is not called": (
         at("libraries"),
         [{"name": "f", "symbol": "g", "inputs": [], "outputs": []}],
