@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from relex.runtime.compilation import build as build
+    from relex.runtime.compile_cache import CompileCache as CompileCache
     from relex.runtime.equivalence.check import NotEquivalentError as NotEquivalentError
     from relex.runtime.equivalence.check import check_equivalent as check_equivalent
     from relex.runtime.equivalence.check import check_pass as check_pass
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "CFunction": "relex.runtime.library",
     "Device": "relex.runtime.virtual_machine",
+    "CompileCache": "relex.runtime.compile_cache",
     "CompiledFunction": "relex.runtime.executable",
     "Executable": "relex.runtime.executable",
     "Interpretation": "relex.runtime.interpreter.api",

@@ -15,7 +15,9 @@ from relex.dialects.target import Target, set_target
 from relex.lowering.llvm.object_code import compile_module
 from relex.lowering.llvm.packed_entries import add_packed_entries
 from relex.lowering.relex_pipeline import pipeline
+from relex.runtime.cache_key import cache_key
 from relex.runtime.callbacks import LibraryUse
+from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache
 from relex.runtime.executable import Executable
 from relex.runtime.module_libraries import library_uses
 from relex.runtime.module_signatures import refusals, signatures
@@ -23,21 +25,44 @@ from relex.runtime.program import CompiledProgram
 from relex.runtime.signature import Signature
 
 
-def build(module: ModuleOp | str | Path, *, strict: bool = False, target: Target | None = None) -> Executable:
+def build(
+    module: ModuleOp | str | Path,
+    *,
+    strict: bool = False,
+    target: Target | None = None,
+    cache: CacheOption = None,
+) -> Executable:
     """Compile a program for the machine that this process runs on.
 
     `module` is a module, MLIR text, or the path of an `.mlir` file or of a `.py` file in TVMScript. It stays as it is.
     With `strict`, sums keep the order and the roundings of the plain loop. `target` may name fewer CPU features than
     this machine has.
+
+    `cache` is a folder that keeps what is compiled, or a `CompileCache`. True stands for the folder that the
+    environment variable `RELEX_CACHE` names, else `~/.cache/relex`; that is the default if the variable is set, and
+    False prevents it.
+
     Raises `CompileError` for a program that is wrong, or that calls library functions that are not registered.
     """
     program, text = read_program(module)
     try:
-        return Executable(compile_program(program, strict=strict, target=target))
+        return Executable(_compiled(program, strict, target, find_cache(cache)))
     except CompileError as e:
         if text is None:
             raise
         raise CompileError([add_source(d, text) for d in e.diagnostics]) from e
+
+
+def _compiled(program: ModuleOp, strict: bool, target: Target | None, cache: CompileCache | None) -> CompiledProgram:
+    key = cache_key(program, strict=strict, target=target) if cache is not None else None
+    if cache is None or key is None:
+        return compile_program(program, strict=strict, target=target)
+    found = cache.get(key)
+    # A library function that is missing is an error at its place in the program.
+    if found is None or any(use.problem for use in found.libraries):
+        found = compile_program(program, strict=strict, target=target)
+        cache.put(key, found)
+    return found
 
 
 def compile_program(program: ModuleOp, *, strict: bool = False, target: Target | None = None) -> CompiledProgram:

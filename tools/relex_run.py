@@ -64,6 +64,12 @@ def make_parser() -> argparse.ArgumentParser:
         help="execute a Python file first, which registers library functions; may be given several times",
     )
     parser.add_argument(
+        "--cache",
+        action="store_true",
+        help="keep what is compiled, and take it from there the next time: in the folder that the environment variable "
+        "RELEX_CACHE names, else ~/.cache/relex; with the variable set, that is so by default",
+    )
+    parser.add_argument(
         "--save",
         metavar="FILE.relex",
         help="save the compiled program instead of running it, as a file that relex-run and relex.runtime.load take",
@@ -168,7 +174,7 @@ def prepare(module: ModuleOp, args: argparse.Namespace) -> Executable | Interpre
     if args.level == "native":
         from relex.runtime.compilation import build
 
-        return build(module, strict=args.strict)
+        return build(module, strict=args.strict, cache=True if args.cache else None)
     from relex.lowering.relex_pipeline import RelexPipelinePass
     from relex.runtime.interpreter.api import interpret
     from relex.runtime.module_signatures import signatures

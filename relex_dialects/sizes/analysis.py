@@ -7,7 +7,7 @@ the sizes of a run can be said, and checked, where the function is entered.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from xdsl.dialects import func
@@ -49,6 +49,10 @@ class SizeTable:
             return rule
 
         return register
+
+    def rules(self) -> Iterable[Callable[..., None]]:
+        """All of them."""
+        return self._rules.values()
 
     def find(self, op: Operation) -> Callable[[Any, SizeAnalysis], None] | None:
         return next((self._rules[kind] for kind in type(op).__mro__ if kind in self._rules), None)
