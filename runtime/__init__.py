@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from relex.runtime.c_export import build_object as build_object
     from relex.runtime.compilation import build as build
     from relex.runtime.compile_cache import CompileCache as CompileCache
     from relex.runtime.equivalence.check import NotEquivalentError as NotEquivalentError
@@ -36,6 +37,7 @@ _HOMES = {
     "NotEquivalentError": "relex.runtime.equivalence.check",
     "VirtualMachine": "relex.runtime.virtual_machine",
     "build": "relex.runtime.compilation",
+    "build_object": "relex.runtime.c_export",
     "c_function": "relex.runtime.library",
     "check_equivalent": "relex.runtime.equivalence.check",
     "check_pass": "relex.runtime.equivalence.check",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, RelexError
@@ -19,7 +22,7 @@ from relex.runtime.cache_key import cache_key
 from relex.runtime.callbacks import LibraryUse
 from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache
 from relex.runtime.executable import Executable
-from relex.runtime.module_libraries import library_uses
+from relex.runtime.module_libraries import check_registered, library_uses
 from relex.runtime.module_signatures import refusals, signatures
 from relex.runtime.program import CompiledProgram
 from relex.runtime.signature import Signature
@@ -45,8 +48,15 @@ def build(
     Raises `CompileError` for a program that is wrong, or that calls library functions that are not registered.
     """
     program, text = read_program(module)
-    try:
+    with showing_source(text):
         return Executable(_compiled(program, strict, target, find_cache(cache)))
+
+
+@contextmanager
+def showing_source(text: str | None) -> Generator[None]:
+    """Errors show the source line, where the program came as text."""
+    try:
+        yield
     except CompileError as e:
         if text is None:
             raise
@@ -66,13 +76,36 @@ def _compiled(program: ModuleOp, strict: bool, target: Target | None, cache: Com
 
 
 def compile_program(program: ModuleOp, *, strict: bool = False, target: Target | None = None) -> CompiledProgram:
-    """Run the default compilation on a copy of a module, verified where it enters a new level."""
+    """Native code for this process. Raises `CompileError` for library functions that are not registered, too."""
+    lowered = lower_program(program, strict=strict, target=target, check=check_registered)
+    add_packed_entries(lowered.module, lowered.signatures)
+    return CompiledProgram(compile_module(lowered.module), lowered.signatures, lowered.libraries, refusals(program))
+
+
+@dataclass(frozen=True)
+class LoweredProgram:
+    """A module at the machine level, and what those need to know who call it."""
+
+    module: ModuleOp
+    signatures: Mapping[str, Signature]
+    libraries: tuple[LibraryUse, ...]
+
+
+def lower_program(
+    program: ModuleOp,
+    *,
+    strict: bool = False,
+    target: Target | None = None,
+    check: Callable[[Mapping[LibraryUse, Operation]], None] = lambda uses: None,
+) -> LoweredProgram:
+    """Run the default compilation on a copy of a module, verified where it enters a new level. `check` sees the library
+    functions that are called, each with its declaration."""
     module = program.clone()
     context = make_context()
     if target is not None:
         set_target(module, target)
     interface: Mapping[str, Signature] = {}
-    libraries: Sequence[LibraryUse] = ()
+    libraries: Mapping[LibraryUse, Operation] = {}
     for level, passes in pipeline(strict=strict):
         for p in passes:
             p.apply(context, module)
@@ -82,8 +115,8 @@ def compile_program(program: ModuleOp, *, strict: bool = False, target: Target |
             interface = signatures(module)
         if level == "core":
             libraries = library_uses(module)
-    add_packed_entries(module, interface)
-    return CompiledProgram(compile_module(module), interface, tuple(libraries), refusals(program))
+            check(libraries)
+    return LoweredProgram(module, interface, tuple(libraries))
 
 
 def read_program(source: ModuleOp | str | Path) -> tuple[ModuleOp, str | None]:

@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Operation
 
 from relex.dialects.errors import CompileError, Diagnostic, diagnose
 from relex.dialects.libraries import LibraryFunction, library_function
+from relex.lowering.llvm.c_interface import C_PREFIX
 from relex.runtime.callbacks import BufferKind, LibraryUse
 
 
-def library_uses(module: ModuleOp) -> list[LibraryUse]:
-    """What a module at the core level calls. Raises `CompileError` that names all that cannot be called."""
-    uses: list[LibraryUse] = []
-    problems: list[Diagnostic] = []
-    for op in module.ops:
-        library = library_function(op)
-        if library is None:
-            continue
-        uses.append(_use(library))
-        if (problem := uses[-1].problem) is not None:
-            # The declaration stands where the first call stood.
-            problems.append(replace(diagnose(op, problem), message=problem))
+def library_uses(module: ModuleOp) -> dict[LibraryUse, Operation]:
+    """What a module at the core level calls, each with the declaration that says so."""
+    found = ((library_function(op), op) for op in module.ops)
+    return {_use(library): op for library, op in found if library is not None}
+
+
+def check_registered(uses: Mapping[LibraryUse, Operation]) -> None:
+    """Raise `CompileError` that names all that cannot be called."""
+    # The declaration stands where the first call stood.
+    problems = [
+        replace(diagnose(op, problem), message=problem)
+        for use, op in uses.items()
+        if (problem := use.problem) is not None
+    ]
     if problems:
         raise CompileError(_first_of_each(problems))
-    return uses
 
 
 def _use(library: LibraryFunction) -> LibraryUse:
-    symbol = f"_mlir_ciface_{library.symbol}"
-    return LibraryUse(library.name, symbol, _kinds(library.inputs), _kinds(library.outputs))
+    return LibraryUse(library.name, f"{C_PREFIX}{library.symbol}", _kinds(library.inputs), _kinds(library.outputs))
 
 
 def _kinds(types: Sequence[MemRefType]) -> tuple[BufferKind, ...]:

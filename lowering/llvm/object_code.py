@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import llvmlite.binding as llvm
 from xdsl.dialects.builtin import ModuleOp
 
@@ -12,14 +14,19 @@ from relex.lowering.llvm.features import check_target, native_target, used_featu
 from relex.lowering.llvm.translate import translate
 
 
-def compile_module(module: ModuleOp, *, opt_level: int = 2, embed_constants: bool = False) -> ObjectCode:
+def compile_module(
+    module: ModuleOp, *, opt_level: int = 2, embed_constants: bool = False, names: Mapping[str, str] | None = None
+) -> ObjectCode:
     """Compile a module of the LLVM dialect for the target that it names, or for the machine that this runs on.
 
     `opt_level` is 0 to 3, as in `clang -O2`. With `embed_constants` the code has every constant in it and needs no
-    symbols but those of the C library. Raises `CompileError` at an op that is not of the LLVM dialect,
-    `UnknownNameError` for an unknown triple or cpu, `RelexError` for another level.
+    symbols but those of the C library. With `names`, only the functions that it has are seen from outside, by new
+    names; other functions that the code calls keep theirs.
+
+    Raises `CompileError` at an op that is not of the LLVM dialect, `UnknownNameError` for an unknown triple or cpu,
+    `RelexError` for another level.
     """
-    return _Compilation(module, opt_level, embed_constants).object_code()
+    return _Compilation(module, opt_level, embed_constants, names).object_code()
 
 
 def compile_to_assembly(module: ModuleOp, *, opt_level: int = 2, embed_constants: bool = True) -> str:
@@ -30,7 +37,7 @@ def compile_to_assembly(module: ModuleOp, *, opt_level: int = 2, embed_constants
 class _Compilation:
     """A module in LLVM's memory, optimized, and the machine to emit code for."""
 
-    def __init__(self, module: ModuleOp, opt_level: int, embed_constants: bool):
+    def __init__(self, module: ModuleOp, opt_level: int, embed_constants: bool, names: Mapping[str, str] | None = None):
         if opt_level not in range(4):
             raise RelexError(f"expected an optimization level of 0 to 3, found {opt_level}")
         self._target = get_target(module) or Target.host()
@@ -46,9 +53,19 @@ class _Compilation:
         except RuntimeError as e:
             raise CompileError(Diagnostic(f"LLVM refuses the module: {str(e).strip()}")) from e
         self._module.data_layout = str(self._machine.target_data)
+        if names is not None:
+            self._rename(names)
         options = llvm.create_pipeline_tuning_options(speed_level=opt_level)
         builder = llvm.create_pass_builder(self._machine, options)
         builder.getModulePassManager().run(self._module, builder)
+
+    def _rename(self, names: Mapping[str, str]) -> None:
+        """Hide what has no new name, before LLVM removes what is hidden and not used."""
+        for value in (*self._module.functions, *self._module.global_variables):
+            if value.name in names:
+                value.name = names[value.name]
+            elif not value.is_declaration:
+                value.linkage = llvm.Linkage.internal
 
     def object_code(self) -> ObjectCode:
         functions: list[str] = []

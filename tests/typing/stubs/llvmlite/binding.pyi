@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 
 class Linkage(IntEnum):
     external = 0
+    internal = 8
 
 class ModuleRef:
     name: str

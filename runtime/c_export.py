@@ -1,0 +1,42 @@
+"""Programs as object files that C and C++ call."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects.exceptions import RelexError
+from relex.dialects.machine import Target
+from relex.lowering.llvm.object_code import compile_module
+from relex.runtime.c_header import CNames, c_header
+from relex.runtime.compilation import lower_program, read_program, showing_source
+from relex.runtime.container import write_file
+
+OBJECT_SUFFIX = ".o"
+
+
+def build_object(
+    module: ModuleOp | str | Path, path: str | PathLike[str], *, strict: bool = False, target: Target | None = None
+) -> None:
+    """Compile a program into an object file, `path`, and write a header for C and C++ beside it.
+
+    All names begin with that of the file: `model.o` and `model.h` have `model_main`. The constants are in the object
+    file; it needs the C library (`-lm`), and the library functions that the program calls, which the header declares.
+    `module` and `strict` are as in `build`; `target` may be any machine.
+
+    Raises `CompileError` for a program that is wrong, `RelexError` for files that cannot be written.
+    """
+    path = Path(path)
+    if path.suffix != OBJECT_SUFFIX:
+        raise RelexError(f"{path}: expected the name of an object file to end with {OBJECT_SUFFIX}")
+    program, text = read_program(module)
+    with showing_source(text):
+        lowered = lower_program(program, strict=strict, target=target)
+        signatures = list(lowered.signatures.values())
+        names = CNames(path.stem, signatures, lowered.libraries)
+        compiled = compile_module(lowered.module, embed_constants=True, names=names.symbols)
+    header = c_header(names, signatures, lowered.libraries, compiled.target)
+    write_file(path, [compiled.code])
+    write_file(path.with_suffix(".h"), [header.encode()])

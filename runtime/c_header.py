@@ -1,0 +1,381 @@
+"""A header by which C and C++ call what relex compiled into an object file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import chain, count
+
+from relex.dialects.machine import Target
+from relex.dialects.names import Names
+from relex.dialects.sizes import Size, evaluate, names_in
+from relex.dialects.sizes.expressions import Atom, Extreme, Quotient, Symbol, terms_of
+from relex.lowering.llvm.c_interface import C_PREFIX
+from relex.runtime.callbacks import BufferKind, LibraryUse
+from relex.runtime.signature import Signature, TensorSpec
+
+C_TYPES = {
+    "f16": "uint16_t",
+    "bf16": "uint16_t",
+    "f32": "float",
+    "f64": "double",
+    "i1": "uint8_t",
+    "i8": "int8_t",
+    "i32": "int32_t",
+    "i64": "int64_t",
+}
+"""What stands for element types in C. Numbers of 16 bits are their bits there."""
+
+_ITEM_SIZES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8, "i1": 1, "i8": 1, "i32": 4, "i64": 8}
+
+_KEYWORDS = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const constexpr
+    const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern false float for
+    friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected
+    public register reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast
+    struct switch template this thread_local throw true try typedef typeid typename typeof union unsigned using virtual
+    void volatile wchar_t while xor xor_eq linux unix
+""".split()
+"""Words that are no names in C or C++."""
+
+_NO_NAME = r"[^A-Za-z0-9_]"
+
+_LOCAL_NAMES = ("arrays", "memory", "none", "status", "wrong")
+"""What the functions of the header call their own variables."""
+
+
+class CNames:
+    """The names in C of everything in one header, all of which begin with `prefix`."""
+
+    def __init__(self, prefix: str, signatures: Iterable[Signature], libraries: Iterable[LibraryUse]):
+        self.prefix = identifier(prefix)
+        self._taken: set[str] = set()
+        self.functions = {s.name: self._claim(s.name) for s in signatures}
+        self.libraries = {use.symbol: self._claim(use.name) for use in libraries}
+        self.symbols = {f"{C_PREFIX}{s}": f"{name}_code" for s, name in self.functions.items()} | self.libraries
+        """What symbols of the object code are to be called, so that C can say their names."""
+
+    def _claim(self, name: str) -> str:
+        base = f"{self.prefix}_{re.sub(_NO_NAME, '_', name)}"
+        for chosen in chain([base], (f"{base}{i}" for i in count(1))):
+            derived = {f"{chosen}{suffix}" for suffix in ("", "_arrays", "_check", "_code")}
+            if not derived & self._taken:
+                self._taken |= derived
+                return chosen
+        raise AssertionError("there are more names than functions")
+
+
+def identifier(text: str) -> str:
+    """A name in C that looks like a text."""
+    name = re.sub(_NO_NAME, "_", text)
+    return f"_{name}" if not name or name[0].isdigit() else name
+
+
+def c_header(names: CNames, signatures: Sequence[Signature], libraries: Sequence[LibraryUse], target: Target) -> str:
+    """The header for object code that defines `names.symbols`."""
+    ranks = {len(spec.shape) for s in signatures for spec in (*s.inputs, *s.outputs)}
+    ranks |= {rank for use in libraries for rank, _ in (*use.inputs, *use.outputs)}
+    guard = f"{names.prefix.upper()}_H"
+    parts = [
+        _INTRODUCTION.format(prefix=names.prefix, guard=guard, triple=target.triple, cpu=target.cpu or "generic"),
+        _COMMON,
+        *(_array_type(rank) for rank in sorted(ranks)),
+        _BEGIN,
+        *(_library(names.libraries[use.symbol], use) for use in libraries),
+        *(_Function(names.functions[s.name], s).text() for s in signatures),
+        _END.format(guard=guard),
+    ]
+    return "\n".join(parts)
+
+
+_INTRODUCTION = """\
+/* How C and C++ call the functions of an object file that relex compiled for {triple}, cpu {cpu}.
+ *
+ * Arrays are row-major and have no gaps. Booleans are bytes of 0 or 1, numbers of 16 bits are given by their bits.
+ * Results share memory neither with each other nor with arguments. What depends on the call are sizes; each has a name
+ * and is an argument of its own, before the arrays. Threads may call the functions at the same time.
+ *
+ * Functions return RELEX_OK, or what is wrong; then nothing has been written.
+ */
+#ifndef {guard}
+#define {guard}
+
+#include <stdint.h>
+#include <stdlib.h>
+"""
+
+_COMMON = """\
+/* The same in all headers of this kind. */
+#ifndef RELEX_C_INTERFACE
+#define RELEX_C_INTERFACE
+
+enum {
+  RELEX_OK = 0,
+  RELEX_WRONG_SIZES = 1,  /* The sizes do not fit each other. */
+  RELEX_TOO_LARGE = 2,    /* A size, or a number on the way to one, is too large. */
+  RELEX_OUT_OF_MEMORY = 3 /* There is no memory for values on the way. */
+};
+
+#define RELEX_MAX_SIZE (INT64_C(1) << 57)
+
+/* Arithmetic on sizes; a result that 64 bits cannot hold makes `*wrong` RELEX_TOO_LARGE. */
+static inline int64_t relex_add(int *wrong, int64_t a, int64_t b) {
+  if ((b > 0 && a > INT64_MAX - b) || (b < 0 && a < INT64_MIN - b)) {
+    *wrong = RELEX_TOO_LARGE;
+    return 0;
+  }
+  return a + b;
+}
+
+static inline int64_t relex_multiply(int *wrong, int64_t a, int64_t b) {
+  uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a;
+  uint64_t y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+  if (x != 0 && y > (uint64_t)INT64_MAX / x) {
+    *wrong = RELEX_TOO_LARGE;
+    return 0;
+  }
+  return a * b;
+}
+
+/* Rounded down; the divisor is positive. */
+static inline int64_t relex_divide(int64_t a, int64_t divisor) {
+  return a / divisor - (a % divisor < 0);
+}
+
+static inline int64_t relex_min(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static inline int64_t relex_max(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* How large an array is. */
+static inline int64_t relex_bytes(int *wrong, int64_t item, int rank, const int64_t *shape) {
+  int64_t count = 1;
+  int is_empty = 0;
+  int i;
+  for (i = 0; i < rank; ++i) {
+    if (shape[i] < 0) {
+      *wrong = RELEX_WRONG_SIZES;
+      return 0;
+    }
+    if (shape[i] == 0) {
+      is_empty = 1;
+    } else if (count > RELEX_MAX_SIZE / shape[i]) {
+      *wrong = RELEX_TOO_LARGE;
+      return 0;
+    } else {
+      count *= shape[i];
+    }
+  }
+  return is_empty ? 0 : count * item;
+}
+
+/* Whether there is that much memory. */
+static inline int relex_has_memory(int64_t bytes) {
+  /* Compilers take it that there is always memory for what nobody uses. */
+  void *volatile space;
+  if ((int64_t)(size_t)bytes != bytes) {
+    return 0;
+  }
+  space = malloc((size_t)bytes);
+  free(space);
+  return space != NULL || bytes == 0;
+}
+
+#endif
+"""
+
+_BEGIN = """\
+#ifdef __cplusplus
+extern "C" {
+#endif
+"""
+
+_END = """\
+#ifdef __cplusplus
+}}
+#endif
+
+#endif /* {guard} */
+"""
+
+
+def _array_type(rank: int) -> str:
+    """A descriptor, as MLIR passes arrays, and the function that makes one."""
+    sizes = f", sizes[{rank}], strides[{rank}]" if rank else ""
+    loop = f"""\
+  int64_t stride = 1;
+  int i;
+  for (i = {rank - 1}; i >= 0; --i) {{
+    array.sizes[i] = shape[i];
+    array.strides[i] = stride;
+    stride *= shape[i];
+  }}
+"""
+    return f"""\
+#ifndef RELEX_ARRAY{rank}
+#define RELEX_ARRAY{rank}
+
+/* An array of rank {rank}. Its elements begin `offset` elements behind `data`. */
+typedef struct {{
+  void *allocation, *data;
+  int64_t offset{sizes};
+}} relex_array{rank};
+
+static inline relex_array{rank} relex_make_array{rank}(void *data{", const int64_t *shape" if rank else ""}) {{
+  relex_array{rank} array;
+{loop if rank else ""}\
+  array.allocation = array.data = data;
+  array.offset = 0;
+  return array;
+}}
+
+#endif
+"""
+
+
+def _library(name: str, use: LibraryUse) -> str:
+    inputs = [f"const {_array(kind)} *argument{i}" for i, kind in enumerate(use.inputs)]
+    outputs = [f"const {_array(kind)} *result{i}" for i, kind in enumerate(use.outputs)]
+    kinds = ", ".join(C_TYPES[element_type] for _, element_type in (*use.inputs, *use.outputs))
+    return f"""\
+/* Library function "{_comment(use.name)}", which you define. It fills the results, and writes nothing else.
+ * Elements: {kinds or "none"}. */
+void {name}({", ".join([*inputs, *outputs]) or "void"});
+"""
+
+
+def _array(kind: BufferKind) -> str:
+    return f"relex_array{kind[0]}"
+
+
+def _comment(text: str) -> str:
+    """A text that ends no comment."""
+    return "".join(c if c.isprintable() else "?" for c in text).replace("*/", "* /").replace("/*", "/ *")
+
+
+class _Function:
+    """One function in the header: the shapes of its arrays, and the call."""
+
+    def __init__(self, name: str, signature: Signature):
+        self.name = name
+        self.signature = signature
+        names = Names((*_KEYWORDS, *_LOCAL_NAMES))
+        self.sizes = {size: names.fresh(identifier(size)) for size in signature.names}
+        self.specs = {names.fresh(identifier(spec.name)): spec for spec in (*signature.inputs, *signature.outputs)}
+        self.descriptors = [names.fresh(f"{name}_array") for name in self.specs]
+
+    def text(self) -> str:
+        return "\n".join([self._shapes(), self._check(), self._call()])
+
+    def _shapes(self) -> str:
+        fields = [
+            f"    int64_t {f'shape[{len(spec.shape)}], ' if spec.shape else ''}bytes;\n  }} {name};"
+            for name, spec in self.specs.items()
+        ]
+        body = "\n".join(f"  struct {{\n{field}" for field in fields) or "  int none;"
+        return f"""\
+/* {_comment(str(self.signature))} */
+
+/* The shapes of the arrays of a call, and how large each is. */
+typedef struct {{
+{body}
+}} {self.name}_arrays;
+"""
+
+    def _check(self) -> str:
+        signature = self.signature
+        lines = [f"if ({n} < 0 || {n} > RELEX_MAX_SIZE) return RELEX_WRONG_SIZES;" for n in self.sizes.values()]
+        for r in signature.requirements:
+            condition = f"{self._size(r.lhs)} {r.relation} {self._size(r.rhs)}"
+            lines += [f"/* {r} */", f"if (!({condition})) return wrong ? wrong : RELEX_WRONG_SIZES;"]
+        for name, spec in self.specs.items():
+            lines += self._fill(name, spec)
+        lines += [] if self.specs else ["(void)arrays;"]
+        lines += [f"memory = relex_max(memory, {self._size(size)});" for size in signature.temporaries]
+        body = "".join(f"  {line}\n" for line in lines)
+        return f"""\
+/* The arrays of a call with these sizes, if there are such calls: what to allocate for the results. */
+static inline int {self.name}_check({", ".join([*self._size_parameters(), f"{self.name}_arrays *arrays"])}) {{
+  int wrong = RELEX_OK;
+  int64_t memory = 0;
+{body}\
+  if (wrong) return wrong;
+  return relex_has_memory(memory) ? RELEX_OK : RELEX_OUT_OF_MEMORY;
+}}
+"""
+
+    def _fill(self, name: str, spec: TensorSpec) -> list[str]:
+        places = [f"arrays->{name}.shape[{i}] = {self._size(size)};" for i, size in enumerate(spec.shape)]
+        shape = f"{len(spec.shape)}, {f'arrays->{name}.shape' if spec.shape else 'NULL'}"
+        bytes_of = f"arrays->{name}.bytes = relex_bytes(&wrong, {_ITEM_SIZES[spec.element_type]}, {shape});"
+        return [*places, bytes_of]
+
+    def _call(self) -> str:
+        signature, name = self.signature, self.name
+        outputs = list(self.specs)[len(signature.inputs) :]
+        parameters = self._size_parameters()
+        descriptors: list[str] = []
+        for descriptor, (array, spec) in zip(self.descriptors, self.specs.items(), strict=True):
+            is_output, rank = array in outputs, len(spec.shape)
+            parameters.append(f"{'' if is_output else 'const '}{C_TYPES[spec.element_type]} *{array}")
+            data = array if is_output else f"(void *)(uintptr_t){array}"
+            shape = f", arrays.{array}.shape" if rank else ""
+            descriptors.append(f"    relex_array{rank} {descriptor} = relex_make_array{rank}({data}{shape});\n")
+        arrays = ", ".join(f"&{descriptor}" for descriptor in self.descriptors)
+        kinds = ", ".join(f"relex_array{len(spec.shape)} *" for spec in self.specs.values()) or "void"
+        checked = ", ".join([*self.sizes.values(), "&arrays"])
+        return f"""\
+void {name}_code({kinds});
+
+/* {"Fills " + " and ".join(outputs) if outputs else "Has no results"}. */
+static inline int {name}({", ".join(parameters) or "void"}) {{
+  {name}_arrays arrays;
+  int status = {name}_check({checked});
+  if (status != RELEX_OK) return status;
+  {{
+{"".join(descriptors)}\
+    {name}_code({arrays});
+  }}
+  return RELEX_OK;
+}}
+"""
+
+    def _size_parameters(self) -> list[str]:
+        return [f"int64_t {name}" for name in self.sizes.values()]
+
+    def _size(self, size: Size) -> str:
+        """A size as an expression of C."""
+        if not names_in(size):
+            return _number(evaluate(size, {}))
+        terms = [self._product(monomial, factor) for monomial, factor in terms_of(size)]
+        text = terms[0]
+        for term in terms[1:]:
+            text = f"relex_add(&wrong, {text}, {term})"
+        return text
+
+    def _product(self, monomial: Iterable[Atom], factor: int) -> str:
+        parts = [self._atom(atom) for atom in monomial]
+        parts = [*([_number(factor)] if factor != 1 or not parts else []), *parts]
+        text = parts[0]
+        for part in parts[1:]:
+            text = f"relex_multiply(&wrong, {text}, {part})"
+        return text
+
+    def _atom(self, atom: Atom) -> str:
+        match atom:
+            case Symbol(name=name):
+                return self.sizes[name]
+            case Quotient(dividend=dividend, divisor=divisor):
+                return f"relex_divide({self._size(dividend)}, {_number(divisor)})"
+            case Extreme(which=which, sizes=(lhs, rhs)):
+                return f"relex_{which}({self._size(lhs)}, {self._size(rhs)})"
+
+
+def _number(value: int) -> str:
+    if abs(value) < 2**31:
+        return str(value)
+    # There are no negative numbers in C, and no positive one for the smallest.
+    return "INT64_MIN" if value == -(2**63) else f"{'-' if value < 0 else ''}INT64_C({abs(value)})"

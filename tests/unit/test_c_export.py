@@ -1,0 +1,336 @@
+"""Object files and headers: C programs that call what relex compiled."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from relex.dialects import CompileError, RelexError
+from relex.dialects.machine import Target
+from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Requirement, Size, evaluate, larger, named, smaller
+from relex.runtime import build, build_object
+from relex.runtime.c_header import CNames, c_header
+from relex.runtime.signature import Signature, TensorSpec
+
+needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+
+FLAGS = "-std=c99 -Wall -Wextra -Wconversion -Werror -pedantic -O1".split()
+CXX_FLAGS = "-x c++ -Wall -Wextra -Wconversion -Werror -pedantic -fsyntax-only".split()
+
+OK, WRONG_SIZES, TOO_LARGE, OUT_OF_MEMORY = range(4)
+
+WEIGHTS = np.random.default_rng(0).standard_normal((7, 5)).astype(np.float32)
+TABLE = np.random.default_rng(1).standard_normal(1000)
+
+PROGRAM = f"""
+func.func @main(%x: tensor<3x5xf32>) -> tensor<3x7xf32> {{
+  %w = relex.constant dense<"0x{WEIGHTS.tobytes().hex()}"> : tensor<7x5xf32>
+  %0 = relex.dense %x, %w : (tensor<3x5xf32>, tensor<7x5xf32>) -> tensor<3x7xf32>
+  %1 = relex.relu %0 : (tensor<3x7xf32>) -> tensor<3x7xf32>
+  func.return %1 : tensor<3x7xf32>
+}}
+func.func @parts(%x: tensor<?xf64> {{relex.dims = ["n"]}}, %y: tensor<?x2xi64> {{relex.dims = ["m", ""]}},
+    %b: tensor<?xi1> {{relex.dims = ["n"]}})
+    -> (tensor<?xf64> {{relex.dims = ["n + 1000"]}}, tensor<?x2xi64> {{relex.dims = ["m", ""]}}, tensor<?xi1>) {{
+  %t = relex.constant dense<"0x{TABLE.tobytes().hex()}"> : tensor<1000xf64>
+  %0 = relex.concat %x, %t : (tensor<?xf64>, tensor<1000xf64>) -> tensor<?xf64>
+  %1 = relex.add %y, %y : (tensor<?x2xi64>, tensor<?x2xi64>) -> tensor<?x2xi64>
+  func.return %0, %1, %b : tensor<?xf64>, tensor<?x2xi64>, tensor<?xi1>
+}}
+func.func @scalar(%x: tensor<f64>) -> tensor<f64> {{
+  %0 = relex.exp %x : (tensor<f64>) -> tensor<f64>
+  func.return %0 : tensor<f64>
+}}
+func.func @nothing() {{
+  func.return
+}}
+"""
+
+
+def run_c(folder: Path, source: str, *objects: str) -> str:
+    """What a C program prints."""
+    (folder / "main.c").write_text(source)
+    command = ["cc", *FLAGS, "main.c", *objects, "-lm", "-o", "main"]
+    compiled = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert compiled.returncode == 0, compiled.stderr
+    return subprocess.run([folder / "main"], capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+@needs_cc
+def test_a_program_in_c(tmp_path: Path):
+    build_object(PROGRAM, tmp_path / "model.o")
+    printed = run_c(
+        tmp_path,
+        r"""
+#include "model.h"
+#include <stdio.h>
+
+int main(void) {
+  float x[15], y[21];
+  double u[2] = {0.5, -0.0}, v;
+  int64_t w[6] = {1, 2, 3, 4, 5, -6};
+  uint8_t b[2] = {1, 0};
+  model_parts_arrays arrays;
+  double *results;
+  int64_t doubled[6];
+  uint8_t copied[2];
+  int i;
+  for (i = 0; i < 15; ++i) x[i] = (float)i / 7 - 1;
+  printf("%d\n", model_main(x, y));
+  for (i = 0; i < 21; ++i) printf("%a ", (double)y[i]);
+  printf("\n%d", model_parts_check(3, 2, &arrays));
+  printf(" %d %d", (int)arrays.result_0.shape[0], (int)arrays.result_1.bytes);
+  printf("\n%d\n", model_parts_check(2, 3, &arrays));
+  results = (double *)malloc((size_t)arrays.result_0.bytes);
+  if (results == NULL) return 1;
+  printf("%d\n", model_parts(2, 3, u, w, b, results, doubled, copied));
+  for (i = 0; i < 1002; ++i) printf("%a ", results[i]);
+  printf("\n%d %d %d %d\n", (int)doubled[0], (int)doubled[5], copied[0], copied[1]);
+  free(results);
+  v = 1;
+  printf("%d %d", model_scalar(&v, u), model_nothing());
+  printf(" %a\n", u[0]);
+  return 0;
+}
+""",
+        "model.o",
+    )
+    lines = printed.splitlines()
+    ex = build(PROGRAM)
+    x = (np.arange(15, dtype=np.float32) / np.float32(7) - 1).reshape(3, 5)
+    assert lines[0] == "0"
+    assert [float.fromhex(text) for text in lines[1].split()] == ex["main"](x).ravel().tolist()
+    assert lines[2:5] == ["0 1003 32", "0", "0"]
+    assert [float.fromhex(text) for text in lines[5].split()] == [0.5, -0.0, *TABLE.tolist()]
+    assert lines[6:] == ["2 -12 1 0", f"0 0 {ex['scalar'](np.array(1.0)).item().hex()}"]
+
+
+@needs_cc
+def test_only_what_the_header_has_is_seen(tmp_path: Path):
+    """A program has a `main` of its own, and two object files may be linked together."""
+    for name in ("first", "second"):
+        build_object(PROGRAM, tmp_path / f"{name}.o")
+    source = """
+#include "first.h"
+#include "second.h"
+int main(void) { return first_nothing() + second_nothing(); }
+"""
+    run_c(tmp_path, source, "first.o", "second.o")
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
+def test_the_header_is_also_one_of_cpp(tmp_path: Path):
+    build_object(PROGRAM, tmp_path / "model.o")
+    source = '#include "model.h"\nint main() { return model_nothing(); }\n'
+    (tmp_path / "main.cpp").write_text(source)
+    run = subprocess.run(["g++", *CXX_FLAGS, "main.cpp"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+
+
+LIBRARY = """
+func.func @main(%x: tensor<?x2xf32> {relex.dims = ["n", ""]}) -> (tensor<?x2xf32> {relex.dims = ["n", ""]}) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x2xf32>
+  %0 = relex.call_dps_packed "env.twice"(%x) sizes(%n) : (tensor<?x2xf32>) -> tensor<?x2xf32>
+  %1 = relex.relu %0 : (tensor<?x2xf32>) -> tensor<?x2xf32>
+  func.return %1 : tensor<?x2xf32>
+}
+"""
+
+
+@needs_cc
+def test_library_functions_are_defined_in_c(tmp_path: Path):
+    """They need not be registered."""
+    build_object(LIBRARY, tmp_path / "lib-1.o")
+    source = r"""
+#include "lib-1.h"
+#include <stdio.h>
+void lib_1_env_twice(const relex_array2 *x, const relex_array2 *y) {
+  const float *from = (const float *)x->data + x->offset;
+  float *to = (float *)y->data + y->offset;
+  int64_t i;
+  for (i = 0; i < x->sizes[0] * x->sizes[1]; ++i) to[i] = 2 * from[i];
+}
+int main(void) {
+  float x[6] = {1, -2, 3, 4, 5, -6}, y[6];
+  int i;
+  printf("%d", lib_1_main(3, x, y));
+  for (i = 0; i < 6; ++i) printf(" %g", (double)y[i]);
+  return 0;
+}
+"""
+    assert run_c(tmp_path, source, "lib-1.o") == "0 2 0 6 8 10 0"
+
+
+STRANGE = """
+func.func @int(%x: tensor<?xf32> {relex.name = "int", relex.dims = ["arrays"]},
+               %y: tensor<?xf32> {relex.name = "arrays", relex.dims = ["wrong"]},
+               %z: tensor<2xf32> {relex.name = "a b*/"},
+               %u: tensor<?xf16> {relex.name = "", relex.dims = ["wrong"]}) -> tensor<2xf32> {
+  func.return %z : tensor<2xf32>
+}
+func.func @a.b(%x: tensor<2xf32> {relex.name = "x"}, %y: tensor<2xf32> {relex.name = "x"},
+               %z: tensor<2xf32> {relex.name = "x_array"}) -> tensor<2xf32> {
+  func.return %x : tensor<2xf32>
+}
+func.func @a_b(%x: tensor<2xf32>) -> tensor<2xf32> {
+  func.return %x : tensor<2xf32>
+}
+func.func @a_b_check(%x: tensor<2xf32>) -> tensor<2xf32> {
+  func.return %x : tensor<2xf32>
+}
+"""
+
+
+@needs_cc
+def test_any_name_becomes_one_of_c(tmp_path: Path):
+    build_object(STRANGE, tmp_path / "1 strange.o")
+    source = r"""
+#include "1 strange.h"
+#include <stdio.h>
+int main(void) {
+  float x[2] = {1, 2}, y[2] = {3, 4}, z[2];
+  uint16_t u[1] = {0};
+  printf("%d", _1_strange_int(1, 1, x, x, y, u, z));
+  printf("%g", (double)z[1]);
+  printf("%d", _1_strange_a_b(x, y, y, z) + _1_strange_a_b1(x, z) + _1_strange_a_b_check1(x, z));
+  printf("%g", (double)z[1]);
+  return 0;
+}
+"""
+    assert run_c(tmp_path, source, "1 strange.o") == "0402"
+
+
+# The check of sizes, by itself
+
+
+def checker(folder: Path, signature: Signature) -> Callable[..., tuple[int, list[int]]]:
+    """The function of the header that checks sizes, as one that returns what it says and the sizes that it finds."""
+    # A library that is loaded must stay as it is.
+    folder = folder / str(len(list(folder.iterdir())))
+    folder.mkdir()
+    names = CNames("m", [signature], [])
+    (folder / "m.h").write_text(c_header(names, [signature], [], Target("c")))
+    sizes = ", ".join(f"int64_t s{i}" for i in range(len(signature.names)))
+    arguments = "".join(f"s{i}, " for i in range(len(signature.names)))
+    (folder / "m.c").write_text(f"""
+#include "m.h"
+#include <string.h>
+int check({sizes}, int64_t *found);
+int check({sizes}, int64_t *found) {{
+  m_f_arrays arrays;
+  int status;
+  memset(&arrays, 0, sizeof arrays);
+  status = m_f_check({arguments}&arrays);
+  memcpy(found, &arrays, sizeof arrays);
+  return status;
+}}
+""")
+    command = [
+        "cc",
+        *FLAGS,
+        "-fPIC",
+        "-shared",
+        "-fsanitize=undefined",
+        "-fsanitize-undefined-trap-on-error",
+        "m.c",
+        "-o",
+        "m.so",
+    ]
+    built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    function = ctypes.CDLL(str(folder / "m.so")).check
+    words = sum(len(spec.shape) + 1 for spec in (*signature.inputs, *signature.outputs))
+
+    def check(*values: int) -> tuple[int, list[int]]:
+        found = (ctypes.c_int64 * words)()
+        return function(*map(ctypes.c_int64, values), found), list(found)
+
+    return check
+
+
+def function_of(
+    shapes: Sequence[tuple[Size, ...]], requirements: Sequence[Requirement] = (), memory: Size = 0
+) -> Signature:
+    """One with two arguments, of the sizes n and m, and results of these shapes."""
+    inputs = [TensorSpec(name, (named(name),), "i8") for name in ("n", "m")]
+    outputs = [TensorSpec("result", shape, "i8") for shape in shapes]
+    return Signature("f", tuple(inputs), tuple(outputs), False, tuple(requirements), (memory,))
+
+
+@needs_cc
+def test_what_sizes_are_refused(tmp_path: Path):
+    n, m = named("n"), named("m")
+    check = checker(tmp_path, function_of([(n + m, n - m)], [Requirement(m, "<=", n)], n * 4096))
+    assert check(3, 1) == (OK, [3, 3, 1, 1, 4, 2, 8])
+    assert check(0, 0) == (OK, [0, 0, 0, 0, 0, 0, 0])
+    assert check(1, 3)[0] == WRONG_SIZES
+    assert check(-1, -2)[0] == WRONG_SIZES
+    assert check(2**63 - 1, 1)[0] == WRONG_SIZES
+    assert check(MAX_ARGUMENT_SIZE, 1)[0] == TOO_LARGE
+    assert check(2**45, 0)[0] == TOO_LARGE
+    assert check(2**12, 0)[0] == OK
+    # Arrays of these sizes could be; what is computed on the way could not.
+    assert checker(tmp_path, function_of([(1,)], memory=n * m))(2**40, 2**22)[0] == OUT_OF_MEMORY
+    assert checker(tmp_path, function_of([(1,)], memory=n * m))(2**40, 2**40)[0] == TOO_LARGE
+
+
+def random_size(random: Random, depth: int) -> Size:
+    if depth == 0:
+        return random.choice([named("n"), named("m"), random.randint(-9, 9)])
+    lhs, rhs = random_size(random, depth - 1), random_size(random, depth - 1)
+    match random.randrange(6):
+        case 0 | 1:
+            return lhs + rhs
+        case 2:
+            return lhs - rhs
+        case 3:
+            return lhs * rhs
+        case 4:
+            return (smaller if random.random() < 0.5 else larger)(lhs, rhs)
+        case _:
+            return lhs // random.randint(1, 9)
+
+
+@needs_cc
+@pytest.mark.parametrize("seed", range(3))
+def test_sizes_are_those_of_python(seed: int, tmp_path: Path):
+    random = Random(seed)
+    sizes = [random_size(random, 3) for _ in range(60)]
+    check = checker(tmp_path, function_of([(size,) for size in sizes]))
+    for largest in (10, 2**57):
+        for _ in range(100):
+            values = {name: random.choice([0, 1, 2, 3, 10, largest - 1, largest]) for name in ("n", "m")}
+            expected = [evaluate(size, values) for size in sizes]
+            status, found = check(values["n"], values["m"])
+            if largest == 10 or status == OK:
+                assert status == (WRONG_SIZES if min(expected) < 0 else OK)
+                assert found[4::2] == expected
+            assert status != OK or max(expected) <= MAX_ARGUMENT_SIZE
+
+
+# What is refused
+
+
+def test_wrong_programs_and_files(tmp_path: Path):
+    with pytest.raises(RelexError, match=r"model\.so: expected the name of an object file to end with \.o"):
+        build_object(PROGRAM, tmp_path / "model.so")
+    with pytest.raises(RelexError, match=r"model\.o: cannot be written"):
+        build_object(PROGRAM, tmp_path / "none" / "model.o")
+    with pytest.raises(CompileError, match=r"1:21: error: .*\n.*nonsense"):
+        build_object("func.func @main() { nonsense }", tmp_path / "model.o")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_for_another_machine(tmp_path: Path):
+    build_object(PROGRAM, tmp_path / "model.o", target=Target("aarch64-unknown-linux-gnu", "cortex-a72"))
+    assert "for aarch64-unknown-linux-gnu, cpu cortex-a72." in (tmp_path / "model.h").read_text()
+    # An ELF file, whose machine stands at byte 18.
+    assert (tmp_path / "model.o").read_bytes()[18:20] == b"\xb7\0"
