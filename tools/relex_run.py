@@ -71,8 +71,9 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--save",
-        metavar="FILE.relex",
-        help="save the compiled program instead of running it, as a file that relex-run and relex.runtime.load take",
+        metavar="FILE",
+        help="save the compiled program instead of running it: FILE.relex is for relex-run and relex.runtime.load, "
+        "FILE.o an object file for C and C++, with a header FILE.h beside it",
     )
     parser.add_argument("--strict", action="store_true", help="keep the order and the roundings of plain loops in sums")
     parser.add_argument(
@@ -138,14 +139,26 @@ def run(args: argparse.Namespace) -> None:
         module = find_reader(suffix(name))(text, name, params=params)
         if bound := {name: array for name, array in params.items() if not is_metadata(name)}:
             module = BindParamsPass(args.entry, bound)(module)
-        functions = prepare(module, args)
-        results = None if args.save else call(functions, args, inputs)
+        if args.save:
+            save(module, args)
+            return
+        results = call(prepare(module, args), args, inputs)
     except CompileError as e:
         raise CompileError([source.show(d) for d in e.diagnostics]) from e
-    if results is None:
-        cast("Executable", functions).save(args.save)
+    write_results(results, args.output)
+
+
+def save(module: ModuleOp, args: argparse.Namespace) -> None:
+    """Write the compiled program, as what the name of the file says."""
+    from relex.runtime.c_export import OBJECT_SUFFIX, build_object
+
+    suffix = PurePath(args.save).suffix
+    if suffix == OBJECT_SUFFIX:
+        build_object(module, args.save, strict=args.strict)
+    elif suffix == SAVED:
+        cast("Executable", prepare(module, args)).save(args.save)
     else:
-        write_results(results, args.output)
+        raise ToolError(f"expected --save with a file named *{SAVED} or *{OBJECT_SUFFIX}, found '{args.save}'")
 
 
 def load_saved(args: argparse.Namespace) -> Executable:

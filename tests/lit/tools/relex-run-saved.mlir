@@ -14,16 +14,20 @@
 // HIDDEN: relex-run: error: function 'hidden' cannot be called: it is private; there are main
 // RUN: not relex-run %t.relex --strict 2>&1 | filecheck %s --check-prefix=STRICT
 // STRICT: relex-run: error: '{{.*}}.relex' is compiled already: expected it without --strict
-// RUN: not relex-run %t.relex --level loops 2>&1 | filecheck %s --check-prefix=LEVEL
-// LEVEL: relex-run: error: '{{.*}}.relex' is compiled already: expected it without --level loops
 // RUN: not relex-run %s --save %t.other.relex --input %t.x.npy 2>&1 | filecheck %s --check-prefix=ALONE
 // ALONE: relex-run: error: expected --save alone: it saves the compiled program, and runs nothing
 // RUN: not relex-run %s --save %t.none/model.relex 2>&1 | filecheck %s --check-prefix=WRITE
 // WRITE: relex-run: error: {{.*}}model.relex: cannot be written: {{.*}}No such file
-// RUN: not relex-run %t.none.relex 2>&1 | filecheck %s --check-prefix=READ
-// READ: relex-run: error: {{.*}}.none.relex: cannot be read: {{.*}}No such file
 // RUN: cp %s %t.text.relex && not relex-run %t.text.relex 2>&1 | filecheck %s --check-prefix=KIND
 // KIND: relex-run: error: {{.*}}.text.relex: expected a saved executable, found a file of another kind
+// RUN: not relex-run %s --save %t.so 2>&1 | filecheck %s --check-prefix=SUFFIX
+// SUFFIX: relex-run: error: expected --save with a file named *.relex or *.o, found '{{.*}}.so'
+// RUN: rm -rf %t.c && mkdir %t.c && relex-run %s --save %t.c/model.o && filecheck %s --check-prefix=HEADER < %t.c/model.h
+// RUN: ls %t.c | filecheck %s --check-prefix=FILES
+// HEADER: static inline int model_main(const float *x, const float *b, float *result) {
+// FILES:      model.h
+// FILES-NEXT: model.o
+// FILES-NOT:  {{.}}
 
 func.func @main(%x: tensor<1x3xf32>, %b: tensor<3xf32>) -> tensor<1x3xf32> {
   %y = relex.add %x, %b : (tensor<1x3xf32>, tensor<3xf32>) -> tensor<1x3xf32>
