@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import io
 import linecache
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from relex.dialects.parser import parse_module
@@ -129,6 +132,30 @@ def run_block(code: str, file: str, names: dict[str, object]) -> str:
     with contextlib.redirect_stdout(output):
         exec(compile(code, file, "exec"), names)
     return output.getvalue()
+
+
+def test_saving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Python and the commands of the page, in their order, print what stands behind them."""
+    page = (DOCS / "saving.md").read_text()
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (program,) = re.findall(r'build\("""\n(.*?)"""\)', page, re.DOTALL)
+    (tmp_path / "model.mlir").write_text(program)
+    (tmp_path / "main.c").write_text(dict(blocks)["c"])
+    np.save(tmp_path / "x.npy", np.eye(3, dtype=np.float32))
+    np.save(tmp_path / "w.npy", np.array([[1, 2, 3], [-4, 5, -6]], np.float32))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    names: dict[str, object] = {}
+    printed: str | None = ""
+    for number, (language, text) in enumerate(blocks):
+        if language == "python":
+            printed = run_block(text, f"<saving.md, block {number}>", names)
+        elif language == "sh":
+            can_run = shutil.which("cc") or not re.search("^cc ", text, re.MULTILINE)
+            run = subprocess.run(["sh", "-ec", text], capture_output=True, text=True, check=True) if can_run else None
+            printed = run.stdout if run is not None else None
+        elif language == "text":
+            assert printed in (text, None)
 
 
 def test_checking(tmp_path: Path) -> None:
