@@ -71,8 +71,8 @@ class VectorizeLoopsPass(RelexPass):
     }
     ```
 
-    Conditions belong around what is read and written outside, not around accesses to the tile: what is done under a
-    mask does not stay in registers.
+    A condition around accesses to the tile does no harm: small buffers of a function are read and written as a whole,
+    what the condition excludes with what was there before.
 
     A sum over the elements of a vector is slow, so it is done once, behind the loops: a serial loop adds to a buffer of
     about 8 vectors by an `unrolled` and a `vectorized` loop; such a pair of loops then adds these up to a buffer of one

@@ -17,6 +17,7 @@ from relex.dialects.tir.ranges import constant_value
 from relex.lowering.vectors.dependences import check_independent
 from relex.lowering.vectors.forms import by_lanes, on_vectors, select
 from relex.lowering.vectors.lanes import Emitter, Lanes
+from relex.lowering.vectors.private import is_private
 from relex.lowering.vectors.reductions import Reduction, reductions
 from relex.lowering.vectors.steps import step_of
 
@@ -165,7 +166,7 @@ class _Widening:
             )[0]
         places = [index.value for index in indices]
         result = out.vector_of(kind)
-        if mask is None:
+        if mask is None or is_private(op):
             return Lanes(out.add(vector.LoadOp(op.memref, places, result)).result, None)
         nothing = out.number(0, result)
         return Lanes(out.add(vector.MaskedLoadOp(op.memref, places, mask, nothing)).result, None)
@@ -185,6 +186,10 @@ class _Widening:
         source = out.as_vector(value)
         if mask is None:
             out.add(vector.StoreOp(source, op.memref, places))
+        elif is_private(op):
+            # Unlike a masked store, this lets LLVM keep the buffer in registers.
+            old = out.add(vector.LoadOp(op.memref, places, out.vector_of(op.value.type))).result
+            out.add(vector.StoreOp(select(out, mask, source, old), op.memref, places))
         else:
             out.add(vector.MaskedStoreOp(op.memref, places, mask, source))
 
@@ -204,14 +209,14 @@ class _Widening:
         if mask is None:
             self._combine(reduction, terms, out)
             return
-        chosen = select(out, mask, terms, out.number(reduction.combiner.identity, terms.type))
+        chosen = select(out, mask, terms, out.number(reduction.identity, terms.type))
         out.guarded(out.any(mask), [], lambda inner: self._combine(reduction, chosen, inner))
 
     def _combine(self, reduction: Reduction, terms: SSAValue, out: Emitter) -> list[SSAValue]:
         store = reduction.store
         places = [index.value for index in self._of(store.indices)]
         old = out.add(memref.LoadOp.get(store.memref, places)).res
-        new = out.reduction(reduction.combiner.kind, terms, old, reduction.flags)
+        new = out.reduction(reduction.kind, terms, old, reduction.flags)
         out.add(memref.StoreOp.get(new, store.memref, places))
         return []
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Operation, SSAValue
+from math import inf, nan
 
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import fail
 from relex.dialects.tir import BlockOp, InitOp
 from relex.dialects.tir.accesses import accesses
 from relex.dialects.tir.ranges import constant_value
+from relex.passes.loops.structure import name_of_block
 
 _EXACT = (
     arith.AddiOp,
@@ -27,6 +33,52 @@ _EXACT = (
 
 _ROUNDED = (arith.AddfOp, arith.MulfOp)
 """Do so but for rounding, which is allowed by the flag `reassoc`."""
+
+_IDENTITIES: dict[type[Operation], float] = {
+    arith.AddfOp: -0.0,
+    arith.AddiOp: 0,
+    arith.AndIOp: -1,
+    arith.MaximumfOp: -inf,
+    arith.MaxnumfOp: nan,
+    arith.MinimumfOp: inf,
+    arith.MinnumfOp: nan,
+    arith.MulfOp: 1.0,
+    arith.MuliOp: 1,
+    arith.OrIOp: 0,
+    arith.XOrIOp: 0,
+}
+
+
+def identity_of(combine: Operation) -> float | None:
+    """What an op changes no value with when it combines them; None for ops that do not combine values."""
+    low, high = _range(combine.results[0].type) if combine.results else (0, 0)
+    match combine:
+        case arith.MaxSIOp():
+            return low
+        case arith.MinSIOp():
+            return high
+        case arith.MaxUIOp():
+            return 0
+        case arith.MinUIOp():
+            return -1
+        case _:
+            return _IDENTITIES.get(type(combine))
+
+
+def _range(kind: Attribute) -> tuple[int, int]:
+    """The smallest and the largest number of a type, with a sign."""
+    bits = kind.width.data if isa(kind, IntegerType) else 64
+    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+
+def combiner_of(block: BlockOp) -> Operation:
+    """The op that combines what a block writes with a new term; fails if the order of its steps matters."""
+    if (reason := order_matters(block)) is not None:
+        fail(block, f"expected steps of {name_of_block(block)} that may be done in any order, but {reason}")
+    stores = [op for op in block.body.block.ops if isinstance(op, memref.StoreOp)]
+    combine = stores[0].value.owner
+    assert isinstance(combine, Operation)
+    return combine
 
 
 def order_matters(block: BlockOp) -> str | None:

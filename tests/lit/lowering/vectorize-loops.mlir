@@ -144,6 +144,44 @@ func.func @tail(%x: memref<?xf32>, %y: memref<?xf32>, %s: memref<i32>, %i: index
   func.return
 }
 
+// What a condition keeps from a small buffer of the function is done by choosing: so it can stay in registers. Of other
+// buffers, elements behind the end must not be touched.
+
+// CHECK-LABEL: func.func @private
+func.func @private(%x: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c8 = arith.constant 8 : index
+  %sums = memref.alloca() : memref<8xf32>
+  %few = memref.alloca() : memref<7xf32>
+  // CHECK:      scf.for
+  scf.for %i = %c0 to %c3 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      // CHECK: [[MASK:%.+]] = vector.create_mask
+      %0 = arith.muli %i, %c8 : index
+      %1 = arith.addi %0, %j : index
+      %2 = arith.cmpi slt, %1, %n : index
+      scf.if %2 {
+        // CHECK:      [[X:%.+]] = vector.maskedload %x
+        // CHECK:      [[OLD:%.+]] = vector.load %sums[%c0]
+        // CHECK-NEXT: [[NEW:%.+]] = arith.addf [[OLD]], [[X]]
+        // CHECK-NEXT: [[KEPT:%.+]] = vector.load %sums[%c0]
+        // CHECK-NEXT: arith.constant 8 : i32
+        // CHECK-NEXT: [[ALL:%.+]] = llvm.call_intrinsic "llvm.vp.select.v8f32"([[MASK]], [[NEW]], [[KEPT]]
+        // CHECK-NEXT: vector.store [[ALL]], %sums[%c0]
+        // CHECK-NEXT: vector.maskedstore %few[%c0]
+        %3 = memref.load %x[%1] : memref<?xf32>
+        %4 = memref.load %sums[%j] : memref<8xf32>
+        %5 = arith.addf %4, %3 : f32
+        memref.store %5, %sums[%j] : memref<8xf32>
+        memref.store %5, %few[%j] : memref<7xf32>
+      }
+    } {relex.vectorized}
+  }
+  func.return
+}
+
 // A condition that is the same for all iterations stays one.
 // CHECK-LABEL: func.func @condition
 func.func @condition(%c: i1, %x: memref<8xf32>) {

@@ -1,0 +1,47 @@
+"""Accesses that do no harm where the program does not make them."""
+
+from __future__ import annotations
+
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from relex.dialects.tir.ranges import Range, constant_value, range_of
+
+
+def is_private(access: memref.LoadOp | memref.StoreOp) -> bool:
+    """Whether an access is of memory that nobody else sees, and stays in it whatever conditions stand around it."""
+    made = access.memref.owner
+    kind = access.memref.type
+    if not isinstance(made, memref.AllocaOp) or not isa(kind, MemRefType):
+        return False
+    if _is_shared(made, access):
+        return False
+    return all(_is_below(index, size) for index, size in zip(access.indices, kind.get_shape(), strict=True))
+
+
+def _is_shared(made: memref.AllocaOp, access: Operation) -> bool:
+    """Whether iterations that run at the same time may access a buffer."""
+    scope = access.parent_op()
+    while scope is not None and not scope.is_ancestor(made):
+        if isinstance(scope, scf.ParallelOp):
+            return True
+        scope = scope.parent_op()
+    return False
+
+
+def _is_below(index: SSAValue, size: int) -> bool:
+    values = range_of(index, _iterations)
+    return values is not None and values.low >= 0 and values.high < size
+
+
+def _iterations(variable: SSAValue) -> Range | None:
+    """The values of a loop's variable, if its bounds are constants."""
+    loop = variable.owner.parent_op() if isinstance(variable.owner, Block) else None
+    if not isinstance(loop, scf.ForOp) or variable is not loop.body.block.args[0]:
+        return None
+    start, end, step = (constant_value(bound) for bound in (loop.lb, loop.ub, loop.step))
+    if start is None or end is None or step is None or step <= 0:
+        return None
+    return Range(start, start + (max(end - start, 1) - 1) // step * step)
