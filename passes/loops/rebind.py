@@ -43,20 +43,11 @@ def bind_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> tuple[B
                 loops[atom] = Form.of(column.variable)
                 columns.append(column)
         _replace_variable(block, v.variable, form_of(v.binding, lambda value: loops.get(value)))
-    return _with_variables(block, columns), loops
+    return with_variables(block, columns), loops
 
 
-def _loop_variable(old: IterVar, variable: BlockArgument) -> IterVar:
-    """A new variable in front of an old one, bound to the variable of a loop."""
-    loop = variable.owner.parent_op()
-    assert isinstance(loop, ForOp)
-    new = old.variable.block.insert_arg(IndexType(), old.variable.index)
-    new.name_hint = f"v{variable.name_hint}"
-    return IterVar(new, old.kind, loop.extent, variable)
-
-
-def _with_variables(block: BlockOp, columns: Sequence[IterVar]) -> BlockOp:
-    """The same block with some of its variables; the others are unused."""
+def with_variables(block: BlockOp, columns: Sequence[IterVar]) -> BlockOp:
+    """The same block with some of its variables, of these kinds, extents and bindings; the others are unused."""
     body = block.body
     for variable in [arg for arg in body.block.args if arg not in [column.variable for column in columns]]:
         body.block.erase_arg(variable)
@@ -70,10 +61,20 @@ def _with_variables(block: BlockOp, columns: Sequence[IterVar]) -> BlockOp:
     )
     new.attributes.update(block.attributes)
     new.location = block.location
-    Rewriter.insert_op(new, InsertPoint.before(block))
-    block.detach()
+    if block.parent is not None:
+        Rewriter.insert_op(new, InsertPoint.before(block))
+        block.detach()
     block.erase()
     return new
+
+
+def _loop_variable(old: IterVar, variable: BlockArgument) -> IterVar:
+    """A new variable in front of an old one, bound to the variable of a loop."""
+    loop = variable.owner.parent_op()
+    assert isinstance(loop, ForOp)
+    new = old.variable.block.insert_arg(IndexType(), old.variable.index)
+    new.name_hint = f"v{variable.name_hint}"
+    return IterVar(new, old.kind, loop.extent, variable)
 
 
 def _replace_variable(block: BlockOp, variable: BlockArgument, form: Form) -> None:

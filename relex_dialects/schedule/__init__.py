@@ -18,6 +18,7 @@ from relex.dialects.schedule.blocks import (
     DecomposeReductionOp,
     ReverseComputeAtOp,
     ReverseComputeInlineOp,
+    RfactorOp,
     TransformLayoutOp,
     UnguardOp,
 )
@@ -49,6 +50,7 @@ Schedule = Dialect(
         ReorderOp,
         ReverseComputeAtOp,
         ReverseComputeInlineOp,
+        RfactorOp,
         SequenceOp,
         SplitOp,
         TransformLayoutOp,
@@ -77,6 +79,7 @@ __all__ = [
     "ReorderOp",
     "ReverseComputeAtOp",
     "ReverseComputeInlineOp",
+    "RfactorOp",
     "Schedule",
     "SequenceOp",
     "SplitOp",

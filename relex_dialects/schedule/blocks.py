@@ -161,6 +161,28 @@ class DecomposeReductionOp(MovePrimitiveOp):
 
 
 @irdl_op_definition
+class RfactorOp(MovePrimitiveOp):
+    """
+    Lets a reduction make partial results, one for each iteration of one of its loops, which a block behind a loop
+    around all of them combines.
+
+    ```mlir
+    schedule.rfactor @Y along @k_1 at @k_0 into [@Y_rf_init, @Y_rf, @k_1_init, @k_1_rf]
+    ```
+    """
+
+    name = "schedule.rfactor"
+
+    along = prop_def(FlatSymbolRefAttrConstr)
+
+    assembly_format = "$block `along` $along `at` $loop (`into` $into^)? attr-dict"
+
+    def __init__(self, block: str, along: str, loop: str):
+        super().__init__(block, loop)
+        self.along = SymbolRefAttr(along)
+
+
+@irdl_op_definition
 class TransformLayoutOp(BufferPrimitiveOp):
     """
     Lays out a local buffer anew: what was at the indices on the left of the map is at those on the right.

@@ -129,6 +129,10 @@ class Step:
         block = self.block(is_reduction)
         self.schedule.decompose_reduction(block, self.loop(block))
 
+    def rfactor(self) -> None:
+        block = self.block(is_reduction)
+        self.schedule.rfactor(block, self.loop(block), self.loop(block))
+
 
 STEPS = [
     "split",
@@ -144,6 +148,8 @@ STEPS = [
     "cache_write",
     "compute_inline",
     "decompose_reduction",
+    "rfactor",
+    "rfactor",
     "unguard",
     "reverse_compute_inline",
     "transform_layout",

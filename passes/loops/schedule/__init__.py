@@ -19,6 +19,7 @@ from relex.passes.loops.schedule import pad as pad
 from relex.passes.loops.schedule import reorder as reorder
 from relex.passes.loops.schedule import reverse_compute_at as reverse_compute_at
 from relex.passes.loops.schedule import reverse_compute_inline as reverse_compute_inline
+from relex.passes.loops.schedule import rfactor as rfactor
 from relex.passes.loops.schedule import split as split
 from relex.passes.loops.schedule import transform_layout as transform_layout
 from relex.passes.loops.schedule import unguard as unguard

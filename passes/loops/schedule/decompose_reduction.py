@@ -50,10 +50,10 @@ def decompose_reduction(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) 
     """
     init = block.init or fail(block, f"expected {name_of_block(block)} to have an init, found none")
     check_structure(loop)
-    inside = _loops_from(loop, block)
-    reduce = _loops_of_kind(block, IterKind.REDUCE)
-    spatial = _loops_of_kind(block, IterKind.SPATIAL)
-    conditions = _conditions(block, loop, reduce)
+    inside = loops_from(loop, block)
+    reduce = variables_of_kind(block, IterKind.REDUCE)
+    spatial = variables_of_kind(block, IterKind.SPATIAL)
+    conditions = spatial_conditions(block, loop, reduce)
     spatial |= {v for condition in conditions for v in variables_in(condition, function_of(block))}
     if both := [around for around in inside if around.variable in spatial & reduce]:
         fail(both[0], f"expected {label_of(both[0])} to drive either spatial or reduce variables of "
@@ -68,7 +68,7 @@ def decompose_reduction(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) 
 
     substitute(loop)
     copies = [new_loop(old.extent, label, old, old.kind.data) for old, label in zip(copied, labels, strict=True)]
-    insert_nest(copies, _guarded(_init_block(block, init, name), conditions), InsertPoint.before(loop))
+    insert_nest(copies, guarded(_init_block(block, init, name), conditions), InsertPoint.before(loop))
     variables: dict[SSAValue, Form] = {
         old.variable: Form.of(new.variable) for old, new in zip(copied, copies, strict=True)
     }
@@ -78,13 +78,13 @@ def decompose_reduction(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) 
     return [name, *labels]
 
 
-def _loops_from(loop: ForOp, block: BlockOp) -> list[ForOp]:
+def loops_from(loop: ForOp, block: BlockOp) -> list[ForOp]:
     """The loops around a block from `loop` on; the reduction starts at one of them."""
     around = loops_of(block)
     if loop not in around:
         fail(block, f"expected {name_of_block(block)} to stand in {label_of(loop)}")
     start = around.index(loop)
-    reduce = _loops_of_kind(block, IterKind.REDUCE)
+    reduce = variables_of_kind(block, IterKind.REDUCE)
     for outer in around[:start]:
         if outer.variable in reduce:
             fail(outer, f"expected the loops of the reduction {name_of_block(block)} to stand in {label_of(loop)}, "
@@ -92,12 +92,12 @@ def _loops_from(loop: ForOp, block: BlockOp) -> list[ForOp]:
     return around[start:]
 
 
-def _loops_of_kind(block: BlockOp, kind: IterKind) -> set[SSAValue]:
+def variables_of_kind(block: BlockOp, kind: IterKind) -> set[SSAValue]:
     func = function_of(block)
     return {arg for v in block.iter_vars if v.kind is kind for arg in variables_in(v.binding, func)}
 
 
-def _conditions(block: BlockOp, loop: ForOp, reduce: set[SSAValue]) -> list[SSAValue]:
+def spatial_conditions(block: BlockOp, loop: ForOp, reduce: set[SSAValue]) -> list[SSAValue]:
     """The conditions around a block that are none of the reduction: the init is done under these alone."""
     guard = guard_of(block)
     scope = block.parent_op() if guard is None else guard.parent_op()
@@ -125,7 +125,7 @@ def _check_init_may_move(init: InitOp, block: BlockOp, loop: ForOp) -> None:
         for other in accesses:
             if (other.block is block and other.in_init) or not may_alias(mine.buffer, other.buffer, block):
                 continue
-            spatial = _loops_of_kind(block, IterKind.SPATIAL)
+            spatial = variables_of_kind(block, IterKind.SPATIAL)
             shared = [around for around in loops_of(block) if around.is_ancestor(other.block)]
             shared = [around for around in shared if loop.is_ancestor(around) and around.variable in spatial]
             meets = bool(carrying(shared, mine, other)) if shared else mine.buffer is not other.buffer
@@ -165,7 +165,7 @@ def _init_block(block: BlockOp, init: InitOp, name: str) -> BlockOp:
     return new
 
 
-def _guarded(block: BlockOp, conditions: Sequence[SSAValue]) -> list[Operation]:
+def guarded(block: BlockOp, conditions: Sequence[SSAValue]) -> list[Operation]:
     if not conditions:
         return [block]
     ops: list[Operation] = []

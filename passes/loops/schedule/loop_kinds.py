@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from relex.dialects.errors import fail, name_of
 from relex.dialects.schedule import ParallelOp, UnrollOp, VectorizeOp
-from relex.dialects.tir import ForOp, LoopKind, LoopKindAttr, PrimFuncOp
+from relex.dialects.tir import BlockOp, ForOp, LoopKind, LoopKindAttr, PrimFuncOp
 from relex.passes.loops.dependences import carrying, conflicts
+from relex.passes.loops.reductions import order_matters
 from relex.passes.loops.schedule.table import primitive
 from relex.passes.loops.structure import check_serial, check_structure, find_loop, label_of, name_of_block
 
@@ -32,8 +35,9 @@ def parallel(loop: ForOp) -> None:
 
 
 def vectorize(loop: ForOp) -> None:
-    """Let the iterations of a loop run as the lanes of vectors."""
-    _check_independent(loop)
+    """Let the iterations of a loop run as the lanes of vectors, or be terms of a reduction whose order does not matter
+    and whose init stands elsewhere."""
+    _check_independent(loop, except_for=_sums_up_lanes)
     loop.kind = LoopKindAttr(LoopKind.VECTORIZED)
 
 
@@ -43,12 +47,17 @@ def unroll(loop: ForOp) -> None:
     loop.kind = LoopKindAttr(LoopKind.UNROLLED)
 
 
-def _check_independent(loop: ForOp) -> None:
-    """Fails if an iteration writes what another one reads or writes."""
+def _sums_up_lanes(block: BlockOp) -> bool:
+    return block.init is None and order_matters(block) is None
+
+
+def _check_independent(loop: ForOp, except_for: Callable[[BlockOp], bool] = lambda block: False) -> None:
+    """Fails if an iteration writes what another one reads or writes, unless a block does that to itself which is
+    excepted."""
     check_serial(loop)
     check_structure(loop)
     for a, b in conflicts(loop):
-        if not carrying([loop], a, b):
+        if not carrying([loop], a, b) or (a.block is b.block and a.buffer is b.buffer and except_for(a.block)):
             continue
         who = name_of_block(a.block) if a.block is b.block else f"{name_of_block(a.block)} and {name_of_block(b.block)}"
         fail(loop, f"expected iterations of {label_of(loop)} that do not depend on each other, found elements of "

@@ -26,6 +26,7 @@ from relex.dialects.schedule import (
     ReorderOp,
     ReverseComputeAtOp,
     ReverseComputeInlineOp,
+    RfactorOp,
     SequenceOp,
     SplitOp,
     TransformLayoutOp,
@@ -178,6 +179,15 @@ class Schedule:
         op = DecomposeReductionOp(block.name, loop.label)
         self.apply(block.func, op)
         return Block(block.func, op.new_names[0])
+
+    def rfactor(self, block: Block, along: Loop, at: Loop) -> Block:
+        """
+        Let a block make partial results, one for each iteration of `along`, in the loop `at`, which holds the whole
+        reduction; behind that, they are combined. Returns the block that makes them: `block` is the one that combines.
+        """
+        op = RfactorOp(block.name, along.label, at.label)
+        self.apply(block.func, op)
+        return Block(block.func, op.new_names[1])
 
     def function(self, name: str) -> PrimFuncOp:
         """A loop function of the module, by name, as it is now."""

@@ -1065,3 +1065,156 @@ schedule.sequence for @part {
   // expected-error @+1 {{'schedule.compute_at' op expected the loops of the reduction @T around it alone}}
   schedule.compute_at @T at @i1
 }
+
+// -----
+
+tir.prim_func @rfactor_in_order(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %s = arith.addf %y, %x : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @rfactor_in_order {
+  // expected-error @+1 {{'schedule.rfactor' op expected steps of @Y that may be done in any order, but 'arith.addf' lacks the flag 'reassoc'}}
+  schedule.rfactor @Y along @k at @k
+}
+
+// -----
+
+tir.prim_func @rfactor_along_space(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %s = arith.addf %y, %x fastmath<reassoc> : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @rfactor_along_space {
+  // expected-error @+1 {{'schedule.rfactor' op expected @i to be a loop of the reduction @Y}}
+  schedule.rfactor @Y along @i at @i
+}
+
+// -----
+
+tir.prim_func @rfactor_inside(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %s = arith.addf %y, %x fastmath<reassoc> : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @rfactor_inside {
+  schedule.split @k by [?, 4]
+  // expected-error @+1 {{'schedule.rfactor' op expected the loops of the reduction @Y to stand in @k_1, found @k_0 around it}}
+  schedule.rfactor @Y along @k_1 at @k_1
+}
+
+// -----
+
+tir.prim_func @rfactor_shared(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %s = arith.addf %y, %x fastmath<reassoc> : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @rfactor_shared {
+  // expected-error @+1 {{'schedule.rfactor' op expected a function with 'tir.noalias', as %Y and %X may share memory otherwise}}
+  schedule.rfactor @Y along @k at @k
+}
+
+// -----
+
+tir.prim_func @rfactor_both(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %s = arith.addf %y, %x fastmath<reassoc> : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @rfactor_both {
+  schedule.fuse [@i, @k]
+  // expected-error @+1 {{'schedule.rfactor' op expected the variables of @Y to be sums of loops}}
+  schedule.rfactor @Y along @i_k_fused at @i_k_fused
+}
+
+// -----
+
+tir.prim_func @rfactor_names(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %s = arith.addf %y, %x fastmath<reassoc> : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @rfactor_names {
+  // expected-error @+1 {{'schedule.rfactor' op expected 2 new names, found 1}}
+  schedule.rfactor @Y along @k at @k into [@Z]
+}
+
+// -----
+
+tir.prim_func @rfactor_two(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>, %Z: memref<4x8xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %s = arith.addf %y, %x fastmath<reassoc> : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+    tir.block @Z (%vi: spatial<4> = %i, %vk: spatial<8> = %k) {
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      memref.store %y, %Z[%vi, %vk] : memref<4x8xf32>
+    }
+  }
+}
+schedule.sequence for @rfactor_two {
+  // expected-error @+1 {{'schedule.rfactor' op expected @Y to be alone in @k, found @Z}}
+  schedule.rfactor @Y along @k at @k
+}

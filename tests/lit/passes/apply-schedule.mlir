@@ -532,3 +532,56 @@ schedule.sequence for @panels {
   schedule.transform_layout @T write 0 by affine_map<(n, k) -> (n floordiv 4, k, n mod 4)>
   schedule.unguard @T
 }
+
+// -----
+
+// Partial sums, one for each lane and place in the tile, set to what changes no sum. The terms do not fill all lanes: the
+// condition stays with the partial sums. What combines them starts with the init of the sum.
+
+// CHECK-LABEL: @rfactor(
+// CHECK: tir.for %[[J:.+]] @j_0 in (2)
+// CHECK-NEXT: %Y_rf = tir.alloc_buffer : memref<3x16xf32>
+// CHECK-NEXT: tir.for {{.*}}@j_1_init, vectorized {{.*}}@k_1_init in (3, 16)
+// CHECK-NEXT: tir.block @Y_rf_init (%[[A:.+]]: spatial<3> = {{.*}}, %[[B:.+]]: spatial<16> = {{.*}}) {
+// CHECK-NEXT: %[[NOTHING:.+]] = arith.constant -0.000000e+00 : f32
+// CHECK-NEXT: memref.store %[[NOTHING]], %Y_rf[%[[A]], %[[B]]]
+// CHECK: tir.for {{.*}}@k_0, {{.*}}@j_1, vectorized {{.*}}@k_1 in (3, 3, 16)
+// CHECK: scf.if
+// CHECK-NEXT: tir.block @Y_rf (%{{.+}}: spatial<2> = %[[J]], %[[A:.+]]: spatial<3> = {{.*}}, %{{.+}}: reduce<3> = {{.*}}, %[[B:.+]]: spatial<16> = {{.*}}) {
+// CHECK-NOT: tir.init
+// CHECK: %[[OLD:.+]] = memref.load %Y_rf[%[[A]], %[[B]]]
+// CHECK: %[[NEW:.+]] = arith.addf %[[OLD]], %{{.+}} fastmath<reassoc>
+// CHECK-NEXT: memref.store %[[NEW]], %Y_rf[%[[A]], %[[B]]]
+// CHECK: tir.for {{.*}}@j_1_rf in (3)
+// CHECK-NEXT: tir.block @Y_init
+// CHECK: tir.for vectorized {{.*}}@k_1_rf in (16)
+// CHECK-NEXT: tir.block @Y (%{{.+}}: spatial<2> = %[[J]], %[[A:.+]]: spatial<3> = {{.*}}, %[[B:.+]]: reduce<16> = {{.*}}) {
+// CHECK-NOT: memref.load %X
+// CHECK: %[[Y:.+]] = memref.load %Y[%[[AT:.+]]]
+// CHECK-NEXT: %[[PART:.+]] = memref.load %Y_rf[%[[A]], %[[B]]]
+// CHECK-NEXT: %[[S:.+]] = arith.addf %[[Y]], %[[PART]] fastmath<reassoc>
+// CHECK-NEXT: memref.store %[[S]], %Y[%[[AT]]]
+tir.prim_func @rfactor(%X: memref<6x40xf32>) outs(%Y: memref<6xf32>) attributes {tir.noalias} {
+  %start = arith.constant 1.0 : f32
+  tir.for %j @j, %k @k in (6, 40) {
+    tir.block @Y (%vj: spatial<6> = %j, %vk: reduce<40> = %k) {
+      tir.init {
+        memref.store %start, %Y[%vj] : memref<6xf32>
+      }
+      %y = memref.load %Y[%vj] : memref<6xf32>
+      %x = memref.load %X[%vj, %vk] : memref<6x40xf32>
+      %s = arith.addf %y, %x fastmath<reassoc> : f32
+      memref.store %s, %Y[%vj] : memref<6xf32>
+    }
+  }
+}
+schedule.sequence for @rfactor {
+  schedule.split @j by [?, 3]
+  schedule.split @k by [?, 16]
+  schedule.reorder [@j_0, @k_0, @j_1, @k_1]
+  schedule.rfactor @Y along @k_1 at @k_0
+  schedule.vectorize @k_1_init
+  schedule.vectorize @k_1
+  schedule.decompose_reduction @Y at @k_1_rf
+  schedule.vectorize @k_1_rf
+}

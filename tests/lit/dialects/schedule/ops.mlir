@@ -39,6 +39,10 @@ schedule.sequence for @f {
   schedule.cache_write @Y write 0
   // CHECK-NEXT: schedule.decompose_reduction @Y at @k into [@Y_init]
   schedule.decompose_reduction @Y at @k into [@Y_init]
+  // CHECK-NEXT: schedule.rfactor @Y along @k_1 at @k_0 into [@Y_rf_init, @Y_rf]
+  schedule.rfactor @Y along @k_1 at @k_0 into [@Y_rf_init, @Y_rf]
+  // CHECK-NEXT: schedule.rfactor @Y along @k at @k
+  schedule.rfactor @Y along @k at @k
   // CHECK-NEXT: schedule.transform_layout @Y write 0 by affine_map<(d0, d1) -> ((d0 floordiv 16), d1, (d0 mod 16))>
   schedule.transform_layout @Y write 0 by affine_map<(i, j) -> (i floordiv 16, j, i mod 16)>
   // CHECK-NEXT: schedule.transform_layout @Y read 1 by affine_map<(d0, d1) -> (d1, d0)>
