@@ -16,6 +16,7 @@ from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
 from relex.lowering.lower_call_tir import LowerCallTirPass
+from relex.lowering.plan_memory import PlanMemoryPass
 from relex.lowering.scf_parallel_for_to_nested_fors import ScfParallelForToNestedForsPass
 from relex.lowering.vectorize_loops import VectorizeLoopsPass
 from relex.passes import (
@@ -43,7 +44,7 @@ class RelexPipelinePass(RelexPass):
     ```mlir
     // relex-pipeline{to=llvm}
     // set-target,infer-sizes,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,schedule-cpu,
-    // rewrite-layout,merge-loops,lower-call-tir,convert-tir-to-scf,vectorize-loops,
+    // rewrite-layout,merge-loops,lower-call-tir,plan-memory,convert-tir-to-scf,vectorize-loops,
     // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm
     ```
 
@@ -68,7 +69,7 @@ def pipeline(to: Level = "llvm", *, strict: bool = False) -> list[tuple[Level, l
     levels: list[tuple[Level, list[ModulePass]]] = [
         ("graph", [SetTargetPass(), InferSizesPass()]),
         ("loops", [LegalizeOpsPass(strict), *_fusion()]),
-        ("core", [LowerCallTirPass(), ConvertTirToScfPass(), VectorizeLoopsPass()]),
+        ("core", [LowerCallTirPass(), PlanMemoryPass(), ConvertTirToScfPass(), VectorizeLoopsPass()]),
         ("llvm", [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf(), ConvertToLlvmPass()]),
     ]
     names = [level for level, _ in levels]

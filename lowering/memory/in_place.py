@@ -1,0 +1,159 @@
+"""Calls of loop functions that write a buffer in the place of one that they read."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from relex.dialects.functions import DIMS_ATTR, argument_attr
+from relex.dialects.names import Names
+from relex.dialects.relex.calls import resolve
+from relex.dialects.symbols import erase_unused
+from relex.dialects.tir import BlockOp, CallOp, ForOp, IterKind, PrimFuncOp
+from relex.dialects.tir.accesses import Access
+from relex.dialects.tir.indices import plain_indices
+from relex.dialects.tir.op_pattern import OP_PATTERN_ATTR
+from relex.lowering.memory.lifetimes import Lifetime, lifetimes, uses_of_memory
+from relex.lowering.memory.needs import BufferSizes
+from relex.passes.loops.sharing import is_understood
+
+
+def work_in_place(module: ModuleOp) -> None:
+    """Let calls write a buffer of a function in the memory of one that they read for the last time, where they can."""
+    variants = _Variants(module)
+    for function in module.ops:
+        if isinstance(function, func.FuncOp) and function.body.blocks:
+            _Function(function, variants).run()
+    variants.clean_up()
+
+
+class _Variants:
+    """The loop functions of a module that work in place, made when they are first asked for."""
+
+    def __init__(self, module: ModuleOp):
+        self._module = module
+        self._names = Names.of_symbols(module)
+        self._found: dict[tuple[Operation, int, int], PrimFuncOp] = {}
+
+    def of(self, function: PrimFuncOp, source: int, target: int) -> PrimFuncOp:
+        """The variant of a function that works in place; see `in_place`."""
+        key = (function, source, target)
+        if key not in self._found:
+            name = self._names.fresh(f"{function.sym_name.data}_in_place")
+            self._found[key] = in_place(function, source, target, name)
+            self._module.body.block.insert_op_after(self._found[key], function)
+        return self._found[key]
+
+    def clean_up(self) -> None:
+        """Erase the private functions that nobody calls any more."""
+        erase_unused(self._module, [function for function, _, _ in self._found])
+
+
+class _Function:
+    """The calls in a function, and the buffers that it allocates."""
+
+    def __init__(self, function: func.FuncOp, variants: _Variants):
+        self._block = function.body.blocks[0]
+        self._variants = variants
+        self._sizes = BufferSizes(function)
+        self._found: dict[SSAValue, Lifetime] = {found.buffer: found for found in lifetimes(self._block)}
+
+    def run(self) -> None:
+        for position, op in enumerate(list(self._block.ops)):
+            call = op if isinstance(op, CallOp) else None
+            while call is not None:
+                call = self._improve(call, position)
+
+    def _improve(self, call: CallOp, position: int) -> CallOp | None:
+        """Let a call work in place once, if it can: returns the new call."""
+        callee = resolve(call, call.callee, PrimFuncOp)
+        for target, written in enumerate(call.arguments[callee.num_inputs :], callee.num_inputs):
+            for source, read in enumerate(call.arguments[: callee.num_inputs]):
+                old, new = self._found.get(read), self._found.get(written)
+                if old is None or new is None or (old.last, new.first) != (position, position):
+                    continue
+                if self._fits(call, old, new) and may_share_place(callee, source, target):
+                    return self._merge(call, self._variants.of(callee, source, target), source, old, new)
+        return None
+
+    def _fits(self, call: CallOp, old: Lifetime, new: Lifetime) -> bool:
+        """Whether two buffers are as large, and the call takes each of them once."""
+        sizes = self._sizes.of(old.buffer)
+        users = [[use.operation for use in uses_of_memory(found.buffer) or ()] for found in (old, new)]
+        return sizes is not None and sizes == self._sizes.of(new.buffer) and all(u.count(call) == 1 for u in users)
+
+    def _merge(self, call: CallOp, callee: PrimFuncOp, source: int, old: Lifetime, new: Lifetime) -> CallOp:
+        """Let one buffer stand for two, of which the call reads the first and writes the second."""
+        self._found[old.buffer] = Lifetime(old.alloc, new.dealloc, old.first, new.last)
+        Rewriter.erase_op(old.dealloc)
+        Rewriter.replace_op(new.alloc, [], [old.buffer])
+        arguments = [argument for i, argument in enumerate(call.arguments) if i != source]
+        better = CallOp(callee.sym_name.data, arguments)
+        better.location = call.location
+        Rewriter.replace_op(call, better)
+        return better
+
+
+def may_share_place(function: PrimFuncOp, source: int, target: int) -> bool:
+    """Whether an input, argument number `source`, may be the same memory as an output, argument number `target`.
+
+    It may if one block, which runs once for each element, reads that element of the input at most, and then writes it
+    in the output, and nothing else looks at either.
+    """
+    read, written = function.args[source], function.args[target]
+    if read.type != written.type or _dims(function, source) != _dims(function, target):
+        return False
+    stores = [use.operation for use in written.uses if not isinstance(use.operation, memref.DimOp)]
+    loads = [use.operation for use in read.uses if not isinstance(use.operation, memref.DimOp)]
+    if len(stores) != 1 or not isinstance(store := stores[0], memref.StoreOp):
+        return False
+    block = store.parent_op()
+    if not isinstance(block, BlockOp) or block.body.block.last_op is not store or not is_understood(block):
+        return False
+    place = plain_indices(Access(store), block)
+    return (
+        place is not None
+        and _runs_once_for_each(block, place)
+        and all(
+            isinstance(load, memref.LoadOp) and block.is_ancestor(load) and plain_indices(Access(load), block) == place
+            for load in loads
+        )
+    )
+
+
+def _dims(function: PrimFuncOp, argument: int) -> Attribute | None:
+    """What a function says of the sizes of an argument. It may need the names."""
+    return argument_attr(function, argument, DIMS_ATTR)
+
+
+def _runs_once_for_each(block: BlockOp, place: list[BlockArgument]) -> bool:
+    """Whether no two runs of a block have the same values of the variables in `place`."""
+    loops: list[ForOp] = []
+    scope = block.parent_op()
+    while isinstance(scope, ForOp):
+        loops.append(scope)
+        scope = scope.parent_op()
+    variables = [v for v in block.iter_vars if v.extent != 1]
+    return (
+        isinstance(scope, PrimFuncOp)
+        and all(v.kind is IterKind.SPATIAL and v.variable in place for v in variables)
+        and {v.binding for v in variables} == {loop.variable for loop in loops if loop.extent != 1}
+    )
+
+
+def in_place(function: PrimFuncOp, source: int, target: int, name: str) -> PrimFuncOp:
+    """A private function called `name` that does the same, where an output, argument number `target`, is an input,
+    number `source`, as well: that input is gone."""
+    new = function.clone()
+    kept = [i for i in range(len(new.args)) if i != source]
+    new.args[source].replace_all_uses_with(new.args[target])
+    new.body.block.erase_arg(new.args[source])
+    new.sym_name, new.sym_visibility = StringAttr(name), StringAttr("private")
+    new.function_type = FunctionType.from_lists([function.function_type.inputs.data[i] for i in kept], [])
+    if new.arg_attrs is not None:
+        new.arg_attrs = ArrayAttr(new.arg_attrs.data[i] for i in kept)
+    # It reads what it writes.
+    new.attributes.pop(OP_PATTERN_ATTR, None)
+    return new

@@ -1,0 +1,161 @@
+"""The buffers of a function in one piece of memory."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, i8
+from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from relex.dialects.errors import CompileRemark, diagnose
+from relex.dialects.sizes import Size, evaluate, larger, names_in
+from relex.dialects.sizes.limits import bytes_of
+from relex.lowering.lower_call_tir import ALIGNMENT
+from relex.lowering.memory.in_place import work_in_place
+from relex.lowering.memory.lifetimes import lifetimes
+from relex.lowering.memory.needs import BufferSizes
+from relex.lowering.memory.offsets import Interval, below, place
+from relex.lowering.size_values import SizeValues
+from relex.passes.base import RelexPass
+
+MAX_STACK_BYTES = 16 * 1024
+"""Arenas that are larger, or of a size of the run, come from the heap."""
+
+GUESS = 1024
+"""What sizes that are known at run time are taken for to find an order in memory that needs little of it."""
+
+
+@dataclass(frozen=True)
+class PlanMemoryPass(RelexPass):
+    """
+    Puts the buffers that a function allocates into one, the arena: those that are not in use at the same time share
+    their place. A small arena lives on the stack. A call of a loop function that reads an element of a buffer for the
+    last time where it writes the same element of another one gets one buffer for both.
+
+    Buffers are taken that the function frees, outside of loops and conditions, and that it passes to nothing that could
+    keep them. Sizes that are known at run time must follow from those of the arguments; offsets are computed from them.
+    A single buffer that is not small stays as it is.
+
+    With `report`, says of each function how much memory it needs, and how much its buffers had on their own.
+
+    ```mlir
+    func.func @main(%x: memref<8xf32>, %out: memref<8xf32>) {
+      %a = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
+      func.call @f(%x, %a) : (memref<8xf32>, memref<8xf32>) -> ()
+      %b = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
+      func.call @f(%a, %b) : (memref<8xf32>, memref<8xf32>) -> ()
+      %c = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
+      func.call @f(%b, %c) : (memref<8xf32>, memref<8xf32>) -> ()
+      func.call @f(%c, %out) : (memref<8xf32>, memref<8xf32>) -> ()
+      memref.dealloc %a : memref<8xf32>
+      memref.dealloc %b : memref<8xf32>
+      memref.dealloc %c : memref<8xf32>
+      func.return
+    }
+    // plan-memory
+    func.func @main(%x: memref<8xf32>, %out: memref<8xf32>) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %arena = memref.alloca() {alignment = 64 : i64} : memref<128xi8>
+      %a = memref.view %arena[%c0][] : memref<128xi8> to memref<8xf32>
+      func.call @f(%x, %a) : (memref<8xf32>, memref<8xf32>) -> ()
+      %b = memref.view %arena[%c64][] : memref<128xi8> to memref<8xf32>
+      func.call @f(%a, %b) : (memref<8xf32>, memref<8xf32>) -> ()
+      %c = memref.view %arena[%c0][] : memref<128xi8> to memref<8xf32>
+      func.call @f(%b, %c) : (memref<8xf32>, memref<8xf32>) -> ()
+      func.call @f(%c, %out) : (memref<8xf32>, memref<8xf32>) -> ()
+      func.return
+    }
+    ```
+    """
+
+    name = "plan-memory"
+
+    report: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = [f for f in op.ops if isinstance(f, func.FuncOp) and f.body.blocks]
+        before = [_Arena(function).sum for function in functions] if self.report else ()
+        work_in_place(op)
+        arenas = list(map(_Arena, functions))
+        for function, arena, size in zip(functions, arenas, before, strict=False):
+            if size != 0:
+                message = f"@{function.sym_name.data} needs {arena.size} bytes for buffers of {size} bytes"
+                warnings.warn(CompileRemark(diagnose(function, message)), stacklevel=2)
+        for arena in arenas:
+            arena.insert()
+
+
+class _Arena:
+    """The buffers of a function that can be moved, and where each is to lie."""
+
+    def __init__(self, function: func.FuncOp):
+        self._block = function.body.blocks[0]
+        self._sizes = BufferSizes(function)
+        found = [(lifetime, self._sizes.of(lifetime.buffer)) for lifetime in lifetimes(self._block)]
+        self._buffers = [lifetime for lifetime, sizes in found if sizes is not None]
+        needed = [bytes_of(lifetime.buffer.type, sizes) for lifetime, sizes in found if sizes is not None]
+        self._offsets = offsets_of([(b.first, b.last, size) for b, size in zip(self._buffers, needed, strict=True)])
+        self.sum: Size = sum(needed)
+        """The size of all buffers together."""
+        ends = (offset + size for offset, size in zip(self._offsets, needed, strict=True))
+        self.size = reduce(larger, ends, 0)
+
+    def insert(self) -> None:
+        """Allocate the arena, and put the buffers there."""
+        on_stack = isinstance(self.size, int) and self.size <= MAX_STACK_BYTES
+        first = self._block.first_op
+        if first is None or not self._buffers or (len(self._buffers) == 1 and not on_stack):
+            return
+        values = SizeValues.of(self._block, self._sizes.of_function)
+        offsets = list(map(values.value, self._offsets))
+        shape, dynamic = (
+            ([self.size], []) if isinstance(self.size, int) else ([DYNAMIC_INDEX], [values.value(self.size)])
+        )
+        kind = memref.AllocaOp if on_stack else memref.AllocOp
+        alloc = kind.get(i8, ALIGNMENT, shape, dynamic)
+        alloc.memref.name_hint = "arena"
+        _insert(alloc, first, self._buffers[0].alloc)
+        if not on_stack:
+            last = max((b.dealloc for b in self._buffers), key=self._block.get_operation_index)
+            _insert(memref.DeallocOp.get(alloc.memref), last, last)
+        for buffer, offset in zip(self._buffers, offsets, strict=True):
+            view = memref.ViewOp(alloc.memref, offset, buffer.alloc.dynamic_sizes, buffer.buffer.type)
+            view.location = buffer.alloc.location
+            Rewriter.erase_op(buffer.dealloc)
+            Rewriter.replace_op(buffer.alloc, view)
+
+
+def _insert(op: Operation, before: Operation, origin: Operation) -> None:
+    op.location = origin.location
+    Rewriter.insert_op(op, InsertPoint.before(before))
+
+
+def offsets_of(uses: Sequence[tuple[int, int, Size]]) -> list[Size]:
+    """Offsets of buffers, each in use from one moment to another, such that no two in use at once overlap, whatever
+    their sizes are in a run. They are multiples of `ALIGNMENT`.
+
+    The order in memory is the best one where sizes are what is guessed.
+    """
+    sizes = [_aligned(size) for _, _, size in uses]
+    guesses = [max(_guess(size), ALIGNMENT) for size in sizes]
+    intervals = [Interval(first, last, guess) for (first, last, _), guess in zip(uses, guesses, strict=True)]
+    order = place(intervals)
+    found: dict[int, Size] = {}
+    for i in sorted(range(len(uses)), key=lambda i: order[i]):
+        found[i] = reduce(larger, (found[j] + sizes[j] for j in below(intervals, order, i)), 0)
+    return [found[i] for i in range(len(uses))]
+
+
+def _aligned(size: Size) -> Size:
+    return (size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
+
+
+def _guess(size: Size) -> int:
+    return evaluate(size, dict.fromkeys(names_in(size), GUESS))

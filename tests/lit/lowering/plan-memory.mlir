@@ -1,0 +1,260 @@
+// RUN: relex-opt %s -p plan-memory | filecheck %s
+// RUN: relex-opt %s -p plan-memory | relex-opt | filecheck %s
+// RUN: relex-opt %s -p plan-memory --print-op-generic | relex-opt | filecheck %s
+// RUN: relex-opt %s -p plan-memory --check-each -o /dev/null 2>&1 | filecheck %s --check-prefix=SKIPPED
+// SKIPPED-NOT: plan-memory':
+
+func.func private @f(%x: memref<8xf32>, %y: memref<8xf32>) {
+  "memref.copy"(%x, %y) : (memref<8xf32>, memref<8xf32>) -> ()
+  func.return
+}
+func.func private @g(%x: memref<5000xf32>, %y: memref<5000xf32>) {
+  "memref.copy"(%x, %y) : (memref<5000xf32>, memref<5000xf32>) -> ()
+  func.return
+}
+func.func private @alias(%x: memref<8xf32>) -> memref<8xf32> {
+  func.return %x : memref<8xf32>
+}
+
+tir.prim_func private @relu(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias, tir.op_pattern = "elementwise"} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      %y = arith.maximumf %x, %zero : f32
+      memref.store %y, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+
+// CHECK: tir.prim_func private @relu_in_place() outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+// CHECK:   tir.block @Y
+// CHECK:     %x = memref.load %Y[%vi]
+// CHECK:     memref.store %y, %Y[%vi]
+
+tir.prim_func private @reverse(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %c7 = arith.constant 7 : index
+  tir.for %i in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      %j = arith.subi %c7, %vi : index
+      %x = memref.load %X[%j] : memref<8xf32>
+      memref.store %x, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+
+tir.prim_func private @twice(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  tir.for %again, %i in (2, 8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      %y = arith.addf %x, %x : f32
+      memref.store %y, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+
+// Of three buffers of 32 bytes two are in use at a time. They stand on multiples of 64, on the stack.
+// CHECK-LABEL: func.func @chain
+// CHECK-NEXT:    %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %c64 = arith.constant 64 : index
+// CHECK-NEXT:    %arena = memref.alloca() {alignment = 64 : i64} : memref<96xi8>
+// CHECK-NEXT:    %a = memref.view %arena[%c0][] : memref<96xi8> to memref<8xf32>
+// CHECK-NEXT:    func.call @f(%x, %a)
+// CHECK-NEXT:    %b = memref.view %arena[%c64][] : memref<96xi8> to memref<8xf32>
+// CHECK-NEXT:    func.call @f(%a, %b)
+// CHECK-NEXT:    %c = memref.view %arena[%c0][] : memref<96xi8> to memref<8xf32>
+// CHECK-NEXT:    func.call @f(%b, %c)
+// CHECK-NEXT:    func.call @f(%c, %out)
+// CHECK-NEXT:    func.return
+func.func @chain(%x: memref<8xf32>, %out: memref<8xf32>) {
+  %a = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
+  func.call @f(%x, %a) : (memref<8xf32>, memref<8xf32>) -> ()
+  %b = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
+  func.call @f(%a, %b) : (memref<8xf32>, memref<8xf32>) -> ()
+  %c = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
+  func.call @f(%b, %c) : (memref<8xf32>, memref<8xf32>) -> ()
+  func.call @f(%c, %out) : (memref<8xf32>, memref<8xf32>) -> ()
+  memref.dealloc %a : memref<8xf32>
+  memref.dealloc %b : memref<8xf32>
+  memref.dealloc %c : memref<8xf32>
+  func.return
+}
+
+// What is large comes from the heap; a single large buffer stays as it is.
+// CHECK-LABEL: func.func @large
+// CHECK:         %arena = memref.alloc() {alignment = 64 : i64} : memref<40032xi8>
+// CHECK-NEXT:    %a = memref.view %arena[%c0]
+// CHECK:         %b = memref.view %arena[%c20032]
+// CHECK:         memref.dealloc %arena
+// CHECK-NEXT:    func.return
+func.func @large(%x: memref<5000xf32>, %out: memref<5000xf32>) {
+  %a = memref.alloc() : memref<5000xf32>
+  %b = memref.alloc() : memref<5000xf32>
+  func.call @g(%x, %a) : (memref<5000xf32>, memref<5000xf32>) -> ()
+  func.call @g(%a, %b) : (memref<5000xf32>, memref<5000xf32>) -> ()
+  func.call @g(%b, %out) : (memref<5000xf32>, memref<5000xf32>) -> ()
+  memref.dealloc %a : memref<5000xf32>
+  memref.dealloc %b : memref<5000xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func @single
+// CHECK-NEXT:    memref.alloc() : memref<5000xf32>
+func.func @single(%x: memref<5000xf32>, %out: memref<5000xf32>) {
+  %a = memref.alloc() : memref<5000xf32>
+  func.call @g(%x, %a) : (memref<5000xf32>, memref<5000xf32>) -> ()
+  func.call @g(%a, %out) : (memref<5000xf32>, memref<5000xf32>) -> ()
+  memref.dealloc %a : memref<5000xf32>
+  func.return
+}
+
+// A cast, a view, and what a call, a condition or a loop returns may all be the buffer: %a is in use to the end.
+// CHECK-LABEL: func.func @aliases
+// CHECK-DAG:     %a = memref.view %arena[%c0]
+// CHECK-DAG:     %b = memref.view %arena[%c64]
+func.func @aliases(%x: memref<8xf32>, %out: memref<8xf32>, %condition: i1) {
+  %c0 = arith.constant 0 : index
+  %a = memref.alloc() : memref<8xf32>
+  func.call @f(%x, %a) : (memref<8xf32>, memref<8xf32>) -> ()
+  %same = func.call @alias(%a) : (memref<8xf32>) -> memref<8xf32>
+  %chosen = "scf.if"(%condition) ({
+    "scf.yield"(%same) : (memref<8xf32>) -> ()
+  }, {
+    "scf.yield"(%x) : (memref<8xf32>) -> ()
+  }) : (i1) -> memref<8xf32>
+  %any = "memref.cast"(%chosen) : (memref<8xf32>) -> memref<?xf32>
+  %b = memref.alloc() : memref<8xf32>
+  func.call @f(%x, %b) : (memref<8xf32>, memref<8xf32>) -> ()
+  func.call @f(%b, %out) : (memref<8xf32>, memref<8xf32>) -> ()
+  %element = memref.load %any[%c0] : memref<?xf32>
+  memref.store %element, %out[%c0] : memref<8xf32>
+  memref.dealloc %a : memref<8xf32>
+  memref.dealloc %b : memref<8xf32>
+  func.return
+}
+
+// What is written in a loop and read in its next round is in use during the whole loop.
+// CHECK-LABEL: func.func @loop
+// CHECK-DAG:     %a = memref.view %arena[%[[A:.+]]][]
+// CHECK-DAG:     %b = memref.view %arena[%[[B:.+]]][]
+// CHECK:         scf.for
+func.func @loop(%x: memref<8xf32>, %out: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %a = memref.alloc() : memref<8xf32>
+  %b = memref.alloc() : memref<8xf32>
+  scf.for %i = %c0 to %c8 step %c1 {
+    func.call @f(%x, %a) : (memref<8xf32>, memref<8xf32>) -> ()
+    func.call @f(%a, %b) : (memref<8xf32>, memref<8xf32>) -> ()
+    // An allocation in a loop stays where it is.
+    // CHECK: %inner = memref.alloc()
+    %inner = memref.alloc() : memref<8xf32>
+    func.call @f(%b, %inner) : (memref<8xf32>, memref<8xf32>) -> ()
+    memref.dealloc %inner : memref<8xf32>
+  }
+  func.call @f(%b, %out) : (memref<8xf32>, memref<8xf32>) -> ()
+  memref.dealloc %b : memref<8xf32>
+  memref.dealloc %a : memref<8xf32>
+  func.return
+}
+
+// A buffer that is returned, never freed, freed under a condition, or whose address is taken, stays.
+// CHECK-LABEL: func.func @escaping
+// CHECK-NOT:     memref.view
+// CHECK:         func.return
+func.func @escaping(%x: memref<8xf32>, %condition: i1) -> (memref<8xf32>, index) {
+  %returned = memref.alloc() : memref<8xf32>
+  %never = memref.alloc() : memref<8xf32>
+  %sometimes = memref.alloc() : memref<8xf32>
+  %address = memref.alloc() : memref<8xf32>
+  func.call @f(%returned, %never) : (memref<8xf32>, memref<8xf32>) -> ()
+  scf.if %condition {
+    memref.dealloc %sometimes : memref<8xf32>
+  }
+  %p = "memref.extract_aligned_pointer_as_index"(%address) : (memref<8xf32>) -> index
+  memref.dealloc %address : memref<8xf32>
+  func.return %returned, %p : memref<8xf32>, index
+}
+
+// The last reader of %a and %b takes each element where it writes it; that of %c does not, those of %d and %e neither.
+// CHECK-LABEL: func.func @in_place
+// CHECK:         func.call @f(%x, %a)
+// CHECK-NEXT:    tir.call @relu_in_place(%a)
+// CHECK-NEXT:    tir.call @relu_in_place(%a)
+// CHECK-NEXT:    %d = memref.view
+// CHECK-NEXT:    tir.call @reverse(%a, %d)
+// CHECK-NEXT:    %e = memref.view
+// CHECK-NEXT:    tir.call @twice(%d, %e)
+// CHECK-NEXT:    %g = memref.view
+// CHECK-NEXT:    tir.call @relu(%e, %g)
+// CHECK-NEXT:    func.call @f(%e, %g)
+func.func @in_place(%x: memref<8xf32>, %out: memref<8xf32>) {
+  %a = memref.alloc() : memref<8xf32>
+  func.call @f(%x, %a) : (memref<8xf32>, memref<8xf32>) -> ()
+  %b = memref.alloc() : memref<8xf32>
+  tir.call @relu(%a, %b) : memref<8xf32>, memref<8xf32>
+  %c = memref.alloc() : memref<8xf32>
+  tir.call @relu(%b, %c) : memref<8xf32>, memref<8xf32>
+  %d = memref.alloc() : memref<8xf32>
+  tir.call @reverse(%c, %d) : memref<8xf32>, memref<8xf32>
+  %e = memref.alloc() : memref<8xf32>
+  tir.call @twice(%d, %e) : memref<8xf32>, memref<8xf32>
+  %g = memref.alloc() : memref<8xf32>
+  tir.call @relu(%e, %g) : memref<8xf32>, memref<8xf32>
+  func.call @f(%e, %g) : (memref<8xf32>, memref<8xf32>) -> ()
+  func.call @f(%g, %out) : (memref<8xf32>, memref<8xf32>) -> ()
+  memref.dealloc %a : memref<8xf32>
+  memref.dealloc %b : memref<8xf32>
+  memref.dealloc %c : memref<8xf32>
+  memref.dealloc %d : memref<8xf32>
+  memref.dealloc %e : memref<8xf32>
+  memref.dealloc %g : memref<8xf32>
+  func.return
+}
+
+// Sizes of the run: %c is as large as %a, and takes its place; %m lies behind both.
+// CHECK-LABEL: func.func @sizes
+// CHECK-NEXT:    %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %n = memref.dim %x, %c0
+// CHECK-NEXT:    %c64 = arith.constant 64 : index
+// CHECK-NEXT:    %[[BEHIND:.+]] = arith.muli %n, %c64
+// CHECK-NEXT:    %c128 = arith.constant 128 : index
+// CHECK-NEXT:    %[[ALL:.+]] = arith.muli %n, %c128
+// CHECK-NEXT:    %arena = memref.alloc(%[[ALL]]) {alignment = 64 : i64} : memref<?xi8>
+// CHECK:         %a = memref.view %arena[%c0][%d] : memref<?xi8> to memref<?x16xf32>
+// CHECK:         %b = memref.view %arena[%[[BEHIND]]][%d]
+// CHECK:         %c = memref.view %arena[%c0][%e]
+// CHECK:         memref.dealloc %arena
+func.func @sizes(%x: memref<?x16xf32> {relex.dims = ["n", ""]}, %out: memref<?x16xf32> {relex.dims = ["n", ""]}) {
+  %zero = arith.constant 0 : index
+  %d = memref.dim %x, %zero : memref<?x16xf32>
+  %a = memref.alloc(%d) : memref<?x16xf32>
+  "memref.copy"(%x, %a) : (memref<?x16xf32>, memref<?x16xf32>) -> ()
+  %e = memref.dim %out, %zero : memref<?x16xf32>
+  %b = memref.alloc(%d) : memref<?x16xf32>
+  "memref.copy"(%a, %b) : (memref<?x16xf32>, memref<?x16xf32>) -> ()
+  %c = memref.alloc(%e) : memref<?x16xf32>
+  "memref.copy"(%b, %c) : (memref<?x16xf32>, memref<?x16xf32>) -> ()
+  "memref.copy"(%c, %out) : (memref<?x16xf32>, memref<?x16xf32>) -> ()
+  memref.dealloc %a : memref<?x16xf32>
+  memref.dealloc %b : memref<?x16xf32>
+  memref.dealloc %c : memref<?x16xf32>
+  func.return
+}
+
+// A size that follows from no argument.
+// CHECK-LABEL: func.func @unknown
+// CHECK-NOT:     memref.view
+func.func @unknown(%sizes: memref<1xindex>, %n: index, %x: memref<8xf32>) {
+  %zero = arith.constant 0 : index
+  %d = memref.load %sizes[%zero] : memref<1xindex>
+  %a = memref.alloc(%d) : memref<?x16xf32>
+  %b = memref.alloc(%n) : memref<?x16xf32>
+  %element = memref.load %x[%zero] : memref<8xf32>
+  memref.store %element, %a[%zero, %zero] : memref<?x16xf32>
+  memref.store %element, %b[%zero, %zero] : memref<?x16xf32>
+  memref.dealloc %a : memref<?x16xf32>
+  memref.dealloc %b : memref<?x16xf32>
+  func.return
+}
