@@ -9,6 +9,7 @@ from relex.passes.base import class_name, lazy_passes
 if TYPE_CHECKING:
     from relex.lowering.convert_scf_while_to_cf import ConvertScfWhileToCfPass as ConvertScfWhileToCfPass
     from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass as ConvertTirToScfPass
+    from relex.lowering.instrument_calls import InstrumentCallsPass as InstrumentCallsPass
     from relex.lowering.legalize_ops import LegalizeOpsPass as LegalizeOpsPass
     from relex.lowering.llvm.convert_arith_to_llvm import ConvertArithToLlvmPass as ConvertArithToLlvmPass
     from relex.lowering.llvm.convert_cf_to_llvm import ConvertCfToLlvmPass as ConvertCfToLlvmPass
@@ -33,6 +34,7 @@ PASSES = lazy_passes(
         "legalize-ops": "",
         "lower-call-tir": "",
         "plan-memory": "",
+        "instrument-calls": "",
         "convert-tir-to-scf": "",
         "vectorize-loops": "",
         "scf-parallel-for-to-nested-fors": "",

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from relex.runtime.library import get_func as get_func
     from relex.runtime.library import register_func as register_func
     from relex.runtime.library import remove_func as remove_func
+    from relex.runtime.profile import KernelCalls as KernelCalls
+    from relex.runtime.profile import Profile as Profile
     from relex.runtime.saving import load as load
     from relex.runtime.virtual_machine import Device as Device
     from relex.runtime.virtual_machine import VirtualMachine as VirtualMachine
@@ -35,6 +37,8 @@ _HOMES = {
     "Interpretation": "relex.runtime.interpreter.api",
     "InterpretedFunction": "relex.runtime.interpreter.api",
     "NotEquivalentError": "relex.runtime.equivalence.check",
+    "KernelCalls": "relex.runtime.profile",
+    "Profile": "relex.runtime.profile",
     "VirtualMachine": "relex.runtime.virtual_machine",
     "build": "relex.runtime.compilation",
     "build_object": "relex.runtime.c_export",

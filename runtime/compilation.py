@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -15,6 +17,7 @@ from relex.dialects.errors import CompileError, RelexError
 from relex.dialects.parser import add_source, parse_module, verify_module
 from relex.dialects.readers import READERS, find_reader
 from relex.dialects.target import Target, set_target
+from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.llvm.object_code import compile_module
 from relex.lowering.llvm.packed_entries import add_packed_entries
 from relex.lowering.relex_pipeline import pipeline
@@ -26,6 +29,11 @@ from relex.runtime.module_libraries import check_registered, library_uses
 from relex.runtime.module_signatures import refusals, signatures
 from relex.runtime.program import CompiledProgram
 from relex.runtime.signature import Signature
+
+if TYPE_CHECKING:
+    from relex.runtime.profile import Profile
+
+Instrument = Callable[[ModuleOp], None]
 
 
 def build(
@@ -48,8 +56,15 @@ def build(
     Raises `CompileError` for a program that is wrong, or that calls library functions that are not registered.
     """
     program, text = read_program(module)
+    source = program.clone() if text is None else program
+
+    def profile(entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Profile:
+        from relex.runtime.profile import profile_program
+
+        return profile_program(partial(compile_program, source, strict=strict, target=target), entry, args, named)
+
     with showing_source(text):
-        return Executable(_compiled(program, strict, target, find_cache(cache)))
+        return Executable(_compiled(program, strict, target, find_cache(cache)), profile=profile)
 
 
 @contextmanager
@@ -75,9 +90,11 @@ def _compiled(program: ModuleOp, strict: bool, target: Target | None, cache: Com
     return found
 
 
-def compile_program(program: ModuleOp, *, strict: bool = False, target: Target | None = None) -> CompiledProgram:
+def compile_program(
+    program: ModuleOp, *, strict: bool = False, target: Target | None = None, instrument: Instrument | None = None
+) -> CompiledProgram:
     """Native code for this process. Raises `CompileError` for library functions that are not registered, too."""
-    lowered = lower_program(program, strict=strict, target=target, check=check_registered)
+    lowered = lower_program(program, strict=strict, target=target, check=check_registered, instrument=instrument)
     add_packed_entries(lowered.module, lowered.signatures)
     return CompiledProgram(compile_module(lowered.module), lowered.signatures, lowered.libraries, refusals(program))
 
@@ -97,9 +114,11 @@ def lower_program(
     strict: bool = False,
     target: Target | None = None,
     check: Callable[[Mapping[LibraryUse, Operation]], None] = lambda uses: None,
+    instrument: Instrument | None = None,
 ) -> LoweredProgram:
     """Run the default compilation on a copy of a module, verified where it enters a new level. `check` sees the library
-    functions that are called, each with its declaration."""
+    functions that are called, each with its declaration; `instrument` may change the module where functions work on
+    buffers and call loop functions."""
     module = program.clone()
     context = make_context()
     if target is not None:
@@ -108,6 +127,8 @@ def lower_program(
     libraries: Mapping[LibraryUse, Operation] = {}
     for level, passes in pipeline(strict=strict):
         for p in passes:
+            if instrument is not None and isinstance(p, ConvertTirToScfPass):
+                instrument(module)
             p.apply(context, module)
         verify_module(module)
         if level == "loops":

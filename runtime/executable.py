@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from relex.dialects.exceptions import RelexError
 from relex.runtime.arguments import ArgumentReader, bind_arguments
 from relex.runtime.callbacks import LibraryCalls
 from relex.runtime.container import write_file
@@ -23,18 +24,27 @@ from relex.runtime.signature import Signature, unknown_function
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
+    from relex.runtime.profile import Profile
 
 
 class Executable(Mapping[str, "CompiledFunction"]):
     """Native code in this process: a mapping from the names of functions to functions.
 
+    `symbols` are the addresses of what else the code calls; `profile` makes profiles, if the program is still known.
     Raises `RelexError` for code that cannot run here, `UnknownNameError` for library functions that nobody registered.
     """
 
-    def __init__(self, program: CompiledProgram):
+    def __init__(
+        self,
+        program: CompiledProgram,
+        *,
+        symbols: Mapping[str, int] | None = None,
+        profile: Callable[[str, Sequence[Any], Mapping[str, Any]], Profile] | None = None,
+    ):
         library = LibraryCalls(program.libraries)
-        code = load(program.code, library.symbols)
+        code = load(program.code, {**library.symbols, **(symbols or {})})
         self._program = program
+        self._profile = profile
         self._functions = {
             name: _compiled_function(code, signature, library) for name, signature in program.signatures.items()
         }
@@ -45,6 +55,18 @@ class Executable(Mapping[str, "CompiledFunction"]):
 
     def __reduce__(self) -> tuple[Callable[[bytes], Executable], tuple[bytes]]:
         return _unpickle, (b"".join(self._program.pack()),)
+
+    def profile(self, /, *args: Any, entry: str = "main", **named: Any) -> Profile:
+        """How long the calls of loop functions and library functions take in a call of a function with these arguments.
+
+        Compiles the program once more, with time stamps around calls, and runs it several times, library functions
+        included. `print` shows the result as a table. Raises what the function raises, and `RelexError` for an
+        executable that was loaded or unpickled: only one that `build` made knows its program.
+        """
+        self[entry]
+        if self._profile is None:
+            raise RelexError("expected an executable from 'build' to profile, found a loaded one, without its program")
+        return self._profile(entry, args, named)
 
     def __getitem__(self, name: str) -> CompiledFunction:
         if name not in self._functions:

@@ -158,6 +158,27 @@ def test_saving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             assert printed in (text, None)
 
 
+def test_profiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the page shows is printed, but for times."""
+    monkeypatch.setattr("relex.runtime.profile.MIN_SECONDS", 0.0)
+    page = (DOCS / "profiling.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    names: dict[str, object] = {}
+    (shown, table), (numbers, printed) = [
+        (text, run_block(code, f"<profiling.md, block {number}>", names)) for number, (code, text) in enumerate(blocks)
+    ]
+    assert list(map(without_times, table.splitlines())) == list(map(without_times, shown.splitlines()))
+    assert printed == numbers
+
+
+def without_times(line: str) -> list[str]:
+    """The words of a line of a profile without numbers that differ from run to run."""
+    if line.startswith("main"):
+        return re.sub(r"[\d.]+ (us|ms|runs)", "", line).split()
+    words = line.replace(" us", "us").replace(" ms", "ms").split()
+    return words[:1] + words[5:]
+
+
 def test_checking(tmp_path: Path) -> None:
     """The wrong pass of the page is found, with the words and the smaller program that the page shows."""
     page = (DOCS / "checking.md").read_text()

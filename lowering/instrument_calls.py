@@ -1,0 +1,143 @@
+"""Time stamps around calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import SymbolTable
+from xdsl.utils.hints import isa
+
+from relex.dialects.functions import C_INTERFACE_ATTR
+from relex.dialects.libraries import library_function
+from relex.dialects.names import Names
+from relex.dialects.tir import CallOp, PrimFuncOp
+from relex.passes.base import RelexPass
+
+CLOCK = "relex.clock"
+"""A function of the runtime: the time in nanoseconds."""
+
+RECORD = "relex.record"
+"""A function of the runtime: adds a number to a log."""
+
+
+@dataclass(frozen=True)
+class InstrumentCallsPass(RelexPass):
+    """
+    Records every call of a loop function or of a library function: its number in the order of the text, the sizes of
+    its arguments that types leave open, and the time in front of it and behind it, in nanoseconds. That is what
+    `Executable.profile` reads. A public loop function is called by a plain one that takes its place. Runs between
+    `lower-call-tir` and `convert-tir-to-scf`; the runtime provides the two functions that are called.
+
+    ```mlir
+    func.func @main(%x: memref<?xf32>, %out: memref<?xf32>) {
+      tir.call @relu(%x, %out) : memref<?xf32>, memref<8xf32>
+      func.return
+    }
+    // instrument-calls
+    func.func @main(%x: memref<?xf32>, %out: memref<8xf32>) {
+      func.call @relex.record(%c0) : (i64) -> ()
+      %n = memref.dim %x, %zero : memref<?xf32>
+      %size = arith.index_cast %n : index to i64
+      func.call @relex.record(%size) : (i64) -> ()
+      %start = func.call @relex.clock() : () -> i64
+      tir.call @relu(%x, %out) : memref<?xf32>, memref<8xf32>
+      %end = func.call @relex.clock() : () -> i64
+      func.call @relex.record(%start) : (i64) -> ()
+      func.call @relex.record(%end) : (i64) -> ()
+      func.return
+    }
+    func.func private @relex.clock() -> i64
+    func.func private @relex.record(i64)
+    ```
+    """
+
+    name = "instrument-calls"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [o for o in op.ops if isinstance(o, PrimFuncOp) and _is_public(o)]:
+            _call_from_outside(function, op)
+        for number, call in enumerate(list(recorded_calls(op))):
+            _instrument(call, number)
+        op.body.block.add_ops([func.FuncOp.external(CLOCK, [], [i64]), func.FuncOp.external(RECORD, [i64], [])])
+
+
+def recorded_calls(module: ModuleOp) -> Iterator[CallOp | func.CallOp]:
+    """The calls of loop functions and of library functions in the plain functions of a module, in order."""
+    for function in module.ops:
+        if isinstance(function, func.FuncOp):
+            yield from (op for op in function.walk() if isinstance(op, CallOp | func.CallOp) and _is_recorded(op))
+
+
+def open_sizes(call: CallOp | func.CallOp) -> Iterator[tuple[SSAValue, int]]:
+    """The sizes of a call's arguments that are not in their types: an argument and its dimension. An index has one."""
+    for argument in call.arguments:
+        t = argument.type
+        if t == IndexType():
+            yield argument, 0
+        elif isa(t, MemRefType):
+            yield from ((argument, i) for i, size in enumerate(t.get_shape()) if size == DYNAMIC_INDEX)
+
+
+def _is_recorded(call: CallOp | func.CallOp) -> bool:
+    callee = SymbolTable.lookup_symbol(call, call.callee)
+    return callee is not None and (isinstance(callee, PrimFuncOp) or library_function(callee) is not None)
+
+
+def _is_public(function: PrimFuncOp) -> bool:
+    return function.sym_visibility is None or function.sym_visibility.data == "public"
+
+
+def _call_from_outside(function: PrimFuncOp, module: ModuleOp) -> None:
+    """Put a plain function in the place of a public loop function, which gets another name."""
+    name, block = function.sym_name.data, Block(arg_types=[arg.type for arg in function.args])
+    inner = Names.of_symbols(module).fresh(f"{name}_loops")
+    for call in [op for op in module.walk() if isinstance(op, CallOp) and op.callee.root_reference.data == name]:
+        call.callee = SymbolRefAttr(inner)
+    block.add_ops([CallOp(inner, block.args), func.ReturnOp()])
+    plain = func.FuncOp(name, (block.arg_types, []), Region(block), arg_attrs=function.arg_attrs)
+    plain.attributes[C_INTERFACE_ATTR] = UnitAttr()
+    module.body.block.insert_op_before(plain, function)
+    function.sym_name, function.sym_visibility = StringAttr(inner), StringAttr("private")
+
+
+def _instrument(call: CallOp | func.CallOp, number: int) -> None:
+    before, after = Builder(InsertPoint.before(call)), Builder(InsertPoint.after(call))
+    _record(before, before.insert(arith.ConstantOp(IntegerAttr(number, i64))).result)
+    for argument, dimension in open_sizes(call):
+        _record(before, _size(before, argument, dimension))
+    start, end = _clock(before), _clock(after)
+    _record(after, start)
+    _record(after, end)
+
+
+def _size(builder: Builder, argument: SSAValue, dimension: int) -> SSAValue:
+    size = argument
+    if isa(argument.type, MemRefType):
+        index = builder.insert(arith.ConstantOp(IntegerAttr(dimension, IndexType()))).result
+        size = builder.insert(memref.DimOp(argument, index)).result
+    return builder.insert(arith.IndexCastOp(size, i64)).result
+
+
+def _clock(builder: Builder) -> SSAValue:
+    return builder.insert(func.CallOp(SymbolRefAttr(CLOCK), [], [i64])).results[0]
+
+
+def _record(builder: Builder, value: SSAValue) -> Operation:
+    return builder.insert(func.CallOp(SymbolRefAttr(RECORD), [value], []))

@@ -1,0 +1,214 @@
+"""Where the time of a call goes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from statistics import median
+from typing import Any
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
+from xdsl.ir import Attribute
+from xdsl.traits import SymbolTable
+from xdsl.utils.hints import isa
+
+from relex.dialects.context import make_context
+from relex.dialects.errors import RelexError
+from relex.dialects.libraries import library_function
+from relex.dialects.sizes.attributes import sizes_in_type
+from relex.dialects.tir import CallOp, PrimFuncOp
+from relex.lowering.instrument_calls import InstrumentCallsPass, open_sizes, recorded_calls
+from relex.passes.loops.work import Work, size_in_bytes, work_of
+from relex.runtime.call_log import CallLog
+from relex.runtime.compilation import Instrument
+from relex.runtime.executable import Executable
+from relex.runtime.program import CompiledProgram
+
+MIN_RUNS, MAX_RUNS = 3, 1000
+MIN_SECONDS = 0.2
+"""A profile runs the function that often, and that long."""
+
+
+@dataclass(frozen=True)
+class KernelCalls:
+    """The calls of one function at one place of a program with arguments of the same shapes.
+
+    `seconds` is the time of all `calls` of a run together, the median of the runs. `flops` and `bytes` are those of one
+    call: see `relex.passes.loops.work.Work`. Of library functions, which are called by the name in `function`, relex
+    knows no `flops`, and takes them to touch all of their arguments.
+    """
+
+    function: str
+    is_library: bool
+    calls: int
+    seconds: float
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    bytes: int
+    flops: int | None
+
+    @property
+    def bytes_per_second(self) -> float:
+        return self.calls * self.bytes / self.seconds if self.seconds else 0.0
+
+    @property
+    def flops_per_second(self) -> float | None:
+        if self.flops is None:
+            return None
+        return self.calls * self.flops / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What `Executable.profile` finds: a row for each call in the order of the program; `str` makes a table of it.
+
+    `seconds` is the time of a run, the median of the `runs`, with all that happens between the calls and with the way
+    from Python into native code.
+    """
+
+    function: str
+    runs: int
+    seconds: float
+    rows: tuple[KernelCalls, ...]
+
+    def __str__(self) -> str:
+        in_calls = sum(row.seconds for row in self.rows)
+        head = f"{self.function}(): {_time(self.seconds)} a run, {_time(in_calls)} of it in calls; {self.runs} runs"
+        titles = ("calls", "time", "share", "GB/s", "GF/s", "bytes", "flops", "function")
+        lines = [titles, *(_cells(row, in_calls) for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        table = [
+            "  ".join([*(cell.rjust(width) for cell, width in zip(line[:-1], widths, strict=False)), line[-1]])
+            for line in lines
+        ]
+        return "\n".join([head, *table])
+
+
+def profile_program(
+    compiled: Callable[[Instrument], CompiledProgram],
+    entry: str,
+    args: Sequence[Any],
+    named: Mapping[str, Any],
+) -> Profile:
+    """The profile of a call. `compiled` compiles the program, with a step more where its functions work on buffers."""
+    places = _Places()
+    program = compiled(places.instrument)
+    log = CallLog()
+    function = Executable(program, symbols=log.symbols)[entry]
+    function(*args, **named)
+    log.take()
+    totals: list[float] = []
+    recorded: list[dict[_Key, list[float]]] = []
+    begin = time.perf_counter()
+    while len(totals) < MIN_RUNS or (len(totals) < MAX_RUNS and time.perf_counter() - begin < MIN_SECONDS):
+        start = time.perf_counter()
+        function(*args, **named)
+        totals.append(time.perf_counter() - start)
+        numbers = log.take()
+        if numbers is None:
+            raise RelexError(f"{entry}() calls too many functions in one run to be profiled")
+        recorded.append(places.read(numbers))
+    keys = dict.fromkeys(key for run in recorded for key in run)
+    rows = tuple(places.row(key, [run.get(key, []) for run in recorded]) for key in keys)
+    return Profile(entry, len(totals), median(totals), rows)
+
+
+@dataclass(frozen=True)
+class _Key:
+    """A place where a program calls, and the sizes that the types there leave open."""
+
+    place: int
+    sizes: tuple[int, ...]
+
+
+class _Places:
+    """The calls of a program that are recorded, by their numbers."""
+
+    def __init__(self) -> None:
+        self._calls: list[CallOp | func.CallOp] = []
+
+    def instrument(self, module: ModuleOp) -> None:
+        InstrumentCallsPass().apply(make_context(), module)
+        # The module goes on its way.
+        self._module = module.clone()
+        self._calls = list(recorded_calls(self._module))
+
+    def read(self, numbers: Sequence[int]) -> dict[_Key, list[float]]:
+        """The seconds of each call of a run."""
+        found: dict[_Key, list[float]] = {}
+        rest = iter(numbers)
+        for place in rest:
+            sizes = tuple(next(rest) for _ in open_sizes(self._calls[place]))
+            start, end = next(rest), next(rest)
+            found.setdefault(_Key(place, sizes), []).append((end - start) * 1e-9)
+        return found
+
+    def row(self, key: _Key, runs: Sequence[Sequence[float]]) -> KernelCalls:
+        call = self._calls[key.place]
+        callee = SymbolTable.lookup_symbol(call, call.callee)
+        sizes = iter(key.sizes)
+        shapes = [tuple(_shape(argument.type, sizes)) for argument in call.arguments]
+        buffers = [_buffer(a.type, shape) for a, shape in zip(call.arguments, shapes, strict=True)]
+        calls, seconds = round(median(map(len, runs))), median(map(sum, runs))
+        library = library_function(callee) if callee is not None else None
+        if library is not None:
+            first = len(library.inputs)
+            touched = sum(_bytes(a.type, shape) for a, shape in zip(call.arguments, shapes, strict=True))
+            name, work = library.name, Work(None, touched)
+        else:
+            assert isinstance(callee, PrimFuncOp)
+            first, name, work = callee.num_inputs, callee.sym_name.data, work_of(callee, shapes)
+        inputs, outputs = tuple(buffers[:first]), tuple(buffers[first:])
+        return KernelCalls(name, library is not None, calls, seconds, inputs, outputs, work.bytes, work.flops)
+
+
+def _shape(t: Attribute, sizes: Iterator[int]) -> Iterator[int]:
+    return (next(sizes) if size == DYNAMIC_INDEX else size for size in sizes_in_type(t))
+
+
+def _buffer(t: Attribute, shape: Sequence[int]) -> str:
+    """How a row shows an argument: `1x784xf32`."""
+    element = t.element_type if isa(t, MemRefType) else t
+    return "x".join(map(str, (*shape, element))) if isa(t, MemRefType) else str(element)
+
+
+def _bytes(t: Attribute, shape: Sequence[int]) -> int:
+    return prod(shape) * size_in_bytes(t.element_type) if isa(t, MemRefType) else 0
+
+
+# The table
+
+
+def _cells(row: KernelCalls, in_calls: float) -> Sequence[str]:
+    share = row.seconds / in_calls if in_calls else 0.0
+    flops, rate = row.flops, row.flops_per_second
+    return (
+        str(row.calls),
+        _time(row.seconds),
+        f"{share:.1%}",
+        f"{row.bytes_per_second / 1e9:.1f}",
+        "-" if rate is None else f"{rate / 1e9:.1f}",
+        _short(row.bytes),
+        "-" if flops is None else _short(flops),
+        f"{row.function}({', '.join(row.inputs)}) -> ({', '.join(row.outputs)})",
+    )
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.2f} {unit}"
+    return f"{seconds * 1e6:.2f} us"
+
+
+def _short(number: int) -> str:
+    """A number with three digits or a little more: `401k`."""
+    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if number >= 10 * size:
+            return f"{number / size:.0f}{unit}"
+        if number >= size:
+            return f"{number / size:.2f}{unit}"
+    return str(number)
