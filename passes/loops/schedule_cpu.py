@@ -14,6 +14,7 @@ from relex.dialects.target import get_target
 from relex.dialects.tir import BlockOp, LoopKind, PrimFuncOp
 from relex.passes.base import RelexPass
 from relex.passes.loops.constants import mark_constants, unmark_constants
+from relex.passes.loops.rules.rule import Plan
 from relex.passes.loops.rules.table import RULES
 from relex.passes.loops.schedule import Block, Schedule, reason_of
 from relex.passes.loops.structure import blocks_in, find_block, function_of, loops_of, name_of_block
@@ -104,12 +105,12 @@ class Decision:
 def schedule_function(func: PrimFuncOp, unit: VectorUnit) -> list[Decision]:
     """Schedule each block of a function by the first rule that suits it. Returns what was decided, block by block."""
     name = func.sym_name.data
-    schedule = Schedule(ModuleOp([func.clone()]))
+    schedule = first = Schedule(ModuleOp([func.clone()]))
     decisions: list[Decision] = []
     for block in [b.block_name.data for b in blocks_in(func)]:
         schedule, decision = _schedule_block(schedule, Block(name, block), unit)
         decisions.append(decision)
-    if any(decision.rule for decision in decisions):
+    if schedule is not first:
         new = schedule.function(name)
         new.detach()
         Rewriter.insert_op(new, InsertPoint.before(func))
@@ -126,13 +127,20 @@ def _schedule_block(schedule: Schedule, name: Block, unit: VectorUnit) -> tuple[
         return schedule, Decision(block, None, "scheduled already", {})
     refusals: dict[str, str] = {}
     for rule in RULES:
-        # A step that is refused leaves those before it undone as well: they are taken on a copy.
         try:
             plan = rule.match(block, unit)
-            trial = Schedule(schedule.module)
-            plan.steps(trial)
+            trial = _carried_out(plan, schedule)
         except PassError as e:
             refusals[rule.name] = reason_of(e)
         else:
             return trial, Decision(block, rule.name, plan.summary, refusals)
     return schedule, Decision(block, None, "left as it is", refusals)
+
+
+def _carried_out(plan: Plan, schedule: Schedule) -> Schedule:
+    """The schedule with the steps of a plan added. A step that is refused leaves those before it undone as well."""
+    if plan.steps is None:
+        return schedule
+    trial = Schedule(schedule.module)
+    plan.steps(trial)
+    return trial

@@ -18,8 +18,9 @@ class Plan:
     summary: str
     """The same in a line, for people."""
 
-    steps: Callable[[Schedule], None]
-    """Does it, on a copy of the function: what a schedule has of it are names. Fails where a step does not apply."""
+    steps: Callable[[Schedule], None] | None
+    """Does it, on a copy of the function: what a schedule has of it are names. Fails where a step does not apply. None
+    if the block is to stay as it is."""
 
 
 Match: TypeAlias = Callable[[BlockOp, VectorUnit], Plan]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from relex.passes.loops.rules.dot_kernels import dot_kernel
 from relex.passes.loops.rules.rule import Rule
 from relex.passes.loops.tiled_reductions import tile_reduction
 
 RULES: list[Rule] = [
+    Rule("dot-kernel", dot_kernel),
     Rule("tiles", tile_reduction),
 ]

@@ -7,9 +7,14 @@
 // OTHER-NOT: vectorized
 
 // EXPLAIN: schedule-cpu.mlir:{{[0-9]+}}:5: remark: 'tir.block' op @Y of @dense: tiles: 8 by 2 vectors of 16 elements
+// EXPLAIN: note: not dot-kernel: expected steps of @Y that may be done in any order, but 'arith.addf' lacks the flag 'reassoc'
 // EXPLAIN: remark: 'tir.block' op @Z of @dense: scheduled already
 // EXPLAIN: remark: 'tir.block' op @Y of @row_sum: left as it is
+// EXPLAIN: note: not dot-kernel: expected steps of @Y that may be done in any order, but 'arith.addf' lacks the flag 'reassoc'
 // EXPLAIN: note: not tiles: expected a loop that uses the same elements of %X again
+// EXPLAIN: remark: 'tir.block' op @Y of @few_rows: dot-kernel: 4 by 4 at a time, in 16 partial results each
+// EXPLAIN: remark: 'tir.block' op @Y of @one_row: dot-kernel: left to LLVM
+// EXPLAIN: remark: 'tir.block' op @Y of @maximum: dot-kernel: one at a time, in 128 partial results each
 
 // The weights go to panels, and the sums of a tile are made side by side; bias and relu are done in the tile.
 
@@ -129,6 +134,98 @@ tir.prim_func @row_sum(%X: memref<64x4096xf32>) outs(%Y: memref<64xf32>) attribu
       %y = memref.load %Y[%vi] : memref<64xf32>
       %x = memref.load %X[%vi, %vk] : memref<64x4096xf32>
       %s = arith.addf %y, %x : f32
+      memref.store %s, %Y[%vi] : memref<64xf32>
+    }
+  }
+}
+
+// -----
+
+// Few rows, and weights whose terms lie side by side: each sum in a vector of partial sums, 4 by 4 at the same time. What
+// follows is done in the tile.
+
+// CHECK-LABEL: @few_rows(
+// CHECK: tir.for %{{.*}}, %{{.*}} in (3, 32)
+// CHECK-DAG: %Y_rf = tir.alloc_buffer : memref<4x4x16xf32>
+// CHECK-DAG: %Y = tir.alloc_buffer : memref<4x4xf32>
+// CHECK: tir.for unrolled %{{.*}}, unrolled %{{.*}}, vectorized %{{.*}} in (4, 4, 16)
+// CHECK: tir.for %{{.*}}, unrolled %{{.*}}, unrolled %{{.*}}, vectorized %{{.*}} in (49, 4, 4, 16)
+// CHECK: tir.for unrolled %{{.*}}, unrolled %{{.*}} in (4, 4)
+// CHECK: tir.block @Y_init
+// CHECK: tir.for vectorized %{{.*}} in (16)
+// CHECK: tir.block @Y
+// CHECK: tir.for unrolled %{{.*}}, unrolled %{{.*}} in (4, 4)
+// CHECK: tir.block @Z
+tir.prim_func @few_rows(%X: memref<12x784xf32>, %W: memref<128x784xf32>, %B: memref<128xf32>)
+    outs(%Z: memref<12x128xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  %Y = tir.alloc_buffer : memref<12x128xf32>
+  tir.for %i, %j, %k in (12, 128, 784) {
+    tir.block @Y (%vi: spatial<12> = %i, %vj: spatial<128> = %j, %vk: reduce<784> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi, %vj] : memref<12x128xf32>
+      }
+      %y = memref.load %Y[%vi, %vj] : memref<12x128xf32>
+      %x = memref.load %X[%vi, %vk] : memref<12x784xf32>
+      %w = memref.load %W[%vj, %vk] : memref<128x784xf32>
+      %p = arith.mulf %x, %w fastmath<contract> : f32
+      %s = arith.addf %y, %p fastmath<reassoc> : f32
+      memref.store %s, %Y[%vi, %vj] : memref<12x128xf32>
+    }
+  }
+  tir.for %i, %j in (12, 128) {
+    tir.block @Z (%vi: spatial<12> = %i, %vj: spatial<128> = %j) {
+      %y = memref.load %Y[%vi, %vj] : memref<12x128xf32>
+      %b = memref.load %B[%vj] : memref<128xf32>
+      %s = arith.addf %y, %b : f32
+      memref.store %s, %Z[%vi, %vj] : memref<12x128xf32>
+    }
+  }
+}
+
+// -----
+
+// One row: no element is used again in a tile, and LLVM makes vectors of such sums as well.
+
+// CHECK-LABEL: @one_row(
+// CHECK-NOT: vectorized
+// CHECK: tir.for %i, %j, %k in (1, 128, 784)
+tir.prim_func @one_row(%X: memref<1x784xf32>, %W: memref<128x784xf32>) outs(%Y: memref<1x128xf32>)
+    attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i, %j, %k in (1, 128, 784) {
+    tir.block @Y (%vi: spatial<1> = %i, %vj: spatial<128> = %j, %vk: reduce<784> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi, %vj] : memref<1x128xf32>
+      }
+      %y = memref.load %Y[%vi, %vj] : memref<1x128xf32>
+      %x = memref.load %X[%vi, %vk] : memref<1x784xf32>
+      %w = memref.load %W[%vj, %vk] : memref<128x784xf32>
+      %p = arith.mulf %x, %w fastmath<contract> : f32
+      %s = arith.addf %y, %p fastmath<reassoc> : f32
+      memref.store %s, %Y[%vi, %vj] : memref<1x128xf32>
+    }
+  }
+}
+
+// -----
+
+// Maxima take LLVM too long one after the other.
+
+// CHECK-LABEL: @maximum(
+// CHECK: tir.for vectorized %{{.*}} in (128)
+// CHECK: tir.for %{{.*}}, vectorized %{{.*}} in (32, 128)
+// CHECK: tir.for vectorized %{{.*}} in (128)
+tir.prim_func @maximum(%X: memref<64x4096xf32>) outs(%Y: memref<64xf32>) attributes {tir.noalias} {
+  %least = arith.constant 0xFF800000 : f32
+  tir.for %i, %k in (64, 4096) {
+    tir.block @Y (%vi: spatial<64> = %i, %vk: reduce<4096> = %k) {
+      tir.init {
+        memref.store %least, %Y[%vi] : memref<64xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<64xf32>
+      %x = memref.load %X[%vi, %vk] : memref<64x4096xf32>
+      %s = arith.maximumf %y, %x : f32
       memref.store %s, %Y[%vi] : memref<64xf32>
     }
   }

@@ -1,0 +1,94 @@
+"""What rules ask of a block that is a reduction in loops of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
+from xdsl.ir import SSAValue
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.tir import BlockOp, ForOp, IterKind
+from relex.passes.loops.affine import Form
+from relex.passes.loops.buffers import buffers_written, statement_of
+from relex.passes.loops.dependences import BlockAccess, block_accesses
+from relex.passes.loops.schedule import Block, Loop
+from relex.passes.loops.schedule.decompose_reduction import variables_of_kind
+from relex.passes.loops.structure import (
+    check_nested,
+    check_serial,
+    function_of,
+    guard_of,
+    loops_of,
+    name_of_block,
+)
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A block that is alone in serial loops: `terms` are those of the reduction, `spatial` all others."""
+
+    block: BlockOp
+    spatial: list[ForOp]
+    terms: list[ForOp]
+    result: SSAValue
+    """The buffer that it writes."""
+
+    reads: list[BlockAccess]
+    """What it reads but its own results."""
+
+    @classmethod
+    def of(cls, block: BlockOp) -> Reduction:
+        """What a block is. Fails, and says why, if it is no such reduction."""
+        loops = loops_of(block)
+        driven = variables_of_kind(block, IterKind.REDUCE)
+        terms = [loop for loop in loops if loop.variable in driven]
+        if block.init is None or not terms:
+            fail(block, f"expected {name_of_block(block)} to be a reduction in loops")
+        if guard_of(block) is not None or statement_of(block) is not loops[0]:
+            fail(block, f"expected no condition around {name_of_block(block)}")
+        check_nested(loops)
+        for loop in loops:
+            check_serial(loop)
+        results = buffers_written(block)
+        if len(results) != 1:
+            fail(block, f"expected {name_of_block(block)} to write one buffer")
+        accesses = [access for access in block_accesses(block) if not access.in_init]
+        reads = [access for access in accesses if access.buffer is not results[0]]
+        return cls(block, [loop for loop in loops if loop not in terms], terms, results[0], reads)
+
+    @property
+    def name(self) -> Block:
+        return Block(function_of(self.block).sym_name.data, self.block.block_name.data)
+
+    def named(self, loop: ForOp) -> Loop:
+        """A loop as steps of a schedule take it."""
+        assert loop.label is not None
+        return Loop(function_of(self.block).sym_name.data, loop.label.data)
+
+    @property
+    def bits(self) -> int:
+        """The size of a result. Fails for those that CPUs do not compute with as they are."""
+        bits = bits_of(self.result)
+        if bits not in (32, 64):
+            fail(self.block, f"expected {name_of(self.result)} to have elements of 32 or 64 bits, found {bits}")
+        return bits
+
+
+def bits_of(buffer: SSAValue) -> int:
+    """The size of an element; 0 if that depends on the CPU."""
+    kind = buffer.type
+    assert isa(kind, MemRefType)
+    return kind.element_type.bitwidth if isinstance(kind.element_type, FixedBitwidthType) else 0
+
+
+def is_side_by_side(access: BlockAccess, loop: ForOp) -> bool:
+    """Whether the elements that a block accesses in an iteration of a loop and the next are neighbours."""
+    *outer, last = access.element or (Form(0),)
+    return last.terms.get(loop.variable) == 1 and not any(loop.variable in form.variables() for form in outer)
+
+
+def uses(access: BlockAccess, loop: ForOp) -> bool:
+    """Whether a block accesses other elements in other iterations of a loop."""
+    return any(loop.variable in form.variables() for form in access.element)
