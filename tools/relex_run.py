@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from relex.dialects.errors import CompileError
 from relex.dialects.readers import READERS, find_reader, is_metadata
 from relex.tools.diagnostics import Source, ToolError, read_text, run_tool
+from relex.tools.inputs import Input, count_calls
 from relex.tools.plugins import import_file
+from relex.tools.progress import with_progress
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -41,8 +42,19 @@ def make_parser() -> argparse.ArgumentParser:
         "--input",
         action="append",
         default=[],
+        type=lambda text: (Input.read, text),
+        dest="inputs",
         metavar="[NAME=]FILE.npy",
         help="an argument, in order or by name; may be given several times",
+    )
+    parser.add_argument(
+        "--each",
+        action="append",
+        type=lambda text: (Input.read_series, text),
+        dest="inputs",
+        metavar="[NAME=]FILE.npy|FOLDER",
+        help="like --input, but call the function once for each entry along the first axis of the array, or for each "
+        ".npy file of the folder, in the order of their names; results are stacked along a new first axis",
     )
     parser.add_argument(
         "--params",
@@ -87,48 +99,30 @@ def make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="when interpreting, stop at races and at the use of freed memory, and fill fresh memory with NaN",
     )
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="run the function several times more, and print on stderr how long each of the calls in it takes",
+    )
     parser.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
     return parser
 
 
-@dataclass(frozen=True)
-class Input:
-    """An argument of the function: its name, if one was given, and its value."""
-
-    name: str | None
-    value: Array
-
-    @classmethod
-    def read(cls, text: str) -> Input:
-        name, equals, path = text.partition("=")
-        is_named = equals and "/" not in name  # `./a=b.npy` is a file.
-        return cls(name, load_array(path)) if is_named else cls(None, load_array(text))
-
-
-def load_array(path: str) -> Array:
-    """The array of an .npy file. Nothing in the file is executed."""
-    import numpy as np
-
-    try:
-        value: Any = np.load(path, allow_pickle=False)
-    except Exception as e:
-        # A damaged file raises whatever the layer that stumbles over it likes.
-        raise ToolError(f"cannot read '{path}': {e}") from e
-    if not isinstance(value, np.ndarray):
-        raise ToolError(f"cannot read '{path}': expected one array, found an archive of several")
-    return cast("Array", value)
-
-
 def run(args: argparse.Namespace) -> None:
     from relex.passes.graph.bind_params import BindParamsPass, load_params
+    from relex.tools.library_errors import explain_library_errors
 
-    if args.save and (args.level != "native" or args.input or args.output):
+    if args.save and (args.level != "native" or args.inputs or args.output or args.profile):
         raise ToolError("expected --save alone: it saves the compiled program, and runs nothing")
     if args.checked and args.level == "native":
         raise ToolError("expected --level graph, loops or core with --checked: native code is not checked")
+    if args.profile and args.level != "native":
+        raise ToolError("expected --level native with --profile: what is interpreted takes other times")
     for path in args.library:
         import_file(path)
-    inputs = [Input.read(text) for text in args.input]
+    if args.library:
+        explain_library_errors(dict(map(read_text, args.library)))
+    inputs = [read(text) for read, text in args.inputs]
     if PurePath(args.file).suffix == SAVED:
         write_results(call(load_saved(args), args, inputs), args.output)
         return
@@ -165,7 +159,7 @@ def load_saved(args: argparse.Namespace) -> Executable:
     """The executable in a file. Nothing of it can be changed any more."""
     from relex.runtime.saving import load
 
-    if found := [option for option in ("params", "strict", "save") if getattr(args, option)]:
+    if found := [option for option in ("params", "profile", "save", "strict") if getattr(args, option)]:
         raise ToolError(f"'{args.file}' is compiled already: expected it without --{found[0]}")
     if args.level != "native":
         raise ToolError(f"'{args.file}' is compiled already: expected it without --level {args.level}")
@@ -197,17 +191,41 @@ def prepare(module: ModuleOp, args: argparse.Namespace) -> Executable | Interpre
 
 
 def call(functions: Executable | Interpretation, args: argparse.Namespace, inputs: Sequence[Input]) -> Sequence[Array]:
-    """The results of the function that was asked for."""
-    in_order = [i.value for i in inputs if i.name is None]
-    by_name = {i.name: i.value for i in inputs if i.name is not None}
-    if len(by_name) + len(in_order) != len(inputs):
+    """The results of the function that was asked for; those of several calls are stacked."""
+    from relex.runtime.arguments import bind_arguments
+
+    names = [i.name for i in inputs if i.name is not None]
+    if len(set(names)) != len(names):
         raise ToolError("expected every --input name once")
     function = functions[args.entry]
-    count = len(function.signature.outputs)
-    if len(args.output) > count:
-        raise ToolError(f"expected at most {count} --output, found {len(args.output)}")
-    result = function(*in_order, **by_name)
-    return [result] if count == 1 else result or []
+    expected = len(function.signature.outputs)
+    if len(args.output) > expected:
+        raise ToolError(f"expected at most {expected} --output, found {len(args.output)}")
+
+    def arguments(number: int) -> Sequence[Any]:
+        in_order = [i.value(number) for i in inputs if i.name is None]
+        by_name = {i.name: i.value(number) for i in inputs if i.name is not None}
+        return bind_arguments(function.signature, in_order, by_name)
+
+    def results(number: int) -> Sequence[Array]:
+        result = function(*arguments(number))
+        return [result] if expected == 1 else result or []
+
+    count = count_calls(inputs)
+    found = results(0) if count is None else stack([results(i) for i in with_progress(range(count), sys.stderr)])
+    if args.profile:
+        print(cast("Executable", functions).profile(*arguments(0), entry=args.entry), file=sys.stderr)
+    return found
+
+
+def stack(calls: Sequence[Sequence[Array]]) -> Sequence[Array]:
+    """Each result of several calls as one array."""
+    import numpy as np
+
+    for result in zip(*calls, strict=True):
+        if shapes := {array.shape for array in result} - {result[0].shape}:
+            raise ToolError(f"expected results of one shape from --each, found {result[0].shape} and {shapes.pop()}")
+    return [np.stack(result) for result in zip(*calls, strict=True)]
 
 
 def write_results(results: Sequence[Array], files: Sequence[str]) -> None:

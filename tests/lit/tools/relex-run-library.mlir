@@ -4,13 +4,24 @@
 // CHECK: [1., 0.]
 
 // RUN: not relex-run %s --input %t.x.npy 2>&1 | filecheck %s --check-prefix=MISSING
-// MISSING: relex-run-library.mlir:21:8: error: expected a registered library function, found "env.relu"; there are none
-// MISSING: relex-run-library.mlir:26:8: error: expected a registered library function, found "env.fails"; there are none
+// MISSING: relex-run-library.mlir:32:8: error: expected a registered library function, found "env.relu"; there are none
+// MISSING: relex-run-library.mlir:37:8: error: expected a registered library function, found "env.fails"; there are none
 // MISSING-NOT: error:
 
 // RUN: not relex-run %s --library %S/Inputs/my_library.py --entry fails --input %t.x.npy 2>&1 | filecheck %s --check-prefix=FAILS
+// RUN: not relex-run %s --library %S/Inputs/my_library.py --entry fails --input %t.x.npy --level graph 2>&1 | filecheck %s --check-prefix=FAILS
 // FAILS-NOT: Traceback
-// FAILS: no numbers today
+// FAILS:      my_library.py:20:5: error: library function "env.fails" raised ArithmeticError: no numbers today
+// FAILS-NEXT:     raise ArithmeticError("no numbers today")
+// FAILS-NEXT:     ^
+// FAILS-NOT: internal error
+// RUN: not relex-run %s --library %S/Inputs/my_library.py --entry fails --input %t.x.npy --debug 2>&1 | filecheck %s --check-prefix=DEBUG
+// DEBUG: Traceback (most recent call last):
+// DEBUG: ArithmeticError: no numbers today
+// DEBUG: The above exception was the direct cause
+// RUN: echo "from relex.runtime import register_func; register_func('env.relu', int); register_func('env.fails', int)" > %t.int.py
+// RUN: not relex-run %s --library %t.int.py --input %t.x.npy 2>&1 | filecheck %s --check-prefix=ELSEWHERE
+// ELSEWHERE: relex-run-library.mlir: error: library function "env.relu" raised TypeError: {{.+}}
 
 // RUN: not relex-run %s --library %S/Inputs/wrong_library.py --input %t.x.npy 2>&1 | filecheck %s --check-prefix=WRONG
 // WRONG: wrong_library.py:5:1: error: RelexError: expected a name for a library function, found ''

@@ -1,0 +1,73 @@
+"""The arguments of a function from files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from relex.tools.diagnostics import ToolError
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+@dataclass(frozen=True)
+class Input:
+    """What to pass for an argument: its name, if one was given, and its value in the call of a number; `count` is how
+    many calls there are values for, None for one value in all calls."""
+
+    name: str | None
+    value: Callable[[int], Array]
+    count: int | None = None
+
+    @classmethod
+    def read(cls, text: str) -> Input:
+        """The value from `[NAME=]FILE.npy`."""
+        name, path = _split(text)
+        value = load_array(path)
+        return cls(name, lambda _: value)
+
+    @classmethod
+    def read_series(cls, text: str) -> Input:
+        """The values from `[NAME=]FILE.npy`, along the first axis, or `[NAME=]FOLDER`, one from each of its files."""
+        name, path = _split(text)
+        if Path(path).is_dir():
+            files = sorted(map(str, Path(path).glob("*.npy")))
+            return cls(name, lambda i: load_array(files[i]), len(files))
+        array = load_array(path, mapped=True)
+        if not array.ndim:
+            raise ToolError(f"cannot read '{path}': expected an array with an axis of inputs, found a single number")
+        return cls(name, lambda i: array[i], len(array))
+
+
+def count_calls(inputs: Iterable[Input]) -> int | None:
+    """How many calls the inputs are for; None if none of them says it. Raises `ToolError` if they disagree."""
+    counts = {i.count for i in inputs if i.count is not None}
+    if len(counts) > 1:
+        raise ToolError(f"expected as many entries in every --each, found {' and '.join(map(str, sorted(counts)))}")
+    if counts == {0}:
+        raise ToolError("expected at least one entry in --each, found none")
+    return counts.pop() if counts else None
+
+
+def load_array(path: str, *, mapped: bool = False) -> Array:
+    """The array of an .npy file. Nothing in it is executed. If `mapped`, its parts are read when they are used."""
+    import numpy as np
+
+    try:
+        value: Any = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+    except Exception as e:
+        # A damaged file raises whatever the layer that stumbles over it likes.
+        raise ToolError(f"cannot read '{path}': {e}") from e
+    if not isinstance(value, np.ndarray):
+        raise ToolError(f"cannot read '{path}': expected one array, found an archive of several")
+    return cast("Array", value)
+
+
+def _split(text: str) -> tuple[str | None, str]:
+    """The name of an argument, if there is one, and the path."""
+    name, equals, path = text.partition("=")
+    is_named = equals and "/" not in name  # `./a=b.npy` is a file.
+    return (name, path) if is_named else (None, text)
