@@ -64,13 +64,16 @@ class RelexPipelinePass(RelexPass):
             p.apply(ctx, op)
 
 
-def pipeline(to: Level = "llvm", *, strict: bool = False) -> list[tuple[Level, list[ModulePass]]]:
+def pipeline(
+    to: Level = "llvm", *, strict: bool = False, use_generic_functions: bool = False
+) -> list[tuple[Level, list[ModulePass]]]:
     """The passes of the default compilation, by the level that they end on, down to the level `to`."""
+    to_llvm = ConvertToLlvmPass(use_generic_functions)
     levels: list[tuple[Level, list[ModulePass]]] = [
         ("graph", [SetTargetPass(), InferSizesPass()]),
         ("loops", [LegalizeOpsPass(strict), *_fusion()]),
         ("core", [LowerCallTirPass(), PlanMemoryPass(), ConvertTirToScfPass(), VectorizeLoopsPass()]),
-        ("llvm", [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf(), ConvertToLlvmPass()]),
+        ("llvm", [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf(), to_llvm]),
     ]
     names = [level for level, _ in levels]
     return levels[: names.index(to) + 1]

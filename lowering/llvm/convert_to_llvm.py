@@ -18,7 +18,7 @@ from relex.lowering.llvm.convert_func_to_llvm import FUNC_TO_LLVM
 from relex.lowering.llvm.convert_math_to_libm import MATH_TO_LIBM
 from relex.lowering.llvm.convert_math_to_llvm import MATH_TO_LLVM
 from relex.lowering.llvm.convert_vector_to_llvm import VECTOR_TO_LLVM
-from relex.lowering.llvm.finalize_memref_to_llvm import MEMREF_TO_LLVM
+from relex.lowering.llvm.finalize_memref_to_llvm import GENERIC_MEMORY, MEMREF_TO_LLVM
 from relex.lowering.llvm.types import LLVM_TYPES
 
 TO_LLVM = ConversionTable(
@@ -63,7 +63,8 @@ REFUSED = {
 class ConvertToLlvmPass(ConversionPass):
     """
     Converts `arith`, `math`, `vector`, `memref`, `cf` and `func` to the LLVM dialect in one walk, without a cast in
-    between. What it cannot convert is an error that names the pass to run before.
+    between. What it cannot convert is an error that names the pass to run before. `use-generic-functions` is that of
+    `finalize-memref-to-llvm`.
 
     ```mlir
     func.func @f(%x: memref<4xf32>, %i: index) -> f32 {
@@ -84,8 +85,11 @@ class ConvertToLlvmPass(ConversionPass):
     table = TO_LLVM
     types = LLVM_TYPES
 
+    use_generic_functions: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        convert(op, TO_LLVM, LLVM_TYPES, _refuse)
+        table = ConversionTable(TO_LLVM, GENERIC_MEMORY) if self.use_generic_functions else TO_LLVM
+        convert(op, table, LLVM_TYPES, _refuse)
 
 
 def removed_by(op: Operation) -> str | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 
+from xdsl.context import Context
 from xdsl.dialects import llvm, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -16,6 +18,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
+    ModuleOp,
     NoneAttr,
     StringAttr,
     SymbolRefAttr,
@@ -31,7 +34,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.memref import PrefetchOp
-from relex.lowering.conversion import Conversion, ConversionTable
+from relex.lowering.conversion import Conversion, ConversionTable, convert
 from relex.lowering.conversion_pass import ConversionPass
 from relex.lowering.llvm.buffers import Number, buffer_type, element_pointer, first_element, sizes_of, strides_of
 from relex.lowering.llvm.c_interface import call, declaration
@@ -44,11 +47,19 @@ from relex.lowering.llvm.types import LLVM_TYPES, PTR, constant, convert_type, v
 MEMREF_TO_LLVM = ConversionTable(VIEWS_TO_LLVM)
 """What each op of `memref` becomes."""
 
+GENERIC_MEMORY = ConversionTable()
+"""What allocations become where who runs the program provides the memory."""
+
+GENERIC_ALLOC = "_mlir_memref_to_llvm_alloc"
+GENERIC_FREE = "_mlir_memref_to_llvm_free"
+"""MLIR's names for the functions that are called then."""
+
 
 @dataclass(frozen=True)
 class FinalizeMemrefToLlvmPass(ConversionPass):
     """
-    Converts `memref`: buffers become pointers, accesses address arithmetic. Memory comes from `malloc`.
+    Converts `memref`: buffers become pointers, accesses address arithmetic. Memory comes from `malloc`, or with
+    `use-generic-functions` from functions that whoever runs the program provides.
 
     ```mlir
     %0 = memref.load %x[%i, %j] : memref<4x8xf32>
@@ -65,6 +76,12 @@ class FinalizeMemrefToLlvmPass(ConversionPass):
 
     table = MEMREF_TO_LLVM
     types = LLVM_TYPES
+
+    use_generic_functions: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        parts = [MEMREF_TO_LLVM, GENERIC_MEMORY] if self.use_generic_functions else [MEMREF_TO_LLVM]
+        convert(op, ConversionTable(*parts), LLVM_TYPES)
 
 
 @MEMREF_TO_LLVM.rule(memref.LoadOp)
@@ -99,15 +116,15 @@ def convert_prefetch(op: PrefetchOp, conversion: Conversion) -> None:
 
 
 @MEMREF_TO_LLVM.rule(memref.AllocOp)
-def convert_alloc(op: memref.AllocOp, conversion: Conversion) -> None:
+def convert_alloc(op: memref.AllocOp, conversion: Conversion, function: str = "malloc") -> None:
     kind = _contiguous(op, op.memref.type)
     sizes = _sizes(conversion, kind, op.dynamic_sizes)
     size = byte_count(op, conversion, kind, _element_count(conversion, sizes))
     alignment = op.alignment.value.data if op.alignment is not None else 1
     if alignment > 1:
         size = conversion.add(llvm.AddOp(size, constant(conversion, alignment - 1))).res
-    conversion.declare("malloc", lambda: declaration("malloc", [i64], PTR))
-    base = conversion.add(call(SymbolRefAttr("malloc"), [size], PTR)).results[0]
+    conversion.declare(function, lambda: declaration(function, [i64], PTR))
+    base = conversion.add(call(SymbolRefAttr(function), [size], PTR)).results[0]
     aligned = _align(conversion, base, alignment) if alignment > 1 else base
     conversion.replace(new_descriptor(conversion, op.memref, base, aligned, sizes))
 
@@ -148,12 +165,16 @@ def convert_alloca_scope_return(op: memref.AllocaScopeReturnOp, conversion: Conv
 
 
 @MEMREF_TO_LLVM.rule(memref.DeallocOp)
-def convert_dealloc(op: memref.DeallocOp, conversion: Conversion) -> None:
+def convert_dealloc(op: memref.DeallocOp, conversion: Conversion, function: str = "free") -> None:
     buffer_type(op, op.memref.type)
-    conversion.declare("free", lambda: declaration("free", [PTR], llvm.LLVMVoidType()))
+    conversion.declare(function, lambda: declaration(function, [PTR], llvm.LLVMVoidType()))
     base = Descriptor.of(conversion, op.memref).field(BASE)
-    conversion.add(call(SymbolRefAttr("free"), [base], llvm.LLVMVoidType()))
+    conversion.add(call(SymbolRefAttr(function), [base], llvm.LLVMVoidType()))
     conversion.replace()
+
+
+GENERIC_MEMORY.rule(memref.AllocOp)(partial(convert_alloc, function=GENERIC_ALLOC))
+GENERIC_MEMORY.rule(memref.DeallocOp)(partial(convert_dealloc, function=GENERIC_FREE))
 
 
 def byte_count(op: Operation, conversion: Conversion, kind: MemRefType, count: SSAValue) -> SSAValue:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,6 +104,17 @@ def lowered(module: ModuleOp) -> ModuleOp:
     return module
 
 
+ARITHMETIC: dict[type[Operation], Callable[[int, int], int]] = {
+    arith.AddiOp: operator.add,
+    arith.SubiOp: operator.sub,
+    arith.MuliOp: operator.mul,
+    arith.DivUIOp: lambda lhs, rhs: lhs // rhs,
+    arith.FloorDivSIOp: lambda lhs, rhs: lhs // rhs,
+    arith.MaxSIOp: max,
+    arith.MinSIOp: min,
+}
+
+
 class Shadow:
     """Which buffer each byte of the arena was last written by, while the ops of a function run in order.
 
@@ -166,15 +179,7 @@ class Shadow:
             self._numbers[op.result] = self._shapes[op.source][self._numbers[op.index]]
             return
         lhs, rhs = (self._numbers[operand] for operand in op.operands)
-        self._numbers[op.results[0]] = {
-            arith.AddiOp: lambda: lhs + rhs,
-            arith.SubiOp: lambda: lhs - rhs,
-            arith.MuliOp: lambda: lhs * rhs,
-            arith.DivUIOp: lambda: lhs // rhs,
-            arith.FloorDivSIOp: lambda: lhs // rhs,
-            arith.MaxSIOp: lambda: max(lhs, rhs),
-            arith.MinSIOp: lambda: min(lhs, rhs),
-        }[type(op)]()
+        self._numbers[op.results[0]] = ARITHMETIC[type(op)](lhs, rhs)
 
     def _read(self, buffer: SSAValue) -> None:
         if buffer in self._base:
@@ -205,15 +210,17 @@ def check(graph: ModuleOp, calls: Sequence[Sequence[Array]]) -> None:
     planned = interpret(after, interface=interface, checked=True)["main"]
     code = compile_core(str(ConvertTirToScfPass()(after)))
     for inputs in calls:
-        results = reference(*inputs)
-        wanted: Sequence[Array] = results if isinstance(results, tuple) else (results,)
+        wanted = as_list(reference(*inputs))
         Shadow(main_of(after), [array.shape for array in (*inputs, *wanted)])
-        results = planned(*inputs)
         compiled = [np.empty_like(array) for array in wanted]
         call(code, "main", *inputs, *compiled)
-        for found in (results if isinstance(results, tuple) else (results,), compiled):
+        for found in (as_list(planned(*inputs)), compiled):
             for one, other in zip(wanted, found, strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def as_list(results: Any) -> list[Array]:
+    return list(results) if isinstance(results, tuple) else [results]  # pyright: ignore[reportUnknownArgumentType]
 
 
 def main_of(module: ModuleOp) -> func.FuncOp:

@@ -1,6 +1,13 @@
 // RUN: relex-opt %s -p convert-func-to-llvm,convert-arith-to-llvm,finalize-memref-to-llvm,reconcile-unrealized-casts | filecheck %s
 // RUN: relex-opt %s -p finalize-memref-to-llvm | filecheck %s --check-prefix=ALONE
 
+// Who runs the program may provide the memory.
+// RUN: relex-opt %s -p finalize-memref-to-llvm{use-generic-functions=true} | filecheck %s --check-prefix=GENERIC
+// RUN: relex-opt %s -p convert-to-llvm{use-generic-functions=true} | filecheck %s --check-prefix=GENERIC
+// GENERIC: llvm.call @_mlir_memref_to_llvm_alloc(
+// GENERIC-NOT: @malloc
+// GENERIC: llvm.call @_mlir_memref_to_llvm_free(
+
 // CHECK: llvm.func @free(!llvm.ptr)
 // CHECK: llvm.func @malloc(i64) -> !llvm.ptr
 
