@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from relex.runtime.library import get_func as get_func
     from relex.runtime.library import register_func as register_func
     from relex.runtime.library import remove_func as remove_func
+    from relex.runtime.loader import release_memory as release_memory
     from relex.runtime.profile import KernelCalls as KernelCalls
     from relex.runtime.profile import Profile as Profile
     from relex.runtime.saving import load as load
@@ -50,6 +51,7 @@ _HOMES = {
     "interpret": "relex.runtime.interpreter.api",
     "load": "relex.runtime.saving",
     "register_func": "relex.runtime.library",
+    "release_memory": "relex.runtime.loader",
     "remove_func": "relex.runtime.library",
 }
 

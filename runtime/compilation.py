@@ -94,7 +94,9 @@ def compile_program(
     program: ModuleOp, *, strict: bool = False, target: Target | None = None, instrument: Instrument | None = None
 ) -> CompiledProgram:
     """Native code for this process. Raises `CompileError` for library functions that are not registered, too."""
-    lowered = lower_program(program, strict=strict, target=target, check=check_registered, instrument=instrument)
+    lowered = lower_program(
+        program, strict=strict, target=target, check=check_registered, instrument=instrument, use_generic_functions=True
+    )
     add_packed_entries(lowered.module, lowered.signatures)
     return CompiledProgram(compile_module(lowered.module), lowered.signatures, lowered.libraries, refusals(program))
 
@@ -115,6 +117,7 @@ def lower_program(
     target: Target | None = None,
     check: Callable[[Mapping[LibraryUse, Operation]], None] = lambda uses: None,
     instrument: Instrument | None = None,
+    use_generic_functions: bool = False,
 ) -> LoweredProgram:
     """Run the default compilation on a copy of a module, verified where it enters a new level. `check` sees the library
     functions that are called, each with its declaration; `instrument` may change the module where functions work on
@@ -125,7 +128,7 @@ def lower_program(
         set_target(module, target)
     interface: Mapping[str, Signature] = {}
     libraries: Mapping[LibraryUse, Operation] = {}
-    for level, passes in pipeline(strict=strict):
+    for level, passes in pipeline(strict=strict, use_generic_functions=use_generic_functions):
         for p in passes:
             if instrument is not None and isinstance(p, ConvertTirToScfPass):
                 instrument(module)

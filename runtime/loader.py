@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from relex.dialects.exceptions import RelexError, UnknownNameError
 from relex.dialects.machine import CONSTANT_ALIGNMENT, ObjectCode, Target
+from relex.runtime.arenas import ALLOC, FREE, Arenas
 
 Buffer = npt.NDArray[np.uint8]
 
@@ -43,13 +44,17 @@ def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCo
     Raises `RelexError` when this machine cannot run the code, or when it calls a function that does not exist.
     """
     check_runs_here(code)
-    symbols = symbols or {}
+    allocates = not {ALLOC, FREE}.isdisjoint(code.imports)
+    symbols = {**(arenas().symbols if allocates else {}), **(symbols or {})}
     for name in code.imports:
         if name not in symbols and not hasattr(_process(), name):
             raise RelexError(f"the code calls a function '{name}', which this process does not have")
     constants = {name: _aligned(data) for name, data in code.constants.items()}
     addresses = {**symbols, **{name: buffer.ctypes.data for name, buffer in constants.items()}}
-    return link(code.code, addresses, code.functions, constants.values())
+    result = link(code.code, addresses, code.functions, constants.values())
+    if allocates:
+        arenas().keep_for(result)
+    return result
 
 
 def link(
@@ -66,6 +71,12 @@ def link(
     except RuntimeError as e:
         raise RelexError(f"cannot load object code: {str(e).strip()}") from e
     return LoadedCode(loaded, exports, constants)
+
+
+def release_memory() -> int:
+    """Free the memory that executables keep for later calls, except what running calls need. Returns how many bytes
+    are kept nevertheless: those that calls gave back meanwhile."""
+    return arenas().release(-1)
 
 
 def check_runs_here(code: ObjectCode) -> None:
@@ -110,6 +121,12 @@ def _jit() -> llvm.LLJIT:
     llvm.initialize_native_asmprinter()
     # JITLink keeps code and its data close together wherever it puts them, and reaches the rest through tables.
     return llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
+
+
+@lru_cache(maxsize=1)
+def arenas() -> Arenas:
+    """Where code that is loaded here gets memory from."""
+    return Arenas(_jit())
 
 
 def _aligned(data: bytes | memoryview) -> Buffer:
