@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +60,10 @@ def build(
     def profile(entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Profile:
         from relex.runtime.profile import profile_program
 
-        return profile_program(partial(compile_program, source, strict=strict, target=target), entry, args, named)
+        def compiled(instrument: Instrument) -> CompiledProgram:
+            return compile_program(source, strict=strict, target=target, instrument=instrument)
+
+        return profile_program(compiled, entry, args, named)
 
     with showing_source(text):
         return Executable(_compiled(program, strict, target, find_cache(cache)), profile=profile)
