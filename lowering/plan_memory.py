@@ -80,9 +80,9 @@ class PlanMemoryPass(RelexPass):
     report: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [f for f in op.ops if isinstance(f, func.FuncOp) and f.body.blocks]
+        functions = [f for f in op.ops if isinstance(f, func.FuncOp) and _allocates(f)]
         before = [_Arena(function).sum for function in functions] if self.report else ()
-        work_in_place(op)
+        work_in_place(op, functions)
         arenas = list(map(_Arena, functions))
         for function, arena, size in zip(functions, arenas, before, strict=False):
             if size != 0:
@@ -90,6 +90,10 @@ class PlanMemoryPass(RelexPass):
                 warnings.warn(CompileRemark(diagnose(function, message)), stacklevel=2)
         for arena in arenas:
             arena.insert()
+
+
+def _allocates(function: func.FuncOp) -> bool:
+    return bool(function.body.blocks) and any(isinstance(op, memref.AllocOp) for op in function.body.blocks[0].ops)
 
 
 class _Arena:

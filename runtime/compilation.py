@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,12 @@ from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, RelexError
 from relex.dialects.parser import add_source, parse_module, verify_module
 from relex.dialects.readers import READERS, find_reader
+from relex.dialects.sizes import names_in
 from relex.dialects.target import Target, set_target
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.llvm.object_code import compile_module
 from relex.lowering.llvm.packed_entries import add_packed_entries
+from relex.lowering.memory.needs import MemoryNeeds
 from relex.lowering.relex_pipeline import pipeline
 from relex.runtime.cache_key import cache_key
 from relex.runtime.callbacks import LibraryUse
@@ -142,7 +144,17 @@ def lower_program(
         if level == "core":
             libraries = library_uses(module)
             check(libraries)
+            interface = _with_needs(interface, MemoryNeeds(module))
     return LoweredProgram(module, interface, tuple(libraries))
+
+
+def _with_needs(interface: Mapping[str, Signature], needs: MemoryNeeds) -> Mapping[str, Signature]:
+    """The signatures with the memory that functions need as they are compiled."""
+    found: dict[str, Signature] = {}
+    for name, signature in interface.items():
+        told = [size for size in needs.of(name) if signature.names.keys() >= set(names_in(size))]
+        found[name] = replace(signature, temporaries=tuple(told))
+    return found
 
 
 def read_program(source: ModuleOp | str | Path) -> tuple[ModuleOp, str | None]:

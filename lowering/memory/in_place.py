@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
@@ -20,12 +22,11 @@ from relex.lowering.memory.needs import BufferSizes
 from relex.passes.loops.sharing import is_understood
 
 
-def work_in_place(module: ModuleOp) -> None:
-    """Let calls write a buffer of a function in the memory of one that they read for the last time, where they can."""
+def work_in_place(module: ModuleOp, functions: Iterable[func.FuncOp]) -> None:
+    """Let calls in some functions write a buffer in the memory of one that they read for the last time, if they can."""
     variants = _Variants(module)
-    for function in module.ops:
-        if isinstance(function, func.FuncOp) and function.body.blocks:
-            _Function(function, variants).run()
+    for function in functions:
+        _Function(function, variants).run()
     variants.clean_up()
 
 

@@ -1,43 +1,99 @@
-"""How much memory buffers need, where sizes are known at run time too."""
+"""How much memory the buffers of functions need, where sizes are known at run time too."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
+from xdsl.ir import Operation, SSAValue
 
-from relex.dialects.sizes import Sizes, names_in
+from relex.dialects.sizes import Size, Sizes, names_in, substitute
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
-from relex.dialects.sizes.attributes import FunctionSizes
+from relex.dialects.sizes.attributes import FunctionSizes, sizes_in_type
+from relex.dialects.sizes.limits import bytes_of
 from relex.dialects.sizes.modules import sizes_at_entry
 from relex.dialects.tir.accesses import is_pure
 
 
 class BufferSizes:
-    """The sizes of buffers that a function allocates, as far as they follow from those of its arguments."""
+    """The sizes of buffers in a function, as far as they follow from those of its arguments."""
 
     def __init__(self, function: func.FuncOp):
         analysis = SizeAnalysis(function, sizes_at_entry)
         self.of_function: FunctionSizes = analysis.run(body=False)
         for op in function.body.blocks[0].ops:
-            rule = SIZES.find(op)
-            if rule is None or not (is_pure(op) or isinstance(op, memref.AllocOp)):
-                continue
-            if not all(map(analysis.knows, op.operands)):
-                continue
-            if isinstance(op, memref.DimOp) and not isinstance(analysis.number(op.index), int):
-                continue
-            rule(op, analysis)
-        self._found: Mapping[SSAValue, Sizes] = analysis.sizes_by_value()
+            if _is_about_sizes(op, analysis) and (rule := SIZES.find(op)) is not None:
+                rule(op, analysis)
+        self._found = analysis.sizes_by_value()
         arguments = function.body.blocks[0].args
         sources = self.of_function.sources
-        self._names = {n for n, (i, _) in sources.items() if isinstance(arguments[i].type, MemRefType)}
+        self._names = {name for name, (i, _) in sources.items() if isinstance(arguments[i].type, MemRefType)}
 
-    def of(self, buffer: SSAValue[MemRefType]) -> Sizes | None:
+    def of(self, buffer: SSAValue) -> Sizes | None:
         """The sizes of a buffer, made of those of arguments that are buffers, which are never negative; or None."""
         sizes = self._found.get(buffer)
+        if sizes is None and isinstance(alloc := buffer.owner, memref.AllocOp):
+            sizes = self._of_alloc(alloc)
+        elif sizes is None and DYNAMIC_INDEX not in (known := sizes_in_type(buffer.type)):
+            sizes = known
         if sizes is None or any(name not in self._names for size in sizes for name in names_in(size)):
             return None
         return sizes
+
+    def _of_alloc(self, alloc: memref.AllocOp) -> Sizes | None:
+        given = [self._found.get(value) for value in alloc.dynamic_sizes]
+        if None in given:
+            return None
+        numbers = iter([sizes[0] for sizes in given if sizes is not None])
+        return tuple(next(numbers) if size == DYNAMIC_INDEX else size for size in alloc.memref.type.get_shape())
+
+
+def _is_about_sizes(op: Operation, analysis: SizeAnalysis) -> bool:
+    """Whether the sizes of an op's results are known when those of its operands are, whatever else happens."""
+    if not (is_pure(op) or isinstance(op, memref.AllocOp)) or not all(map(analysis.knows, op.operands)):
+        return False
+    return not isinstance(op, memref.DimOp) or isinstance(analysis.number(op.index), int)
+
+
+class MemoryNeeds:
+    """The memory from the heap that calls of a module's functions on buffers need, in bytes."""
+
+    def __init__(self, module: ModuleOp):
+        functions = [op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
+        self._functions = {op.sym_name.data: op for op in functions}
+        self._found: dict[str, tuple[Size, ...]] = {}
+
+    def of(self, name: str) -> tuple[Size, ...]:
+        """What a call needs is the largest of these, or less. What cannot be told is left out."""
+        if name not in self._functions:
+            return ()
+        if name not in self._found:
+            self._found[name] = ()  # What it needs to call itself again is not known.
+            self._found[name] = self._compute(self._functions[name])
+        return self._found[name]
+
+    def _compute(self, function: func.FuncOp) -> tuple[Size, ...]:
+        sizes = BufferSizes(function)
+        own: Size = 0
+        of_callees: dict[Size, None] = {0: None}
+        for op in function.walk():
+            if isinstance(op, memref.AllocOp) and (shape := sizes.of(op.memref)) is not None:
+                own += bytes_of(op.memref.type, shape)
+            elif isinstance(op, func.CallOp):
+                of_callees |= dict.fromkeys(self._of_call(op, sizes))
+        return tuple(dict.fromkeys(own + size for size in of_callees))
+
+    def _of_call(self, call: func.CallOp, sizes: BufferSizes) -> Iterator[Size]:
+        """What the function that is called needs, by the sizes of the caller."""
+        name = call.callee.root_reference.data
+        needed = self.of(name)
+        if not needed:
+            return
+        values: dict[str, Size] = {}
+        for symbol, (argument, dimension) in sizes_at_entry(self._functions[name]).sources.items():
+            if (shape := sizes.of(call.arguments[argument])) is not None:
+                values[symbol] = shape[dimension]
+        for size in needed:
+            if values.keys() >= set(names_in(size)):
+                yield substitute(size, values)

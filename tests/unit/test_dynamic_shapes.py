@@ -11,8 +11,10 @@ from programs import Array, interpreted, random_array
 
 from relex.dialects import CompileError, parse_module
 from relex.dialects.errors import OutOfMemoryError, ShapeError
+from relex.dialects.sizes import evaluate
 from relex.passes import BindParamsPass
 from relex.runtime import build, interpret
+from relex.runtime.compilation import lower_program
 from relex.runtime.module_signatures import signatures
 
 MLP = """
@@ -352,6 +354,34 @@ def test_more_memory_than_there_is() -> None:
     np.testing.assert_allclose(function(np.ones(3, np.float32)), [1, 1, 1])
     with pytest.raises(OutOfMemoryError, match=r"main\(\) needs \d{16} bytes for values on the way"):
         function(np.ones(2**24, np.float32))
+
+
+def test_more_memory_than_there_is_whatever_the_arguments() -> None:
+    text = """
+      func.func @main(%x: tensor<16777216xf32>) -> tensor<16777216xf32> {
+        %a = relex.expand_dims %x axis = [1] : (tensor<16777216xf32>) -> tensor<16777216x1xf32>
+        %b = relex.expand_dims %x axis = [0] : (tensor<16777216xf32>) -> tensor<1x16777216xf32>
+        %p = relex.multiply %a, %b
+          : (tensor<16777216x1xf32>, tensor<1x16777216xf32>) -> tensor<16777216x16777216xf32>
+        %s = relex.softmax %p : (tensor<16777216x16777216xf32>) -> tensor<16777216x16777216xf32>
+        %y = relex.sum %s axis = [1] : (tensor<16777216x16777216xf32>) -> tensor<16777216xf32>
+        func.return %y : tensor<16777216xf32>
+      }
+    """
+    with pytest.raises(OutOfMemoryError, match=r"main\(\) needs \d{16} bytes for values on the way"):
+        build(text)["main"](np.ones(2**24, np.float32))
+
+
+def test_memory_is_that_of_the_arena() -> None:
+    steps = "\n".join(f"%{i + 1} = relex.softmax %{i} : (tensor<?x?xf32>) -> tensor<?x?xf32>" for i in range(9))
+    text = f"""
+      func.func @main(%0: tensor<?x?xf32> {{relex.dims = ["n", "m"]}}) -> tensor<?x?xf32> {{
+        {steps}
+        func.return %9 : tensor<?x?xf32>
+      }}"""
+    _, interface, _ = lower_program(parse_module(text))
+    needed = max(evaluate(size, {"n": 100, "m": 100}) for size in interface["main"].temporaries)
+    assert 100 * 100 * 4 <= needed <= 4 * 100 * 100 * 4
 
 
 def test_a_call_like_an_earlier_one_is_checked_by_its_own_shapes(functions: Mapping[str, Any]) -> None:
