@@ -48,7 +48,7 @@ def same(wanted: str, line: str) -> bool:
     return line.startswith(wanted) if wanted.endswith("(") else line == wanted
 
 
-@pytest.mark.parametrize("page", ["fusion.md", "llvm.md", "schedules.md", "sizes.md"])
+@pytest.mark.parametrize("page", ["fusion.md", "llvm.md", "memory.md", "schedules.md", "sizes.md"])
 def test_each_block_is_what_the_command_prints(page: str) -> None:
     text = ""
     for command, shown in steps(page):
@@ -76,6 +76,17 @@ def test_sizes() -> None:
     (shown,) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == shown
+
+
+def test_memory() -> None:
+    page = (DOCS / "memory.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    passes = "infer-sizes,legalize-ops,lower-call-tir,plan-memory{report=true}"
+    command = [*RELEX_OPT, "-p", passes]
+    run = subprocess.run(command, input=steps("memory.md")[0][1], capture_output=True, text=True, check=True)
+    assert shown in run.stderr
 
 
 @pytest.mark.parametrize("page", ["adding-an-op.md", "writing-a-pass.md"])
