@@ -177,14 +177,34 @@ def _floor(end: float, divisor: int) -> float:
 
 
 def _span_of_variable(variable: BlockArgument) -> Span:
-    match variable.owner.parent_op():
-        case ForOp() as loop:
-            extent = loop.extent
-        case BlockOp() as block:
-            extent = block.extent_of(variable)
-        case _:
-            return ANYTHING
+    extent = _extent_of(variable)
+    if extent is None:
+        return ANYTHING
     return Span(0, extent - 1 if isinstance(extent, int) else inf)
+
+
+def _extent_of(variable: Atom) -> int | SSAValue | None:
+    """How far the variable of a loop or block counts."""
+    match variable.owner.parent_op() if isinstance(variable, BlockArgument) else None:
+        case ForOp() as loop:
+            return loop.extent
+        case BlockOp() as block if isinstance(variable, BlockArgument):
+            return block.extent_of(variable)
+        case _:
+            return None
+
+
+def is_below(form: Form, bound: int | SSAValue) -> bool:
+    """Whether a form stays below a number or value, also where that depends on sizes that are known at run time."""
+    limit = Form(bound) if isinstance(bound, int) else form_of(bound)
+    room = limit - form
+    for atom, factor in room.terms.items():
+        extent = _extent_of(atom)
+        if isinstance(extent, SSAValue):
+            # The least that is left is that of the first value of the variable, or of the last.
+            room -= Form.of(atom) * factor
+            room += (form_of(extent) - 1) * min(factor, 0)
+    return room.span.low > 0
 
 
 Lookup: TypeAlias = Callable[[SSAValue], Form | None]

@@ -11,7 +11,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, PrimFuncOp
-from relex.passes.loops.affine import Atom, Form, form_of
+from relex.passes.loops.affine import Atom, Form, form_of, is_below
 from relex.passes.loops.buffers import statement_accesses
 from relex.passes.loops.dependences import BlockAccess, block_accesses, may_alias
 from relex.passes.loops.indices import Emitter, is_scalar, may_trap, substitute
@@ -213,5 +213,5 @@ class Placement:
                 continue
             if form.span.low < 0:
                 add_lower_guard(self.block, form)
-            if not isinstance(v.extent, int) or form.span.high >= v.extent:
+            if not is_below(form, v.extent):
                 add_guard(self.block, form, v.extent)

@@ -8,12 +8,15 @@ from dataclasses import dataclass, replace
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.transforms.common_subexpression_elimination import cse
 
 from relex.dialects.errors import CompileRemark, Diagnostic, PassError, diagnose
+from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.target import get_target
 from relex.dialects.tir import BlockOp, LoopKind, PrimFuncOp
 from relex.passes.base import RelexPass
 from relex.passes.loops.constants import mark_constants, unmark_constants
+from relex.passes.loops.equal_sizes import name_sizes
 from relex.passes.loops.rules.rule import Plan
 from relex.passes.loops.rules.table import RULES
 from relex.passes.loops.schedule import Block, Schedule, reason_of
@@ -31,12 +34,14 @@ class ScheduleCpuPass(RelexPass):
     A block is tiled if it writes elements that stand side by side along one of its loops, the columns; if this loop
     indexes one operand; and if another loop, the rows, uses that operand's elements again. The sums of a tile of rows
     and columns are made at the same time, each in its order, so that results stay the same bit for bit; the block that
-    goes on with them does so in the tile. The operand of the columns is copied to the order of the tiles, unless its
-    elements stand side by side and the tiles divide the columns; tiles at the edge compute more than is stored. Where
-    it is a constant in every call, `rewrite-layout` makes the copy at compile time: it is worth it for one row then.
+    goes on with them does so in the tile. Rows that are left over are done in lower tiles; there may be any number of
+    them, known at run time only. The operand of the columns is copied to the order of the tiles, unless its elements
+    stand side by side and the tiles divide the columns; columns at the edge compute more than is stored. Where the
+    operand is a constant in every call, `rewrite-layout` makes the copy at compile time: it is worth it for one row
+    then.
 
-    Functions that are small, have sizes known at run time only, or have been scheduled already, and targets other than
-    x86-64, are left alone.
+    Functions that are small, have columns that are known at run time only, or have been scheduled already, and targets
+    other than x86-64, are left alone.
 
     With `explain`, a remark at each block says which of the rules in `rules/table.py` was chosen, and why none of those
     before was.
@@ -50,13 +55,14 @@ class ScheduleCpuPass(RelexPass):
     tir.for %panel, %k, vectorized %column in (4, 784, 32) {
       ... // w_local[panel, k, column] = w[32 panel + column, k]
     }
-    tir.for %panel, %tile in (4, 32) {
-      %sums = tir.alloc_buffer : memref<8x32xf32>
-      tir.for %k, unrolled %row, unrolled %vector, vectorized %lane in (784, 8, 2, 16) {
-        ... // sums[row, 16 vector + lane] += x[8 tile + row, k] * w_local[panel, k, 16 vector + lane]
+    tir.for %panel, %tile in (4, 18) {
+      %sums = tir.alloc_buffer : memref<14x32xf32>
+      tir.for %k, unrolled %row, unrolled %vector, vectorized %lane in (784, 14, 2, 16) {
+        ... // sums[row, 16 vector + lane] += x[14 tile + row, k] * w_local[panel, k, 16 vector + lane]
       }
-      ... // y[8 tile + row, 32 panel + 16 vector + lane] = sums[row, 16 vector + lane]
+      ... // y[14 tile + row, 32 panel + 16 vector + lane] = sums[row, 16 vector + lane]
     }
+    ... // the last 4 rows
     ```
     """
 
@@ -68,6 +74,7 @@ class ScheduleCpuPass(RelexPass):
         unit = VectorUnit.of(get_target(op))
         if unit is None:
             return
+        name_sizes(op)
         mark_constants(op)
         for func in [f for f in op.ops if isinstance(f, PrimFuncOp)]:
             for decision in schedule_function(func, unit):
@@ -112,6 +119,8 @@ def schedule_function(func: PrimFuncOp, unit: VectorUnit) -> list[Decision]:
         decisions.append(decision)
     if schedule is not first:
         new = schedule.function(name)
+        if any(map(has_unknown, new.function_type.inputs)):
+            cse(new)  # The steps compute sizes anew wherever they need them.
         new.detach()
         Rewriter.insert_op(new, InsertPoint.before(func))
         func.detach()

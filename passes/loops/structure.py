@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -97,6 +98,13 @@ def blocks_in(scope: Operation) -> Iterator[BlockOp]:
     return (op for op in steps_in(scope) if isinstance(op, BlockOp))
 
 
+def loops_in(scope: Operation) -> Iterator[ForOp]:
+    """The loops in `scope`, and itself if it is one, but not those inside of blocks."""
+    if isinstance(scope, ForOp):
+        yield scope
+    yield from (op for op in steps_in(scope) if isinstance(op, ForOp))
+
+
 def check_structure(scope: Operation) -> None:
     """Fails unless `scope` consists of loops around blocks, local buffers and index arithmetic. A block may stand in a
     condition of its own."""
@@ -154,6 +162,12 @@ def new_loop(extent: int | SSAValue, label: str, source: Operation, kind: LoopKi
     # As a name of a value, `j_0` would lose its number.
     loop.variable.name_hint = re.sub(r"_(?=\d)", "", label)
     return loop
+
+
+def set_extent(loop: ForOp, extent: int | SSAValue) -> None:
+    """Let a loop run another number of times."""
+    loop.static_extent = IntegerAttr(extent, i64) if isinstance(extent, int) else None
+    loop.operands = [extent] if isinstance(extent, SSAValue) else []
 
 
 def take_body(loop: ForOp) -> list[Operation]:

@@ -9,8 +9,8 @@ from relex.dialects.target import Target
 LATENCY = 8
 """Sums that must be under way at once for an addition to start in every half cycle, as each takes four cycles."""
 
-COST_OF_A_COPY = 0.03
-"""What it costs, as a share of the whole, to copy an operand to where it has room for tiles that are not full."""
+COST_OF_EDGES = 0.02
+"""What it costs, as a share of the whole, that not all tiles are alike, or that some are not stored as a whole."""
 
 MAX_ROWS = 16
 """Of a tile; more are more code, and not faster."""
@@ -48,23 +48,38 @@ class Tile:
     def columns(self) -> int:
         return self.vectors * self.lanes
 
-    def cost(self, rows: int, columns: int) -> float:
-        """What a product of so many rows and columns takes by such tiles, for each term of its sums.
+    def fits(self, registers: int) -> bool:
+        """Whether so many registers hold it, next to a row of vectors and an element of the other operand."""
+        return self.vectors <= MAX_VECTORS and self.rows * self.vectors + self.vectors + 1 <= registers
 
-        Two multiplications, or two loads, start in a cycle; a tile loads its vectors of a row, and one element for each
-        row. Few sums leave time unused.
-        """
-        sums = self.rows * self.vectors
-        of_a_tile = max(sums, self.rows + self.vectors, LATENCY) * (1 + 1 / sums)
-        copies = bool(rows % self.rows) + bool(columns % self.columns)
-        return -(-rows // self.rows) * -(-columns // self.columns) * of_a_tile * (1 + COST_OF_A_COPY * copies)
+    def heights(self, rows: int | None) -> list[int]:
+        """Of the tiles that go through so many rows: of this one, and of those for what it leaves over, one after the
+        other. None are rows that are counted at run time."""
+        if rows is None:
+            return [self.rows, *(height for height in (4, 1) if height < self.rows)]
+        return [height for height in (min(self.rows, rows), rows % self.rows if rows > self.rows else 0) if height]
+
+    def cost(self, rows: int | None, columns: int) -> float:
+        """What a product of so many rows and columns takes by such tiles, for each term of its sums."""
+        panels = -(-columns // self.columns)
+        if rows is None:
+            return panels * self._time(self.rows) / self.rows
+        full, rest = divmod(rows, self.rows)
+        edges = bool(rest) + bool(columns % self.columns)
+        return panels * (full * self._time(self.rows) + self._time(rest)) * (1 + COST_OF_EDGES * edges)
+
+    def _time(self, rows: int) -> float:
+        """What a tile of so many rows takes: two multiplications, or two loads, start in a cycle; it loads its vectors
+        of a row, and one element for each row. Few sums leave time unused."""
+        sums = rows * self.vectors
+        if not sums:
+            return 0
+        return max(sums, rows + self.vectors, LATENCY) * (1 + 1 / sums)
 
 
-def best_tile(rows: int, columns: int, lanes: int, registers: int) -> Tile:
-    """The cheapest tile that fits into the registers, next to a row of vectors and an element of the other operand."""
-    tiles = [
-        Tile(height, vectors, lanes)
-        for vectors in range(1, MAX_VECTORS + 1)
-        for height in range(1, min(rows, MAX_ROWS, (registers - 1 - vectors) // vectors) + 1)
-    ]
-    return min(tiles, key=lambda tile: (tile.cost(rows, columns), tile.vectors, tile.rows))
+def best_tile(rows: int | None, columns: int, lanes: int, registers: int) -> Tile:
+    """The cheapest tile that fits into the registers."""
+    heights = range(1, min(rows or MAX_ROWS, MAX_ROWS) + 1)
+    tiles = [Tile(height, vectors, lanes) for vectors in range(1, MAX_VECTORS + 1) for height in heights]
+    fitting = [tile for tile in tiles if tile.fits(registers)]
+    return min(fitting, key=lambda tile: (tile.cost(rows, columns), tile.vectors, tile.rows))

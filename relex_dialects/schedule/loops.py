@@ -172,6 +172,34 @@ class PadOp(PrimitiveOp):
             raise VerifyException(f"expected a multiple of 1 or more, found {self.multiple.value.data}")
 
 
+@irdl_op_definition
+class PartitionOp(NamingOp):
+    """
+    Lets loops with the same extent, in nests that follow each other, run in two parts: all nests for as many iterations
+    as are a multiple of a number, then copies of them for the rest.
+
+    ```mlir
+    schedule.partition [@i, @i1] by 8 into [@Y_rest, @Z_rest, @i_rest, @j_rest, @i1_rest, @j1_rest]
+    ```
+    """
+
+    name = "schedule.partition"
+
+    loops = prop_def(NamesConstr)
+    multiple = prop_def(IntegerAttr.constr(i64))
+
+    assembly_format = "$loops `by` $multiple (`into` $into^)? attr-dict"
+
+    def __init__(self, loops: Sequence[str], multiple: int):
+        super().__init__(properties={"loops": symbols(loops), "multiple": IntegerAttr(multiple, i64)})
+
+    def verify_(self) -> None:
+        super().verify_()
+        _verify_loops(names_in(self.loops))
+        if self.multiple.value.data < 1:
+            raise VerifyException(f"expected a multiple of 1 or more, found {self.multiple.value.data}")
+
+
 class LoopKindOp(PrimitiveOp):
     """A primitive that says how the iterations of a loop may be run."""
 

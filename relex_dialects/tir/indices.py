@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, StringAttr
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects.functions import DIMS_ATTR, argument_attr
 from relex.dialects.tir.accesses import Access
 from relex.dialects.tir.blocks import BlockOp, IterVar
-from relex.dialects.tir.functions import AllocBufferOp
+from relex.dialects.tir.functions import AllocBufferOp, PrimFuncOp
 from relex.dialects.tir.loops import ForOp
 from relex.dialects.tir.ranges import constant_value
 
@@ -72,8 +73,8 @@ def loop_of(index: SSAValue) -> ForOp | None:
 
 
 def known_size(size: int | SSAValue) -> Hashable:
-    """A size in a form that is the same for sizes that are certainly equal: a number, a dimension of an argument, or
-    whatever value it is."""
+    """A size in a form that is the same for sizes that are certainly equal: a number, a dimension of an argument, the
+    name that the function has for it, or whatever value it is."""
     if isinstance(size, int):
         return size
     if (constant := constant_value(size)) is not None:
@@ -93,7 +94,16 @@ def _dimension(buffer: SSAValue, dimension: int) -> Hashable | None:
         return shape[dimension]
     if isinstance(buffer.owner, AllocBufferOp):
         return known_size(buffer.owner.sizes[shape[:dimension].count(DYNAMIC_INDEX)])
-    return buffer, dimension
+    return _stated_name(buffer, dimension) or (buffer, dimension)
+
+
+def _stated_name(buffer: SSAValue, dimension: int) -> str | None:
+    """What a function calls a size of one of its arguments."""
+    func = buffer.owner.parent_op() if isinstance(buffer.owner, Block) else None
+    if not isinstance(buffer, BlockArgument) or not isinstance(func, PrimFuncOp):
+        return None
+    dims = argument_attr(func, buffer.index, DIMS_ATTR)
+    return dims.data[dimension].data or None if isa(dims, ArrayAttr[StringAttr]) and dimension < len(dims) else None
 
 
 def sizes_of(buffer: SSAValue) -> list[Hashable]:

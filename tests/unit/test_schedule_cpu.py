@@ -98,6 +98,60 @@ def test_targets(target: Target) -> None:
     np.testing.assert_array_equal(interpret(module)["main"](*arrays), arrays[0] @ arrays[1].T)
 
 
+def dense(rows: object, terms: object, columns: object) -> str:
+    a, b, result = (f"tensor<{m}x{n}xf32>" for m, n in ((rows, terms), (columns, terms), (rows, columns)))
+    return f"""
+    func.func @main(%a: {a}, %b: {b}) -> {result} {{
+      %0 = relex.dense %a, %b : ({a}, {b}) -> {result}
+      func.return %0 : {result}
+    }}"""
+
+
+ROWS = [0, 1, 2, 3, 4, 5, 13, 14, 15, 29, 64]
+
+
+MATMUL = """
+func.func @main(%a: tensor<?x?xf32>, %b: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %0 = relex.matmul %a, %b : (tensor<?x?xf32>, tensor<?x64xf32>) -> tensor<?x64xf32>
+  func.return %0 : tensor<?x64xf32>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"), [(dense("?", 33, 71), (71, 33)), (MATMUL, (33, 64))], ids=["dense", "matmul"]
+)
+def test_rows_of_any_number(text: str, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert is_tiled(loops(text))
+    rng = np.random.default_rng(0)
+    w = rng.standard_normal(shape).astype(np.float32)
+    inputs = [rng.standard_normal((rows, 33)).astype(np.float32) for rows in ROWS]
+    tiled = build(text, strict=True)["main"]
+    found = [tiled(x, w) for x in inputs]
+    monkeypatch.setattr(ScheduleCpuPass, "apply", do_nothing)
+    plain = build(text, strict=True)["main"]
+    for x, y in zip(inputs, found, strict=True):
+        np.testing.assert_array_equal(y, plain(x, w))
+
+
+def test_a_network_for_any_batch() -> None:
+    text = """
+    func.func @main(%x: tensor<?x64xf32>, %w0: tensor<48x64xf32>, %b0: tensor<48xf32>, %w1: tensor<10x48xf32>)
+        -> tensor<?x10xf32> {
+      %0 = relex.dense %x, %w0 : (tensor<?x64xf32>, tensor<48x64xf32>) -> tensor<?x48xf32>
+      %1 = relex.add %0, %b0 : (tensor<?x48xf32>, tensor<48xf32>) -> tensor<?x48xf32>
+      %2 = relex.relu %1 : (tensor<?x48xf32>) -> tensor<?x48xf32>
+      %3 = relex.dense %2, %w1 : (tensor<?x48xf32>, tensor<10x48xf32>) -> tensor<?x10xf32>
+      func.return %3 : tensor<?x10xf32>
+    }"""
+    rng = np.random.default_rng(0)
+    w0, b0, w1 = (rng.standard_normal(shape).astype(np.float32) for shape in ((48, 64), (48,), (10, 48)))
+    main = build(text)["main"]
+    assert str(loops(text)).count("alloc_buffer sizes") == 0
+    for rows in ROWS:
+        x = rng.standard_normal((rows, 64)).astype(np.float32)
+        np.testing.assert_allclose(main(x, w0, b0, w1), np.maximum(x @ w0.T + b0, 0) @ w1.T, rtol=1e-4, atol=1e-3)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -0.0])
 def test_special_values_stay_in_their_row(value: float) -> None:
     x, w = values("odd")
@@ -136,26 +190,17 @@ def test_results_that_are_read_several_times() -> None:
     np.testing.assert_allclose(build(SOFTMAX)["main"](a, w), powers / powers.sum(1, keepdims=True), rtol=1e-3)
 
 
-def dense(rows: object, terms: int, columns: int) -> str:
-    a, b, result = (f"tensor<{m}x{n}xf32>" for m, n in ((rows, terms), (columns, terms), (rows, columns)))
-    return f"""
-    func.func @main(%a: {a}, %b: {b}) -> {result} {{
-      %0 = relex.dense %a, %b : ({a}, {b}) -> {result}
-      func.return %0 : {result}
-    }}"""
-
-
 @pytest.mark.parametrize(
     ("text", "target"),
     [
         (dense(64, 64, 64), ARM),
-        (dense("?", 64, 64), AVX512),
+        (dense(64, 64, "?"), AVX512),
         (dense(4, 4, 4), AVX512),
         (dense(1, 1024, 64), AVX512),
         (dense(64, 0, 64), AVX512),
         (dense(0, 64, 64), AVX512),
     ],
-    ids=["other target", "dynamic", "small", "too few rows to pack", "no terms", "no rows"],
+    ids=["other target", "columns of any number", "small", "too few rows to pack", "no terms", "no rows"],
 )
 def test_left_alone(text: str, target: Target) -> None:
     assert not is_tiled(loops(text, target))
@@ -173,14 +218,22 @@ def test_tiles(rows: int, columns: int, lanes: int, registers: int) -> None:
     tile = best_tile(rows, columns, lanes, registers)
     assert 1 <= tile.rows <= rows
     assert tile.rows * tile.vectors + tile.vectors + 1 <= registers
-    assert tile.rows * -(-rows // tile.rows) < 2 * rows
+    assert sum(tile.heights(rows)) <= rows
+    assert rows in (tile.rows, *(n * tile.rows + rest for n in range(rows) for rest in tile.heights(rows)[1:] or [0]))
 
 
 @pytest.mark.parametrize(
     ("sizes", "tile"),
-    [((256, 128), (8, 32)), ((252, 128), (14, 32)), ((16, 128), (8, 32)), ((257, 128), (6, 64)), ((256, 10), (16, 16))],
+    [
+        ((256, 128), (14, 32)),
+        ((252, 128), (14, 32)),
+        ((16, 128), (8, 32)),
+        ((None, 128), (14, 32)),
+        ((1, 128), (1, 128)),
+        ((256, 10), (16, 16)),
+    ],
 )
-def test_tiles_of_avx512(sizes: Sequence[int], tile: Sequence[int]) -> None:
+def test_tiles_of_avx512(sizes: tuple[int | None, int], tile: Sequence[int]) -> None:
     unit = VectorUnit.of(AVX512)
     assert unit is not None
     found = best_tile(*sizes, lanes=16, registers=unit.registers)

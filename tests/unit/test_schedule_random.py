@@ -82,6 +82,11 @@ class Step:
     def pad(self) -> None:
         self.schedule.pad(self.loop(), self.data.draw(st.sampled_from([2, 8]), "multiple"))
 
+    def partition(self) -> None:
+        block, loop = self.two_blocks()
+        loops = [self.loop(block), loop] if self.data.draw(st.booleans(), "two") else [self.loop(block)]
+        self.schedule.partition(loops, self.data.draw(st.sampled_from([2, 3]), "multiple"))
+
     def parallel(self) -> None:
         self.schedule.parallel(self.loop())
 
@@ -141,6 +146,7 @@ STEPS = [
     "reorder",
     "reorder",
     "pad",
+    "partition",
     "parallel",
     "vectorize",
     "unroll",

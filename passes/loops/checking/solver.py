@@ -16,6 +16,9 @@ from relex.passes.loops.checking.linear import Constraint, Linear, Point, System
 
 MOST_STEPS = 3000
 
+MOST_BRANCHES = 100
+"""One in the other; where the bounds of a variable move along with another one, there is always a next."""
+
 
 def find_point(system: System) -> Point | None:
     """A point where the system holds, None if there is none for certain. Raises `TooHardError`.
@@ -30,6 +33,7 @@ def find_point(system: System) -> Point | None:
 class _Search:
     def __init__(self) -> None:
         self._steps = 0
+        self._branches = 0
 
     def find(self, constraints: Sequence[Constraint], choices: Sequence[Sequence[System]]) -> Point | None:
         self._steps += 1
@@ -69,11 +73,15 @@ class _Search:
         other = next((v for form in (*lower, *upper) for v in form.factors if v in values), None)
         if other is None:
             return None  # The bounds are constants.
+        self._branches += 1
+        if self._branches > MOST_BRANCHES:
+            raise TooHardError
         at = Linear(-values[other], {other: 1})
         for part in (Constraint(at, 0), Constraint(at.scaled(-1) - 1), Constraint(at - 1)):
             found = self.find((*inequalities, part), ())
             if found is not None:
                 return _completed(found, replacements)
+        self._branches -= 1
         return None
 
 

@@ -14,12 +14,12 @@ from relex.dialects.errors import CompileError, fail, name_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind
 from relex.passes.loops.buffers import accesses_in, buffers_written
 from relex.passes.loops.dependences import BlockAccess
+from relex.passes.loops.reduction_axes import MIN_WORK, has_constant_panels
 from relex.passes.loops.reductions import combiner_of
 from relex.passes.loops.rules.reduction import Reduction, bits_of, is_side_by_side, uses
 from relex.passes.loops.rules.rule import Plan
 from relex.passes.loops.schedule import Block, Loop, Schedule
 from relex.passes.loops.structure import find_block, find_loop, label_of, name_of_block
-from relex.passes.loops.tiled_reductions import MIN_WORK
 from relex.passes.loops.tiles import LATENCY, VectorUnit
 
 MIN_VECTORS = 4
@@ -75,6 +75,8 @@ class DotKernel:
             fail(block, f"expected {MIN_VECTORS * lanes} terms or more, found {terms}")
         if (steps := _count([*self.reduction.spatial, *self.reduction.terms])) < MIN_WORK:
             fail(block, f"expected {MIN_WORK} steps or more, found {steps}")
+        if has_constant_panels(block):
+            fail(block, "expected operands that are no constants, which tiles get in their order at no cost")
         if self.least_uses >= MIN_ROWS_TO_PACK:
             fail(block, f"expected an operand whose elements are used less than {MIN_ROWS_TO_PACK} times")
 

@@ -16,6 +16,7 @@ from relex.passes.loops.schedule import fuse as fuse
 from relex.passes.loops.schedule import label_loops as label_loops
 from relex.passes.loops.schedule import loop_kinds as loop_kinds
 from relex.passes.loops.schedule import pad as pad
+from relex.passes.loops.schedule import partition as partition
 from relex.passes.loops.schedule import reorder as reorder
 from relex.passes.loops.schedule import reverse_compute_at as reverse_compute_at
 from relex.passes.loops.schedule import reverse_compute_inline as reverse_compute_inline

@@ -53,8 +53,6 @@ def reverse_compute_at(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) -
         fail(block, f"expected {name_of_block(block)} to stand behind {label_of(loop)}")
     if any(kind.data is IterKind.REDUCE for kind in block.kinds):
         fail(block, f"expected {name_of_block(block)} to have spatial variables only, found a reduction")
-    for written in buffers_written(block):
-        check_only_writer(function_of(block), written, block)
     if any(around.kind.data is not LoopKind.SERIAL for around in (loop, *loops_around(loop))):
         elementwise_store(block)
     check_runs_anywhere(block)
@@ -63,6 +61,9 @@ def reverse_compute_at(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) -
     produced = [buffer for buffer in buffers_read(block) if any(access.buffer is buffer for access in inside)]
     if not produced:
         fail(block, f"expected {name_of_block(block)} to read something that is computed in {label_of(loop)}")
+    for written in buffers_written(block):
+        if written in produced:
+            check_only_writer(function_of(block), written, block)
     check_independent(block, passed, exempt=produced)
     late = find_late_values(block, other)
     shared = branch.parent_op()

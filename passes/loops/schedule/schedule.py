@@ -22,6 +22,7 @@ from relex.dialects.schedule import (
     LabelLoopsOp,
     PadOp,
     ParallelOp,
+    PartitionOp,
     PrimitiveOp,
     ReorderOp,
     ReverseComputeAtOp,
@@ -36,7 +37,7 @@ from relex.dialects.schedule import (
 )
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.passes.loops.schedule.table import apply_primitive
-from relex.passes.loops.structure import find_block, loops_of
+from relex.passes.loops.structure import blocks_in, find_block, loops_of
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,17 @@ class Schedule:
     def pad(self, loop: Loop, multiple: int) -> None:
         """Raise the extent of a loop to a multiple of a number."""
         self.apply(loop.func, PadOp(loop.label, multiple))
+
+    def partition(self, loops: Sequence[Loop], multiple: int) -> list[Block]:
+        """
+        Let loops with the same extent, in nests that follow each other, run in two parts: all nests for as many
+        iterations as are a multiple of a number, then copies of them for the rest. Returns the blocks of the copies.
+        """
+        func = loops[0].func
+        before = {block.block_name.data for block in blocks_in(self.function(func))}
+        self.apply(func, PartitionOp([loop.label for loop in loops], multiple))
+        after = [block.block_name.data for block in blocks_in(self.function(func))]
+        return [Block(func, name) for name in after if name not in before]
 
     def parallel(self, loop: Loop) -> None:
         """Let the iterations of a loop run at the same time."""

@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint
 from relex.dialects.errors import fail
 from relex.dialects.schedule import SplitOp
 from relex.dialects.tir import ForOp, PrimFuncOp
-from relex.passes.loops.affine import Form
+from relex.passes.loops.affine import Form, form_of
 from relex.passes.loops.indices import Emitter, constant, substitute
 from relex.passes.loops.schedule.table import primitive
 from relex.passes.loops.structure import (
@@ -54,7 +54,7 @@ def split(loop: ForOp, factors: Sequence[int | None], names: Sequence[str] = ())
     for part in reversed(loops):
         form = Form.of(part.variable) * stride + form
         stride *= part.extent if isinstance(part.extent, int) else 1
-    replace_loop(loop, loops, form, exact=prod(extent or 0 for extent in extents) == loop.extent)
+    replace_loop(loop, loops, form, exact=_is_exact(loop, factors, extents))
     return loops
 
 
@@ -70,7 +70,7 @@ def replace_loop(loop: ForOp, loops: Sequence[ForOp], form: Form, *, exact: bool
 
 def _extents(loop: ForOp, factors: Sequence[int | None]) -> list[int | None]:
     """The extents of the new loops; None for one that is known at run time only."""
-    given = prod(factor for factor in factors if factor is not None)
+    given = _given(factors)
     if isinstance(loop.extent, SSAValue):
         if None not in factors:
             fail(loop, f"expected one factor of {label_of(loop)} to be left open, as its extent is known at run time")
@@ -81,7 +81,20 @@ def _extents(loop: ForOp, factors: Sequence[int | None]) -> list[int | None]:
     return [inferred if factor is None else factor for factor in factors]
 
 
+def _is_exact(loop: ForOp, factors: Sequence[int | None], extents: Sequence[int | None]) -> bool:
+    """Whether the new loops run just as often as the one that they replace."""
+    if isinstance(loop.extent, SSAValue):
+        return form_of(loop.extent) % _given(factors) == Form(0)
+    return prod(extent or 0 for extent in extents) == loop.extent
+
+
+def _given(factors: Sequence[int | None]) -> int:
+    return prod(factor for factor in factors if factor is not None)
+
+
 def _dynamic_extent(loop: ForOp, factors: Sequence[int | None]) -> SSAValue:
-    given = prod(factor for factor in factors if factor is not None)
+    given = _given(factors)
     assert isinstance(loop.extent, SSAValue)
+    if _is_exact(loop, factors, factors):
+        return Emitter(loop).emit(form_of(loop.extent) // given)
     return Emitter(loop).add(arith.CeilDivSIOp(loop.extent, constant(given, loop)))

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
+from xdsl.dialects import arith
+from xdsl.ir import BlockArgument, SSAValue
+
 from relex.dialects.errors import fail, name_of
 from relex.dialects.schedule import UnguardOp
 from relex.dialects.tir import BlockOp, IterKind, IterVar, PrimFuncOp
@@ -15,6 +20,7 @@ from relex.passes.loops.rebind import bind_to_loops, is_bound_to_loops
 from relex.passes.loops.schedule.table import primitive
 from relex.passes.loops.structure import (
     check_conditions,
+    conditions_of,
     find_block,
     function_of,
     guard_of,
@@ -40,14 +46,17 @@ def unguard(block: BlockOp) -> None:
         check_only_writer(func, buffer, block)
     check_conditions(block)
     check_unshared_outputs(block)
+    guarded = variables_in(guard.cond, func)
     for v in block.iter_vars:
-        if v.kind is IterKind.REDUCE and variables_in(v.binding, func) & variables_in(guard.cond, func):
+        if v.kind is IterKind.REDUCE and variables_in(v.binding, func) & guarded:
             fail(block, f"expected a condition around {name_of_block(block)} that does not depend on its reduction")
-    beyond = [v.variable for v in block.iter_vars if not _stays_in_range(v)]
+    # What else the block does, it does with its condition as well, which holds in some iteration.
+    changes = guarded if _holds_at_first(block) else _variables_around(block)
+    beyond = [v.variable for v in block.iter_vars if not _stays_in_range(v, changes)]
     if beyond and not is_bound_to_loops(block, beyond):
         variable = f"{name_of(beyond[0])} of {name_of_block(block)}"
         fail(block, f"expected {variable} to be a sum of loops, or to stay in its range without the condition")
-    _check_bounds(block)
+    _check_bounds(block, changes)
     _check_own_elements(block)
     if beyond:
         block, _ = bind_to_loops(block, beyond)
@@ -60,16 +69,36 @@ def unguard(block: BlockOp) -> None:
     substitute(loops_of(block)[-1])
 
 
-def _stays_in_range(v: IterVar) -> bool:
-    span = form_of(v.binding).span
+def _holds_at_first(block: BlockOp) -> bool:
+    """Whether the condition holds in the first iteration of all loops."""
+    return all(map(_holds_at_zero, conditions_of(block)))
+
+
+def _holds_at_zero(condition: SSAValue) -> bool:
+    op = condition.owner
+    if not isinstance(op, arith.CmpiOp) or arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data] != "slt":
+        return False
+    difference = form_of(op.lhs) - form_of(op.rhs)
+    return difference.constant < 0 and all(isinstance(atom, BlockArgument) for atom in difference.terms)
+
+
+def _variables_around(block: BlockOp) -> set[BlockArgument]:
+    return {loop.variable for loop in loops_of(block)}
+
+
+def _stays_in_range(v: IterVar, changes: AbstractSet[SSAValue]) -> bool:
+    form = form_of(v.binding)
+    span = form.span
+    if changes.isdisjoint(form.variables()):
+        return True
     return 0 <= span.low and isinstance(v.extent, int) and span.high < v.extent
 
 
-def _check_bounds(block: BlockOp) -> None:
-    """Fails unless all that the loops around a block can make it do is harmless."""
+def _check_bounds(block: BlockOp, changes: AbstractSet[SSAValue]) -> None:
+    """Fails unless all that a block does is harmless where the loops of `changes` reach further than the condition."""
     for access in block_accesses(block):
         for form, size in zip(access.element, access.access.shape, strict=True):
-            if not (0 <= form.span.low and form.span.high < size):
+            if not changes.isdisjoint(form.variables()) and not (0 <= form.span.low and form.span.high < size):
                 fail(block, f"expected {name_of_block(block)} to stay in {name_of(access.buffer)} without its "
                             "condition")  # fmt: skip
     if any(may_trap(op) for op in block.walk()):

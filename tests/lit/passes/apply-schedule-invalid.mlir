@@ -104,6 +104,85 @@ schedule.sequence for @statement {
 
 // -----
 
+tir.prim_func @no_rest() outs(%Y: memref<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      memref.store %zero, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @no_rest {
+  // expected-error @+1 {{'schedule.partition' op expected the extent of @i to be above 4 and no multiple of it, found 8}}
+  schedule.partition [@i] by 4
+}
+
+// -----
+
+tir.prim_func @scan(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %c7 = arith.constant 7 : index
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %i @i1 in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      %last = arith.subi %c7, %vi : index
+      %t = memref.load %T[%last] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @scan {
+  // expected-error @+1 {{'schedule.partition' op expected each iteration of @i to use elements of %T of its own}}
+  schedule.partition [@i, @i1] by 3
+}
+
+// -----
+
+tir.prim_func @extents() outs(%Y: memref<8xf32>, %Z: memref<7xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      memref.store %zero, %Y[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %i @i1 in (7) {
+    tir.block @Z (%vi: spatial<7> = %i) {
+      memref.store %zero, %Z[%vi] : memref<7xf32>
+    }
+  }
+}
+schedule.sequence for @extents {
+  // expected-error @+1 {{'schedule.partition' op expected @i1 to run as often as @i}}
+  schedule.partition [@i, @i1] by 3
+}
+
+// -----
+
+tir.prim_func @order() outs(%Y: memref<8xf32>, %Z: memref<8xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      memref.store %zero, %Y[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %i @i1 in (8) {
+    tir.block @Z (%vi: spatial<8> = %i) {
+      memref.store %zero, %Z[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @order {
+  // expected-error @+1 {{'schedule.partition' op expected nests that follow each other, in their order}}
+  schedule.partition [@i1, @i] by 3
+}
+
+// -----
+
 tir.prim_func @between(%X: memref<8x8xf32>) outs(%Y: memref<8xf32>, %Z: memref<8x8xf32>) {
   tir.for %i @i in (8) {
     tir.block @Y (%vi: spatial<8> = %i) {

@@ -191,6 +191,72 @@ schedule.sequence for @pad {
 
 // -----
 
+// The first 4 rows are summed up and finished, then the last 2: each part has a buffer of its own.
+
+// CHECK-LABEL: @partition(
+// CHECK: %T = tir.alloc_buffer : memref<4x3xf32>
+// CHECK: tir.for %{{.+}} @b, %{{.+}} @i in (3, 4)
+// CHECK: tir.block @T (%{{.+}}: spatial<3> = %{{.+}}, %{{.+}}: spatial<4> = %{{.+}})
+// CHECK: tir.for %{{.+}} @i1, %{{.+}} @b1 in (4, 3)
+// CHECK: tir.block @Y
+// CHECK: %T_1 = tir.alloc_buffer : memref<2x3xf32>
+// CHECK: tir.for %{{.+}} @b_rest, %{{.+}} @i_rest in (3, 2)
+// CHECK: tir.block @T_rest (%[[B:.+]]: spatial<3> = %{{.+}}, %[[I:.+]]: spatial<2> = %{{.+}})
+// CHECK: %[[LAST:.+]] = arith.addi %[[I]], %c4 : index
+// CHECK: memref.load %X[%[[LAST]], %[[B]]] : memref<6x3xf32>
+// CHECK: memref.store %{{.+}}, %T_1[%[[I]], %[[B]]] : memref<2x3xf32>
+// CHECK: tir.for %{{.+}} @i1_rest, %{{.+}} @b1_rest in (2, 3)
+// CHECK: tir.block @Y_rest
+// CHECK: memref.store %{{.+}}, %Y[
+tir.prim_func @partition(%X: memref<6x3xf32>) outs(%Y: memref<6x3xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<6x3xf32>
+  tir.for %b @b, %i @i in (3, 6) {
+    tir.block @T (%vb: spatial<3> = %b, %vi: spatial<6> = %i) {
+      %x = memref.load %X[%vi, %vb] : memref<6x3xf32>
+      %t = arith.negf %x : f32
+      memref.store %t, %T[%vi, %vb] : memref<6x3xf32>
+    }
+  }
+  tir.for %i @i1, %b @b1 in (6, 3) {
+    tir.block @Y (%vi: spatial<6> = %i, %vb: spatial<3> = %b) {
+      %t = memref.load %T[%vi, %vb] : memref<6x3xf32>
+      memref.store %t, %Y[%vi, %vb] : memref<6x3xf32>
+    }
+  }
+}
+schedule.sequence for @partition {
+  schedule.partition [@i, @i1] by 4
+}
+
+// -----
+
+// Any number of rows: as many as are a multiple of 4, then the others. Those of the first part fill tiles, so that
+// there is no condition.
+
+// CHECK-LABEL: @partition_any(
+// CHECK: %[[N:.+]] = memref.dim %X
+// CHECK: %[[TILES:.+]] = arith.floordivsi %[[N]], %c4
+// CHECK: tir.for %{{.+}} @i_0, %{{.+}} @i_1 in (%{{.+}}, 4)
+// CHECK-NOT: scf.if
+// CHECK: tir.for %{{.+}} @i_rest in (%{{.+}})
+// CHECK: tir.block @Y_rest
+tir.prim_func @partition_any(%X: memref<?xf32>) outs(%Y: memref<?xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0 : index
+  %n = memref.dim %X, %zero : memref<?xf32>
+  tir.for %i @i in (%n) {
+    tir.block @Y (%v: spatial<%n> = %i) {
+      %x = memref.load %X[%v] : memref<?xf32>
+      memref.store %x, %Y[%v] : memref<?xf32>
+    }
+  }
+}
+schedule.sequence for @partition_any {
+  schedule.partition [@i] by 4
+  schedule.split @i by [?, 4]
+}
+
+// -----
+
 // A copy to read from, one to write to, and the init in front of the loop over @k: under the condition of its own part
 // only.
 

@@ -40,6 +40,8 @@ schedule.sequence for @f {
 //^ error: 'schedule.reorder' op expected one loop or more, found none
   schedule.fuse [@i, @i]
 //^ error: 'schedule.fuse' op expected loops that differ
+  schedule.partition [@i] by 0
+//^ error: 'schedule.partition' op expected a multiple of 1 or more, found 0
   schedule.pad @i to 0
 //^ error: 'schedule.pad' op expected a multiple of 1 or more, found 0
   schedule.cache_read @Y read -1

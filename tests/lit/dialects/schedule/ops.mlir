@@ -17,6 +17,8 @@ schedule.sequence for @f {
   schedule.reorder [@b, @a]
   // CHECK-NEXT: schedule.fuse [@b, @a] into [@ba]
   schedule.fuse [@b, @a] into [@ba]
+  // CHECK-NEXT: schedule.partition [@c, @d] by 4 into [@Y_rest, @c_rest, @d_rest]
+  schedule.partition [@c, @d] by 4 into [@Y_rest, @c_rest, @d_rest]
   // CHECK-NEXT: schedule.pad @c to 4
   schedule.pad @c to 4
   // CHECK-NEXT: schedule.parallel @i_0

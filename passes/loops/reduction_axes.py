@@ -1,0 +1,257 @@
+"""What the loops of a reduction do: which go along rows, columns and terms of the operands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, MemRefType
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import PassError, fail, name_of
+from relex.dialects.tir import BlockOp, ForOp, IterKind
+from relex.dialects.tir.accesses import variables_in
+from relex.passes.loops.affine import Form
+from relex.passes.loops.buffers import buffers_read, statement_of
+from relex.passes.loops.constants import is_constant_input
+from relex.passes.loops.dependences import BlockAccess, block_accesses
+from relex.passes.loops.structure import (
+    check_nested,
+    check_serial,
+    function_of,
+    guard_of,
+    label_of,
+    loops_of,
+    name_of_block,
+)
+from relex.passes.loops.tiles import Tile, VectorUnit, best_tile
+
+MIN_WORK = 2**10
+"""Steps of a reduction; for fewer, nothing is worth the time to compile it."""
+
+MIN_ROWS_TO_PACK = 8
+"""Rows that use an element of an operand; for fewer, it costs more to bring it into order than that saves."""
+
+MIN_ROWS_TO_PACK_ROWS = 64
+"""The same where columns stand side by side already, but the vectors that a tile reads lie far apart."""
+
+LIKELY_EXTENT = 64
+"""How often a loop may run whose extent is known at run time only."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """What a block reads as number `number`, in one place."""
+
+    number: int
+    access: BlockAccess
+
+    def dimension_of(self, loop: ForOp) -> int:
+        """The one dimension that is indexed by a loop, and by it alone. Fails if there is none."""
+        if not self.has_dimension_of(loop):
+            fail(self.access.block, f"expected {name_of(self.access.buffer)} to be indexed by {label_of(loop)} alone, "
+                                    "in one dimension")  # fmt: skip
+        return self.access.element.index(Form.of(loop.variable))
+
+    def has_dimension_of(self, loop: ForOp) -> bool:
+        return [f for f in self.access.element if loop.variable in f.variables()] == [Form.of(loop.variable)]
+
+    def uses(self, loop: ForOp) -> bool:
+        return any(loop.variable in form.variables() for form in self.access.element)
+
+    @property
+    def rank(self) -> int:
+        return len(self.access.element)
+
+    @property
+    def indices(self) -> list[AffineExpr]:
+        """What a layout is made of: each index as it is."""
+        return list(map(AffineExpr.dimension, range(self.rank)))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the operand with a number is laid out: it is one of its dimensions that is split."""
+
+    number: int
+    dimension: int
+    index_map: AffineMap
+
+
+@dataclass(frozen=True)
+class ReductionAxes:
+    """
+    A block that adds up products, or what else, of elements of a row and of a column: `rows` and `columns` are the
+    loops of a tile, `terms` those of the reduction, `outer` all others. `left` are the operands of a row, `right` is
+    that of a column.
+    """
+
+    block: BlockOp
+    outer: list[ForOp]
+    rows: ForOp
+    columns: ForOp
+    terms: list[ForOp]
+    left: list[Operand]
+    right: Operand
+
+    @classmethod
+    def of(cls, block: BlockOp) -> ReductionAxes:
+        """What a block is. Fails, and says why, if it is none that can be brought to tiles."""
+        loops = _loops(block)
+        terms = _loops_of_reduction(block, loops)
+        spatial = [loop for loop in loops if loop not in terms]
+        columns = _columns(block, spatial)
+        operands = _operands(block)
+        right = [operand for operand in operands if operand.uses(columns)]
+        if len(right) != 1:
+            fail(block, f"expected one operand that {label_of(columns)} indexes, found {len(right)}")
+        candidates = [loop for loop in spatial if loop is not columns and not right[0].uses(loop)]
+        if not candidates:
+            fail(block, f"expected a loop that uses the same elements of {name_of(right[0].access.buffer)} again")
+        rows = candidates[-1]
+        left = [operand for operand in operands if operand.uses(rows)]
+        outer = [loop for loop in spatial if loop not in (rows, columns)]
+        return cls(block, outer, rows, columns, terms, left, right[0])
+
+    @property
+    def row_count(self) -> int | None:
+        """None if it is known at run time only."""
+        return self.rows.extent if isinstance(self.rows.extent, int) else None
+
+    @property
+    def column_count(self) -> int:
+        return _extent(self.columns)
+
+    def tile(self, unit: VectorUnit) -> Tile:
+        """The tile that suits the registers of a CPU."""
+        lanes = unit.bits // _element_bits(self.block)
+        return best_tile(self.row_count, self.column_count, lanes, unit.registers)
+
+    def has_full_panels(self, tile: Tile) -> bool:
+        return self.column_count % tile.columns == 0
+
+    def panels_at_once(self, tile: Tile, unit: VectorUnit) -> int:
+        """How many panels, each as wide as a tile, a tile of few rows may go through at the same time."""
+        count = -(-self.column_count // tile.columns)
+        divisors = [n for n in range(1, count + 1) if count % n == 0]
+        return max(n for n in divisors if n == 1 or replace(tile, vectors=n * tile.vectors).fits(unit.registers))
+
+    def has_constant_columns(self) -> bool:
+        """Whether `rewrite-layout` will copy the operand of the columns at compile time."""
+        return is_constant_input(self.right.access.buffer) and self.right.has_dimension_of(self.columns)
+
+    def is_unit_stride(self) -> bool:
+        """Whether the elements of neighbouring columns stand side by side."""
+        element = self.right.access.element
+        return element[-1].terms.get(self.columns.variable) == 1 and not any(
+            self.columns.variable in form.variables() for form in element[:-1]
+        )
+
+    def is_packed(self, tile: Tile) -> bool:
+        """Whether the operand of the columns is copied to the order in which tiles need it."""
+        if self.has_constant_columns():
+            return self.column_count != tile.columns or not self.is_unit_stride()
+        if self.column_count % tile.columns or not self.is_unit_stride():
+            return True
+        may_be_packed = (
+            self.right.has_dimension_of(self.columns) and DYNAMIC_INDEX not in self.right.access.access.shape
+        )
+        return _likely_extent(self.rows) >= MIN_ROWS_TO_PACK_ROWS and may_be_packed
+
+    def panels(self, tile: Tile) -> Layout:
+        """The operand of the columns in panels as wide as a tile: a panel after the other, the columns of one last."""
+        dimension = self.right.dimension_of(self.columns)
+        indices = self.right.indices
+        split = indices.pop(dimension)
+        exprs = (split // tile.columns, *indices, split % tile.columns)
+        return Layout(self.right.number, dimension, AffineMap(self.right.rank, 0, exprs))
+
+    def check_worth_it(self, tile: Tile) -> None:
+        """Fails if tiles would not make up for what is done for them."""
+        work = prod(map(_likely_extent, loops_of(self.block)))
+        if work < MIN_WORK:
+            fail(self.block, f"expected {MIN_WORK} steps or more, found {work}")
+        if self.has_constant_columns():
+            return
+        uses = prod(_likely_extent(loop) for loop in [*self.outer, self.rows] if not self.right.uses(loop))
+        if self.is_packed(tile) and not self.is_unit_stride() and uses < MIN_ROWS_TO_PACK:
+            fail(self.block, f"expected {MIN_ROWS_TO_PACK} rows or more that make up for packed columns, found {uses}")
+
+
+def _likely_extent(loop: ForOp) -> int:
+    return loop.extent if isinstance(loop.extent, int) else LIKELY_EXTENT
+
+
+def _extent(loop: ForOp) -> int:
+    if not isinstance(loop.extent, int):
+        fail(loop, f"expected the extent of {label_of(loop)} to be known at compile time")
+    return loop.extent
+
+
+def _loops(block: BlockOp) -> list[ForOp]:
+    """The loops of a block that is alone in them. Fails if it is not, or if somebody has scheduled them already."""
+    loops = loops_of(block)
+    if block.init is None or not loops:
+        fail(block, f"expected {name_of_block(block)} to be a reduction in loops")
+    if guard_of(block) is not None or statement_of(block) is not loops[0]:
+        fail(block, f"expected no condition around {name_of_block(block)}")
+    check_nested(loops)
+    for loop in loops:
+        check_serial(loop)
+        if loop.extent == 0:
+            fail(loop, f"expected {label_of(loop)} to have iterations")
+    return loops
+
+
+def _loops_of_reduction(block: BlockOp, loops: list[ForOp]) -> list[ForOp]:
+    func = function_of(block)
+    driven = {arg for v in block.iter_vars if v.kind is IterKind.REDUCE for arg in variables_in(v.binding, func)}
+    found = [loop for loop in loops if loop.variable in driven]
+    return found or fail(block, f"expected {name_of_block(block)} to be a reduction")
+
+
+def _columns(block: BlockOp, spatial: list[ForOp]) -> ForOp:
+    """The loop along which results stand side by side."""
+    (last,) = {access.element[-1:] for access in block_accesses(block) if access.is_write and not access.in_init} or [
+        ()
+    ]
+    for loop in spatial:
+        if last == (Form.of(loop.variable),):
+            return loop
+    fail(block, f"expected a loop along which {name_of_block(block)} writes elements side by side")
+
+
+def _operands(block: BlockOp) -> list[Operand]:
+    """What a block reads but its own results. Fails if it reads a buffer in several places, or writes several."""
+    accesses = [access for access in block_accesses(block) if not access.in_init]
+    if len({access.buffer for access in accesses if access.is_write}) != 1:
+        fail(block, f"expected {name_of_block(block)} to write one buffer")
+    operands: list[Operand] = []
+    for number, buffer in enumerate(buffers_read(block)):
+        reads = [access for access in accesses if access.buffer is buffer]
+        if len(reads) != 1:
+            fail(block, f"expected {name_of_block(block)} to read {name_of(buffer)} once a step")
+        operands.append(Operand(number, reads[0]))
+    return operands
+
+
+def has_constant_panels(block: BlockOp) -> bool:
+    """Whether a block can be brought to tiles whose columns are in their order when the program starts."""
+    try:
+        return ReductionAxes.of(block).has_constant_columns()
+    except PassError:
+        return False
+
+
+def output_of(block: BlockOp) -> SSAValue:
+    return next(access.buffer for access in block_accesses(block) if access.is_write)
+
+
+def _element_bits(block: BlockOp) -> int:
+    """The size of a result. Fails for those that CPUs do not compute with as they are."""
+    buffer = output_of(block).type
+    assert isa(buffer, MemRefType)
+    bits = buffer.element_type.bitwidth if isinstance(buffer.element_type, FixedBitwidthType) else 0
+    return bits if bits in (32, 64) else fail(block, f"expected results of 32 or 64 bits, found {buffer.element_type}")
