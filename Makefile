@@ -35,11 +35,8 @@ lint: $(STAMPS)/dev ## check style and format
 typecheck: $(STAMPS)/relex $(STAMPS)/test $(STAMPS)/dev ## check types
 	$(BIN)/python tests/typing/check.py
 
-bench: $(STAMPS)/relex $(STAMPS)/bench ## run the benchmarks
-	$(BIN)/python benchmarks/run.py
-	$(BIN)/python benchmarks/kernels.py
-	$(BIN)/python benchmarks/compile_time.py
-	$(BIN)/python benchmarks/passes.py
+bench: $(STAMPS)/relex $(STAMPS)/bench ## measure relex and other libraries side by side
+	$(BIN)/python -m benchmarks --publish
 
 tvm: $(STAMPS)/tvm ## install TVM, which then has to take what -t script prints
 

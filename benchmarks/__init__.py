@@ -1,0 +1,1 @@
+"""The benchmark suite: `python -m benchmarks`; README.md in this folder says what it measures."""

@@ -1,0 +1,192 @@
+"""What the machine can do at best on one core: multiply-adds in registers, and a stream through memory.
+
+Both are LLVM IR that is written here, so that relex is not measured by its own kernels. No row can take less time than
+its products take at the peak of multiply-adds, nor less than it takes to read its inputs and weights and to write its
+result, each once and by ordinary stores, from where they lie after the call before.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from math import prod
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from benchmarks.arrays import Array, aligned
+from benchmarks.contenders.in_numpy import NumPyOperators
+from benchmarks.rows import Row
+
+ACCUMULATORS = 12
+"""Enough to hide the latency of an instruction, and fewer than there are registers."""
+
+FMA_STEPS = 20_000
+STREAMED_BYTES = 1 << 22
+"""How much one measurement streams through memory, or more: one pass is the least."""
+
+FMA = """
+define void @fma(ptr %p, i64 %steps) {{
+entry:
+  %x = load {vector}, ptr %p, align 4
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+{accumulators}
+{products}
+  %next = add i64 %i, 1
+  %again = icmp ult i64 %next, %steps
+  br i1 %again, label %loop, label %exit
+exit:
+{stores}
+  ret void
+}}
+declare {vector} @llvm.fma.{suffix}({vector}, {vector}, {vector})
+"""
+
+STREAM = """
+define void @stream(ptr %source, ptr %target, i64 %steps, i64 %passes) {{
+entry:
+  br label %pass
+pass:
+  %p = phi i64 [0, %entry], [%next_pass, %end]
+  br label %loop
+loop:
+  %i = phi i64 [0, %pass], [%next, %loop]
+{accumulators}
+{loads}
+{stores}
+  %next = add i64 %i, 1
+  %again = icmp ult i64 %next, %steps
+  br i1 %again, label %loop, label %end
+end:
+{keep}
+  %next_pass = add i64 %p, 1
+  %pass_again = icmp ult i64 %next_pass, %passes
+  br i1 %pass_again, label %pass, label %exit
+exit:
+  ret void
+}}
+"""
+
+
+def vector_bytes() -> int:
+    """How wide the widest registers are."""
+    features = llvm.get_host_cpu_features()
+    return 64 if features.get("avx512f") else 32 if features.get("avx") else 16
+
+
+def lines(pattern: str, count: int, **values: object) -> str:
+    """The pattern for k = 0, 1, ..."""
+    return "\n".join(pattern.format(k=k, **values) for k in range(count))
+
+
+def fma_text(dtype: str) -> str:
+    """A function that so many times makes one multiply-add in each of the accumulators."""
+    width = np.dtype(dtype).itemsize
+    lanes = vector_bytes() // width
+    vector, suffix = f"<{lanes} x {'float' if width == 4 else 'double'}>", f"v{lanes}f{8 * width}"
+    call = "  %b{k} = call {vector} @llvm.fma.{suffix}({vector} %a{k}, {vector} %x, {vector} %x)"
+    return FMA.format(
+        vector=vector,
+        suffix=suffix,
+        accumulators=lines("  %a{k} = phi {vector} [%x, %entry], [%b{k}, %loop]", ACCUMULATORS, vector=vector),
+        products=lines(call, ACCUMULATORS, vector=vector, suffix=suffix),
+        stores=lines("  store volatile {vector} %b{k}, ptr %p, align 4", ACCUMULATORS, vector=vector),
+    )
+
+
+def stream_text(reads: int, writes: int) -> str:
+    """A function that in each step reads and writes so many vectors that follow each other."""
+    size = vector_bytes()
+    vector = f"<{size // 4} x float>"
+    place = "  %{name}{{k}} = getelementptr [{count} x {vector}], ptr %{memory}, i64 %i, i64 {{k}}\n"
+    read = place.format(name="from", count=reads, vector=vector, memory="source")
+    write = place.format(name="to", count=writes, vector=vector, memory="target")
+    load = "  %l{k} = load {vector}, ptr %from{k}, align {size}\n  %b{k} = fadd {vector} %a{k}, %l{k}"
+    return STREAM.format(
+        accumulators=lines("  %a{k} = phi {vector} [zeroinitializer, %pass], [%b{k}, %loop]", reads, vector=vector),
+        loads=lines(read + load, reads, vector=vector, size=size),
+        stores=lines(write + "  store {vector} %l0, ptr %to{k}, align {size}", writes, vector=vector, size=size),
+        keep=lines("  store volatile {vector} %b{k}, ptr %target, align {size}", reads, vector=vector, size=size),
+    )
+
+
+class Kernel:
+    """A native function of pointers and numbers."""
+
+    def __init__(self, name: str, text: str, arguments: Sequence[Any]):
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+            cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2
+        )
+        self.jit = llvm.create_lljit_compiler(machine)
+        self.code = llvm.JITLibraryBuilder().add_ir(text).export_symbol(name).link(self.jit, name)
+        self.call = ctypes.CFUNCTYPE(None, *arguments)(self.code[name])
+
+
+class CountingOperators(NumPyOperators):
+    """Counts the multiplications and additions of products."""
+
+    def __init__(self) -> None:
+        self.flops = 0
+
+    def _counted(self, result: Array, terms: int) -> Array:
+        self.flops += 2 * result.size * terms
+        return result
+
+    def dense(self, x: Any, w: Any) -> Any:
+        return self._counted(super().dense(x, w), x.shape[-1])
+
+    def matmul(self, x: Any, y: Any) -> Any:
+        return self._counted(super().matmul(x, y), x.shape[-1])
+
+    def conv2d(self, x: Any, kernels: Any, padding: int) -> Any:
+        return self._counted(super().conv2d(x, kernels, padding), prod(kernels.shape[1:]))
+
+
+class RowLimits:
+    """The two limits of a row, measured whenever they are asked for."""
+
+    def __init__(self, row: Row):
+        shapes = (*row.inputs.values(), *row.weights.values())
+        operators = CountingOperators()
+        arrays: list[Array] = [np.zeros(shape, row.dtype) for shape in shapes]
+        result: Array = row.apply(operators, arrays)
+        pointer, number = ctypes.c_void_p, ctypes.c_int64
+        self.fma = Kernel("fma", fma_text(row.dtype), [pointer, number])
+        self.fma_memory = aligned(np.full(16, 0.5, row.dtype))
+        flops_of_a_step = 2 * ACCUMULATORS * vector_bytes() // np.dtype(row.dtype).itemsize
+        self.fma_share = operators.flops / (flops_of_a_step * FMA_STEPS)
+
+        read, written = sum(array.nbytes for array in arrays), result.nbytes
+        reads = max(1, round(ACCUMULATORS * read / (read + written)))
+        writes = ACCUMULATORS - reads
+        self.stream = Kernel("stream", stream_text(reads, writes), [pointer, pointer, number, number])
+        self.steps = -(-(read + written) // (ACCUMULATORS * vector_bytes()))
+        self.passes = max(1, STREAMED_BYTES // (read + written))
+        step = vector_bytes() // 4
+        self.source = aligned(np.zeros(self.steps * reads * step, np.float32))
+        self.target = aligned(np.zeros(max(1, self.steps * writes) * step, np.float32))
+
+    def fma_seconds(self) -> float:
+        start = perf_counter()
+        self.fma.call(self.fma_memory.ctypes.data, FMA_STEPS)
+        return (perf_counter() - start) * self.fma_share
+
+    def stream_seconds(self) -> float:
+        start = perf_counter()
+        self.stream.call(self.source.ctypes.data, self.target.ctypes.data, self.steps, self.passes)
+        return (perf_counter() - start) / self.passes
+
+    def burst(self, seconds: float) -> tuple[float, float]:
+        """How long the products and the memory traffic take at least, measured for about so many seconds."""
+        samples: list[tuple[float, float]] = []
+        until = perf_counter() + seconds
+        while not samples or perf_counter() < until:
+            samples.append((self.fma_seconds(), self.stream_seconds()))
+        return median(fma for fma, _ in samples), median(stream for _, stream in samples)

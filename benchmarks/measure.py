@@ -1,0 +1,90 @@
+"""Measures the contenders in turns, so that a change of the machine's speed meets all of them."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+
+from benchmarks.results import Comparison, NotMeasuredError
+from benchmarks.worker import Worker
+
+TURNS = 10
+"""Into which the time of a contender is divided."""
+FEWEST_TURNS = 3
+
+ROOT = Path(__file__).parents[1]
+Workers = Mapping[str, Worker]
+
+
+def measure_calls(row: str, workers: Workers, limits: Worker | None, seconds: float) -> Comparison:
+    """How long a call of a row takes each contender, and how long it would take the machine at its best."""
+    result, turns = Comparison(), dict[str, int]()
+    for title, worker in workers.items():
+        with result.noting(title):
+            first = worker.ask("prepare", row)
+            slow = first > seconds
+            # Who takes so long for one call is not asked for another.
+            result.seconds[title] = [first] if slow else []
+            turns[title] = 0 if slow else max(FEWEST_TURNS, min(TURNS, int(seconds / first)))
+    if limits is not None:
+        limits.ask("prepare", row)
+    for turn in range(TURNS):
+        if limits is not None:
+            result.limits.append(limits.ask("burst", seconds / TURNS))
+        ready = [title for title, count in turns.items() if turn < count and title not in result.notes]
+        for title in _rotated(ready, turn):
+            with result.noting(title):
+                result.seconds[title].append(workers[title].ask("burst", seconds / TURNS))
+    return result
+
+
+def measure_compilations(row: str, workers: Workers, turns: int) -> Comparison:
+    """How long each contender takes from a model in memory to the first result, in a process that is warm."""
+    result = Comparison()
+    for turn in range(turns + 1):
+        for title in _rotated([title for title in workers if title not in result.notes], turn):
+            with result.noting(title):
+                time = workers[title].ask("compile_seconds", row)
+                # The first time warms up.
+                result.seconds.setdefault(title, []).extend([time] if turn else [])
+    return result
+
+
+def measure_starts(row: str, workers: Workers, turns: int, folder: Path) -> tuple[Comparison, dict[str, int]]:
+    """How long each contender takes from the start of a process to the first result, and how many bytes it then had
+    at most. The models lie in files in the folder."""
+    result, memory = Comparison(), dict[str, int]()
+    files = {title: folder / f"{number}.pickle" for number, title in enumerate(workers)}
+    for title, worker in workers.items():
+        with result.noting(title):
+            files[title].write_bytes(pickle.dumps(worker.ask("write", row)))
+    for turn in range(turns):
+        for title in _rotated([title for title in workers if title not in result.notes], turn):
+            with result.noting(title):
+                time, memory[title] = _start(title, files[title])
+                result.seconds.setdefault(title, []).append(time)
+    return result, memory
+
+
+def _start(title: str, file: Path) -> tuple[float, int]:
+    command = [sys.executable, "-m", "benchmarks.first_call", title, str(file)]
+    start = perf_counter()
+    with subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        seconds, report = 0.0, ""
+        for line in process.stdout:
+            if line.startswith("peak memory"):
+                seconds, report = perf_counter() - start, line
+    if process.returncode or not report:
+        raise NotMeasuredError(f"the process ended with exit code {process.returncode}")
+    return seconds, int(report.split()[2])
+
+
+def _rotated(titles: Sequence[str], by: int) -> Sequence[str]:
+    """The same titles, but another one is the first each time."""
+    first = by % max(1, len(titles))
+    return [*titles[first:], *titles[:first]]

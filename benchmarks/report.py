@@ -1,0 +1,203 @@
+"""Tables of results in Markdown: `python -m benchmarks.report` makes them anew from what was measured last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from benchmarks.aims import AIMS
+from benchmarks.plots import shares_of_limits, times_of_others
+from benchmarks.results import FOLDER, OURS, Comparison, Results, rivals
+from benchmarks.rows import ROWS
+
+README = Path(__file__).parents[1] / "README.md"
+MARKED = re.compile(r"(?<=<!-- benchmarks -->\n).*?(?=<!-- end of benchmarks -->)", re.DOTALL)
+"""The part of the README that is written here."""
+
+README_ROWS = (
+    "MLP 784-128-10, batch 1",
+    "MLP 784-128-10, batch 16",
+    "MLP 784-128-10, batch 256",
+    "MLP 784-128-10, batch 2048",
+    "LeNet, batch 1",
+    "dense 1024x1024x1024, constant",
+    "relu(x * y + y), 100000",
+    "sum, 100000",
+    "softmax 64x1000",
+)
+UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+
+Rows = Mapping[str, Comparison]
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """The first column is text, the others are numbers."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def number(value: float | None, unit: str = "") -> str:
+    """With about three digits; a dash for what was not measured."""
+    if value is None:
+        return "-"
+    return f"{value:.{0 if value >= 99.5 else 1 if value >= 9.95 else 2}f}{unit}"
+
+
+def duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    unit = next((unit for unit, size in UNITS.items() if seconds >= size), "us")
+    return number(seconds / UNITS[unit], f" {unit}")
+
+
+def percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.0f} %"
+
+
+def ratio_table(rows: Rows) -> str:
+    """relex's time, and how many times longer the others take."""
+    titles = rivals(rows.values())
+
+    def cells(name: str, row: Comparison) -> Iterator[str]:
+        yield name
+        yield duration(row.median(OURS))
+        yield percent(row.share_of_limit())
+        for title in titles:
+            ratio = number(row.ratio(title))
+            yield f"**{ratio}**" if title == row.best_rival() else ratio
+
+    header = ["", OURS, "of the limit", *titles]
+    return table(header, (list(cells(name, row)) for name, row in rows.items()))
+
+
+def time_table(rows: Rows) -> str:
+    """The times of all, with their spread."""
+    titles = [OURS, *rivals(rows.values())]
+
+    def cells(name: str, row: Comparison) -> Iterator[str]:
+        limit = row.limit()
+        yield name
+        yield "-" if limit is None else f"{duration(limit[0])} ({limit[1]})"
+        for title in titles:
+            known = title in row.seconds
+            yield f"{duration(row.median(title))} ±{percent(row.spread(title) / 2)}" if known else "-"
+
+    return table(["", "limit", *titles], (list(cells(name, row)) for name, row in rows.items()))
+
+
+def preparation_table(results: Results) -> str:
+    """What happens before the first result."""
+    comparisons = {**{f"compile {name}": row for name, row in results.compilations.items()}, "start": results.starts}
+    titles = [OURS, *rivals(comparisons.values())]
+    rows = (
+        [title, *[duration(row.median(title)) for row in comparisons.values()], _megabytes(results, title)]
+        for title in titles
+    )
+    return table(["", *comparisons, "peak memory"], rows)
+
+
+def _megabytes(results: Results, title: str) -> str:
+    return number(results.memory[title] / 1e6, " MB") if title in results.memory else "-"
+
+
+def aims_table(results: Results) -> str:
+    def cells() -> Iterator[Sequence[str]]:
+        for aim in AIMS:
+            reached = aim.reached(results)
+            wanted = f"{'at most' if aim.at_most else 'at least'} {aim.wanted:g}{aim.unit}"
+            verdict = "-" if reached is None else "met" if aim.met(reached) else "missed"
+            yield aim.text, wanted, number(reached, aim.unit), verdict
+
+    return table(["", "aim", "reached", ""], cells())
+
+
+def machine(results: Results) -> str:
+    versions = ", ".join(f"{package} {version}" for package, version in results.versions.items() if version is not None)
+    missing = ", ".join(package for package, version in results.versions.items() if version is None)
+    lines = [f"{name}: {text}" for name, text in results.machine.items()]
+    lines += [
+        f"threads: {results.threads}",
+        f"versions: {versions}",
+        *([f"not installed: {missing}"] if missing else []),
+    ]
+    return "".join(f"* {line}\n" for line in lines)
+
+
+def problems(results: Results) -> str:
+    """Who could not do what, and why."""
+    comparisons = {
+        **results.calls,
+        **{f"compile {name}": row for name, row in results.compilations.items()},
+        "start": results.starts,
+    }
+    lines = [f"* {title}, {name}: {note}\n" for name, row in comparisons.items() for title, note in row.notes.items()]
+    return "".join(lines) or "Nothing.\n"
+
+
+def page(results: Results) -> str:
+    """All tables. What their numbers mean stands in the README of the folder above."""
+    parts = ["# Results", machine(results), "## Aims", aims_table(results)]
+    parts += [
+        "## Times of the others, where relex takes 1",
+        "![times of the others](times.svg)",
+        "![shares of the limits](limits.svg)",
+    ]
+    known = [name for name in ROWS if name in results.calls]
+    groups = {
+        group: {name: results.calls[name] for name in names}
+        for group, names in groupby(known, lambda name: ROWS[name].group)
+    }
+    for group, rows in groups.items():
+        parts += [f"### {group}", ratio_table(rows)]
+    parts += ["## Before the first result", preparation_table(results)]
+    parts += ["## Medians, and half the distance between the quartiles"]
+    for group, rows in groups.items():
+        parts += [f"### {group}", time_table(rows)]
+    parts += ["## Not measured", problems(results)]
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def readme_part(results: Results) -> str:
+    rows = {name: results.calls[name] for name in README_ROWS if name in results.calls}
+    lines = [ratio_table(rows), preparation_table(results), machine(results)]
+    return "\n".join(lines)
+
+
+def write(results: Results, folder: Path) -> None:
+    """What was measured, as numbers, tables and plots."""
+    folder.mkdir(parents=True, exist_ok=True)
+    results.save(folder / "results.json")
+    for name, text in pages(results).items():
+        (folder / name).write_text(text)
+
+
+def pages(results: Results) -> dict[str, str]:
+    """What is made of the numbers, by the names of files."""
+    return {
+        "README.md": page(results),
+        "times.svg": times_of_others(results.calls),
+        "limits.svg": shares_of_limits(results.calls),
+    }
+
+
+def with_results(readme: str, results: Results) -> str:
+    """The README of the project with the main table of these results."""
+    return MARKED.sub(lambda _: readme_part(results), readme)
+
+
+def publish(results: Results) -> None:
+    write(results, FOLDER)
+    README.write_text(with_results(README.read_text(), results))
+
+
+def line(name: str, row: Comparison) -> str:
+    """What one sees while it is measured."""
+    times = "  ".join(f"{title} {duration(row.median(title))}" for title in row.seconds)
+    notes = "  ".join(f"{title}: {note}" for title, note in row.notes.items())
+    return f"{name}: {percent(row.share_of_limit())} of the limit  {times}  {notes}".rstrip()
+
+
+if __name__ == "__main__":
+    publish(Results.load(FOLDER / "results.json"))

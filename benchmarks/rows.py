@@ -1,0 +1,215 @@
+"""What is measured: one row of the tables each.
+
+A row says once what it computes, on whatever `Operators` a contender gives it. A new row is an entry in `ROWS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Any, Protocol
+
+Shape = tuple[int, ...]
+Shapes = Mapping[str, Shape]
+
+
+class Operators(Protocol):
+    """What a contender can compute, in its own way. Tensors are whatever it takes for them."""
+
+    def dense(self, x: Any, w: Any) -> Any:
+        """x[M, K] with the rows of w[N, K]."""
+        ...
+
+    def matmul(self, x: Any, y: Any) -> Any: ...
+
+    def add(self, x: Any, y: Any) -> Any: ...
+
+    def multiply(self, x: Any, y: Any) -> Any: ...
+
+    def relu(self, x: Any) -> Any: ...
+
+    def exp(self, x: Any) -> Any: ...
+
+    def sum(self, x: Any, axis: int | None) -> Any:
+        """Along one axis, or of all elements."""
+        ...
+
+    def max(self, x: Any, axis: int) -> Any: ...
+
+    def softmax(self, x: Any) -> Any:
+        """Along the last axis."""
+        ...
+
+    def layer_norm(self, x: Any, scale: Any, shift: Any) -> Any:
+        """Along the last axis, with an epsilon of 1e-5."""
+        ...
+
+    def transpose(self, x: Any) -> Any:
+        """A matrix with its axes exchanged, in memory of its own."""
+        ...
+
+    def conv2d(self, x: Any, kernels: Any, padding: int) -> Any:
+        """x[N, C, H, W] with kernels[O, C, KH, KW]."""
+        ...
+
+    def max_pool2d(self, x: Any, size: int) -> Any:
+        """The largest of each `size` x `size` elements of x[N, C, H, W]."""
+        ...
+
+    def flatten(self, x: Any) -> Any:
+        """x[N, ...] as a matrix of N rows."""
+        ...
+
+
+@dataclass(frozen=True)
+class Row:
+    """A program: `compute` is called with operators, the inputs and the weights."""
+
+    group: str
+    name: str
+    compute: Callable[..., Any]
+    inputs: Shapes
+    """What each call passes."""
+    weights: Shapes = field(default_factory=dict[str, Shape])
+    """What is known at compile time."""
+    dtype: str = "float32"
+
+    def apply(self, operators: Operators, tensors: Sequence[Any]) -> Any:
+        return self.compute(operators, *tensors)
+
+    @property
+    def bytes_read(self) -> int:
+        """Of inputs and weights, each once."""
+        width = 4 if self.dtype == "float32" else 8
+        return width * sum(map(prod, (*self.inputs.values(), *self.weights.values())))
+
+
+def mlp(ops: Operators, x: Any, w0: Any, b0: Any, w1: Any, b1: Any) -> Any:
+    hidden = ops.relu(ops.add(ops.dense(x, w0), b0))
+    return ops.add(ops.dense(hidden, w1), b1)
+
+
+def lenet(ops: Operators, x: Any, k0: Any, b0: Any, k1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any) -> Any:
+    """The network of examples/lenet."""
+    pooled = ops.max_pool2d(ops.relu(ops.add(ops.conv2d(x, k0, 1), b0)), 2)
+    features = ops.relu(ops.add(ops.conv2d(pooled, k1, 1), b1))
+    hidden = ops.relu(ops.add(ops.dense(ops.flatten(features), w2), b2))
+    return ops.add(ops.dense(hidden, w3), b3)
+
+
+def dense(ops: Operators, x: Any, w: Any) -> Any:
+    return ops.dense(x, w)
+
+
+def matmul(ops: Operators, x: Any, y: Any) -> Any:
+    return ops.matmul(x, y)
+
+
+def add(ops: Operators, x: Any, y: Any) -> Any:
+    return ops.add(x, y)
+
+
+def chain(ops: Operators, x: Any, y: Any) -> Any:
+    return ops.relu(ops.add(ops.multiply(x, y), y))
+
+
+def exp(ops: Operators, x: Any) -> Any:
+    return ops.exp(x)
+
+
+def total(ops: Operators, x: Any) -> Any:
+    return ops.sum(x, None)
+
+
+def column_sums(ops: Operators, x: Any) -> Any:
+    return ops.sum(x, 0)
+
+
+def row_maxima(ops: Operators, x: Any) -> Any:
+    return ops.max(x, 1)
+
+
+def softmax(ops: Operators, x: Any) -> Any:
+    return ops.softmax(x)
+
+
+def layer_norm(ops: Operators, x: Any, scale: Any, shift: Any) -> Any:
+    return ops.layer_norm(x, scale, shift)
+
+
+def transpose(ops: Operators, x: Any) -> Any:
+    return ops.transpose(x)
+
+
+MLP_WEIGHTS: Shapes = {"w0": (128, 784), "b0": (128,), "w1": (10, 128), "b1": (10,)}
+LENET_WEIGHTS: Shapes = {
+    "k0": (8, 1, 3, 3),
+    "b0": (8, 1, 1),
+    "k1": (16, 8, 3, 3),
+    "b1": (16, 1, 1),
+    "w2": (64, 256),
+    "b2": (64,),
+    "w3": (10, 64),
+    "b3": (10,),
+}
+PRODUCTS = (
+    (1, 1024, 1024),
+    (17, 33, 65),
+    (128, 128, 128),
+    (127, 253, 511),
+    (4096, 64, 64),
+    (64, 256, 4096),
+    (512, 1024, 1024),
+    (1024, 1024, 1024),
+)
+"""Rows of the first operand, terms of a sum, columns of the result."""
+
+
+def networks() -> Iterator[Row]:
+    for batch in (1, 16, 256, 2048):
+        yield Row("networks", f"MLP 784-128-10, batch {batch}", mlp, {"x": (batch, 784)}, MLP_WEIGHTS)
+    for batch in (1, 360):
+        yield Row("networks", f"LeNet, batch {batch}", lenet, {"x": (batch, 1, 8, 8)}, LENET_WEIGHTS)
+
+
+def products() -> Iterator[Row]:
+    for m, k, n in PRODUCTS:
+        size = f"{m}x{k}x{n}"
+        yield Row("dense, constant weights", f"dense {size}, constant", dense, {"x": (m, k)}, {"w": (n, k)})
+    for m, k, n in PRODUCTS:
+        size = f"{m}x{k}x{n}"
+        yield Row("dense, run-time weights", f"dense {size}", dense, {"x": (m, k), "w": (n, k)})
+    for m, k, n in PRODUCTS:
+        size = f"{m}x{k}x{n}"
+        yield Row("matmul", f"matmul {size}", matmul, {"x": (m, k), "y": (k, n)})
+
+
+def elementwise() -> Iterator[Row]:
+    for n in (1000, 100_000, 10_000_000):
+        yield Row("elementwise", f"relu(x * y + y), {n}", chain, {"x": (n,), "y": (n,)})
+    yield Row("elementwise", "x[1000,1000] + y[1000]", add, {"x": (1000, 1000), "y": (1000,)})
+    yield Row("elementwise", "exp(x), 100000", exp, {"x": (100_000,)})
+    yield Row("elementwise", "transpose 1000x1000", transpose, {"x": (1000, 1000)})
+
+
+def reductions() -> Iterator[Row]:
+    for n in (1000, 100_000, 10_000_000):
+        yield Row("reductions", f"sum, {n}", total, {"x": (n,)})
+    matrix: Shapes = {"x": (1000, 1000)}
+    yield Row("reductions", "sums of columns, 1000x1000", column_sums, matrix)
+    yield Row("reductions", "maxima of rows, 1000x1000", row_maxima, matrix)
+    yield Row("reductions", "softmax 64x1000", softmax, {"x": (64, 1000)})
+    yield Row("reductions", "layer_norm 64x1024", layer_norm, {"x": (64, 1024)}, {"scale": (1024,), "shift": (1024,)})
+
+
+def doubles() -> Iterator[Row]:
+    """Some of the rows above with twice as wide numbers."""
+    chosen = ("MLP 784-128-10, batch 16", "dense 512x1024x1024", "matmul 127x253x511", "relu(x * y + y), 100000")
+    for row in (*networks(), *products(), *elementwise(), *reductions()):
+        if row.name in (*chosen, "sum, 100000", "softmax 64x1000"):
+            yield replace(row, group="f64", name=f"{row.name}, f64", dtype="float64")
+
+
+ROWS = {row.name: row for row in (*networks(), *products(), *elementwise(), *reductions(), *doubles())}
+"""All rows by name, in the order of the tables."""

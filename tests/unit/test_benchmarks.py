@@ -1,0 +1,251 @@
+"""The benchmark suite runs, refuses wrong answers, and what it wrote last is what the documentation shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.usefixtures("importable")
+
+
+@pytest.fixture
+def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(ROOT), *sys.path])
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+
+def module(name: str) -> Any:
+    return import_module(f"benchmarks.{name}")
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "benchmarks", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_short_run(tmp_path: Path) -> None:
+    result = run("--rows", "*17x33x65*", "--contenders", "NumPy", "--seconds", "0.001", "--output", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    assert len(result.stdout.splitlines()) == 3
+    found = json.loads((tmp_path / "results.json").read_text())
+    assert list(found["calls"]) == ["dense 17x33x65, constant", "dense 17x33x65", "matmul 17x33x65"]
+    for row in found["calls"].values():
+        assert list(row["seconds"]) == ["NumPy"]
+        assert all(0 < seconds < 1 for seconds in row["seconds"]["NumPy"])
+        assert all(0 < seconds < 1 for limits in row["limits"] for seconds in limits)
+    page = (tmp_path / "README.md").read_text()
+    assert page.count("| matmul 17x33x65 |") == 2
+    assert str(Path.home()) not in page
+
+
+def test_compilations_and_starts(tmp_path: Path) -> None:
+    row = "MLP 784-128-10, batch 1"
+    only = ("--rows", row, "--contenders", "NumPy", "relex", "--seconds", "0.001", "--repeats", "1")
+    result = run(*only, "--output", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    found = json.loads((tmp_path / "results.json").read_text())
+    assert found["memory"].keys() == {"NumPy", "relex"}
+    assert all(1e6 < peak < 1e10 for peak in found["memory"].values())
+    assert found["starts"]["seconds"]["relex"][0] > found["compilations"][row]["seconds"]["relex"][0] > 0
+    # NumPy in the legend, and at the row.
+    assert (tmp_path / "times.svg").read_text().count("<circle") == 2
+    assert (tmp_path / "limits.svg").read_text().count("<rect x=") == 1
+    assert re.search(r"^\| relex \| \d", (tmp_path / "README.md").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--threads", "0"), "threads, found 0"),
+        (("--threads", "100000"), "threads, found 100000"),
+        (("--contenders", "abacus"), "invalid choice: 'abacus'"),
+        (("--rows", "no such row"), "no row has a name like 'no such row'"),
+    ],
+)
+def test_wrong_options(arguments: tuple[str, ...], message: str) -> None:
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_what_is_shown_is_what_was_measured() -> None:
+    report, results = module("report"), module("results")
+    found = results.Results.load(results.FOLDER / "results.json")
+    for name, text in report.pages(found).items():
+        assert (results.FOLDER / name).read_text() == text, f"run python -m benchmarks.report: {name}"
+    readme = (ROOT / "README.md").read_text()
+    assert report.MARKED.search(readme)
+    assert report.with_results(readme, found) == readme, "run python -m benchmarks.report"
+    assert found.calls.keys() <= module("rows").ROWS.keys()
+
+
+ROWS_OF_ALL_OPERATORS = [
+    "LeNet, batch 1",
+    "dense 17x33x65",
+    "matmul 17x33x65",
+    "relu(x * y + y), 1000",
+    "exp(x), 100000",
+    "transpose 1000x1000",
+    "sum, 100000, f64",
+    "sums of columns, 1000x1000",
+    "maxima of rows, 1000x1000",
+    "softmax 64x1000",
+    "layer_norm 64x1024",
+]
+
+
+@pytest.mark.parametrize("row", ROWS_OF_ALL_OPERATORS)
+def test_relex_computes_what_numpy_does(row: str) -> None:
+    module("worker").ContenderHost("relex").prepare(row)
+
+
+@pytest.mark.parametrize("title", ["NumPy", "ONNX Runtime", "OpenVINO", "PyTorch", "JAX", "TVM", "TVM fusing"])
+def test_others_compute_what_numpy_does(title: str) -> None:
+    if module("contenders").CONTENDERS[title].version is None:
+        pytest.skip(f"{title} is not installed")
+    worker = module("worker").Worker(partial(module("worker").ContenderHost, title))
+    try:
+        for row in ("LeNet, batch 1", "layer_norm 64x1024"):
+            assert worker.ask("prepare", row) > 0
+    finally:
+        worker.close()
+
+
+def public(kind: type) -> set[str]:
+    return {name for name in vars(kind) if not name.startswith("_")}
+
+
+def test_the_operators_of_all_contenders_are_complete() -> None:
+    rows = module("rows")
+    wanted = public(rows.Operators)
+    for place in ("in_numpy.NumPyOperators", "in_relex.RelexOperators", "in_onnx.OnnxOperators"):
+        name, _, kind = place.partition(".")
+        assert wanted <= public(getattr(module(f"contenders.{name}"), kind)), place
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (np.array([1.0, 2.001], np.float32), "off by 5e-04"),
+        (np.array([1.0, np.nan], np.float32), "off by nan"),
+        (np.array([1.0, np.inf], np.float32), "off by inf"),
+        (np.array([1.0, 2.0], np.float64), r"expected float32\(2,\), found float64\(2,\)"),
+        (np.array([[1.0, 2.0]], np.float32), r"found float32\(1, 2\)"),
+        ([1.0, 2.0], "expected an array, found a list"),
+        (None, "expected an array, found a NoneType"),
+    ],
+)
+def test_wrong_answers(answer: Any, message: str) -> None:
+    with pytest.raises(module("results").NotMeasuredError, match=message):
+        module("worker").check(answer, np.array([1.0, 2.0]), "float32")
+
+
+def test_right_answers() -> None:
+    check = module("worker").check
+    check(np.array([1.0, 2.00001], np.float32), np.array([1.0, 2.0]), "float32")
+    check(np.zeros(3), np.zeros(3), "float64")
+    check(np.zeros((0, 3)), np.zeros((0, 3)), "float64")
+
+
+class Host:
+    """What a worker may meet."""
+
+    def die(self) -> None:
+        os._exit(7)
+
+    def fail(self) -> None:
+        raise ValueError("first line\nsecond line")
+
+    def double(self, number: int) -> int:
+        return 2 * number
+
+
+def test_workers_survive_what_their_hosts_do() -> None:
+    worker = module("worker").Worker(Host)
+    refused = pytest.raises(module("results").NotMeasuredError, match=r"^ValueError: first line$")
+    try:
+        assert worker.ask("double", 4) == 8
+        with refused:
+            worker.ask("fail")
+        with pytest.raises(module("results").NotMeasuredError, match="exit code 7"):
+            worker.ask("die")
+        assert worker.ask("double", 5) == 10
+    finally:
+        worker.close()
+
+
+def test_limits() -> None:
+    limits, rows = module("limits"), module("rows").ROWS
+    flops = 2 * limits.ACCUMULATORS * limits.vector_bytes() // 4 * limits.FMA_STEPS
+
+    def counted(row: str) -> float:
+        return limits.RowLimits(rows[row]).fma_share * flops
+
+    assert counted("matmul 17x33x65") == pytest.approx(2 * 17 * 33 * 65)
+    assert counted("MLP 784-128-10, batch 16") == pytest.approx(2 * 16 * (784 * 128 + 128 * 10))
+    assert counted("LeNet, batch 1") == pytest.approx(2 * (64 * 8 * 9 + 16 * 16 * 72 + 256 * 64 + 64 * 10))
+    assert counted("sum, 1000") == 0
+
+
+@pytest.mark.parametrize(("reads", "writes"), [(12, 0), (8, 4), (1, 11)])
+def test_the_stream_reads_and_writes_each_place_once(reads: int, writes: int) -> None:
+    text = module("limits").stream_text(reads, writes)
+    assert text.count(" = load ") == reads
+    assert text.count("  store <") == writes
+
+
+def test_numbers_in_words() -> None:
+    report = module("report")
+    shown = [report.duration(seconds) for seconds in (None, 0, 1.234e-8, 9.96e-6, 99.6e-6, 0.0123, 2)]
+    assert shown == ["-", "0.00 us", "0.01 us", "10.0 us", "100 us", "12.3 ms", "2.00 s"]
+    assert report.percent(None) == "-"
+    assert report.percent(0.856) == "86 %"
+
+
+def test_comparison() -> None:
+    comparison = module("results").Comparison(
+        {"relex": [1.0, 2.0, 3.0], "slow": [4.0, 6.0, 9.0], "once": [20.0], "none": []},
+        limits=[[0.5, 1.0], [0.5, 1.0]],
+    )
+    comparison.seconds.pop("none")
+    assert comparison.median("slow") == 6
+    assert comparison.ratio("slow") == 3
+    assert comparison.ratio("once") == 20
+    assert comparison.ratio("absent") is None
+    assert comparison.best_rival() == "slow"
+    assert comparison.lead() == 3
+    assert comparison.spread("relex") == 1
+    assert comparison.spread("once") == 0
+    assert comparison.limit() == (1.0, "memory")
+    assert comparison.share_of_limit() == 0.5
+
+
+def test_nothing_was_measured() -> None:
+    comparison = module("results").Comparison()
+    assert comparison.best_rival() is comparison.lead() is comparison.limit() is comparison.share_of_limit() is None
+
+
+def test_aims() -> None:
+    aims, results = module("aims"), module("results")
+    rows = module("rows").ROWS
+    for aim in aims.AIMS:
+        assert aim.reached(results.Results({}, 1, {})) is None
+    both = results.Comparison({"relex": [1.0], "NumPy": [2.0]}, {}, [[1.0, 0.5]])
+    full = results.Results({}, 1, {}, dict.fromkeys(rows, both))
+    full.starts = results.Comparison({"relex": [0.9]})
+    reached = {aim.text: aim.reached(full) for aim in aims.AIMS}
+    verdicts = [aim.met(value) for aim in aims.AIMS if (value := reached[aim.text]) is not None]
+    assert verdicts == [False, True, True, True, True, True, True, True, False]
