@@ -144,12 +144,20 @@ class _Reference:
     def spreads(self, arguments: Sequence[Any], outcome: Outcome) -> list[Array]:
         """How far apart right results may lie, as the program says, or said at the level where it still did. Raises
         `NotComparable` if that is not known."""
+        shapes = self.shapes(outcome)
         try:
-            return self.runner.spreads(self.name, self.interface, arguments, self.shapes(outcome))
+            spreads = self.runner.spreads(self.name, self.interface, arguments, shapes)
         except NotComparable:
             if self.earlier is None:
                 raise
             return self.earlier.spreads(arguments, outcome)
+        if self.earlier is None or all(np.all(np.isfinite(spread)) for spread in spreads):
+            return spreads
+        # Where functions are arithmetic on bits, only the program before says how much is open.
+        return [
+            np.where(np.isfinite(spread), spread, known)
+            for spread, known in zip(spreads, self.earlier.spreads(arguments, outcome), strict=True)
+        ]
 
     def shapes(self, outcome: Outcome) -> list[tuple[int, ...]]:
         """The shapes of the results, without those of the buffers that are written."""
