@@ -9,6 +9,7 @@ from relex.passes.base import class_name, lazy_passes
 if TYPE_CHECKING:
     from relex.lowering.convert_scf_while_to_cf import ConvertScfWhileToCfPass as ConvertScfWhileToCfPass
     from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass as ConvertTirToScfPass
+    from relex.lowering.expand_math import ExpandMathPass as ExpandMathPass
     from relex.lowering.instrument_calls import InstrumentCallsPass as InstrumentCallsPass
     from relex.lowering.legalize_ops import LegalizeOpsPass as LegalizeOpsPass
     from relex.lowering.llvm.convert_arith_to_llvm import ConvertArithToLlvmPass as ConvertArithToLlvmPass
@@ -37,6 +38,7 @@ PASSES = lazy_passes(
         "instrument-calls": "",
         "convert-tir-to-scf": "",
         "vectorize-loops": "",
+        "expand-math": "",
         "scf-parallel-for-to-nested-fors": "",
         "convert-scf-while-to-cf": "",
         "convert-arith-to-llvm": "llvm",

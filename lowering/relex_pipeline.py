@@ -13,6 +13,7 @@ from xdsl.transforms.convert_scf_to_cf import ConvertScfToCf
 
 from relex.lowering.convert_scf_while_to_cf import ConvertScfWhileToCfPass
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
+from relex.lowering.expand_math import ExpandMathPass
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
 from relex.lowering.lower_call_tir import LowerCallTirPass
@@ -44,11 +45,11 @@ class RelexPipelinePass(RelexPass):
     ```mlir
     // relex-pipeline{to=llvm}
     // set-target,infer-sizes,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,schedule-cpu,
-    // rewrite-layout,merge-loops,lower-call-tir,plan-memory,convert-tir-to-scf,vectorize-loops,
+    // rewrite-layout,merge-loops,lower-call-tir,plan-memory,convert-tir-to-scf,vectorize-loops,expand-math,
     // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm
     ```
 
-    With `strict`, sums keep the order and the roundings of the plain loop.
+    With `strict`, sums keep the order and the roundings of the plain loop, and functions are those of the C library.
     """
 
     name = "relex-pipeline"
@@ -68,11 +69,12 @@ def pipeline(
     to: Level = "llvm", *, strict: bool = False, use_generic_functions: bool = False
 ) -> list[tuple[Level, list[ModulePass]]]:
     """The passes of the default compilation, by the level that they end on, down to the level `to`."""
+    math = [] if strict else [ExpandMathPass()]
     to_llvm = ConvertToLlvmPass(use_generic_functions)
     levels: list[tuple[Level, list[ModulePass]]] = [
         ("graph", [SetTargetPass(), InferSizesPass()]),
         ("loops", [LegalizeOpsPass(strict), *_fusion()]),
-        ("core", [LowerCallTirPass(), PlanMemoryPass(), ConvertTirToScfPass(), VectorizeLoopsPass()]),
+        ("core", [LowerCallTirPass(), PlanMemoryPass(), ConvertTirToScfPass(), VectorizeLoopsPass(), *math]),
         ("llvm", [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf(), to_llvm]),
     ]
     names = [level for level, _ in levels]

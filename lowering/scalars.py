@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from functools import partial
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, i1
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    i1,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -84,6 +93,11 @@ def build_scalar(function: str, args: Sequence[SSAValue], flags: arith.FastMathF
 
 
 def build_constant(value: float, type: Attribute) -> arith.ConstantOp:
+    """A constant, in every element if the type is one of vectors."""
+    if isa(type, VectorType[AnyFloat]):
+        return arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [value]))
+    if isa(type, VectorType[IntegerType | IndexType]):
+        return arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [int(value)]))
     if isinstance(type, AnyFloat):
         return arith.ConstantOp(FloatAttr(float(value), type))
     if not isa(type, IntegerType | IndexType):

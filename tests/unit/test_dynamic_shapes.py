@@ -379,7 +379,7 @@ def test_memory_is_that_of_the_arena() -> None:
         {steps}
         func.return %9 : tensor<?x?xf32>
       }}"""
-    _, interface, _ = lower_program(parse_module(text))
+    interface = lower_program(parse_module(text)).signatures
     needed = max(evaluate(size, {"n": 100, "m": 100}) for size in interface["main"].temporaries)
     assert 100 * 100 * 4 <= needed <= 4 * 100 * 100 * 4
 

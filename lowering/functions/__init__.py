@@ -1,0 +1,1 @@
+"""Functions of `math` as formulas in `arith`."""

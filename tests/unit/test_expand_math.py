@@ -1,0 +1,221 @@
+"""`expand-math`: its coefficients, and how exact the functions are."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import factorial
+from typing import Any
+
+import minimax
+import numpy as np
+import pytest
+from minimax import erf, fit, series, tanh
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float32Type, FloatAttr, ModuleOp, f32
+from xdsl.transforms.canonicalize import CanonicalizePass
+from xdsl.utils.hints import isa
+
+from relex.dialects import make_context, parse_module
+from relex.dialects.target import Target
+from relex.lowering import ExpandMathPass
+from relex.lowering.functions import coefficients
+from relex.lowering.functions.numbers import F32, F64, Format
+from relex.passes.base import RelexPass
+from relex.runtime import build, check_pass
+from relex.runtime.equivalence.check import Checker
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+LN2 = Decimal(2).ln()
+ROOT = Decimal(2).sqrt()
+TINY = Decimal("1e-12")
+
+
+def exp_rest(r: Decimal) -> Decimal:
+    return series(lambda k: r**k / factorial(k + 2))
+
+
+def log_rest(z: Decimal) -> Decimal:
+    return series(lambda k: 2 * z**k / (2 * k + 3))
+
+
+def erf_ratio(z: Decimal) -> Decimal:
+    return erf(z.sqrt()) / z.sqrt()
+
+
+def tanh_ratio(z: Decimal) -> Decimal:
+    return tanh(z.sqrt()) / z.sqrt()
+
+
+FITS: dict[str, tuple[minimax.Function, minimax.Function, Decimal, Decimal]] = {
+    "EXP": (exp_rest, lambda r: abs(r), -LN2 / 2 * Decimal("1.0001"), LN2 / 2 * Decimal("1.0001")),
+    "LOG": (log_rest, lambda z: z / 2 + TINY, Decimal(0), ((ROOT - 1) / (ROOT + 1)) ** 2),
+    "TANH": (lambda z: (tanh_ratio(z) - 1) / z, lambda z: z / tanh_ratio(z), TINY, Decimal("0.36")),
+    "ERF": (lambda z: erf_ratio(z) - 1, lambda z: 1 / erf_ratio(z), TINY, Decimal(1)),
+    "ERFC": (lambda u: 1 - erf(u + Decimal("2.5")), lambda u: Decimal(1), Decimal("-1.5"), Decimal("1.5")),
+}
+"""What each polynomial is to be, the weight of its error, and for which numbers."""
+
+
+def lists_of(name: str) -> dict[Format, Sequence[float]]:
+    found: dict[Format, Sequence[float]] | Sequence[float] = getattr(coefficients, name)
+    return found if isinstance(found, dict) else {F32: found}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_coefficients_are_those_of_the_best_polynomial(name: str) -> None:
+    for fmt, given in lists_of(name).items():
+        best = np.array([float(c) for c in fit(*FITS[name], len(given))], fmt.dtype)
+        np.testing.assert_array_equal(np.array(given, fmt.dtype), best)
+
+
+@pytest.mark.parametrize("fmt", [F32, F64])
+def test_the_parts_of_log_2(fmt: Format) -> None:
+    high, low = coefficients.LN2[fmt]
+    spare = {F32: 8, F64: 11}[fmt]
+    assert math.frexp(high)[0] * 2 ** (fmt.fraction + 1 - spare) % 1 == 0
+    assert fmt.dtype(low) == fmt.dtype(float(LN2 - Decimal(high)))
+
+
+def program(function: str, dtype: str) -> str:
+    t = f"tensor<?x{dtype}>"
+    return f"func.func @main(%x: {t}) -> {t} {{ %y = relex.{function} %x : ({t}) -> {t} func.return %y : {t} }}"
+
+
+TARGETS: dict[str, Target | None] = {"this machine": None}
+if platform.machine() == "x86_64":
+    TARGETS["no FMA"] = Target(Target.host().triple, "x86-64")
+
+EXACT: dict[str, Callable[[Array], Array]] = {
+    "erf": np.vectorize(math.erf, otypes=[np.float64]),
+    "exp": np.exp,
+    "log": np.log,
+    "tanh": np.tanh,
+}
+
+CASES = [
+    ("erf", "f32"),
+    ("exp", "f32"),
+    ("log", "f32"),
+    ("tanh", "f32"),
+    ("exp", "f64"),
+    ("log", "f64"),
+    ("tanh", "f64"),
+]
+
+WORST = 1.5
+"""Units in the last place. The docstring of the pass says it for each function."""
+
+
+def all_kinds_of(fmt: Format, count: int) -> Array:
+    """Numbers from all over a type, NaN, infinities and subnormal ones among them, and many of ordinary size."""
+    width = fmt.integer.bitwidth
+    step = (2**width // count) | 1
+    patterns = np.arange(count, dtype=f"u{width // 8}") * np.asarray(step, f"u{width // 8}")
+    rng = np.random.default_rng(0)
+    ordinary = [rng.uniform(-size, size, count // 8).astype(fmt.dtype) for size in (0.1, 1, 4, 20, 90, 110, 760)]
+    return np.concatenate([patterns.view(fmt.dtype), *ordinary])
+
+
+def ulps(found: Array, exact: Array, fmt: Format) -> Array:
+    """The error in units in the last place of the exact result, where that is a number."""
+    lowest = np.finfo(fmt.dtype).minexp - fmt.fraction
+    unit = np.ldexp(np.ones_like(exact), np.maximum(np.frexp(exact)[1] - 1 - fmt.fraction, lowest))
+    return np.abs(found.astype(exact.dtype) - exact) / unit
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("function", "dtype"), CASES)
+def test_every_kind_of_number(function: str, dtype: str, target: str) -> None:
+    fmt = {"f32": F32, "f64": F64}[dtype]
+    x = all_kinds_of(fmt, 200_000)
+    found = build(program(function, dtype), target=TARGETS[target])["main"](x)
+    with np.errstate(all="ignore"):
+        exact = EXACT[function](x.astype(np.float64 if fmt is F32 else np.longdouble))
+        rounded = exact.astype(fmt.dtype)
+    is_number = np.isfinite(rounded)
+    np.testing.assert_array_equal(np.where(is_number, 0, found), np.where(is_number, 0, rounded))
+    np.testing.assert_array_equal(np.signbit(found[is_number]), np.signbit(rounded[is_number]))
+    assert np.max(ulps(found[is_number], exact[is_number], fmt)) < WORST
+
+
+def near_limits(fmt: Format) -> Array:
+    """Where formulas change, and what stands next to it, with both signs."""
+    info = np.finfo(fmt.dtype)
+    limits = [0.0, 0.6, 1.0, 4.0, 10.0, 20.0, 0.5**0.5, 2**0.5, math.log(2) / 2, 88.72284, 103.28, 709.782713, 745.1333]
+    values = np.array([*limits, info.tiny, info.smallest_subnormal, info.max, np.inf], fmt.dtype)
+    with np.errstate(over="ignore"):
+        around = [values, np.nextafter(values, fmt.dtype(0)), np.nextafter(values, fmt.dtype(np.inf))]
+    return np.concatenate([*around, *(-part for part in around), np.array([np.nan, -np.nan], fmt.dtype)])
+
+
+@pytest.mark.parametrize(("function", "dtype"), CASES)
+def test_where_formulas_change(function: str, dtype: str) -> None:
+    fmt = {"f32": F32, "f64": F64}[dtype]
+    x = near_limits(fmt)
+    found = build(program(function, dtype))["main"](x)
+    with np.errstate(all="ignore"):
+        exact = EXACT[function](x.astype(np.float64 if fmt is F32 else np.longdouble))
+        rounded = exact.astype(fmt.dtype)
+    is_number = np.isfinite(rounded)
+    np.testing.assert_array_equal(found[~is_number], rounded[~is_number])
+    np.testing.assert_array_equal(np.signbit(found[is_number]), np.signbit(rounded[is_number]))
+    assert np.max(ulps(found[is_number], exact[is_number], fmt)) < WORST
+
+
+@pytest.mark.parametrize("shape", ["", "1x", "3x", "16x"])
+@pytest.mark.parametrize(("function", "dtype"), CASES)
+def test_the_interpreter_agrees(function: str, dtype: str, shape: str) -> None:
+    v = f"vector<{shape}{dtype}>" if shape else dtype
+    text = f"func.func @main(%x: {v}) -> {v} {{ %y = math.{function} %x : {v} func.return %y : {v} }}"
+    report = check_pass(ExpandMathPass(), parse_module(text))
+    assert report.compared or shape
+
+
+def test_strict_programs_keep_the_library() -> None:
+    x = all_kinds_of(F32, 1000)
+    found = build(program("tanh", "f32"), strict=True)["main"](x)
+    np.testing.assert_allclose(found, [np.float32(math.tanh(v)) for v in x], rtol=3e-7)
+    assert np.any(found != build(program("tanh", "f32"))["main"](x))
+
+
+@dataclass(frozen=True)
+class _ScaleConstants(RelexPass):
+    """Wrong: the half in the exponential gets larger by a thousandth."""
+
+    name = "scale-constants"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for constant in op.walk():
+            if isinstance(constant, arith.ConstantOp) and isa(constant.value, FloatAttr[Float32Type]):
+                if constant.value.value.data == 0.5:
+                    constant.properties["value"] = FloatAttr(0.5005, f32)
+
+
+def test_what_follows_is_checked_where_the_argument_is_a_sum() -> None:
+    """Sums may be off by some digits, so nobody knows the bits of their exponentials; how large those are is known."""
+    module = parse_module(
+        "func.func @main(%x: f32, %y: f32, %z: f32) -> f32 {"
+        "  %0 = arith.addf %x, %y fastmath<reassoc> : f32"
+        "  %1 = arith.addf %0, %z fastmath<reassoc> : f32"
+        "  %2 = math.exp %1 : f32"
+        "  func.return %2 : f32"
+        "}"
+    )
+    checker = Checker()
+    checker.start(module)
+    for p in (ExpandMathPass(), CanonicalizePass()):
+        p.apply(make_context(), module)
+        assert checker.after(p, module) is None
+    wrong = _ScaleConstants()
+    wrong.apply(make_context(), module)
+    difference = checker.after(wrong, module)
+    assert difference is not None
+    assert difference.sample is not None
+    # Not first with whole numbers, whose sums are exact.
+    assert difference.sample.kind == "normal"
