@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from relex.dialects.exceptions import ArityError, DTypeError, ShapeError
+from relex.dialects.exceptions import ArityError, DTypeError, OverlapError, ShapeError
 from relex.runtime.signature import Signature, TensorSpec, shape_text
 
 if TYPE_CHECKING:
@@ -32,6 +33,18 @@ def bind_arguments(signature: Signature, args: Sequence[Any], named: Mapping[str
         missing = [name for name in names[len(args) :] if name not in values]
         raise ArityError(f"{expected}, found none for {', '.join(missing)}")
     return bound
+
+
+def expect_in_place(signature: Signature, arrays: Sequence[Array], given: Sequence[Any]) -> None:
+    """Check that a function that writes its arguments gets memory of the caller, apart from that of other arguments."""
+    for spec, array, value in zip(signature.inputs, arrays, given, strict=True):
+        if array is not value or not array.flags.writeable:
+            raise DTypeError(
+                f"{signature.name}() argument '{spec.name}': expected a NumPy array that can be written in place, "
+                "aligned and row-major, found another one"
+            )
+    if any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2)):
+        raise OverlapError(f"{signature.name}() expected arrays with memory of their own")
 
 
 class ArgumentReader:

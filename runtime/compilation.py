@@ -27,7 +27,7 @@ from relex.runtime.callbacks import LibraryUse
 from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache
 from relex.runtime.executable import Executable
 from relex.runtime.module_libraries import check_registered, library_uses
-from relex.runtime.module_signatures import refusals, signatures
+from relex.runtime.module_signatures import buffer_signatures, refusals, signatures
 from relex.runtime.program import CompiledProgram
 from relex.runtime.signature import Signature
 
@@ -140,7 +140,7 @@ def lower_program(
         verify_module(module)
         if level == "loops":
             # With all that the lowering so far expects of sizes.
-            interface = signatures(module)
+            interface = {**signatures(module), **buffer_signatures(module)}
         if level == "core":
             libraries = library_uses(module)
             check(libraries)

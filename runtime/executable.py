@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from relex.dialects.exceptions import RelexError
-from relex.runtime.arguments import ArgumentReader, bind_arguments
+from relex.runtime.arguments import ArgumentReader, bind_arguments, expect_in_place
 from relex.runtime.callbacks import LibraryCalls
 from relex.runtime.container import write_file
 from relex.runtime.descriptors import address_of
@@ -92,6 +92,8 @@ class CompiledFunction:
     fresh ones, or those passed as `out`, an array or a tuple. Raises `ArityError`, `DTypeError`, `ShapeError` and
     `OverlapError` for wrong arguments, before anything runs, and what a library function raises; those that come after
     it in the program are not called. Threads may call it at the same time.
+
+    A function on buffers, at the core level, takes all of them as arguments and writes into them.
     """
 
     def __init__(self, code: LoadedCode, signature: Signature, library: LibraryCalls):
@@ -109,6 +111,8 @@ class CompiledFunction:
             named, out = split_out(signature, named)
         values = bind_arguments(signature, args, named) if named or len(args) != len(signature.inputs) else args
         inputs = [read(value) for read, value in zip(self._readers, values, strict=True)]
+        if signature.writes_inputs:
+            expect_in_place(signature, inputs, values)
         plan = self._plan(inputs)
         shapes = plan.shapes[len(inputs) :]
         outputs = self._results.fresh(shapes) if out is None else self._results.given(out, shapes, inputs)
@@ -152,8 +156,9 @@ def _native_class(native: type) -> Callable[..., CompiledFunction]:
 
 
 def _compiled_function(code: LoadedCode, signature: Signature, library: LibraryCalls) -> CompiledFunction:
-    """A function of compiled code. What calls Python anyway does not gain from native calls."""
-    entry = native_entry() if not library.calls_python else None
+    """A function of compiled code. What calls Python anyway does not gain from native calls; they do not look whether
+    arguments may be written."""
+    entry = native_entry() if not library.calls_python and not signature.writes_inputs else None
     if entry is None:
         return CompiledFunction(code, signature, library)
     return _native_class(entry.type)(code, signature, library, entry.address)

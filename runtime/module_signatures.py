@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType, bf16
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, TensorType, bf16
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
@@ -50,22 +50,38 @@ def _refusal(op: func.FuncOp | PrimFuncOp) -> str | None:
         return "it has no body"
     types = (*op.function_type.inputs, *op.function_type.outputs)
     other = next((t for t in types if not isinstance(t, TensorType | MemRefType)), None)
-    return f"expected tensors alone as arguments and results, found {other}" if other is not None else None
+    if other is not None:
+        return f"expected tensors alone as arguments and results, found {other}"
+    if isinstance(op, func.FuncOp) and any(isinstance(t, MemRefType) for t in types):
+        return _refusal_of_buffers(op)
+    return None
+
+
+def _refusal_of_buffers(op: func.FuncOp) -> str | None:
+    if op.function_type.outputs.data:
+        return "expected a function on buffers to have no results"
+    for t in op.function_type.inputs:
+        if not isa(t, MemRefType):
+            return f"expected buffers alone as arguments, found {t}"
+        if t.element_type not in ARRAY_ELEMENTS or {t.layout, t.memory_space} != {NoneAttr()}:
+            return f"expected buffers that arrays can be, found {t}"
+    return None
 
 
 def buffer_signatures(module: ModuleOp) -> dict[str, Signature]:
     """The signatures of a module's public functions on buffers, which loop and graph functions become, by name."""
     found: dict[str, Signature] = {}
     for op in module.ops:
-        if not isinstance(op, func.FuncOp) or not op.body.blocks or not _is_public(op):
-            continue
-        inputs, outputs = op.function_type.inputs.data, op.function_type.outputs.data
-        if inputs and not outputs and all(isinstance(t, MemRefType) for t in inputs):
-            name = op.sym_name.data
+        if isinstance(op, func.FuncOp) and op.function_type.inputs and _refusal(op) is None and _is_on_buffers(op):
+            name, inputs = op.sym_name.data, op.function_type.inputs.data
             sizes = sizes_at_entry(op)
             specs = _specs(op, argument_names(op), inputs, sizes.arguments)
             found[name] = Signature(name, specs, (), writes_inputs=True, requirements=sizes.requirements)
     return found
+
+
+def _is_on_buffers(op: func.FuncOp) -> bool:
+    return all(isinstance(t, MemRefType) for t in op.function_type.inputs)
 
 
 def _is_public(op: func.FuncOp | PrimFuncOp) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
@@ -12,6 +12,7 @@ from relex.dialects.errors import CompileError
 from relex.dialects.readers import READERS, find_reader, is_metadata
 from relex.tools.diagnostics import Source, ToolError, read_text, run_tool
 from relex.tools.inputs import Input, count_calls
+from relex.tools.native_code import check_trusted
 from relex.tools.plugins import import_file
 from relex.tools.progress import with_progress
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from relex.dialects.dtypes import Array
-    from relex.runtime import Executable, Interpretation
+    from relex.runtime import Executable
+    from relex.tools.buffer_functions import Callee
 
 Level = Literal["graph", "loops", "core", "native"]
 
@@ -104,6 +106,12 @@ def make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="run the function several times more, and print on stderr how long each of the calls in it takes",
     )
+    parser.add_argument(
+        "--trust-native",
+        action="store_true",
+        help="compile programs that are native code already, at the core and machine levels: they reach all memory. "
+        "Buffers that are given no --input are made, and are the results; else all are",
+    )
     parser.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
     return parser
 
@@ -133,10 +141,12 @@ def run(args: argparse.Namespace) -> None:
         module = find_reader(suffix(name))(text, name, params=params)
         if bound := {name: array for name, array in params.items() if not is_metadata(name)}:
             module = BindParamsPass(args.entry, bound)(module)
+        if args.level == "native" and not args.trust_native:
+            check_trusted(module)
         if args.save:
             save(module, args)
             return
-        results = call(prepare(module, args), args, inputs)
+        results = call(prepare(module, args, inputs), args, inputs)
     except CompileError as e:
         raise CompileError([source.show(d) for d in e.diagnostics]) from e
     write_results(results, args.output)
@@ -150,7 +160,7 @@ def save(module: ModuleOp, args: argparse.Namespace) -> None:
     if suffix == OBJECT_SUFFIX:
         build_object(module, args.save, strict=args.strict)
     elif suffix == SAVED:
-        cast("Executable", prepare(module, args)).save(args.save)
+        compiled(module, args).save(args.save)
     else:
         raise ToolError(f"expected --save with a file named *{SAVED} or *{OBJECT_SUFFIX}, found '{args.save}'")
 
@@ -176,21 +186,31 @@ def suffix(name: str) -> str:
     return found or "mlir"
 
 
-def prepare(module: ModuleOp, args: argparse.Namespace) -> Executable | Interpretation:
+def prepare(module: ModuleOp, args: argparse.Namespace, inputs: Sequence[Input]) -> Mapping[str, Callee]:
     """The functions of a program on the level that was asked for."""
-    if args.level == "native":
-        from relex.runtime.compilation import build
+    from relex.tools.buffer_functions import MachineFunction, find_machine_function
 
-        return build(module, strict=args.strict, cache=True if args.cache else None)
+    if args.level == "native":
+        op = find_machine_function(module, args.entry)
+        if op is not None:
+            return {args.entry: MachineFunction(op, args.entry, [i.value(0) for i in inputs], module)}
+        return compiled(module, args)
     from relex.lowering.relex_pipeline import RelexPipelinePass
     from relex.runtime.interpreter.api import interpret
-    from relex.runtime.module_signatures import signatures
+    from relex.runtime.module_signatures import buffer_signatures, signatures
 
     lowered = RelexPipelinePass(args.level, args.strict)(module)
-    return interpret(lowered, checked=args.checked, interface=signatures(module))
+    interface = {**signatures(module), **buffer_signatures(module)}
+    return interpret(lowered, checked=args.checked, interface=interface)
 
 
-def call(functions: Executable | Interpretation, args: argparse.Namespace, inputs: Sequence[Input]) -> Sequence[Array]:
+def compiled(module: ModuleOp, args: argparse.Namespace) -> Executable:
+    from relex.runtime.compilation import build
+
+    return build(module, strict=args.strict, cache=True if args.cache else None)
+
+
+def call(functions: Mapping[str, Callee], args: argparse.Namespace, inputs: Sequence[Input]) -> Sequence[Array]:
     """The results of the function that was asked for; those of several calls are stacked."""
     from relex.runtime.arguments import bind_arguments
 
@@ -198,6 +218,12 @@ def call(functions: Executable | Interpretation, args: argparse.Namespace, input
     if len(set(names)) != len(names):
         raise ToolError("expected every --input name once")
     function = functions[args.entry]
+    if function.signature.writes_inputs:
+        from relex.tools.buffer_functions import BufferFunction
+
+        function = BufferFunction(function, len(inputs))
+        if args.profile:
+            raise ToolError("expected a function on tensors with --profile, found one on buffers")
     expected = len(function.signature.outputs)
     if len(args.output) > expected:
         raise ToolError(f"expected at most {expected} --output, found {len(args.output)}")

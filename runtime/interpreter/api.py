@@ -13,9 +13,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import InterpreterFunctions
 from xdsl.traits import SymbolTable
 
-from relex.dialects.errors import CompileError, DTypeError, RelexError
+from relex.dialects.errors import CompileError, RelexError
 from relex.dialects.parser import add_source
-from relex.runtime.arguments import ArgumentReader, bind_arguments
+from relex.runtime.arguments import ArgumentReader, bind_arguments, expect_in_place
 from relex.runtime.compilation import read_program
 
 # Each of these adds what its dialect means to the table of steps.
@@ -122,21 +122,13 @@ class InterpretedFunction:
         if isinstance(op, FuncOp) and len(op.function_type.inputs) == len(inputs):
             if not self.signature.writes_inputs:
                 return [np.array(result) for result in self._function(monitor, *inputs)]
-            self._expect_in_place(inputs, given)
+            expect_in_place(self.signature, inputs, given)
             self._function(monitor, *map(Buffer, inputs))
             return []
         made = zip(shapes, self.signature.outputs, strict=True)
         outputs = [fresh_array(shape, spec.dtype, checked=self._checked) for shape, spec in made]
         self._function(monitor, *map(Buffer.read_only, inputs), *map(Buffer, outputs))
         return outputs
-
-    def _expect_in_place(self, inputs: Sequence[Array], given: Sequence[Any]) -> None:
-        for spec, array, value in zip(self.signature.inputs, inputs, given, strict=True):
-            if array is not value:
-                raise DTypeError(
-                    f"{self.signature.name}() argument '{spec.name}': expected a NumPy array that can be written in "
-                    "place, aligned and row-major, found one that would be copied"
-                )
 
     @contextmanager
     def _located(self) -> Generator[None]:
