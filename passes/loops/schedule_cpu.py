@@ -27,24 +27,15 @@ from relex.passes.loops.tiles import VectorUnit
 @dataclass(frozen=True)
 class ScheduleCpuPass(RelexPass):
     """
-    Brings reductions that use their operands again and again, such as a dense layer, to tiles that fit into the vector
-    registers of the module's target. It goes by what the loops do, not by what operator they come from, and takes the
-    steps that a schedule consists of.
+    Brings loops to an order, and to vectors and tiles, that suit the module's target. It goes by what the loops do, not
+    by what operator they come from, and takes the steps that a schedule consists of. For each block it asks the rules
+    in `rules/table.py`, one after the other: reductions that use their operands again and again, such as a dense layer,
+    go to tiles that fit into the vector registers, other reductions to loops that LLVM makes vectors of. What no rule
+    suits stays as it is, and so does what has been scheduled already, and everything for targets other than x86-64.
 
-    A block is tiled if it writes elements that stand side by side along one of its loops, the columns; if this loop
-    indexes one operand; and if another loop, the rows, uses that operand's elements again. The sums of a tile of rows
-    and columns are made at the same time, each in its order, so that results stay the same bit for bit; the block that
-    goes on with them does so in the tile. Rows that are left over are done in lower tiles; there may be any number of
-    them, known at run time only. The operand of the columns is copied to the order of the tiles, unless its elements
-    stand side by side and the tiles divide the columns; columns at the edge compute more than is stored. Where the
-    operand is a constant in every call, `rewrite-layout` makes the copy at compile time: it is worth it for one row
-    then.
+    A reduction whose order matters keeps it, so that its results stay the same bit for bit.
 
-    Functions that are small, have columns that are known at run time only, or have been scheduled already, and targets
-    other than x86-64, are left alone.
-
-    With `explain`, a remark at each block says which of the rules in `rules/table.py` was chosen, and why none of those
-    before was.
+    With `explain`, a remark at each block says which rule was chosen, and why none of those before was.
 
     ```mlir
     tir.for %i, %j, %k in (256, 128, 784) {

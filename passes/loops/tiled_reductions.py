@@ -19,8 +19,32 @@ from relex.passes.loops.tiles import Tile, VectorUnit
 
 def tile_reduction(block: BlockOp, unit: VectorUnit) -> Plan:
     """
-    Compute a block in tiles: the sums of a tile are made side by side, and what follows them is done in the tile. Rows
-    that are left over by tiles of one height are done in lower ones.
+    Compute a block in tiles: the sums of a tile of rows and columns are made side by side, each in its order, and what
+    follows them is done in the tile.
+
+    This suits a block that writes elements which stand side by side along one of its loops, the columns, if this loop
+    indexes one operand, and if another loop, the rows, uses that operand's elements again. The operand of the columns
+    is copied to the order of the tiles, unless its elements stand side by side and the tiles divide the columns; columns
+    at the edge compute more than is stored. Where it is a constant in every call, `rewrite-layout` makes the copy at
+    compile time: it is worth it for one row then. Rows that are left over by tiles of one height are done in lower
+    ones; there may be any number of them, known at run time only.
+
+    ```mlir
+    tir.for %i, %j, %k in (256, 128, 784) {
+      ... // y[i, j] += x[i, k] * w[j, k]
+    }
+    // tiles
+    tir.for %panel, %k, vectorized %column in (4, 784, 32) {
+      ... // w_local[panel, k, column] = w[32 panel + column, k]
+    }
+    tir.for %panel, %tile in (4, 32) {
+      %sums = tir.alloc_buffer : memref<8x32xf32>
+      tir.for %k, unrolled %row, unrolled %vector, vectorized %lane in (784, 8, 2, 16) {
+        ... // sums[row, 16 vector + lane] += x[8 tile + row, k] * w_local[panel, k, 16 vector + lane]
+      }
+      ... // y[8 tile + row, 32 panel + 16 vector + lane] = sums[row, 16 vector + lane]
+    }
+    ```
     """
     axes = ReductionAxes.of(block)
     tile = axes.tile(unit)

@@ -70,6 +70,15 @@ def test_schedules_in_python(tmp_path: Path) -> None:
         assert run.returncode == 0, run.stderr
 
 
+def test_explained_schedule(tmp_path: Path) -> None:
+    page = (DOCS / "schedules.md").read_text()
+    pattern = r"```mlir\n([^`]*)^```$\n\n^`relex-opt ([^`]*)`\n\n^```text\n(.*?)^```$"
+    ((program, command, shown),) = re.findall(pattern, page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "sums.mlir").write_text(program)
+    run = subprocess.run([*RELEX_OPT, *command.split()], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert run.stderr == shown
+
+
 def test_sizes() -> None:
     page = (DOCS / "sizes.md").read_text()
     (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

@@ -16,7 +16,7 @@ from relex.passes.loops.buffers import accesses_in, buffers_written
 from relex.passes.loops.dependences import BlockAccess
 from relex.passes.loops.reduction_axes import MIN_WORK, has_constant_panels
 from relex.passes.loops.reductions import combiner_of
-from relex.passes.loops.rules.reduction import Reduction, bits_of, is_side_by_side, uses
+from relex.passes.loops.rules.reduction import Reduction, bits_of, count, is_side_by_side, uses
 from relex.passes.loops.rules.rule import Plan
 from relex.passes.loops.schedule import Block, Loop, Schedule
 from relex.passes.loops.structure import find_block, find_loop, label_of, name_of_block
@@ -71,9 +71,9 @@ class DotKernel:
     def check_worth_it(self, unit: VectorUnit) -> None:
         """Fails if there is too little to do for vectors, or so much that it pays to copy operands first."""
         block, lanes = self.reduction.block, unit.bits // self.reduction.bits
-        if (terms := _count([self.lanes])) < MIN_VECTORS * lanes:
+        if (terms := count([self.lanes])) < MIN_VECTORS * lanes:
             fail(block, f"expected {MIN_VECTORS * lanes} terms or more, found {terms}")
-        if (steps := _count([*self.reduction.spatial, *self.reduction.terms])) < MIN_WORK:
+        if (steps := count([*self.reduction.spatial, *self.reduction.terms])) < MIN_WORK:
             fail(block, f"expected {MIN_WORK} steps or more, found {steps}")
         if has_constant_panels(block):
             fail(block, "expected operands that are no constants, which tiles get in their order at no cost")
@@ -81,10 +81,10 @@ class DotKernel:
             fail(block, f"expected an operand whose elements are used less than {MIN_ROWS_TO_PACK} times")
 
     @property
-    def least_uses(self) -> float:
+    def least_uses(self) -> int:
         """How often the elements of one of the operands are used."""
         spatial = self.reduction.spatial
-        return min(_count([loop for loop in spatial if not uses(access, loop)]) for access in self.reduction.reads)
+        return min(count([loop for loop in spatial if not uses(access, loop)]) for access in self.reduction.reads)
 
     def tile(self, unit: VectorUnit) -> Tile:
         """How many results to compute at the same time, by the registers of a CPU."""
@@ -119,11 +119,6 @@ class DotKernel:
         if not isinstance(extent, int):
             return COST_OF_A_MASK
         return -(-extent // step) * step / extent * (COST_OF_A_MASK if extent % step else 1)
-
-
-def _count(loops: Sequence[ForOp]) -> float:
-    """The iterations of loops; of those that are known at run time only, many."""
-    return prod(loop.extent if isinstance(loop.extent, int) else inf for loop in loops)
 
 
 def _sides(loop: ForOp) -> list[int]:

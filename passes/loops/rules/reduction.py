@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
 from xdsl.ir import SSAValue
@@ -92,3 +94,12 @@ def is_side_by_side(access: BlockAccess, loop: ForOp) -> bool:
 def uses(access: BlockAccess, loop: ForOp) -> bool:
     """Whether a block accesses other elements in other iterations of a loop."""
     return any(loop.variable in form.variables() for form in access.element)
+
+
+MANY = 2**40
+"""What the iterations of a loop count as that are known at run time only."""
+
+
+def count(loops: Iterable[ForOp]) -> int:
+    """The iterations of loops inside each other."""
+    return prod(loop.extent if isinstance(loop.extent, int) else MANY for loop in loops)

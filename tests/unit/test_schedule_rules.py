@@ -1,0 +1,139 @@
+"""The rules of the default schedule: which one suits a block, and that results stay right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from programs import Array
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects import parse_module
+from relex.dialects.target import Target, set_target
+from relex.dialects.tir import PrimFuncOp
+from relex.lowering.relex_pipeline import pipeline
+from relex.passes import ScheduleCpuPass, run_pass
+from relex.passes.loops.rules.rule import Plan, Rule
+from relex.passes.loops.rules.table import RULES
+from relex.passes.loops.schedule_cpu import schedule_function
+from relex.passes.loops.tiles import VectorUnit
+from relex.runtime import build
+
+AVX512 = Target("x86_64-unknown-linux-gnu", "skylake-avx512", "+avx512f,+avx2")
+AVX2 = Target("x86_64-unknown-linux-gnu", "haswell", "+avx2")
+
+
+def reduction(operation: str, shape: str, axes: str, result: str) -> str:
+    return f"""
+    func.func @main(%a: tensor<{shape}>) -> tensor<{result}> {{
+      %0 = relex.{operation} %a axis = {axes} : (tensor<{shape}>) -> tensor<{result}>
+      func.return %0 : tensor<{result}>
+    }}"""
+
+
+def dense(m: int, k: int, n: int, kind: str = "f32") -> str:
+    a, b, result = (f"tensor<{p}x{q}x{kind}>" for p, q in ((m, k), (n, k), (m, n)))
+    return f"""
+    func.func @main(%a: {a}, %b: {b}) -> {result} {{
+      %0 = relex.dense %a, %b : ({a}, {b}) -> {result}
+      func.return %0 : {result}
+    }}"""
+
+
+PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
+    "few rows": (dense(4, 784, 16), "dot-kernel", None),
+    "terms that fill no vector": (dense(6, 1001, 9), "dot-kernel", None),
+    "few rows of f64": (dense(3, 333, 64, "f64"), "dot-kernel", None),
+    "few rows of i32": (dense(2, 333, 64, "i32"), "dot-kernel", "dot-kernel"),
+    "one row": (dense(1, 784, 128), "dot-kernel", None),
+    "one column": (dense(100, 784, 1), "dot-kernel", "tiles"),
+    "prime rows and columns": (dense(7, 901, 31), None, None),
+    "many rows": (dense(64, 128, 64), "tiles", "tiles"),
+    "maxima": (reduction("max", "9x4096xf32", "[1]", "9xf32"), "dot-kernel", "dot-kernel"),
+    "minimum": (reduction("min", "512x256xf64", "[0, 1]", "f64"), "partial-rows", "partial-rows"),
+    "sums of columns": (reduction("sum", "33x101xf32", "[0]", "101xf32"), "columns", "columns"),
+    "maxima of columns": (reduction("max", "17x3xf32", "[0]", "3xf32"), "columns", "columns"),
+    "sums in the middle": (reduction("sum", "3x19x7xi64", "[1]", "3x7xi64"), "columns", "columns"),
+    "few terms": (reduction("sum", "3x101xf32", "[0]", "101xf32"), None, None),
+    "no terms": (reduction("sum", "0x101xf32", "[0]", "101xf32"), None, None),
+    "channels": (reduction("mean", "3x5x7x17xf32", "[0, 2, 3]", "5xf32"), "partial-rows", None),
+    "all": (reduction("sum", "9x31xf64", "[0, 1]", "f64"), "partial-rows", None),
+    "one": (reduction("sum", "1x1xf32", "[0]", "1xf32"), None, None),
+}
+"""A program, the rule for its reduction, and the rule if the reduction is strict."""
+
+
+def chosen(text: str, *, strict: bool = False, target: Target = AVX512) -> str | None:
+    """The rule that suits the first block of a program that any suits."""
+    module = parse_module(text)
+    set_target(module, target)
+    for _, passes in pipeline("loops", strict=strict):
+        for p in passes:
+            if isinstance(p, ScheduleCpuPass):
+                break
+            module = run_pass(p, module)
+    unit = VectorUnit.of(target)
+    assert unit is not None
+    functions = [op for op in module.ops if isinstance(op, PrimFuncOp)]
+    rules = [decision.rule for func in functions for decision in schedule_function(func, unit)]
+    return next((rule for rule in rules if rule), None)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_rules(name: str) -> None:
+    text, usual, strict = PROGRAMS[name]
+    assert (chosen(text), chosen(text, strict=True)) == (usual, strict)
+
+
+def arguments(text: str) -> list[Array]:
+    (function,) = parse_module(text).ops
+    rng = np.random.default_rng(0)
+    found: list[Array] = []
+    for kind in function.regions[0].block.arg_types:
+        *shape, dtype = str(kind).removeprefix("tensor<").removesuffix(">").split("x")
+        values = rng.standard_normal(tuple(map(int, shape)))
+        by_name = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64}
+        found.append((values if dtype.startswith("f") else 100 * values).astype(by_name[dtype]))
+    return found
+
+
+def do_nothing(schedule_cpu: ScheduleCpuPass, ctx: Context, op: ModuleOp) -> None:
+    """In the place of the pass."""
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_results(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = PROGRAMS[name][0]
+    arrays = arguments(text)
+    scheduled, exactly = build(text)["main"](*arrays), build(text, strict=True)["main"](*arrays)
+    narrow = build(text, target=AVX2)["main"](*arrays)
+    monkeypatch.setattr(ScheduleCpuPass, "apply", do_nothing)
+    plain = build(text, strict=True)["main"](*arrays)
+    np.testing.assert_array_equal(exactly, plain)
+    for found in (scheduled, narrow):
+        np.testing.assert_allclose(found, plain, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["few rows", "terms that fill no vector", "maxima", "maxima of columns", "channels"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_special_values_go_where_they_belong(name: str, value: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = PROGRAMS[name][0]
+    arrays = arguments(text)
+    arrays[0].flat[-1] = value
+    found = build(text)["main"](*arrays)
+    monkeypatch.setattr(ScheduleCpuPass, "apply", do_nothing)
+    np.testing.assert_allclose(found, build(text)["main"](*arrays), rtol=1e-4, atol=1e-4)
+
+
+def test_only_small_numbers() -> None:
+    """What partial results start with takes no part in a maximum."""
+    text = PROGRAMS["maxima"][0]
+    x = np.full((9, 4096), -np.inf, np.float32)
+    x[1, 4095] = -3e38
+    np.testing.assert_array_equal(build(text)["main"](x), x.max(1))
+
+
+def test_a_rule_of_somebody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = Rule("mine", lambda block, unit: Plan("nothing", None))
+    monkeypatch.setattr("relex.passes.loops.schedule_cpu.RULES", [rule, *RULES])
+    assert chosen(dense(64, 64, 64)) == "mine"
