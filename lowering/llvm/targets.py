@@ -12,7 +12,7 @@ from xdsl.utils.target import Target as OutputTarget
 from relex.dialects.errors import RelexError
 from relex.dialects.target import Target, get_target
 from relex.lowering.llvm.features import check_target
-from relex.lowering.llvm.object_code import compile_module, compile_to_assembly
+from relex.lowering.llvm.object_code import DEFAULT_LEVEL, compile_module, compile_to_assembly
 from relex.lowering.llvm.translate import translate
 
 
@@ -38,7 +38,7 @@ class AsmTarget(OutputTarget):
 
     name = "asm"
 
-    opt_level: int = 2
+    opt_level: int = DEFAULT_LEVEL
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         output.write(compile_to_assembly(module, opt_level=self.opt_level))
@@ -50,7 +50,7 @@ class ObjTarget(OutputTarget):
 
     name = "obj"
 
-    opt_level: int = 2
+    opt_level: int = DEFAULT_LEVEL
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         raise RelexError("object code is not text: write it to a file with -o")
