@@ -16,6 +16,9 @@ TURNS = 10
 """Into which the time of a contender is divided."""
 FEWEST_TURNS = 3
 
+SLOW_SECONDS = 5
+"""Who takes longer to compile, or to start, does so once."""
+
 ROOT = Path(__file__).parents[1]
 Workers = Mapping[str, Worker]
 
@@ -46,7 +49,7 @@ def measure_compilations(row: str, workers: Workers, turns: int) -> Comparison:
     """How long each contender takes from a model in memory to the first result, in a process that is warm."""
     result = Comparison()
     for turn in range(turns + 1):
-        for title in _rotated([title for title in workers if title not in result.notes], turn):
+        for title in _rotated(_to_repeat(result, workers), turn):
             with result.noting(title):
                 time = workers[title].ask("compile_seconds", row)
                 # The first time warms up.
@@ -63,11 +66,17 @@ def measure_starts(row: str, workers: Workers, turns: int, folder: Path) -> tupl
         with result.noting(title):
             files[title].write_bytes(pickle.dumps(worker.ask("write", row)))
     for turn in range(turns):
-        for title in _rotated([title for title in workers if title not in result.notes], turn):
+        for title in _rotated(_to_repeat(result, workers), turn):
             with result.noting(title):
                 time, memory[title] = _start(title, files[title])
                 result.seconds.setdefault(title, []).append(time)
     return result, memory
+
+
+def _to_repeat(result: Comparison, workers: Workers) -> list[str]:
+    """Who can do it, and does not take too long for doing it again."""
+    slow = {title for title, times in result.seconds.items() if max(times, default=0) > SLOW_SECONDS}
+    return [title for title in workers if title not in slow | result.notes.keys()]
 
 
 def _start(title: str, file: Path) -> tuple[float, int]:

@@ -79,9 +79,9 @@ class Comparison:
         return max((arithmetic, "arithmetic"), (traffic, "memory"))
 
     def share_of_limit(self) -> float | None:
-        """How close relex is to what the machine can do: 1 is there."""
-        limit, ours = self.limit(), self.median(OURS)
-        return None if limit is None or ours is None else limit[0] / ours
+        """How close relex is to what the machine can do: the median over the turns, and 1 is there."""
+        found = [max(limits) / ours for limits, ours in zip(self.limits, self.seconds.get(OURS, []), strict=False)]
+        return median(found) if found else None
 
 
 def rivals(rows: Iterable[Comparison]) -> list[str]:

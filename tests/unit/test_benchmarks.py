@@ -230,7 +230,7 @@ def test_comparison() -> None:
     assert comparison.spread("relex") == 1
     assert comparison.spread("once") == 0
     assert comparison.limit() == (1.0, "memory")
-    assert comparison.share_of_limit() == 0.5
+    assert comparison.share_of_limit() == 0.75
 
 
 def test_nothing_was_measured() -> None:
