@@ -40,6 +40,14 @@ def dense(m: int, k: int, n: int, kind: str = "f32") -> str:
     }}"""
 
 
+def permute(shape: str, axes: str, result: str) -> str:
+    return f"""
+    func.func @main(%a: tensor<{shape}>) -> tensor<{result}> {{
+      %0 = relex.permute_dims %a axes = {axes} : (tensor<{shape}>) -> tensor<{result}>
+      func.return %0 : tensor<{result}>
+    }}"""
+
+
 PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "few rows": (dense(4, 784, 16), "dot-kernel", None),
     "terms that fill no vector": (dense(6, 1001, 9), "dot-kernel", None),
@@ -58,6 +66,12 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "no terms": (reduction("sum", "0x101xf32", "[0]", "101xf32"), None, None),
     "channels": (reduction("mean", "3x5x7x17xf32", "[0, 2, 3]", "5xf32"), "partial-rows", None),
     "all": (reduction("sum", "9x31xf64", "[0, 1]", "f64"), "partial-rows", None),
+    "transpose": (permute("64x96xf32", "[1, 0]", "96x64xf32"), "transpose", "transpose"),
+    "transpose of odd sizes": (permute("63x5x70xf64", "[2, 1, 0]", "70x5x63xf64"), "transpose", "transpose"),
+    "transpose of rows": (permute("64x5x70xf32", "[1, 0, 2]", "5x64x70xf32"), None, None),
+    "transpose of primes": (permute("67x131xf32", "[1, 0]", "131x67xf32"), None, None),
+    "transpose of flags": (permute("64x96xi1", "[1, 0]", "96x64xi1"), "transpose", "transpose"),
+    "small transpose": (permute("16x16xf32", "[1, 0]", "16x16xf32"), None, None),
     "one": (reduction("sum", "1x1xf32", "[0]", "1xf32"), None, None),
 }
 """A program, the rule for its reduction, and the rule if the reduction is strict."""
@@ -92,7 +106,7 @@ def arguments(text: str) -> list[Array]:
     for kind in function.regions[0].block.arg_types:
         *shape, dtype = str(kind).removeprefix("tensor<").removesuffix(">").split("x")
         values = rng.standard_normal(tuple(map(int, shape)))
-        by_name = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64}
+        by_name = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "i1": np.bool_}
         found.append((values if dtype.startswith("f") else 100 * values).astype(by_name[dtype]))
     return found
 

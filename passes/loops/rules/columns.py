@@ -5,7 +5,7 @@ from __future__ import annotations
 from relex.dialects.errors import fail, name_of
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.loops.dependences import block_accesses
-from relex.passes.loops.rules.reduction import Reduction, count, is_side_by_side, uses
+from relex.passes.loops.rules.nests import Reduction, block_named, count, is_side_by_side, named, uses
 from relex.passes.loops.rules.rule import Plan
 from relex.passes.loops.schedule import Schedule
 from relex.passes.loops.structure import label_of, name_of_block
@@ -58,8 +58,7 @@ def _columns(reduction: Reduction) -> ForOp:
 
 
 def _schedule(schedule: Schedule, reduction: Reduction, loop: ForOp) -> None:
-    named = reduction.named
     terms = list(map(named, reduction.terms))
     outer = [named(other) for other in reduction.spatial if other is not loop]
     schedule.reorder(*outer, *terms, named(loop))
-    schedule.decompose_reduction(reduction.name, terms[0])
+    schedule.decompose_reduction(block_named(reduction.block), terms[0])

@@ -16,7 +16,7 @@ from relex.passes.loops.buffers import accesses_in, buffers_written
 from relex.passes.loops.dependences import BlockAccess
 from relex.passes.loops.reduction_axes import MIN_WORK, has_constant_panels
 from relex.passes.loops.reductions import combiner_of
-from relex.passes.loops.rules.reduction import Reduction, bits_of, count, is_side_by_side, uses
+from relex.passes.loops.rules.nests import Reduction, bits_of, block_named, count, is_side_by_side, named, uses
 from relex.passes.loops.rules.rule import Plan
 from relex.passes.loops.schedule import Block, Loop, Schedule
 from relex.passes.loops.structure import find_block, find_loop, label_of, name_of_block
@@ -202,7 +202,7 @@ def dot_kernel(block: BlockOp, unit: VectorUnit) -> Plan:
 
 def _schedule(schedule: Schedule, kernel: DotKernel, tile: Tile) -> None:
     reduction = kernel.reduction
-    block, named = reduction.name, reduction.named
+    block = block_named(reduction.block)
     step, lane = schedule.split(named(kernel.lanes), [None, tile.vectors * tile.lanes])
     terms = [*map(named, reduction.terms[:-1]), step]
     outer: list[Loop] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from relex.dialects.errors import fail, name_of
 from relex.dialects.tir import BlockOp
 from relex.passes.loops.reductions import combiner_of
-from relex.passes.loops.rules.reduction import Reduction, count, is_side_by_side, uses
+from relex.passes.loops.rules.nests import Reduction, block_named, count, is_side_by_side, named, uses
 from relex.passes.loops.rules.rule import Plan
 from relex.passes.loops.schedule import Schedule
 from relex.passes.loops.structure import label_of, name_of_block
@@ -54,5 +54,5 @@ def partial_rows(block: BlockOp, unit: VectorUnit) -> Plan:
 
 
 def _schedule(schedule: Schedule, reduction: Reduction) -> None:
-    first, *_, last = map(reduction.named, reduction.terms)
-    schedule.rfactor(reduction.name, last, first)
+    first, *_, last = map(named, reduction.terms)
+    schedule.rfactor(block_named(reduction.block), last, first)

@@ -6,6 +6,7 @@ from relex.passes.loops.rules.columns import columns
 from relex.passes.loops.rules.dot_kernels import dot_kernel
 from relex.passes.loops.rules.partial_rows import partial_rows
 from relex.passes.loops.rules.rule import Rule
+from relex.passes.loops.rules.transposes import transpose
 from relex.passes.loops.tiled_reductions import tile_reduction
 
 RULES: list[Rule] = [
@@ -13,4 +14,5 @@ RULES: list[Rule] = [
     Rule("dot-kernel", dot_kernel),
     Rule("tiles", tile_reduction),
     Rule("columns", columns),
+    Rule("transpose", transpose),
 ]

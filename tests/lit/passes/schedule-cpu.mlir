@@ -237,3 +237,72 @@ tir.prim_func @maximum(%X: memref<64x4096xf32>) outs(%Y: memref<64xf32>) attribu
     }
   }
 }
+
+// -----
+
+// Sums of columns: row by row, in the order that they had.
+
+// CHECK-LABEL: @columns(
+// CHECK: tir.for %[[J:.+]] @{{.+}} in (101)
+// CHECK-NEXT: tir.block @Y_init (%{{.+}}: spatial<101> = %[[J]])
+// CHECK: tir.for %[[K:.+]] @{{.+}}, %[[J:.+]] @{{.+}} in (50, 101)
+// CHECK-NEXT: tir.block @Y (%{{.+}}: spatial<101> = %[[J]], %{{.+}}: reduce<50> = %[[K]])
+// EXPLAIN: remark: 'tir.block' op @Y of @columns: columns: terms around @
+tir.prim_func @columns(%X: memref<50x101xf32>) outs(%Y: memref<101xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %j, %k in (101, 50) {
+    tir.block @Y (%vj: spatial<101> = %j, %vk: reduce<50> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vj] : memref<101xf32>
+      }
+      %y = memref.load %Y[%vj] : memref<101xf32>
+      %x = memref.load %X[%vk, %vj] : memref<50x101xf32>
+      %s = arith.addf %y, %x : f32
+      memref.store %s, %Y[%vj] : memref<101xf32>
+    }
+  }
+}
+
+// -----
+
+// Short rows are added up to one row.
+
+// CHECK-LABEL: @short_rows(
+// CHECK: tir.for %{{.+}} in (4)
+// CHECK-NEXT: %Y_rf = tir.alloc_buffer : memref<28xf32>
+// CHECK-NEXT: tir.for %{{.+}} in (28)
+// CHECK: tir.for %{{.+}}, %{{.+}} in (30, 28)
+// CHECK: tir.block @Y_rf
+// CHECK: tir.for %{{.+}} in (28)
+// CHECK: tir.block @Y
+// EXPLAIN: remark: 'tir.block' op @Y of @short_rows: partial-rows: sums of rows of 28 terms
+tir.prim_func @short_rows(%X: memref<4x30x28xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %j, %h, %w in (4, 30, 28) {
+    tir.block @Y (%vj: spatial<4> = %j, %vh: reduce<30> = %h, %vw: reduce<28> = %w) {
+      tir.init {
+        memref.store %zero, %Y[%vj] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vj] : memref<4xf32>
+      %x = memref.load %X[%vj, %vh, %vw] : memref<4x30x28xf32>
+      %s = arith.addf %y, %x fastmath<reassoc> : f32
+      memref.store %s, %Y[%vj] : memref<4xf32>
+    }
+  }
+}
+
+// -----
+
+// Blocks of a matrix, so that lines of the cache are used as a whole.
+
+// CHECK-LABEL: @transpose(
+// CHECK: tir.for %{{.+}}, %{{.+}}, %{{.+}}, vectorized %{{.+}} in (10, 6, 10, 16)
+// EXPLAIN: remark: 'tir.block' op @Y of @transpose: transpose: blocks of 10 by 16
+tir.prim_func @transpose(%X: memref<96x100xf32>) outs(%Y: memref<100x96xf32>) attributes {tir.noalias} {
+  tir.for %i, %j in (100, 96) {
+    tir.block @Y (%vi: spatial<100> = %i, %vj: spatial<96> = %j) {
+      %x = memref.load %X[%vj, %vi] : memref<96x100xf32>
+      memref.store %x, %Y[%vi, %vj] : memref<100x96xf32>
+    }
+  }
+}

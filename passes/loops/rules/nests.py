@@ -1,4 +1,4 @@
-"""What rules ask of a block that is a reduction in loops of its own."""
+"""What rules ask of the loops of a block."""
 
 from __future__ import annotations
 
@@ -43,16 +43,11 @@ class Reduction:
     @classmethod
     def of(cls, block: BlockOp) -> Reduction:
         """What a block is. Fails, and says why, if it is no such reduction."""
-        loops = loops_of(block)
+        loops = loops_alone(block)
         driven = variables_of_kind(block, IterKind.REDUCE)
         terms = [loop for loop in loops if loop.variable in driven]
         if block.init is None or not terms:
             fail(block, f"expected {name_of_block(block)} to be a reduction in loops")
-        if guard_of(block) is not None or statement_of(block) is not loops[0]:
-            fail(block, f"expected no condition around {name_of_block(block)}")
-        check_nested(loops)
-        for loop in loops:
-            check_serial(loop)
         results = buffers_written(block)
         if len(results) != 1:
             fail(block, f"expected {name_of_block(block)} to write one buffer")
@@ -61,21 +56,36 @@ class Reduction:
         return cls(block, [loop for loop in loops if loop not in terms], terms, results[0], reads)
 
     @property
-    def name(self) -> Block:
-        return Block(function_of(self.block).sym_name.data, self.block.block_name.data)
-
-    def named(self, loop: ForOp) -> Loop:
-        """A loop as steps of a schedule take it."""
-        assert loop.label is not None
-        return Loop(function_of(self.block).sym_name.data, loop.label.data)
-
-    @property
     def bits(self) -> int:
         """The size of a result. Fails for those that CPUs do not compute with as they are."""
         bits = bits_of(self.result)
         if bits not in (32, 64):
             fail(self.block, f"expected {name_of(self.result)} to have elements of 32 or 64 bits, found {bits}")
         return bits
+
+
+def loops_alone(block: BlockOp) -> list[ForOp]:
+    """The loops of a block that is alone in them. Fails if it is not, or if somebody has scheduled them already."""
+    loops = loops_of(block)
+    if not loops:
+        fail(block, f"expected {name_of_block(block)} to stand in loops")
+    if guard_of(block) is not None or statement_of(block) is not loops[0]:
+        fail(block, f"expected no condition around {name_of_block(block)}")
+    check_nested(loops)
+    for loop in loops:
+        check_serial(loop)
+    return loops
+
+
+def named(loop: ForOp) -> Loop:
+    """A loop as steps of a schedule take it."""
+    assert loop.label is not None
+    return Loop(function_of(loop).sym_name.data, loop.label.data)
+
+
+def block_named(block: BlockOp) -> Block:
+    """A block as steps of a schedule take it."""
+    return Block(function_of(block).sym_name.data, block.block_name.data)
 
 
 def bits_of(buffer: SSAValue) -> int:
