@@ -25,9 +25,9 @@ def tile_reduction(block: BlockOp, unit: VectorUnit) -> Plan:
     This suits a block that writes elements which stand side by side along one of its loops, the columns, if this loop
     indexes one operand, and if another loop, the rows, uses that operand's elements again. The operand of the columns
     is copied to the order of the tiles, unless its elements stand side by side and the tiles divide the columns;
-    columns at the edge compute more than is stored. Where it is a constant in every call, `rewrite-layout` makes the copy at
-    compile time: it is worth it for one row then. Rows that are left over by tiles of one height are done in lower
-    ones; there may be any number of them, known at run time only.
+    columns at the edge compute more than is stored. Where it is a constant in every call, `rewrite-layout` makes the
+    copy at compile time: it is worth it for one row then. Rows that are left over by tiles of one height are done in
+    lower ones; there may be any number of them, known at run time only.
 
     ```mlir
     tir.for %i, %j, %k in (256, 128, 784) {
