@@ -6,9 +6,11 @@ from os import PathLike
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.exceptions import RelexError
 from relex.dialects.machine import Target
+from relex.lowering.llvm.c_interface import C_PREFIX
 from relex.lowering.llvm.object_code import compile_module
 from relex.runtime.c_header import CNames, c_header
 from relex.runtime.compilation import lower_program, read_program, showing_source
@@ -34,7 +36,9 @@ def build_object(
     program, text = read_program(module)
     with showing_source(text):
         lowered = lower_program(program, strict=strict, target=target)
-        signatures = list(lowered.signatures.values())
+        # Functions on buffers say themselves whether C may call them.
+        symbols = {get_name_if_symbol(op) for op in lowered.module.ops}
+        signatures = [s for s in lowered.signatures.values() if C_PREFIX + s.name in symbols]
         names = CNames(path.stem, signatures, lowered.libraries)
         compiled = compile_module(lowered.module, embed_constants=True, names=names.symbols)
     header = c_header(names, signatures, lowered.libraries, compiled.target)

@@ -315,7 +315,7 @@ static inline int {self.name}_check({", ".join([*self._size_parameters(), f"{sel
 
     def _call(self) -> str:
         signature, name = self.signature, self.name
-        outputs = list(self.specs)[len(signature.inputs) :]
+        outputs = list(self.specs)[0 if signature.writes_inputs else len(signature.inputs) :]
         parameters = self._size_parameters()
         descriptors: list[str] = []
         for descriptor, (array, spec) in zip(self.descriptors, self.specs.items(), strict=True):
@@ -330,7 +330,7 @@ static inline int {self.name}_check({", ".join([*self._size_parameters(), f"{sel
         return f"""\
 void {name}_code({kinds});
 
-/* {"Fills " + " and ".join(outputs) if outputs else "Has no results"}. */
+/* {"Writes " + " and ".join(outputs) if outputs else "Has no results"}. */
 static inline int {name}({", ".join(parameters) or "void"}) {{
   {name}_arrays arrays;
   int status = {name}_check({checked});

@@ -169,6 +169,36 @@ int main(void) {
     assert run_c(tmp_path, source, "lib-1.o") == "0 2 0 6 8 10 0"
 
 
+BUFFERS = """
+func.func @main(%x: memref<?xf32> {relex.dims = ["n"]}) attributes {llvm.emit_c_interface} {
+  %c0 = arith.constant 0 : index
+  %v = arith.constant 7.0 : f32
+  memref.store %v, %x[%c0] : memref<?xf32>
+  func.return
+}
+func.func @other(%x: memref<2xf32>) {
+  func.return
+}
+"""
+
+
+@needs_cc
+def test_functions_on_buffers_write_into_them(tmp_path: Path):
+    build_object(BUFFERS, tmp_path / "model.o")
+    source = r"""
+#include "model.h"
+#include <stdio.h>
+int main(void) {
+  float x[2] = {1, 2};
+  printf("%d", model_main(2, x));
+  printf(" %g %g", (double)x[0], (double)x[1]);
+  return 0;
+}
+"""
+    assert run_c(tmp_path, source, "model.o") == "0 7 2"
+    assert "model_other" not in (tmp_path / "model.h").read_text()
+
+
 STRANGE = """
 func.func @int(%x: tensor<?xf32> {relex.name = "int", relex.dims = ["arrays"]},
                %y: tensor<?xf32> {relex.name = "arrays", relex.dims = ["wrong"]},
