@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from relex.runtime.c_export import build_object as build_object
+    from relex.runtime.c.export import build_object as build_object
     from relex.runtime.compilation import build as build
     from relex.runtime.compile_cache import CompileCache as CompileCache
     from relex.runtime.equivalence.check import NotEquivalentError as NotEquivalentError
@@ -42,7 +42,7 @@ _HOMES = {
     "Profile": "relex.runtime.profile",
     "VirtualMachine": "relex.runtime.virtual_machine",
     "build": "relex.runtime.compilation",
-    "build_object": "relex.runtime.c_export",
+    "build_object": "relex.runtime.c.export",
     "c_function": "relex.runtime.library",
     "check_equivalent": "relex.runtime.equivalence.check",
     "check_pass": "relex.runtime.equivalence.check",

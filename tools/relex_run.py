@@ -154,7 +154,7 @@ def run(args: argparse.Namespace) -> None:
 
 def save(module: ModuleOp, args: argparse.Namespace) -> None:
     """Write the compiled program, as what the name of the file says."""
-    from relex.runtime.c_export import OBJECT_SUFFIX, build_object
+    from relex.runtime.c.export import OBJECT_SUFFIX, build_object
 
     suffix = PurePath(args.save).suffix
     if suffix == OBJECT_SUFFIX:

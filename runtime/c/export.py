@@ -12,7 +12,8 @@ from relex.dialects.exceptions import RelexError
 from relex.dialects.machine import Target
 from relex.lowering.llvm.c_interface import C_PREFIX
 from relex.lowering.llvm.object_code import compile_module
-from relex.runtime.c_header import CNames, c_header
+from relex.runtime.c.header import c_header
+from relex.runtime.c.names import CNames
 from relex.runtime.compilation import lower_program, read_program, showing_source
 from relex.runtime.container import write_file
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from itertools import chain, count
+from importlib.resources import files
 
 from relex.dialects.machine import Target
 from relex.dialects.names import Names
 from relex.dialects.sizes import Size, evaluate, names_in
 from relex.dialects.sizes.expressions import Atom, Extreme, Quotient, Symbol, terms_of
-from relex.lowering.llvm.c_interface import C_PREFIX
+from relex.runtime.c.names import KEYWORDS, CNames, identifier
 from relex.runtime.callbacks import BufferKind, LibraryUse
 from relex.runtime.signature import Signature, TensorSpec
 
@@ -28,47 +27,8 @@ C_TYPES = {
 
 _ITEM_SIZES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8, "i1": 1, "i8": 1, "i32": 4, "i64": 8}
 
-_KEYWORDS = """
-    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const constexpr
-    const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern false float for
-    friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected
-    public register reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast
-    struct switch template this thread_local throw true try typedef typeid typename typeof union unsigned using virtual
-    void volatile wchar_t while xor xor_eq linux unix
-""".split()
-"""Words that are no names in C or C++."""
-
-_NO_NAME = r"[^A-Za-z0-9_]"
-
 _LOCAL_NAMES = ("arrays", "memory", "none", "status", "wrong")
 """What the functions of the header call their own variables."""
-
-
-class CNames:
-    """The names in C of everything in one header, all of which begin with `prefix`."""
-
-    def __init__(self, prefix: str, signatures: Iterable[Signature], libraries: Iterable[LibraryUse]):
-        self.prefix = identifier(prefix)
-        self._taken: set[str] = set()
-        self.functions = {s.name: self._claim(s.name) for s in signatures}
-        self.libraries = {use.symbol: self._claim(use.name) for use in libraries}
-        self.symbols = {f"{C_PREFIX}{s}": f"{name}_code" for s, name in self.functions.items()} | self.libraries
-        """What symbols of the object code are to be called, so that C can say their names."""
-
-    def _claim(self, name: str) -> str:
-        base = f"{self.prefix}_{re.sub(_NO_NAME, '_', name)}"
-        for chosen in chain([base], (f"{base}{i}" for i in count(1))):
-            derived = {f"{chosen}{suffix}" for suffix in ("", "_arrays", "_check", "_code")}
-            if not derived & self._taken:
-                self._taken |= derived
-                return chosen
-        raise AssertionError("there are more names than functions")
-
-
-def identifier(text: str) -> str:
-    """A name in C that looks like a text."""
-    name = re.sub(_NO_NAME, "_", text)
-    return f"_{name}" if not name or name[0].isdigit() else name
 
 
 def c_header(names: CNames, signatures: Sequence[Signature], libraries: Sequence[LibraryUse], target: Target) -> str:
@@ -77,8 +37,8 @@ def c_header(names: CNames, signatures: Sequence[Signature], libraries: Sequence
     ranks |= {rank for use in libraries for rank, _ in (*use.inputs, *use.outputs)}
     guard = f"{names.prefix.upper()}_H"
     parts = [
-        _INTRODUCTION.format(prefix=names.prefix, guard=guard, triple=target.triple, cpu=target.cpu or "generic"),
-        _COMMON,
+        _INTRODUCTION.format(guard=guard, triple=target.triple, cpu=target.cpu or "generic"),
+        _SUPPORT.read_text(encoding="utf-8"),
         *(_array_type(rank) for rank in sorted(ranks)),
         _BEGIN,
         *(_library(names.libraries[use.symbol], use) for use in libraries),
@@ -104,88 +64,8 @@ _INTRODUCTION = """\
 #include <stdlib.h>
 """
 
-_COMMON = """\
-/* The same in all headers of this kind. */
-#ifndef RELEX_C_INTERFACE
-#define RELEX_C_INTERFACE
-
-enum {
-  RELEX_OK = 0,
-  RELEX_WRONG_SIZES = 1,  /* The sizes do not fit each other. */
-  RELEX_TOO_LARGE = 2,    /* A size, or a number on the way to one, is too large. */
-  RELEX_OUT_OF_MEMORY = 3 /* There is no memory for values on the way. */
-};
-
-#define RELEX_MAX_SIZE (INT64_C(1) << 57)
-
-/* Arithmetic on sizes; a result that 64 bits cannot hold makes `*wrong` RELEX_TOO_LARGE. */
-static inline int64_t relex_add(int *wrong, int64_t a, int64_t b) {
-  if ((b > 0 && a > INT64_MAX - b) || (b < 0 && a < INT64_MIN - b)) {
-    *wrong = RELEX_TOO_LARGE;
-    return 0;
-  }
-  return a + b;
-}
-
-static inline int64_t relex_multiply(int *wrong, int64_t a, int64_t b) {
-  uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a;
-  uint64_t y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
-  if (x != 0 && y > (uint64_t)INT64_MAX / x) {
-    *wrong = RELEX_TOO_LARGE;
-    return 0;
-  }
-  return a * b;
-}
-
-/* Rounded down; the divisor is positive. */
-static inline int64_t relex_divide(int64_t a, int64_t divisor) {
-  return a / divisor - (a % divisor < 0);
-}
-
-static inline int64_t relex_min(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static inline int64_t relex_max(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
-/* How large an array is. */
-static inline int64_t relex_bytes(int *wrong, int64_t item, int rank, const int64_t *shape) {
-  int64_t count = 1;
-  int is_empty = 0;
-  int i;
-  for (i = 0; i < rank; ++i) {
-    if (shape[i] < 0) {
-      *wrong = RELEX_WRONG_SIZES;
-      return 0;
-    }
-    if (shape[i] == 0) {
-      is_empty = 1;
-    } else if (count > RELEX_MAX_SIZE / shape[i]) {
-      *wrong = RELEX_TOO_LARGE;
-      return 0;
-    } else {
-      count *= shape[i];
-    }
-  }
-  return is_empty ? 0 : count * item;
-}
-
-/* Whether there is that much memory. */
-static inline int relex_has_memory(int64_t bytes) {
-  /* Compilers take it that there is always memory for what nobody uses. */
-  void *volatile space;
-  if ((int64_t)(size_t)bytes != bytes) {
-    return 0;
-  }
-  space = malloc((size_t)bytes);
-  free(space);
-  return space != NULL || bytes == 0;
-}
-
-#endif
-"""
+_SUPPORT = files("relex.runtime.c").joinpath("support.h")
+"""What is the same in all headers."""
 
 _BEGIN = """\
 #ifdef __cplusplus
@@ -262,7 +142,7 @@ class _Function:
     def __init__(self, name: str, signature: Signature):
         self.name = name
         self.signature = signature
-        names = Names((*_KEYWORDS, *_LOCAL_NAMES))
+        names = Names((*KEYWORDS, *_LOCAL_NAMES))
         self.sizes = {size: names.fresh(identifier(size)) for size in signature.names}
         self.specs = {names.fresh(identifier(spec.name)): spec for spec in (*signature.inputs, *signature.outputs)}
         self.descriptors = [names.fresh(f"{name}_array") for name in self.specs]

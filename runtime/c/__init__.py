@@ -1,0 +1,1 @@
+"""Compiled programs for C and C++."""

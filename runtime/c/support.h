@@ -1,0 +1,80 @@
+/* The same in all headers of this kind. */
+#ifndef RELEX_C_INTERFACE
+#define RELEX_C_INTERFACE
+
+enum {
+  RELEX_OK = 0,
+  RELEX_WRONG_SIZES = 1,  /* The sizes do not fit each other. */
+  RELEX_TOO_LARGE = 2,    /* A size, or a number on the way to one, is too large. */
+  RELEX_OUT_OF_MEMORY = 3 /* There is no memory for values on the way. */
+};
+
+#define RELEX_MAX_SIZE (INT64_C(1) << 57)
+
+/* Arithmetic on sizes; a result that 64 bits cannot hold makes `*wrong` RELEX_TOO_LARGE. */
+static inline int64_t relex_add(int *wrong, int64_t a, int64_t b) {
+  if ((b > 0 && a > INT64_MAX - b) || (b < 0 && a < INT64_MIN - b)) {
+    *wrong = RELEX_TOO_LARGE;
+    return 0;
+  }
+  return a + b;
+}
+
+static inline int64_t relex_multiply(int *wrong, int64_t a, int64_t b) {
+  uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a;
+  uint64_t y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+  if (x != 0 && y > (uint64_t)INT64_MAX / x) {
+    *wrong = RELEX_TOO_LARGE;
+    return 0;
+  }
+  return a * b;
+}
+
+/* Rounded down; the divisor is positive. */
+static inline int64_t relex_divide(int64_t a, int64_t divisor) {
+  return a / divisor - (a % divisor < 0);
+}
+
+static inline int64_t relex_min(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static inline int64_t relex_max(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* How large an array is. */
+static inline int64_t relex_bytes(int *wrong, int64_t item, int rank, const int64_t *shape) {
+  int64_t count = 1;
+  int is_empty = 0;
+  int i;
+  for (i = 0; i < rank; ++i) {
+    if (shape[i] < 0) {
+      *wrong = RELEX_WRONG_SIZES;
+      return 0;
+    }
+    if (shape[i] == 0) {
+      is_empty = 1;
+    } else if (count > RELEX_MAX_SIZE / shape[i]) {
+      *wrong = RELEX_TOO_LARGE;
+      return 0;
+    } else {
+      count *= shape[i];
+    }
+  }
+  return is_empty ? 0 : count * item;
+}
+
+/* Whether there is that much memory. */
+static inline int relex_has_memory(int64_t bytes) {
+  /* Compilers take it that there is always memory for what nobody uses. */
+  void *volatile space;
+  if ((int64_t)(size_t)bytes != bytes) {
+    return 0;
+  }
+  space = malloc((size_t)bytes);
+  free(space);
+  return space != NULL || bytes == 0;
+}
+
+#endif
