@@ -14,6 +14,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.errors import fail, name_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, IterKind, PrimFuncOp
 from relex.dialects.tir.accesses import accesses
+from relex.dialects.tir.ranges import constant_value
 from relex.passes.loops.dependences import BlockAccess, block_accesses, may_alias
 from relex.passes.loops.indices import Emitter, constant
 from relex.passes.loops.structure import (
@@ -161,3 +162,24 @@ def replace_buffer(scope: Operation, old: SSAValue, new: SSAValue) -> None:
         for i, operand in enumerate(op.operands):
             if operand is old:
                 op.operands[i] = new
+
+
+def size_asked(op: Operation) -> SSAValue | None:
+    """The size of a local buffer that an op asks for, if that is known by another value."""
+    if not isinstance(op, memref.DimOp) or not isinstance(op.source.owner, AllocBufferOp):
+        return None
+    unknown = [d for d, size in enumerate(op.source.owner.buffer.type.get_shape()) if size == DYNAMIC_INDEX]
+    dimension = constant_value(op.index)
+    return op.source.owner.sizes[unknown.index(dimension)] if dimension in unknown else None
+
+
+def remove_buffer(alloc: AllocBufferOp) -> None:
+    """Remove a buffer that nothing needs but for its sizes."""
+    for use in list(alloc.buffer.uses):
+        size = size_asked(use.operation)
+        if size is not None:
+            use.operation.results[0].replace_all_uses_with(size)
+            use.operation.detach()
+            use.operation.erase()
+    alloc.detach()
+    alloc.erase()

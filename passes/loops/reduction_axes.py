@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -10,13 +11,13 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.utils.hints import isa
 
-from relex.dialects.errors import PassError, fail, name_of
+from relex.dialects.errors import PassError, diagnose, fail, name_of
 from relex.dialects.tir import BlockOp, ForOp, IterKind
 from relex.dialects.tir.accesses import variables_in
 from relex.passes.loops.affine import Form
 from relex.passes.loops.buffers import buffers_read, statement_of
 from relex.passes.loops.constants import is_constant_input
-from relex.passes.loops.dependences import BlockAccess, block_accesses
+from relex.passes.loops.dependences import BlockAccess, Element, block_accesses
 from relex.passes.loops.structure import (
     check_nested,
     check_serial,
@@ -36,6 +37,17 @@ MIN_ROWS_TO_PACK = 8
 
 MIN_ROWS_TO_PACK_ROWS = 64
 """The same where columns stand side by side already, but the vectors that a tile reads lie far apart."""
+
+FEW_ROWS = 8
+"""So few that a tile may have room for all of them several times."""
+
+MIN_LANES = 2
+
+MIN_SCATTERED_COLUMNS = 8
+"""That are worth it where the results of a vector must be stored one by one."""
+
+COST_OF_A_SCALAR = 1.5
+"""What it takes to copy an element, or to store one of a vector, where a multiplication takes 1."""
 
 LIKELY_EXTENT = 64
 """How often a loop may run whose extent is known at run time only."""
@@ -83,42 +95,72 @@ class Layout:
 @dataclass(frozen=True)
 class ReductionAxes:
     """
-    A block that adds up products, or what else, of elements of a row and of a column: `rows` and `columns` are the
-    loops of a tile, `terms` those of the reduction, `outer` all others. `left` are the operands of a row, `right` is
-    that of a column.
+    A block that adds up products, or what else, of elements of a row and of a column. `rows` and `columns` are the
+    loops of a tile; if there are few rows, it goes through all iterations of a loop `inside` of them as well. `terms`
+    are the loops of the reduction, `outer` all others. `right` is the operand that the columns index.
     """
 
     block: BlockOp
-    outer: list[ForOp]
+    outer: Sequence[ForOp]
     rows: ForOp
+    inside: Sequence[ForOp]
     columns: ForOp
-    terms: list[ForOp]
-    left: list[Operand]
+    terms: Sequence[ForOp]
     right: Operand
 
     @classmethod
-    def of(cls, block: BlockOp) -> ReductionAxes:
-        """What a block is. Fails, and says why, if it is none that can be brought to tiles."""
+    def all_of(cls, block: BlockOp) -> list[ReductionAxes]:
+        """What a block is, for each loop that can be that of the columns: first for that along which results stand side
+        by side. Fails, and says why, if there is none."""
         loops = _loops(block)
         terms = _loops_of_reduction(block, loops)
         spatial = [loop for loop in loops if loop not in terms]
-        columns = _columns(block, spatial)
         operands = _operands(block)
+        last = _output_element(block)[-1:]
+        found: list[ReductionAxes] = []
+        problems: list[PassError] = []
+        for columns in sorted(reversed(spatial), key=lambda loop: last != (Form.of(loop.variable),)):
+            try:
+                found.append(cls._of(block, columns, spatial, terms, operands))
+            except PassError as e:
+                problems.append(e)
+        if found:
+            return found
+        raise problems[0] if problems else PassError(diagnose(block, f"expected {name_of_block(block)} in more loops"))
+
+    @classmethod
+    def _of(
+        cls,
+        block: BlockOp,
+        columns: ForOp,
+        spatial: Sequence[ForOp],
+        terms: Sequence[ForOp],
+        operands: Sequence[Operand],
+    ) -> ReductionAxes:
+        if Form.of(columns.variable) not in _output_element(block):
+            fail(block, f"expected {name_of_block(block)} to write elements along {label_of(columns)}")
         right = [operand for operand in operands if operand.uses(columns)]
         if len(right) != 1:
             fail(block, f"expected one operand that {label_of(columns)} indexes, found {len(right)}")
-        candidates = [loop for loop in spatial if loop is not columns and not right[0].uses(loop)]
-        if not candidates:
+        again = [loop for loop in spatial if loop is not columns and not right[0].uses(loop)]
+        if not again:
             fail(block, f"expected a loop that uses the same elements of {name_of(right[0].access.buffer)} again")
-        rows = candidates[-1]
-        left = [operand for operand in operands if operand.uses(rows)]
-        outer = [loop for loop in spatial if loop not in (rows, columns)]
-        return cls(block, outer, rows, columns, terms, left, right[0])
+        *others, rows = again
+        inside: list[ForOp] = []
+        if others and isinstance(rows.extent, int) and rows.extent <= FEW_ROWS:
+            inside, rows = [rows], others[-1]
+        outer = [loop for loop in spatial if loop not in (rows, columns, *inside)]
+        return cls(block, outer, rows, inside, columns, terms, right[0])
+
+    @property
+    def step(self) -> int:
+        """How many rows there are for each iteration of the loop of the rows."""
+        return prod(map(_extent, self.inside))
 
     @property
     def row_count(self) -> int | None:
         """None if it is known at run time only."""
-        return self.rows.extent if isinstance(self.rows.extent, int) else None
+        return self.rows.extent * self.step if isinstance(self.rows.extent, int) else None
 
     @property
     def column_count(self) -> int:
@@ -126,8 +168,32 @@ class ReductionAxes:
 
     def tile(self, unit: VectorUnit) -> Tile:
         """The tile that suits the registers of a CPU."""
-        lanes = unit.bits // _element_bits(self.block)
-        return best_tile(self.row_count, self.column_count, lanes, unit.registers)
+        most = unit.bits // _element_bits(self.block)
+        lanes = min(most, max(MIN_LANES, 1 << (self.column_count - 1).bit_length()))
+        return best_tile(self.row_count, self.column_count, lanes, unit.registers, self.step)
+
+    def cost(self, tile: Tile) -> float:
+        """What all takes, for each term: the tiles, copies of the columns, and results that are stored one by one."""
+        around = prod(map(_likely_extent, self.outer))
+        rows = self.row_count or LIKELY_EXTENT * self.step
+        total = around * tile.cost(rows, self.column_count)
+        if self.is_packed(tile) and not self.has_constant_columns():
+            copied = prod(_likely_extent(loop) for loop in self.outer if self.right.uses(loop))
+            total += COST_OF_A_SCALAR * copied * self.column_count
+        if not self.is_stored_in_vectors:
+            terms = prod(map(_likely_extent, self.terms))
+            total += COST_OF_A_SCALAR * around * rows * self.column_count / terms
+        return total
+
+    @property
+    def is_stored_in_vectors(self) -> bool:
+        """Whether the results of neighbouring columns stand side by side."""
+        return _output_element(self.block)[-1] == Form.of(self.columns.variable)
+
+    @property
+    def output_dimension(self) -> int:
+        """The dimension of the result that the columns index."""
+        return _output_element(self.block).index(Form.of(self.columns.variable))
 
     def has_full_panels(self, tile: Tile) -> bool:
         return self.column_count % tile.columns == 0
@@ -173,10 +239,17 @@ class ReductionAxes:
         work = prod(map(_likely_extent, loops_of(self.block)))
         if work < MIN_WORK:
             fail(self.block, f"expected {MIN_WORK} steps or more, found {work}")
+        if not self.is_stored_in_vectors and self.column_count < MIN_SCATTERED_COLUMNS:
+            fail(self.block, f"expected a loop along which {name_of_block(self.block)} writes elements side by side")
+        if not self.is_packed(tile):
+            return
+        self.right.dimension_of(self.columns)
         if self.has_constant_columns():
             return
-        uses = prod(_likely_extent(loop) for loop in [*self.outer, self.rows] if not self.right.uses(loop))
-        if self.is_packed(tile) and not self.is_unit_stride() and uses < MIN_ROWS_TO_PACK:
+        uses = prod(
+            _likely_extent(loop) for loop in [*self.outer, self.rows, *self.inside] if not self.right.uses(loop)
+        )
+        if not self.is_unit_stride() and uses < MIN_ROWS_TO_PACK:
             fail(self.block, f"expected {MIN_ROWS_TO_PACK} rows or more that make up for packed columns, found {uses}")
 
 
@@ -212,15 +285,12 @@ def _loops_of_reduction(block: BlockOp, loops: list[ForOp]) -> list[ForOp]:
     return found or fail(block, f"expected {name_of_block(block)} to be a reduction")
 
 
-def _columns(block: BlockOp, spatial: list[ForOp]) -> ForOp:
-    """The loop along which results stand side by side."""
-    (last,) = {access.element[-1:] for access in block_accesses(block) if access.is_write and not access.in_init} or [
-        ()
-    ]
-    for loop in spatial:
-        if last == (Form.of(loop.variable),):
-            return loop
-    fail(block, f"expected a loop along which {name_of_block(block)} writes elements side by side")
+def _output_element(block: BlockOp) -> Element:
+    """The indices of what a block writes."""
+    found = {access.element for access in block_accesses(block) if access.is_write and not access.in_init}
+    if len(found) != 1:
+        fail(block, f"expected {name_of_block(block)} to write one element a step")
+    return found.pop()
 
 
 def _operands(block: BlockOp) -> list[Operand]:
@@ -240,7 +310,7 @@ def _operands(block: BlockOp) -> list[Operand]:
 def has_constant_panels(block: BlockOp) -> bool:
     """Whether a block can be brought to tiles whose columns are in their order when the program starts."""
     try:
-        return ReductionAxes.of(block).has_constant_columns()
+        return ReductionAxes.all_of(block)[0].has_constant_columns()
     except PassError:
         return False
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from relex.dialects.errors import CompileError, fail
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from relex.dialects.errors import CompileError, PassError, fail
 from relex.dialects.tir import AllocBufferOp, BlockOp
 from relex.passes.loops.affine import Form
 from relex.passes.loops.buffers import accesses_in
@@ -22,12 +24,13 @@ def tile_reduction(block: BlockOp, unit: VectorUnit) -> Plan:
     Compute a block in tiles: the sums of a tile of rows and columns are made side by side, each in its order, and what
     follows them is done in the tile.
 
-    This suits a block that writes elements which stand side by side along one of its loops, the columns, if this loop
-    indexes one operand, and if another loop, the rows, uses that operand's elements again. The operand of the columns
-    is copied to the order of the tiles, unless its elements stand side by side and the tiles divide the columns;
-    columns at the edge compute more than is stored. Where it is a constant in every call, `rewrite-layout` makes the
-    copy at compile time: it is worth it for one row then. Rows that are left over by tiles of one height are done in
-    lower ones; there may be any number of them, known at run time only.
+    This suits a block if one of its loops, the columns, indexes one operand, and another one, the rows, uses that
+    operand's elements again. Columns are best where neighbouring results stand side by side; narrow images that are
+    convolved have channels as columns instead. The operand of the columns is copied to the order of the tiles, unless
+    its elements stand side by side and the tiles divide the columns; columns at the edge compute more than is stored.
+    Where it is a constant in every call, `rewrite-layout` makes the copy at compile time: it is worth it for one row
+    then. Rows that are left over by tiles of one height are done in lower ones; there may be any number of them, known
+    at run time only.
 
     ```mlir
     tir.for %i, %j, %k in (256, 128, 784) {
@@ -46,12 +49,27 @@ def tile_reduction(block: BlockOp, unit: VectorUnit) -> Plan:
     }
     ```
     """
-    axes = ReductionAxes.of(block)
-    tile = axes.tile(unit)
-    axes.check_worth_it(tile)
-    heights = tile.heights(axes.row_count)
+    axes, tile = _choose(block, unit)
+    heights = tile.heights(axes.row_count, axes.step)
     summary = f"{' and '.join(map(str, heights))} by {tile.vectors} vectors of {tile.lanes} elements"
     return Plan(summary, lambda schedule: _tile(schedule, axes, heights, tile, unit))
+
+
+def _choose(block: BlockOp, unit: VectorUnit) -> tuple[ReductionAxes, Tile]:
+    """The cheapest way to see a block as rows and columns, and its tile. Fails if none is worth it."""
+    found: list[tuple[ReductionAxes, Tile]] = []
+    problems: list[PassError] = []
+    for axes in ReductionAxes.all_of(block):
+        try:
+            tile = axes.tile(unit)
+            axes.check_worth_it(tile)
+        except PassError as e:
+            problems.append(e)
+        else:
+            found.append((axes, tile))
+    if not found:
+        raise problems[0]
+    return min(found, key=lambda choice: choice[0].cost(choice[1]))
 
 
 @dataclass(frozen=True)
@@ -61,29 +79,30 @@ class _Nest:
     block: Block
     outer: Sequence[Loop]
     rows: Loop
+    inside: Sequence[Loop]
     panels: Loop
     columns: Loop
     terms: Sequence[Loop]
 
     def copied_to(self, block: Block, copies: dict[Loop, Loop]) -> _Nest:
         """The same for a copy of the block in copies of its loops."""
-        outer, terms = ([copies[loop] for loop in loops] for loops in (self.outer, self.terms))
-        return _Nest(block, outer, copies[self.rows], copies[self.panels], copies[self.columns], terms)
+        outer, inside, terms = ([copies[loop] for loop in loops] for loops in (self.outer, self.inside, self.terms))
+        return _Nest(block, outer, copies[self.rows], inside, copies[self.panels], copies[self.columns], terms)
 
 
 def _tile(schedule: Schedule, axes: ReductionAxes, heights: Sequence[int], tile: Tile, unit: VectorUnit) -> None:
     block = Block(function_of(axes.block).sym_name.data, axes.block.block_name.data)
-    outer, (rows, columns), terms = (
+    outer, (rows, columns), inside, terms = (
         [Loop(block.func, label_of(loop)[1:]) for loop in loops]
-        for loops in (axes.outer, [axes.rows, axes.columns], axes.terms)
+        for loops in (axes.outer, [axes.rows, axes.columns], axes.inside, axes.terms)
     )
     panels, column = schedule.split(columns, [None, tile.columns])
     if axes.is_packed(tile):
         _pack_columns(schedule, block, axes.panels(tile), tile, exact=axes.has_full_panels(tile))
-    nest = _Nest(block, outer, rows, panels, column, terms)
+    nest = _Nest(block, outer, rows, inside, panels, column, terms)
     *first, last = heights
     for height in first:
-        rest = _part(schedule, nest, height)
+        rest = _part(schedule, nest, height // axes.step)
         _tile_nest(schedule, nest, replace(tile, rows=height), axes, unit)
         nest = rest
     _tile_nest(schedule, nest, replace(tile, rows=last), axes, unit)
@@ -140,13 +159,16 @@ def _only_reader(block: BlockOp) -> BlockOp | None:
 
 def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes, unit: VectorUnit) -> None:
     """Compute a nest in tiles, whose height divides its rows."""
-    row_tile, row = schedule.split(nest.rows, [None, tile.rows])
+    row_tile, row = schedule.split(nest.rows, [None, tile.rows // axes.step])
     panels, *inner = [nest.panels]
     if (count := axes.panels_at_once(tile, unit)) > 1:
         panels, *inner = schedule.split(nest.panels, [None, count])
-    schedule.reorder(*nest.outer, panels, row_tile, *nest.terms, row, *inner, nest.columns)
+    schedule.reorder(*nest.outer, panels, row_tile, *nest.terms, row, *nest.inside, *inner, nest.columns)
     epilogue = _finish_in(schedule, nest.block, row_tile)
     schedule.compact_buffer(nest.block, 0)
+    if not axes.is_stored_in_vectors:
+        _put_columns_last(schedule, nest.block, axes.output_dimension)
+        _put_columns_inside(schedule, nest.block, epilogue, row_tile)
     if not axes.has_full_panels(tile):
         schedule.unguard(nest.block)
     init = schedule.decompose_reduction(nest.block, nest.terms[0])
@@ -170,8 +192,31 @@ def _finish_in(schedule: Schedule, block: Block, loop: Loop) -> Block:
     return copy
 
 
+def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:
+    """Lay out the sums of a tile so that those of neighbouring columns stand side by side."""
+    op = find_block(schedule.function(block.func), block.name)
+    rank = len(next(access for access in block_accesses(op) if access.is_write).element)
+    indices = list(map(AffineExpr.dimension, range(rank)))
+    indices.append(indices.pop(dimension))
+    schedule.transform_layout(block, ("write", 0), AffineMap(rank, 0, tuple(indices)))
+
+
+def _put_columns_inside(schedule: Schedule, block: Block, follower: Block, tile_loop: Loop) -> None:
+    """Let the loop along the columns be the innermost one of the block that goes on with the sums of a tile."""
+    func = schedule.function(block.func)
+    reader = find_block(func, follower.name)
+    sums = output_of(find_block(func, block.name))
+    index = next(access.element[-1] for access in block_accesses(reader) if access.buffer is sums)
+    loops = schedule.get_loops(follower)
+    names = {loop.label for loop in loops[loops.index(tile_loop) + 1 :]}
+    inner = [loop for loop in loops_of(reader) if label_of(loop)[1:] in names]
+    columns = [loop for loop in inner if index.terms.get(loop.variable) == 1]
+    order = [*(loop for loop in inner if loop not in columns), *columns]
+    schedule.reorder(*(Loop(block.func, label_of(loop)[1:]) for loop in order))
+
+
 def _use_registers(schedule: Schedule, block: Block, tile_loop: Loop, terms: Sequence[Loop], lanes: int) -> None:
-    """Write out the loops of a block in a tile, the last one as vectors."""
+    """Write out the loops of a block in a tile, that of the columns as vectors."""
     loops = schedule.get_loops(block)
     *rows, columns = [loop for loop in loops[loops.index(tile_loop) + 1 :] if loop not in terms]
     vectors, lane = schedule.split(columns, [None, lanes])

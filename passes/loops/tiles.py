@@ -52,11 +52,11 @@ class Tile:
         """Whether so many registers hold it, next to a row of vectors and an element of the other operand."""
         return self.vectors <= MAX_VECTORS and self.rows * self.vectors + self.vectors + 1 <= registers
 
-    def heights(self, rows: int | None) -> list[int]:
+    def heights(self, rows: int | None, step: int = 1) -> list[int]:
         """Of the tiles that go through so many rows: of this one, and of those for what it leaves over, one after the
-        other. None are rows that are counted at run time."""
+        other. None are rows that are counted at run time, `step` at once."""
         if rows is None:
-            return [self.rows, *(height for height in (4, 1) if height < self.rows)]
+            return [self.rows, *(height for height in {4 // step * step, step} if 0 < height < self.rows)]
         return [height for height in (min(self.rows, rows), rows % self.rows if rows > self.rows else 0) if height]
 
     def cost(self, rows: int | None, columns: int) -> float:
@@ -77,9 +77,10 @@ class Tile:
         return max(sums, rows + self.vectors, LATENCY) * (1 + 1 / sums)
 
 
-def best_tile(rows: int | None, columns: int, lanes: int, registers: int) -> Tile:
-    """The cheapest tile that fits into the registers."""
-    heights = range(1, min(rows or MAX_ROWS, MAX_ROWS) + 1)
-    tiles = [Tile(height, vectors, lanes) for vectors in range(1, MAX_VECTORS + 1) for height in heights]
+def best_tile(rows: int | None, columns: int, lanes: int, registers: int, step: int = 1) -> Tile:
+    """The cheapest tile that fits into the registers, with a multiple of `step` rows."""
+    heights = range(step, max(step, min(rows or MAX_ROWS, MAX_ROWS)) + 1, step)
+    widths = range(1, min(-(-columns // lanes), MAX_VECTORS) + 1)
+    tiles = [Tile(height, vectors, lanes) for vectors in widths for height in heights]
     fitting = [tile for tile in tiles if tile.fits(registers)]
     return min(fitting, key=lambda tile: (tile.cost(rows, columns), tile.vectors, tile.rows))

@@ -13,7 +13,14 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.schedule import CompactBufferOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.passes.loops.affine import Form, form_of
-from relex.passes.loops.buffers import accesses_in, buffers_written, local_buffer, make_buffer, pick_buffer
+from relex.passes.loops.buffers import (
+    accesses_in,
+    buffers_written,
+    local_buffer,
+    make_buffer,
+    pick_buffer,
+    remove_buffer,
+)
 from relex.passes.loops.dependences import BlockAccess, block_accesses, carrying
 from relex.passes.loops.indices import remove_unused, steps_in
 from relex.passes.loops.rebind import bind_to_loops, is_bound_to_loops, set_indices
@@ -50,8 +57,7 @@ def compact_buffer(buffer: SSAValue, block: BlockOp) -> None:
     local = make_buffer(alloc.buffer.type.element_type, sizes, buffer.name_hint or "buffer", at, alloc)
     for user, variables in changed.items():
         _shift(user, variables, buffer, local, [interval.base for interval in intervals])
-    alloc.detach()
-    alloc.erase()
+    remove_buffer(alloc)
 
 
 def _innermost_loop(accesses: Sequence[BlockAccess], alloc: AllocBufferOp, block: BlockOp) -> ForOp:

@@ -17,9 +17,15 @@ from relex.dialects.schedule.sequence import names_in
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.dialects.tir.indices import known_size
 from relex.dialects.tir.indices import sizes_of as known_sizes
-from relex.dialects.tir.ranges import constant_value
 from relex.passes.loops.affine import Form, form_of
-from relex.passes.loops.buffers import buffer_name, make_buffer, replace_buffer, statement_accesses
+from relex.passes.loops.buffers import (
+    buffer_name,
+    make_buffer,
+    remove_buffer,
+    replace_buffer,
+    size_asked,
+    statement_accesses,
+)
 from relex.passes.loops.dependences import BlockAccess, may_alias
 from relex.passes.loops.indices import Emitter, is_scalar
 from relex.passes.loops.rebind import with_variables
@@ -72,7 +78,7 @@ def partition(loops: Sequence[ForOp], multiple: int, names: Sequence[str] = ()) 
     for old, new in zip([loop for nest in copy.nests for loop in loops_in(nest)], new_loops, strict=True):
         old.label = StringAttr(new)
     for alloc in group.own:
-        _remove(alloc)
+        remove_buffer(alloc)
     return [*new_blocks, *new_loops]
 
 
@@ -217,7 +223,7 @@ def _tells_apart(index: Form, loop: ForOp) -> bool:
 def _own_dimension(alloc: AllocBufferOp, found: Sequence[tuple[BlockAccess, ForOp]]) -> int | None:
     """The dimension of a buffer that is indexed by the loops, all of it and wherever it is used."""
     uses = [(access, loop) for access, loop in found if access.buffer is alloc.buffer]
-    sizes = [use.operation for use in alloc.buffer.uses if _size_asked(use.operation) is not None]
+    sizes = [use.operation for use in alloc.buffer.uses if size_asked(use.operation) is not None]
     if len(uses) + len(sizes) < len(list(alloc.buffer.uses)):
         return None
     extent = known_size(uses[0][1].extent)
@@ -225,24 +231,3 @@ def _own_dimension(alloc: AllocBufferOp, found: Sequence[tuple[BlockAccess, ForO
         if size == extent and all(access.element[dimension] == Form.of(loop.variable) for access, loop in uses):
             return dimension
     return None
-
-
-def _size_asked(op: Operation) -> SSAValue | None:
-    """The size of a local buffer that an op asks for, if that is known by another value."""
-    if not isinstance(op, memref.DimOp) or not isinstance(op.source.owner, AllocBufferOp):
-        return None
-    unknown = [d for d, size in enumerate(op.source.owner.buffer.type.get_shape()) if size == DYNAMIC_INDEX]
-    dimension = constant_value(op.index)
-    return op.source.owner.sizes[unknown.index(dimension)] if dimension in unknown else None
-
-
-def _remove(alloc: AllocBufferOp) -> None:
-    """Remove a buffer that nothing needs but for its sizes."""
-    for use in list(alloc.buffer.uses):
-        size = _size_asked(use.operation)
-        if size is not None:
-            use.operation.results[0].replace_all_uses_with(size)
-            use.operation.detach()
-            use.operation.erase()
-    alloc.detach()
-    alloc.erase()
