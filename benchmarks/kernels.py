@@ -1,8 +1,8 @@
 """Scheduled kernels, those of the lit tests, against the peak of the machine and against NumPy, on one thread.
 
-The peak is that of a loop of multiplications and additions in registers, and is measured again for each row. A kernel
-is called many times from native code, so that what a call from Python costs does not count. All times are those of the
-processor: other programs that run do not count. `--seconds` is how long each row takes.
+The peak is that of the benchmark suite, and is measured again for each row. A kernel is called many times from native
+code, so that what a call from Python costs does not count. All times are those of the processor: other programs that
+run do not count. `--seconds` is how long each row takes.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits  # pyright: ignore[reportMissingTypeStubs]
 
+from benchmarks.limits import FmaPeak
 from relex.runtime import build
 from relex.runtime.executable import CompiledFunction
 
@@ -28,36 +29,8 @@ Shape = tuple[int, ...]
 KERNELS = Path(__file__).parents[1] / "tests" / "lit" / "lowering" / "kernels"
 LANES = 16
 
-PEAK = """
-tir.prim_func @peak(%X: memref<24x16xf32>, %A: memref<2x16xf32>) outs(%Y: memref<24x16xf32>) attributes {tir.noalias} {
-  %first = arith.constant 0 : index
-  %second = arith.constant 1 : index
-  %acc = tir.alloc_buffer : memref<24x16xf32>
-  tir.for %k, unrolled %r, vectorized %l in (10000, 24, 16) {
-    tir.block @acc (%vr: spatial<24> = %r, %vl: spatial<16> = %l, %vk: reduce<10000> = %k) {
-      tir.init {
-        %x = memref.load %X[%vr, %vl] : memref<24x16xf32>
-        memref.store %x, %acc[%vr, %vl] : memref<24x16xf32>
-      }
-      %a = memref.load %A[%first, %vl] : memref<2x16xf32>
-      %b = memref.load %A[%second, %vl] : memref<2x16xf32>
-      %old = memref.load %acc[%vr, %vl] : memref<24x16xf32>
-      %p = arith.mulf %old, %a fastmath<contract> : f32
-      %new = arith.addf %p, %b fastmath<contract> : f32
-      memref.store %new, %acc[%vr, %vl] : memref<24x16xf32>
-    }
-  }
-  tir.for unrolled %r, vectorized %l in (24, 16) {
-    tir.block @Y (%vr: spatial<24> = %r, %vl: spatial<16> = %l) {
-      %a = memref.load %acc[%vr, %vl] : memref<24x16xf32>
-      memref.store %a, %Y[%vr, %vl] : memref<24x16xf32>
-    }
-  }
-}
-"""
-PEAK_WORK = 2 * 24 * 16 * 10000
-
-WORK_OF_A_SAMPLE = 100 * PEAK_WORK
+WORK_OF_A_SAMPLE = 1e9
+"""Multiplications and additions."""
 
 
 @dataclass(frozen=True)
@@ -161,14 +134,11 @@ def kernels() -> list[Kernel]:
     ]
 
 
-PEAK_KERNEL = Kernel("peak", PEAK, ((24, LANES), (2, LANES)), (24, LANES), np.add, PEAK_WORK)
-
-
 class Timer:
     """A kernel that is ready to be measured on some arrays."""
 
     def __init__(self, kernel: Kernel, arrays: Sequence[Array]):
-        self.times = max(1, WORK_OF_A_SAMPLE // kernel.work)
+        self.times = max(1, int(WORK_OF_A_SAMPLE) // kernel.work)
         start = perf_counter()
         self.call: CompiledFunction = build(kernel.repeated(self.times))["main"]
         self.build_ms = 1e3 * (perf_counter() - start)
@@ -181,7 +151,16 @@ class Timer:
         return (thread_time() - start) / self.times
 
 
-def measure(kernel: Kernel, peak: Timer, seconds: float) -> str:
+def seconds_at_peak(peak: FmaPeak, work: int) -> float:
+    """How long so many multiplications and additions take at least."""
+    times = int(WORK_OF_A_SAMPLE) // peak.flops
+    start = thread_time()
+    for _ in range(times):
+        peak.run()
+    return (thread_time() - start) * work / (times * peak.flops)
+
+
+def measure(kernel: Kernel, peak: FmaPeak, seconds: float) -> str:
     """One line of the table."""
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal(shape).astype(np.float32) for shape in kernel.inputs]
@@ -190,13 +169,13 @@ def measure(kernel: Kernel, peak: Timer, seconds: float) -> str:
     samples: list[tuple[float, float, float]] = []
     until = perf_counter() + seconds
     while perf_counter() < until or len(samples) < 5:
-        time, best = ours.seconds(), peak.seconds()
+        time, best = ours.seconds(), seconds_at_peak(peak, kernel.work)
         start = thread_time()
         for _ in range(ours.times):
             kernel.reference(*arrays)
         samples.append((time, best, (thread_time() - start) / ours.times))
     time, best, theirs = (median(column) for column in zip(*samples, strict=True))
-    share = 100 * (kernel.work / time) / (PEAK_WORK / best)
+    share = 100 * best / time
     data = 4 * sum(map(prod, (*kernel.inputs, kernel.output)))
     return (
         f"{kernel.name:34} {1e6 * time:9.1f} {1e6 * theirs:9.1f} {theirs / time:7.2f} {1e-9 * kernel.work / time:8.1f}"
@@ -211,8 +190,7 @@ def main() -> None:
     print(f"{'':34} {'relex':>9} {'NumPy':>9} {'NumPy /':>7} {'':>8} {'% of':>7} {'':>7} {'build':>7}")
     print(f"{'':34} {'us':>9} {'us':>9} {'relex':>7} {'GFLOP/s':>8} {'peak':>7} {'GB/s':>7} {'ms':>7}")
     with threadpool_limits(1):
-        start = np.arange(24 * LANES, dtype=np.float32).reshape(24, LANES)
-        peak = Timer(PEAK_KERNEL, [start, np.full((2, LANES), 0.5, np.float32)])
+        peak = FmaPeak("float32")
         for kernel in kernels():
             print(measure(kernel, peak, seconds), flush=True)
 

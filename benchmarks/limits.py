@@ -8,7 +8,7 @@ result, each once and by ordinary stores, from where they lie after the call bef
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from statistics import median
 from time import perf_counter
@@ -24,7 +24,7 @@ from benchmarks.rows import Row
 ACCUMULATORS = 12
 """Enough to hide the latency of an instruction, and fewer than there are registers."""
 
-FMA_STEPS = 20_000
+FMA_STEPS = 100_000
 STREAMED_BYTES = 1 << 22
 """How much one measurement streams through memory, or more: one pass is the least."""
 
@@ -149,44 +149,60 @@ class CountingOperators(NumPyOperators):
         return self._counted(super().conv2d(x, kernels, padding), prod(kernels.shape[1:]))
 
 
+class FmaPeak:
+    """Multiply-adds of one type, nothing else."""
+
+    def __init__(self, dtype: str):
+        self.kernel = Kernel("fma", fma_text(dtype), [ctypes.c_void_p, ctypes.c_int64])
+        self.memory = aligned(np.full(vector_bytes(), 0.5, dtype))
+        self.address = self.memory.ctypes.data
+        self.flops = 2 * ACCUMULATORS * vector_bytes() // np.dtype(dtype).itemsize * FMA_STEPS
+        """Multiplications and additions of one run."""
+
+    def run(self) -> None:
+        self.kernel.call(self.address, FMA_STEPS)
+
+
+class Stream:
+    """Reading and writing about so many bytes, a few times one after the other."""
+
+    def __init__(self, read: int, written: int):
+        reads = max(1, round(ACCUMULATORS * read / (read + written)))
+        writes = ACCUMULATORS - reads
+        pointer, number = ctypes.c_void_p, ctypes.c_int64
+        self.kernel = Kernel("stream", stream_text(reads, writes), [pointer, pointer, number, number])
+        self.steps = -(-(read + written) // (ACCUMULATORS * vector_bytes()))
+        self.passes = max(1, STREAMED_BYTES // (read + written))
+        self.source = aligned(np.zeros(self.steps * reads * vector_bytes(), np.uint8))
+        self.target = aligned(np.zeros(max(1, self.steps * writes) * vector_bytes(), np.uint8))
+        self.addresses = self.source.ctypes.data, self.target.ctypes.data
+
+    def run(self) -> None:
+        self.kernel.call(*self.addresses, self.steps, self.passes)
+
+
 class RowLimits:
     """The two limits of a row, measured whenever they are asked for."""
 
     def __init__(self, row: Row):
-        shapes = (*row.inputs.values(), *row.weights.values())
         operators = CountingOperators()
-        arrays: list[Array] = [np.zeros(shape, row.dtype) for shape in shapes]
+        arrays: list[Array] = [np.zeros(shape, row.dtype) for shape in (*row.inputs.values(), *row.weights.values())]
         result: Array = row.apply(operators, arrays)
-        pointer, number = ctypes.c_void_p, ctypes.c_int64
-        self.fma = Kernel("fma", fma_text(row.dtype), [pointer, number])
-        self.fma_memory = aligned(np.full(16, 0.5, row.dtype))
-        flops_of_a_step = 2 * ACCUMULATORS * vector_bytes() // np.dtype(row.dtype).itemsize
-        self.fma_share = operators.flops / (flops_of_a_step * FMA_STEPS)
-
-        read, written = sum(array.nbytes for array in arrays), result.nbytes
-        reads = max(1, round(ACCUMULATORS * read / (read + written)))
-        writes = ACCUMULATORS - reads
-        self.stream = Kernel("stream", stream_text(reads, writes), [pointer, pointer, number, number])
-        self.steps = -(-(read + written) // (ACCUMULATORS * vector_bytes()))
-        self.passes = max(1, STREAMED_BYTES // (read + written))
-        step = vector_bytes() // 4
-        self.source = aligned(np.zeros(self.steps * reads * step, np.float32))
-        self.target = aligned(np.zeros(max(1, self.steps * writes) * step, np.float32))
-
-    def fma_seconds(self) -> float:
-        start = perf_counter()
-        self.fma.call(self.fma_memory.ctypes.data, FMA_STEPS)
-        return (perf_counter() - start) * self.fma_share
-
-    def stream_seconds(self) -> float:
-        start = perf_counter()
-        self.stream.call(self.source.ctypes.data, self.target.ctypes.data, self.steps, self.passes)
-        return (perf_counter() - start) / self.passes
+        self.flops = operators.flops
+        self.peak = FmaPeak(row.dtype)
+        self.stream = Stream(sum(array.nbytes for array in arrays), result.nbytes)
 
     def burst(self, seconds: float) -> tuple[float, float]:
         """How long the products and the memory traffic take at least, measured for about so many seconds."""
         samples: list[tuple[float, float]] = []
         until = perf_counter() + seconds
         while not samples or perf_counter() < until:
-            samples.append((self.fma_seconds(), self.stream_seconds()))
-        return median(fma for fma, _ in samples), median(stream for _, stream in samples)
+            samples.append((_time(self.peak.run), _time(self.stream.run)))
+        arithmetic, traffic = (median(column) for column in zip(*samples, strict=True))
+        return arithmetic * self.flops / self.peak.flops, traffic / self.stream.passes
+
+
+def _time(run: Callable[[], None]) -> float:
+    start = perf_counter()
+    run()
+    return perf_counter() - start

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import Any, Protocol
 
 Shape = tuple[int, ...]
@@ -77,12 +76,6 @@ class Row:
 
     def apply(self, operators: Operators, tensors: Sequence[Any]) -> Any:
         return self.compute(operators, *tensors)
-
-    @property
-    def bytes_read(self) -> int:
-        """Of inputs and weights, each once."""
-        width = 4 if self.dtype == "float32" else 8
-        return width * sum(map(prod, (*self.inputs.values(), *self.weights.values())))
 
 
 def mlp(ops: Operators, x: Any, w0: Any, b0: Any, w1: Any, b1: Any) -> Any:
