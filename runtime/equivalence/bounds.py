@@ -16,8 +16,9 @@ A program does not always have one right result. What relex allows (`docs/checki
 right values of it may lie. An operation on numbers with a spread gives one with a spread: that of the exact operation
 over all right operands, and two roundings. What is not known to be bounded (a quotient whose divisor may be zero, a
 choice that falls either way) has an infinite spread, and is not compared; where the run itself depends on such a number
-it ends with `Undecided`. Where a program works on the bits of such a number, as `expand-math` does, nothing is known: what
-the program said before is then what counts. Operators of the graph level run as the loops that `legalize-ops` makes of them.
+it ends with `Undecided`. Where a program works on the bits of such a number, as `expand-math` does, nothing is known:
+there, what the program said before counts. Operators of the graph level run as the loops that `legalize-ops` makes of
+them.
 """
 
 from __future__ import annotations

@@ -405,7 +405,7 @@ tir.prim_func {visibility} @{name}(%X: memref<3xf64>) outs(%Y: memref<3xf64>) {{
   tir.for %i in (3) {{
     tir.block @Y (%v: spatial<3> = %i) {{
       %x = memref.load %X[%v] : memref<3xf64>
-      %e = math.exp %x : f64
+      %e = math.exp2 %x : f64
       %y = math.erf %e : f64
       memref.store %y, %Y[%v] : memref<3xf64>
     }}
@@ -414,14 +414,14 @@ tir.prim_func {visibility} @{name}(%X: memref<3xf64>) outs(%Y: memref<3xf64>) {{
 """
 
 
-@pytest.mark.parametrize("name", ["exp", "memcpy", "f.g", '".text"'])
+@pytest.mark.parametrize("name", ["exp2", "memcpy", "f.g", '".text"'])
 def test_private_functions_may_be_named_as_those_of_the_c_library(name: str):
     x = np.array([0.0, -1.0, 0.5])
     found = build(NAMED.format(name=name, visibility="private"))["main"](x)
-    np.testing.assert_allclose(found, [math.erf(math.exp(v)) for v in x], rtol=1e-15)
+    np.testing.assert_allclose(found, [math.erf(2**v) for v in x], rtol=1e-15)
 
 
-@pytest.mark.parametrize("name", ["exp", "memcpy"])
+@pytest.mark.parametrize("name", ["exp2", "memcpy"])
 def test_public_functions_may_not(name: str):
     with pytest.raises(CompileError, match=rf"6:1: error: .* as one that compiled code calls, found '{name}'"):
         build(NAMED.format(name=name, visibility=""))
