@@ -64,7 +64,6 @@ class _Compilation:
         if names is not None:
             self._rename(names)
         options = llvm.create_pipeline_tuning_options(speed_level=opt_level)
-        options.loop_vectorization = options.loop_interleaving = opt_level > 0
         builder = llvm.create_pass_builder(self._machine, options)
         builder.getModulePassManager().run(self._module, builder)
 
