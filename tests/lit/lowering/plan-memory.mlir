@@ -258,3 +258,130 @@ func.func @unknown(%sizes: memref<1xindex>, %n: index, %x: memref<8xf32>) {
   memref.dealloc %b : memref<?x16xf32>
   func.return
 }
+
+// Buffers of the first block that others use, too.
+// CHECK-LABEL: func.func @blocks
+// CHECK-NEXT:    %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %arena = memref.alloca() {alignment = 64 : i64} : memref<32xi8>
+// CHECK-NEXT:    %a = memref.alloc()
+// CHECK-NEXT:    %b = memref.view %arena[%c0]
+func.func @blocks(%x: memref<8xf32>, %out: memref<8xf32>) {
+  %a = memref.alloc() : memref<8xf32>
+  %b = memref.alloc() : memref<8xf32>
+  func.call @f(%x, %b) : (memref<8xf32>, memref<8xf32>) -> ()
+  func.call @f(%b, %a) : (memref<8xf32>, memref<8xf32>) -> ()
+  memref.dealloc %b : memref<8xf32>
+  cf.br ^end
+^end:
+  func.call @f(%a, %out) : (memref<8xf32>, memref<8xf32>) -> ()
+  memref.dealloc %a : memref<8xf32>
+  func.return
+}
+
+// What a loop hands on from round to round is the buffer that it began with, or another one.
+// CHECK-LABEL: func.func @handed_on
+// CHECK:         memref<224xi8>
+func.func @handed_on(%x: memref<8xf32>, %out: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %a = memref.alloc() : memref<8xf32>
+  %b = memref.alloc() : memref<8xf32>
+  %c = memref.alloc() : memref<8xf32>
+  %d = memref.alloc() : memref<8xf32>
+  func.call @f(%x, %a) : (memref<8xf32>, memref<8xf32>) -> ()
+  func.call @f(%x, %b) : (memref<8xf32>, memref<8xf32>) -> ()
+  %last, %other = scf.for %i = %c0 to %c3 step %c1 iter_args(%p = %a, %q = %b) -> (memref<8xf32>, memref<8xf32>) {
+    scf.yield %q, %p : memref<8xf32>, memref<8xf32>
+  }
+  func.call @f(%x, %c) : (memref<8xf32>, memref<8xf32>) -> ()
+  func.call @f(%c, %d) : (memref<8xf32>, memref<8xf32>) -> ()
+  func.call @f(%d, %out) : (memref<8xf32>, memref<8xf32>) -> ()
+  func.call @f(%last, %out) : (memref<8xf32>, memref<8xf32>) -> ()
+  memref.dealloc %a : memref<8xf32>
+  memref.dealloc %b : memref<8xf32>
+  memref.dealloc %c : memref<8xf32>
+  memref.dealloc %d : memref<8xf32>
+  func.return
+}
+
+// Not elementwise in both: an element read by all, a sum, an element read by a later loop, one that is read after it is
+// written, and an input that is two arguments.
+tir.prim_func private @first(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %c0 = arith.constant 0 : index
+  tir.for %i in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      %z = memref.load %X[%c0] : memref<8xf32>
+      %y = arith.addf %x, %z : f32
+      memref.store %y, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+tir.prim_func private @sum(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  tir.for %i, %k in (8, 2) {
+    tir.block @Y (%vi: spatial<8> = %i, %vk: reduce<2> = %k) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      %z = memref.load %Y[%vi] : memref<8xf32>
+      %y = arith.addf %x, %z : f32
+      memref.store %y, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+tir.prim_func private @later(%X: memref<8xf32>) outs(%Y: memref<8xf32>, %Z: memref<8xf32>) attributes {tir.noalias} {
+  tir.for %i in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %Y[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j in (8) {
+    tir.block @Z (%vj: spatial<8> = %j) {
+      %x = memref.load %X[%vj] : memref<8xf32>
+      memref.store %x, %Z[%vj] : memref<8xf32>
+    }
+  }
+}
+tir.prim_func private @add(%X: memref<8xf32>, %W: memref<8xf32>) outs(%Y: memref<8xf32>) {
+  tir.for %i in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      %w = memref.load %W[%vi] : memref<8xf32>
+      %y = arith.addf %x, %w : f32
+      memref.store %y, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+
+// CHECK-LABEL: func.func @not_in_place
+// CHECK:         tir.call @first(%a, %b)
+// CHECK:         tir.call @sum(%b, %c)
+// CHECK:         tir.call @later(%c, %d, %e)
+// CHECK:         tir.call @add(%e, %e, %g)
+// CHECK:         tir.call @add_in_place(%d, %g)
+func.func @not_in_place(%x: memref<8xf32>, %out: memref<8xf32>) {
+  %a = memref.alloc() : memref<8xf32>
+  func.call @f(%x, %a) : (memref<8xf32>, memref<8xf32>) -> ()
+  %b = memref.alloc() : memref<8xf32>
+  tir.call @first(%a, %b) : memref<8xf32>, memref<8xf32>
+  %c = memref.alloc() : memref<8xf32>
+  func.call @f(%x, %c) : (memref<8xf32>, memref<8xf32>) -> ()
+  tir.call @sum(%b, %c) : memref<8xf32>, memref<8xf32>
+  %d = memref.alloc() : memref<8xf32>
+  %e = memref.alloc() : memref<8xf32>
+  tir.call @later(%c, %d, %e) : memref<8xf32>, memref<8xf32>, memref<8xf32>
+  %g = memref.alloc() : memref<8xf32>
+  tir.call @add(%e, %e, %g) : memref<8xf32>, memref<8xf32>, memref<8xf32>
+  %h = memref.alloc() : memref<8xf32>
+  tir.call @add(%g, %d, %h) : memref<8xf32>, memref<8xf32>, memref<8xf32>
+  func.call @f(%d, %out) : (memref<8xf32>, memref<8xf32>) -> ()
+  func.call @f(%h, %out) : (memref<8xf32>, memref<8xf32>) -> ()
+  memref.dealloc %a : memref<8xf32>
+  memref.dealloc %b : memref<8xf32>
+  memref.dealloc %c : memref<8xf32>
+  memref.dealloc %d : memref<8xf32>
+  memref.dealloc %e : memref<8xf32>
+  memref.dealloc %g : memref<8xf32>
+  memref.dealloc %h : memref<8xf32>
+  func.return
+}
