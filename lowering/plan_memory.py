@@ -127,7 +127,8 @@ class _Arena:
         alloc.memref.name_hint = "arena"
         _insert(alloc, first, self._buffers[0].alloc)
         if not on_stack:
-            last = max((b.dealloc for b in self._buffers), key=self._block.get_operation_index)
+            deallocs = {buffer.dealloc for buffer in self._buffers}
+            *_, last = (op for op in self._block.ops if op in deallocs)
             _insert(memref.DeallocOp.get(alloc.memref), last, last)
         for buffer, offset in zip(self._buffers, offsets, strict=True):
             view = memref.ViewOp(alloc.memref, offset, buffer.alloc.dynamic_sizes, buffer.buffer.type)

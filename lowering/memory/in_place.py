@@ -36,20 +36,23 @@ class _Variants:
     def __init__(self, module: ModuleOp):
         self._module = module
         self._names = Names.of_symbols(module)
-        self._found: dict[tuple[Operation, int, int], PrimFuncOp] = {}
+        self._found: dict[tuple[Operation, int, int], PrimFuncOp | None] = {}
 
-    def of(self, function: PrimFuncOp, source: int, target: int) -> PrimFuncOp:
-        """The variant of a function that works in place; see `in_place`."""
+    def of(self, function: PrimFuncOp, source: int, target: int) -> PrimFuncOp | None:
+        """The variant of a function that works in place, if there can be one; see `in_place`."""
         key = (function, source, target)
         if key not in self._found:
-            name = self._names.fresh(f"{function.sym_name.data}_in_place")
-            self._found[key] = in_place(function, source, target, name)
-            self._module.body.block.insert_op_after(self._found[key], function)
+            self._found[key] = self._make(*key) if may_share_place(*key) else None
         return self._found[key]
+
+    def _make(self, function: PrimFuncOp, source: int, target: int) -> PrimFuncOp:
+        variant = in_place(function, source, target, self._names.fresh(f"{function.sym_name.data}_in_place"))
+        self._module.body.block.insert_op_after(variant, function)
+        return variant
 
     def clean_up(self) -> None:
         """Erase the private functions that nobody calls any more."""
-        erase_unused(self._module, [function for function, _, _ in self._found])
+        erase_unused(self._module, [function for (function, _, _), variant in self._found.items() if variant])
 
 
 class _Function:
@@ -75,8 +78,8 @@ class _Function:
                 old, new = self._found.get(read), self._found.get(written)
                 if old is None or new is None or (old.last, new.first) != (position, position):
                     continue
-                if self._fits(call, old, new) and may_share_place(callee, source, target):
-                    return self._merge(call, self._variants.of(callee, source, target), source, old, new)
+                if self._fits(call, old, new) and (variant := self._variants.of(callee, source, target)) is not None:
+                    return self._merge(call, variant, source, old, new)
         return None
 
     def _fits(self, call: CallOp, old: Lifetime, new: Lifetime) -> bool:
@@ -104,7 +107,7 @@ def may_share_place(function: PrimFuncOp, source: int, target: int) -> bool:
     in the output, and nothing else looks at either.
     """
     read, written = function.args[source], function.args[target]
-    if read.type != written.type or _dims(function, source) != _dims(function, target):
+    if read.type != written.type:
         return False
     stores = [use.operation for use in written.uses if not isinstance(use.operation, memref.DimOp)]
     loads = [use.operation for use in read.uses if not isinstance(use.operation, memref.DimOp)]
@@ -121,6 +124,7 @@ def may_share_place(function: PrimFuncOp, source: int, target: int) -> bool:
             isinstance(load, memref.LoadOp) and block.is_ancestor(load) and plain_indices(Access(load), block) == place
             for load in loads
         )
+        and _dims(function, source) == _dims(function, target)
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
@@ -63,6 +63,8 @@ class MemoryNeeds:
         functions = [op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
         self._functions = {op.sym_name.data: op for op in functions}
         self._found: dict[str, tuple[Size, ...]] = {}
+        self._sources: dict[str, Mapping[str, tuple[int, int]]] = {}
+        """For each size that has a name, the argument and its dimension that is it."""
 
     def of(self, name: str) -> tuple[Size, ...]:
         """What a call needs is the largest of these, or less. What cannot be told is left out."""
@@ -75,6 +77,7 @@ class MemoryNeeds:
 
     def _compute(self, function: func.FuncOp) -> tuple[Size, ...]:
         sizes = BufferSizes(function)
+        self._sources[function.sym_name.data] = sizes.of_function.sources
         own: Size = 0
         of_callees: dict[Size, None] = {0: None}
         for op in function.walk():
@@ -91,7 +94,7 @@ class MemoryNeeds:
         if not needed:
             return
         values: dict[str, Size] = {}
-        for symbol, (argument, dimension) in sizes_at_entry(self._functions[name]).sources.items():
+        for symbol, (argument, dimension) in self._sources[name].items():
             if (shape := sizes.of(call.arguments[argument])) is not None:
                 values[symbol] = shape[dimension]
         for size in needed:

@@ -58,7 +58,6 @@ def _(op: memref.AllocOp, analysis: SizeAnalysis) -> None:
     given = iter(op.dynamic_sizes)
     sizes = sizes_in_type(op.memref.type)
     analysis.set(op.memref, [analysis.number(next(given)) if size == DYNAMIC_INDEX else size for size in sizes])
-    analysis.allocate(op.memref)
 
 
 def _expect_sizes(indices: Iterable[SSAValue], analysis: SizeAnalysis) -> None:
