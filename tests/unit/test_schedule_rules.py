@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects import parse_module
 from relex.dialects.target import Target, set_target
 from relex.dialects.tir import PrimFuncOp
-from relex.lowering.relex_pipeline import pipeline
-from relex.passes import ScheduleCpuPass, run_pass
+from relex.lowering.relex_pipeline import RelexPipelinePass, pipeline
+from relex.passes import CheckTirPass, ScheduleCpuPass, run_pass
 from relex.passes.loops.rules.rule import Plan, Rule
 from relex.passes.loops.rules.table import RULES
 from relex.passes.loops.schedule_cpu import schedule_function
@@ -97,6 +97,13 @@ def chosen(text: str, *, strict: bool = False, target: Target = AVX512) -> str |
 def test_rules(name: str) -> None:
     text, usual, strict = PROGRAMS[name]
     assert (chosen(text), chosen(text, strict=True)) == (usual, strict)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_scheduled_loops_use_memory_rightly(name: str) -> None:
+    module = parse_module(PROGRAMS[name][0])
+    set_target(module, AVX512)
+    CheckTirPass(undecided="error")(RelexPipelinePass("loops")(module))
 
 
 def arguments(text: str) -> list[Array]:
