@@ -35,6 +35,8 @@ def arguments() -> argparse.Namespace:
         parser.error(f"expected 1 to {len(usable_cores())} threads, found {options.threads}")
     if not fnmatch.filter(ROWS, options.rows):
         parser.error(f"no row has a name like '{options.rows}'")
+    if options.publish and (options.rows, options.contenders) != ("*", None):
+        parser.error("expected all rows and all contenders for --publish")
     return options
 
 

@@ -71,6 +71,7 @@ def test_compilations_and_starts(tmp_path: Path) -> None:
         (("--threads", "0"), "threads, found 0"),
         (("--threads", "100000"), "threads, found 100000"),
         (("--contenders", "abacus"), "invalid choice: 'abacus'"),
+        (("--publish", "--rows", "MLP*"), "expected all rows and all contenders for --publish"),
         (("--rows", "no such row"), "no row has a name like 'no such row'"),
     ],
 )
