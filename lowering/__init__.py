@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from relex.lowering.llvm.finalize_memref_to_llvm import FinalizeMemrefToLlvmPass as FinalizeMemrefToLlvmPass
     from relex.lowering.llvm.llvm_request_c_wrappers import LlvmRequestCWrappersPass as LlvmRequestCWrappersPass
     from relex.lowering.lower_call_tir import LowerCallTirPass as LowerCallTirPass
+    from relex.lowering.outline_parallel_loops import OutlineParallelLoopsPass as OutlineParallelLoopsPass
     from relex.lowering.plan_memory import PlanMemoryPass as PlanMemoryPass
     from relex.lowering.relex_pipeline import RelexPipelinePass as RelexPipelinePass
     from relex.lowering.scf_parallel_for_to_nested_fors import (
@@ -39,6 +40,7 @@ PASSES = lazy_passes(
         "convert-tir-to-scf": "",
         "vectorize-loops": "",
         "expand-math": "",
+        "outline-parallel-loops": "",
         "scf-parallel-for-to-nested-fors": "",
         "convert-scf-while-to-cf": "",
         "convert-arith-to-llvm": "llvm",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeVar
@@ -62,8 +62,8 @@ class ConvertTirToScfPass(RelexPass):
     buffers live on the stack, others on the heap.
 
     A `vectorized` loop is marked `relex.vectorized` for `vectorize-loops`, an `unrolled` one carries the annotation
-    that makes LLVM unroll it, and other loops around those the one that keeps LLVM from it. `parallel` loops become
-    serial ones.
+    that makes LLVM unroll it, and other loops around those the one that keeps LLVM from it. A `parallel` loop becomes
+    an `scf.parallel`, whose iterations have local buffers of their own; one inside of it, or of vectors, a serial loop.
 
     ```mlir
     tir.prim_func @sum(%X: memref<8x4xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
@@ -116,8 +116,10 @@ class _Lowering:
         self._source = prim_func
         self._values: dict[SSAValue, SSAValue] = {}
         self._constants: dict[int, SSAValue] = {}
-        self._kept: list[SSAValue] = []
-        """Memory from the heap that is freed at the end of the function."""
+        self._kept: list[tuple[Block, SSAValue]] = []
+        """Memory from the heap, and the block at whose end it is freed."""
+        self._parallel: dict[ForOp, Block] = {}
+        """The bodies of parallel loops."""
         blocks = [op for op in prim_func.walk() if isinstance(op, BlockOp)]
         self._nests = {block: nest for block in blocks if (nest := init_nest(block)) is not None}
         self._empty = {block: loop for block in blocks if block not in self._nests and (loop := empty_loop(block))}
@@ -130,9 +132,9 @@ class _Lowering:
             self._values[old] = new
         builder = Builder(InsertPoint.at_end(self._entry))
         self._emit_scope(source.body.block, builder)
-        for buffer in self._kept:
-            _insert(builder, memref.DeallocOp.get(buffer), source)
         _insert(builder, func.ReturnOp(), source)
+        for block, buffer in self._kept:
+            _insert(_before_end(block), memref.DeallocOp.get(buffer), source)
         result = func.FuncOp(
             source.sym_name.data,
             FunctionType.from_lists([arg.type for arg in source.args], []),
@@ -179,14 +181,20 @@ class _Lowering:
         self._emit_scope(loop.body.block, self._open_loop(loop, builder))
 
     def _open_loop(self, loop: ForOp, builder: Builder) -> Builder:
-        """Add the `scf.for` of a loop; returns a builder for its body."""
-        body = Block([scf.YieldOp()], arg_types=[IndexType()])
+        """Add the `scf.for` or `scf.parallel` of a loop; returns a builder for its body."""
+        is_parallel = _runs_in_parallel(loop)
+        body = Block([scf.ReduceOp() if is_parallel else scf.YieldOp()], arg_types=[IndexType()])
         body.args[0].name_hint = loop.variable.name_hint
         self._values[loop.variable] = body.args[0]
         extent = self._constant(loop.extent) if isinstance(loop.extent, int) else self._value(loop.extent)
-        new = _insert(builder, scf.ForOp(self._constant(0), extent, self._constant(1), [], body), loop)
+        first, step = self._constant(0), self._constant(1)
+        if is_parallel:
+            self._parallel[loop] = body
+            new = _insert(builder, scf.ParallelOp([first], [extent], [step], Region(body)), loop)
+        else:
+            new = _insert(builder, scf.ForOp(first, extent, step, [], body), loop)
         new.attributes.update(_loop_attributes(loop))
-        return Builder(InsertPoint.before(body.ops.last)) if body.ops.last else builder
+        return _before_end(body)
 
     def _emit_block(self, block: BlockOp, builder: Builder) -> None:
         self._bind(block, builder)
@@ -289,10 +297,11 @@ class _Lowering:
         small = not sizes and _size_in_bytes(buffer_type) <= MAX_STACK_BYTES
         kind = memref.AllocaOp if small else memref.AllocOp
         # A loop makes its buffer once: the stack would grow with every iteration, and the heap takes its time.
-        place = builder if sizes else self._at_entry()
+        scope = next((self._parallel[loop] for loop in _loops_around(op) if loop in self._parallel), self._entry)
+        place = builder if sizes else Builder(InsertPoint.at_start(scope))
         new = _insert(place, kind.get(buffer_type.element_type, ALIGNMENT, buffer_type.get_shape(), sizes), op)
         if not sizes and not small:
-            self._kept.append(new.memref)
+            self._kept.append((scope, new.memref))
         self._set(op.results, new.results)
 
     def _emit_other(self, op: Operation, builder: Builder) -> None:
@@ -326,6 +335,21 @@ class _Lowering:
     def _at_entry(self) -> Builder:
         """A builder for the top of the function."""
         return Builder(InsertPoint.at_start(self._entry))
+
+
+def _loops_around(op: Operation) -> Iterator[ForOp]:
+    """All loops that `op` stands in, from the inside out, those around blocks too."""
+    scope = op.parent_op()
+    while scope is not None:
+        if isinstance(scope, ForOp):
+            yield scope
+        scope = scope.parent_op()
+
+
+def _runs_in_parallel(loop: ForOp) -> bool:
+    """Whether a loop is a parallel one with serial loops around."""
+    around = [outer.kind.data for outer in _loops_around(loop)]
+    return loop.kind.data is LoopKind.PARALLEL and all(kind is LoopKind.SERIAL for kind in around)
 
 
 def _loop_attributes(loop: ForOp) -> dict[str, Attribute]:

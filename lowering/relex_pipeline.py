@@ -17,6 +17,7 @@ from relex.lowering.expand_math import ExpandMathPass
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
 from relex.lowering.lower_call_tir import LowerCallTirPass
+from relex.lowering.outline_parallel_loops import OutlineParallelLoopsPass
 from relex.lowering.plan_memory import PlanMemoryPass
 from relex.lowering.scf_parallel_for_to_nested_fors import ScfParallelForToNestedForsPass
 from relex.lowering.vectorize_loops import VectorizeLoopsPass
@@ -46,7 +47,8 @@ class RelexPipelinePass(RelexPass):
     // relex-pipeline{to=llvm}
     // set-target,infer-sizes,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,schedule-cpu,
     // rewrite-layout,merge-loops,lower-call-tir,plan-memory,convert-tir-to-scf,vectorize-loops,expand-math,
-    // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm
+    // outline-parallel-loops,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,
+    // convert-to-llvm
     ```
 
     With `strict`, sums keep the order and the roundings of the plain loop, and functions are those of the C library.
@@ -69,12 +71,13 @@ def pipeline(
     to: Level = "llvm", *, strict: bool = False, use_generic_functions: bool = False
 ) -> list[tuple[Level, list[ModulePass]]]:
     """The passes of the default compilation, by the level that they end on, down to the level `to`."""
+    buffers = [LowerCallTirPass(), PlanMemoryPass()]
     math = [] if strict else [ExpandMathPass()]
     to_llvm = ConvertToLlvmPass(use_generic_functions)
     levels: list[tuple[Level, list[ModulePass]]] = [
         ("graph", [SetTargetPass(), InferSizesPass()]),
         ("loops", [LegalizeOpsPass(strict), *_fusion()]),
-        ("core", [LowerCallTirPass(), PlanMemoryPass(), ConvertTirToScfPass(), VectorizeLoopsPass(), *math]),
+        ("core", [*buffers, ConvertTirToScfPass(), VectorizeLoopsPass(), *math, OutlineParallelLoopsPass()]),
         ("llvm", [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf(), to_llvm]),
     ]
     names = [level for level, _ in levels]

@@ -25,6 +25,10 @@ REQUIRES_ATTR = "relex.requires"
 C_INTERFACE_ATTR = "llvm.emit_c_interface"
 """On a function: C calls it, or it calls C, through a wrapper that takes or passes pointers to memref descriptors."""
 
+PARALLEL_ATTR = "relex.parallel"
+"""On a call of a function that runs the iterations from its first argument up to its second: they do not depend on each
+other, so that calls for parts of that range, at the same time, may stand in its place."""
+
 
 def find_function(module: ModuleOp, name: str) -> Operation:
     """The function of a module. Raises `UnknownNameError` if there is none of that name."""

@@ -11,6 +11,9 @@ CONSTANT_ALIGNMENT = 64
 PACKED_PREFIX = "_relex_packed_"
 """Before the name of a function, the name of its entry that takes a frame: see `relex.lowering.llvm.packed_entries`."""
 
+PARALLEL_ENTRY = "_relex_parallel"
+"""The function that code calls to share a loop out among threads: see `relex.lowering.llvm.parallel_calls`."""
+
 NUMPY_NAMES = {
     "f16": "float16",
     "f32": "float32",

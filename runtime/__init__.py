@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from relex.runtime.profile import KernelCalls as KernelCalls
     from relex.runtime.profile import Profile as Profile
     from relex.runtime.saving import load as load
+    from relex.runtime.threads.pool import get_threads as get_threads
+    from relex.runtime.threads.pool import set_threads as set_threads
     from relex.runtime.virtual_machine import Device as Device
     from relex.runtime.virtual_machine import VirtualMachine as VirtualMachine
     from relex.runtime.virtual_machine import cpu as cpu
@@ -47,6 +49,8 @@ _HOMES = {
     "check_equivalent": "relex.runtime.equivalence.check",
     "check_pass": "relex.runtime.equivalence.check",
     "cpu": "relex.runtime.virtual_machine",
+    "get_threads": "relex.runtime.threads.pool",
+    "set_threads": "relex.runtime.threads.pool",
     "get_func": "relex.runtime.library",
     "interpret": "relex.runtime.interpreter.api",
     "load": "relex.runtime.saving",

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relex.dialects.exceptions import RelexError, UnknownNameError
-from relex.dialects.machine import CONSTANT_ALIGNMENT, ObjectCode, Target
+from relex.dialects.machine import CONSTANT_ALIGNMENT, PARALLEL_ENTRY, ObjectCode, Target
 from relex.runtime.arenas import ALLOC, FREE, Arenas
 
 Buffer = npt.NDArray[np.uint8]
@@ -45,7 +45,7 @@ def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCo
     """
     check_runs_here(code)
     allocates = not {ALLOC, FREE}.isdisjoint(code.imports)
-    symbols = {**(arenas().symbols if allocates else {}), **(symbols or {})}
+    symbols = {**(arenas().symbols if allocates else {}), **_threads(code), **(symbols or {})}
     for name in code.imports:
         if name not in symbols and not hasattr(_process(), name):
             raise RelexError(f"the code calls a function '{name}', which this process does not have")
@@ -55,6 +55,15 @@ def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCo
     if allocates:
         arenas().keep_for(result)
     return result
+
+
+def _threads(code: ObjectCode) -> Mapping[str, int]:
+    """The address of what shares loops out, if code has such loops."""
+    if PARALLEL_ENTRY not in code.imports:
+        return {}
+    from relex.runtime.threads.pool import pool
+
+    return {PARALLEL_ENTRY: pool().entry}
 
 
 def link(

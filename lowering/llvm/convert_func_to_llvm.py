@@ -23,6 +23,7 @@ from relex.lowering.conversion import Conversion, ConversionTable
 from relex.lowering.conversion_pass import ConversionPass
 from relex.lowering.llvm.c_interface import C_INTERFACE, call, extract, new_function, wrap_declaration, wrap_definition
 from relex.lowering.llvm.descriptor import ALIGNED, Descriptor, field_name, field_type, positions
+from relex.lowering.llvm.parallel_calls import is_shared, share_call
 from relex.lowering.llvm.types import LLVM_TYPES, convert_type
 
 FUNC_TO_LLVM = ConversionTable()
@@ -36,7 +37,8 @@ class ConvertFuncToLlvmPass(ConversionPass):
     """
     Converts functions, calls and returns. The attribute `llvm.noalias` of a memref argument, like every other `llvm.`
     attribute, goes to its aligned pointer. A private function gets internal linkage. A function that carries
-    `llvm.emit_c_interface` gets a wrapper `_mlir_ciface_NAME` that takes and returns pointers to descriptors.
+    `llvm.emit_c_interface` gets a wrapper `_mlir_ciface_NAME` that takes and returns pointers to descriptors. A call
+    that carries `relex.parallel` goes through the runtime, which shares it out among threads.
 
     ```mlir
     func.func @f(%x: memref<4xf32> {llvm.noalias}) -> (i32, i32) { ... func.return %a, %b : i32, i32 }
@@ -100,6 +102,9 @@ def convert_call(op: func.CallOp, conversion: Conversion) -> None:
             arguments += map(descriptor.field, positions(old.type.get_num_dims()))
         else:
             arguments.append(conversion.value(old))
+    if is_shared(op):
+        share_call(op, arguments, conversion)
+        return
     types = [convert_type(op, result.type) for result in op.results]
     new = conversion.add(call(op.callee, arguments, _result_type(op, op.result_types)))
     if len(types) < 2:

@@ -22,6 +22,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.errors import fail
 from relex.dialects.machine import CONSTANT_ALIGNMENT
 from relex.lowering.llvm.c_interface import C_INTERFACE
+from relex.lowering.llvm.parallel_calls import add_serial_entry
 from relex.lowering.llvm.reserved import MATH, MEMORY, functions_of
 from relex.lowering.llvm.translate_ops import Body, translate_op
 
@@ -40,8 +41,8 @@ class Translation:
 def translate(module: ModuleOp, *, triple: str = "", embed_constants: bool = False) -> Translation:
     """LLVM IR for a module of the LLVM dialect.
 
-    With `embed_constants` the text has every constant in it. Raises `CompileError` at an op that is not of the LLVM
-    dialect or that cannot be translated.
+    With `embed_constants` the text has every constant in it, and needs no runtime. Raises `CompileError` at an op that
+    is not of the LLVM dialect or that cannot be translated.
     """
     check_machine_level(module)
     target = _Module(_called_by_llvm(module))
@@ -61,6 +62,8 @@ def translate(module: ModuleOp, *, triple: str = "", embed_constants: bool = Fal
     for op in functions:
         if op.body.first_block is not None:
             _translate_body(op, target)
+    if embed_constants:
+        add_serial_entry(target)
     return Translation(str(target), constants)
 
 

@@ -48,7 +48,7 @@ def same(wanted: str, line: str) -> bool:
     return line.startswith(wanted) if wanted.endswith("(") else line == wanted
 
 
-@pytest.mark.parametrize("page", ["fusion.md", "llvm.md", "memory.md", "schedules.md", "sizes.md"])
+@pytest.mark.parametrize("page", ["fusion.md", "llvm.md", "memory.md", "schedules.md", "sizes.md", "threads.md"])
 def test_each_block_is_what_the_command_prints(page: str) -> None:
     text = ""
     for command, shown in steps(page):
@@ -176,6 +176,14 @@ def test_saving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             printed = run.stdout if run is not None else None
         elif language == "text":
             assert printed in (text, None)
+
+
+def test_threads() -> None:
+    page = (DOCS / "threads.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == shown
 
 
 def test_profiling(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,89 @@
+"""Calls that several threads share: see `relex.lowering.outline_parallel_loops`.
+
+What runs a range of iterations is called through `chunk(frame, first, last)`; the frame is words of 64 bits that hold
+its other arguments. `_relex_parallel(chunk, frame, first, last)` returns when all iterations have run. The runtime of
+relex provides it; object code for others brings one along that runs them in order, and that a linker drops for another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import llvmlite.ir as ir
+from xdsl.builder import Builder
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from relex.dialects.functions import PARALLEL_ATTR
+from relex.dialects.machine import PARALLEL_ENTRY
+from relex.lowering.conversion import Conversion
+from relex.lowering.llvm.c_interface import call, declaration, new_function
+from relex.lowering.llvm.types import PTR
+
+VOID = llvm.LLVMVoidType()
+
+
+def is_shared(op: func.CallOp) -> bool:
+    """Whether threads may share a call."""
+    return PARALLEL_ATTR in op.attributes and not op.results
+
+
+def share_call(op: func.CallOp, arguments: Sequence[SSAValue], conversion: Conversion) -> None:
+    """Convert such a call; `arguments` are the converted ones, the range first."""
+    first, last, *others = arguments
+    name, types = op.callee.root_reference.data, [value.type for value in others]
+    chunk = f"{name}_chunk"
+    conversion.declare(PARALLEL_ENTRY, lambda: declaration(PARALLEL_ENTRY, [PTR, PTR, i64, i64], VOID))
+    conversion.declare(chunk, lambda: _chunk(chunk, op.callee, types), at_end=True)
+    frame = _frame(op, len(others))
+    for word, value in enumerate(others):
+        place = conversion.add(llvm.GEPOp(frame, [word], i64)).result
+        conversion.add(llvm.StoreOp(value, place))
+    function = conversion.add(llvm.AddressOfOp(chunk, PTR)).result
+    function.name_hint = "chunk"
+    conversion.add(call(SymbolRefAttr(PARALLEL_ENTRY), [function, frame, first, last], VOID))
+    conversion.replace()
+
+
+def _chunk(name: str, callee: SymbolRefAttr, types: Sequence[Attribute]) -> llvm.FuncOp:
+    """What threads call for a part of the range."""
+    block = Block(arg_types=[PTR, i64, i64])
+    frame, first, last = block.args
+    for argument, hint in zip(block.args, ("frame", "first", "last"), strict=True):
+        argument.name_hint = hint
+    builder = Builder(InsertPoint.at_end(block))
+    others: list[SSAValue] = []
+    for word, kind in enumerate(types):
+        place = builder.insert(llvm.GEPOp(frame, [word], i64)).result
+        others.append(builder.insert(llvm.LoadOp(place, kind)).dereferenced_value)
+    builder.insert(call(callee, [first, last, *others], VOID))
+    builder.insert(llvm.ReturnOp())
+    signature = llvm.LLVMFunctionType([PTR, i64, i64], VOID)
+    return new_function(name, signature, llvm.LinkageAttr("internal"), Region(block))
+
+
+def _frame(op: Operation, words: int) -> SSAValue:
+    """Memory at the top of the function around `op`: in a loop, the stack would grow."""
+    region = op.parent_region()
+    assert region is not None
+    builder = Builder(InsertPoint.at_start(region.blocks[0]))
+    count = builder.insert(llvm.ConstantOp(IntegerAttr(max(words, 1), i64), i64)).result
+    frame = builder.insert(llvm.AllocaOp(count, i64)).res
+    frame.name_hint = "frame"
+    return frame
+
+
+def add_serial_entry(module: ir.Module) -> None:
+    """Give a module that shares calls a weak `_relex_parallel` that runs all iterations in the thread that calls."""
+    entry = module.globals.get(PARALLEL_ENTRY)
+    if not isinstance(entry, ir.Function):
+        return
+    entry.linkage = "weak"
+    builder = ir.IRBuilder(entry.append_basic_block())
+    chunk, frame, first, last = entry.args
+    # llvmlite reads off a pointer what it calls.
+    chunk.type = ir.PointerType(ir.FunctionType(ir.VoidType(), [arg.type for arg in (frame, first, last)]))
+    builder.call(chunk, [frame, first, last])
+    builder.ret_void()

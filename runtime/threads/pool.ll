@@ -1,0 +1,311 @@
+; A pool of threads that share one loop at a time, on POSIX threads.
+;
+; The thread that calls `@share` opens a job, and takes chunks of its iterations as all others do, by counting `@next` up.
+; So it never waits for a thread that does not come: in the end it closes the job and waits for those alone that entered.
+; A call from inside of a job, or from another thread meanwhile, runs all its iterations itself.
+
+%Lock = type [16 x i64]                     ; Room for a mutex or a condition variable of any system.
+
+@busy = internal global i32 0               ; Whether a thread is in `@share`.
+@helpers = internal global i64 0            ; How many threads beside the caller may take part.
+@started = internal global i64 0            ; How many there are.
+@threads = internal global [256 x ptr] zeroinitializer
+@stopped = internal global i32 0            ; Whether threads are to end.
+
+@chunk = internal global ptr null           ; The job: what to call for some iterations,
+@frame = internal global ptr null           ; its arguments,
+@next = internal global i64 0               ; the first iteration that nobody has taken,
+@last = internal global i64 0               ; where they end,
+@step = internal global i64 0               ; and how many to take at a time.
+
+@number = internal global i64 0             ; Of the job, so that sleepers see a new one.
+@state = internal global i64 0              ; How many threads are in the job; negative while it is open.
+
+@lock = internal global %Lock zeroinitializer, align 64
+@wake = internal global %Lock zeroinitializer, align 64
+@sleepers = internal global i64 0
+
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_join(ptr, ptr)
+declare i32 @pthread_mutex_init(ptr, ptr)
+declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_unlock(ptr)
+declare i32 @pthread_cond_init(ptr, ptr)
+declare i32 @pthread_cond_wait(ptr, ptr)
+declare i32 @pthread_cond_broadcast(ptr)
+declare i32 @sched_yield()
+
+; The caller
+
+define void @share(ptr %chunk, ptr %frame, i64 %first, i64 %last) {
+start:
+  %helpers = load atomic i64, ptr @helpers monotonic, align 8
+  %count = sub i64 %last, %first
+  %alone = icmp eq i64 %helpers, 0
+  %few = icmp slt i64 %count, 2
+  %no = or i1 %alone, %few
+  br i1 %no, label %serial, label %try
+
+try:
+  %taken = cmpxchg ptr @busy, i32 0, i32 1 acquire monotonic
+  %mine = extractvalue { i32, i1 } %taken, 1
+  br i1 %mine, label %open, label %serial
+
+serial:
+  call void %chunk(ptr %frame, i64 %first, i64 %last)
+  ret void
+
+open:
+  call void @start(i64 %helpers)
+  store ptr %chunk, ptr @chunk
+  store ptr %frame, ptr @frame
+  store i64 %last, ptr @last
+  %threads = add i64 %helpers, 1
+  %chunks = mul i64 %threads, 8
+  %part = udiv i64 %count, %chunks
+  %step = call i64 @llvm.umax.i64(i64 %part, i64 1)
+  store i64 %step, ptr @step
+  store atomic i64 %first, ptr @next monotonic, align 8
+  store atomic i64 -9223372036854775808, ptr @state seq_cst, align 8
+  call void @announce()
+  call void @work()
+  %entered = atomicrmw and ptr @state, i64 9223372036854775807 seq_cst
+  br label %wait
+
+wait:
+  %turn = phi i64 [ 0, %open ], [ %turns, %again ]
+  %inside = load atomic i64, ptr @state acquire, align 8
+  %done = icmp eq i64 %inside, 0
+  br i1 %done, label %leave, label %again
+
+again:
+  %turns = add i64 %turn, 1
+  call void @pass(i64 %turn)
+  br label %wait
+
+leave:
+  store atomic i32 0, ptr @busy release, align 4
+  ret void
+}
+
+; See to it that there are so many threads; where the system gives no more, the pool goes on with those that it has.
+define internal void @start(i64 %wanted) {
+start:
+  %already = load i64, ptr @started
+  br label %check
+
+check:
+  %count = phi i64 [ %already, %start ], [ %more, %count.up ]
+  %enough = icmp uge i64 %count, %wanted
+  br i1 %enough, label %done, label %create
+
+create:
+  %place = getelementptr [256 x ptr], ptr @threads, i64 0, i64 %count
+  %index = inttoptr i64 %count to ptr
+  %error = call i32 @pthread_create(ptr %place, ptr null, ptr @run, ptr %index)
+  %good = icmp eq i32 %error, 0
+  br i1 %good, label %count.up, label %give.up
+
+count.up:
+  %more = add i64 %count, 1
+  store i64 %more, ptr @started
+  br label %check
+
+give.up:
+  store atomic i64 %count, ptr @helpers monotonic, align 8
+  ret void
+
+done:
+  ret void
+}
+
+; Let threads see that there is something new.
+define internal void @announce() {
+  %before = atomicrmw add ptr @number, i64 1 seq_cst
+  %sleepers = load atomic i64, ptr @sleepers seq_cst, align 8
+  %none = icmp eq i64 %sleepers, 0
+  br i1 %none, label %done, label %wake.up
+
+wake.up:
+  %1 = call i32 @pthread_mutex_lock(ptr @lock)
+  %2 = call i32 @pthread_cond_broadcast(ptr @wake)
+  %3 = call i32 @pthread_mutex_unlock(ptr @lock)
+  ret void
+
+done:
+  ret void
+}
+
+; Take chunks until none are left.
+define internal void @work() {
+start:
+  %chunk = load ptr, ptr @chunk
+  %frame = load ptr, ptr @frame
+  %last = load i64, ptr @last
+  %step = load i64, ptr @step
+  br label %take
+
+take:
+  %first = atomicrmw add ptr @next, i64 %step monotonic
+  %left = icmp slt i64 %first, %last
+  br i1 %left, label %call, label %done
+
+call:
+  %behind = add i64 %first, %step
+  %end = call i64 @llvm.smin.i64(i64 %behind, i64 %last)
+  call void %chunk(ptr %frame, i64 %first, i64 %end)
+  br label %take
+
+done:
+  ret void
+}
+
+; The other threads
+
+define internal ptr @run(ptr %argument) {
+start:
+  %index = ptrtoint ptr %argument to i64
+  br label %idle
+
+idle:
+  %seen = phi i64 [ 0, %start ], [ %number, %awake ], [ %number, %entering ], [ %number, %busy ], [ %number, %enter ]
+  %number = call i64 @await(i64 %seen)
+  %stopped = load atomic i32, ptr @stopped acquire, align 4
+  %is.stopped = icmp ne i32 %stopped, 0
+  br i1 %is.stopped, label %end, label %awake
+
+awake:
+  %helpers = load atomic i64, ptr @helpers monotonic, align 8
+  %needed = icmp ult i64 %index, %helpers
+  br i1 %needed, label %enter, label %idle
+
+enter:
+  %inside = load atomic i64, ptr @state seq_cst, align 8
+  %open = icmp slt i64 %inside, 0
+  br i1 %open, label %entering, label %idle
+
+entering:
+  %one.more = add i64 %inside, 1
+  %swap = cmpxchg ptr @state, i64 %inside, i64 %one.more seq_cst seq_cst
+  %entered = extractvalue { i64, i1 } %swap, 1
+  br i1 %entered, label %busy, label %enter
+
+busy:
+  call void @work()
+  %out = atomicrmw sub ptr @state, i64 1 seq_cst
+  br label %idle
+
+end:
+  ret ptr null
+}
+
+; Wait for a job of another number than `%seen`, whose number is returned: at first awake, then asleep.
+define internal i64 @await(i64 %seen) {
+start:
+  br label %look
+
+look:
+  %turn = phi i64 [ 0, %start ], [ %turns, %again ]
+  %now = load atomic i64, ptr @number acquire, align 8
+  %changed = icmp ne i64 %now, %seen
+  br i1 %changed, label %found, label %again
+
+again:
+  %turns = add i64 %turn, 1
+  call void @relax()
+  %patient = icmp ult i64 %turns, 2000
+  br i1 %patient, label %look, label %sleep
+
+found:
+  ret i64 %now
+
+sleep:
+  %1 = call i32 @pthread_mutex_lock(ptr @lock)
+  %2 = atomicrmw add ptr @sleepers, i64 1 seq_cst
+  br label %check
+
+check:
+  %later = load atomic i64, ptr @number seq_cst, align 8
+  %is.new = icmp ne i64 %later, %seen
+  br i1 %is.new, label %wake.up, label %wait
+
+wait:
+  %3 = call i32 @pthread_cond_wait(ptr @wake, ptr @lock)
+  br label %check
+
+wake.up:
+  %4 = atomicrmw sub ptr @sleepers, i64 1 seq_cst
+  %5 = call i32 @pthread_mutex_unlock(ptr @lock)
+  ret i64 %later
+}
+
+; Let some time go by, at the `%turn`-th turn of a loop that waits.
+define internal void @pass(i64 %turn) {
+  %short = icmp ult i64 %turn, 200
+  br i1 %short, label %here, label %others
+
+here:
+  call void @relax()
+  ret void
+
+others:
+  %1 = call i32 @sched_yield()
+  ret void
+}
+
+; The pool as a whole
+
+define void @set_helpers(i64 %count) {
+  store atomic i64 %count, ptr @helpers monotonic, align 8
+  ret void
+}
+
+; Begin without threads: at first, and in a process that was forked, where there are none of them.
+define void @reset() {
+  store i64 0, ptr @started
+  store i64 0, ptr @sleepers
+  store i64 0, ptr @number
+  store i64 0, ptr @state
+  store i32 0, ptr @stopped
+  %1 = call i32 @pthread_mutex_init(ptr @lock, ptr null)
+  %2 = call i32 @pthread_cond_init(ptr @wake, ptr null)
+  store atomic i32 0, ptr @busy release, align 4
+  ret void
+}
+
+; End all threads, behind the job that may be running. Later jobs start new ones.
+define void @stop() {
+start:
+  br label %try
+
+try:
+  %taken = cmpxchg ptr @busy, i32 0, i32 1 acquire monotonic
+  %mine = extractvalue { i32, i1 } %taken, 1
+  br i1 %mine, label %alone, label %wait
+
+wait:
+  %1 = call i32 @sched_yield()
+  br label %try
+
+alone:
+  store atomic i32 1, ptr @stopped seq_cst, align 4
+  call void @announce()
+  %started = load i64, ptr @started
+  br label %check
+
+check:
+  %count = phi i64 [ 0, %alone ], [ %more, %join ]
+  %left = icmp ult i64 %count, %started
+  br i1 %left, label %join, label %done
+
+join:
+  %place = getelementptr [256 x ptr], ptr @threads, i64 0, i64 %count
+  %thread = load ptr, ptr %place
+  %2 = call i32 @pthread_join(ptr %thread, ptr null)
+  %more = add i64 %count, 1
+  br label %check
+
+done:
+  call void @reset()
+  ret void
+}

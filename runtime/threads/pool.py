@@ -1,0 +1,111 @@
+"""The threads that share loops marked `parallel`: `pool.ll`, compiled for this process."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+from functools import cache
+from importlib.resources import files
+
+import llvmlite.binding as llvm
+
+from relex.dialects.exceptions import RelexError
+from relex.runtime.loader import LoadedCode, link
+
+VARIABLE = "RELEX_NUM_THREADS"
+"""The environment variable that says how many threads share a loop, until `set_threads` is called."""
+
+MAX_THREADS = 256
+
+_RELAX = {
+    "x86": ("llvm.x86.sse2.pause", "", ""),
+    "aarch64": ("llvm.aarch64.hint", "i32", "i32 1"),
+}
+"""By the beginning of the triple, an intrinsic that says that a loop waits, the types of its arguments, and these."""
+
+
+class Pool:
+    """The threads of this process."""
+
+    def __init__(self, code: LoadedCode, threads: int):
+        self._code = code
+        self.entry = code.address("share")
+        self._call("reset")
+        self.threads = threads
+        # Threads that sleep in code that is unloaded would wake up nowhere.
+        atexit.register(self._call, "stop")
+        os.register_at_fork(after_in_child=lambda: self._call("reset"))
+
+    @property
+    def threads(self) -> int:
+        """How many threads share a loop, the one that comes to it included."""
+        return self._threads
+
+    @threads.setter
+    def threads(self, count: int) -> None:
+        self._threads = count
+        self._call("set_helpers", count - 1)
+
+    def _call(self, name: str, *numbers: int) -> None:
+        kinds = [ctypes.c_int64] * len(numbers)
+        ctypes.CFUNCTYPE(None, *kinds)(self._code.address(name))(*numbers)
+
+
+@cache
+def pool() -> Pool:
+    """The threads of this process. Raises `RelexError` for a number in the environment that is none."""
+    return Pool(_compile(), _threads_wanted())
+
+
+def set_threads(count: int) -> None:
+    """Let so many threads share a loop, the one that comes to it included: 1 to 256. Holds for all executables of the
+    process, from the next loop on. Raises `RelexError` for other numbers."""
+    pool().threads = _checked(count, "threads")
+
+
+def get_threads() -> int:
+    """How many threads share a loop: what `set_threads` said last, else `RELEX_NUM_THREADS`, else as many as there are
+    cores for this process."""
+    return pool().threads
+
+
+def _threads_wanted() -> int:
+    text = os.environ.get(VARIABLE)
+    if text is None:
+        return min(_cores(), MAX_THREADS)
+    return _checked(int(text) if text.isdecimal() else text, VARIABLE)
+
+
+def _checked(count: object, what: str) -> int:
+    if not isinstance(count, int) or not 1 <= count <= MAX_THREADS:
+        raise RelexError(f"expected {what} of 1 to {MAX_THREADS}, found {count!r}")
+    return count
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _compile() -> LoadedCode:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+        opt=2, reloc="pic", codemodel="default"
+    )
+    text = files("relex.runtime.threads").joinpath("pool.ll").read_text(encoding="utf-8")
+    module = llvm.parse_assembly(text + _relax(machine.triple))
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    return link(machine.emit_object(module), {}, ("share", "set_helpers", "reset", "stop"))
+
+
+def _relax(triple: str) -> str:
+    """The definition of `@relax`, which depends on the machine."""
+    found = next((_RELAX[start] for start in _RELAX if triple.startswith(start)), None)
+    if found is None:
+        return "define internal void @relax() { ret void }"
+    name, types, arguments = found
+    return f"declare void @{name}({types})\ndefine internal void @relax() {{ call void @{name}({arguments}) ret void }}"

@@ -1,0 +1,157 @@
+// RUN: relex-opt %s -p outline-parallel-loops | filecheck %s
+// RUN: relex-opt %s -p outline-parallel-loops --verify-roundtrip -o /dev/null
+// RUN: relex-opt %s -p outline-parallel-loops,scf-parallel-for-to-nested-fors,convert-scf-to-cf,convert-to-llvm | filecheck %s --check-prefix=LLVM
+
+// The call keeps the range, and passes what the body uses; constants are made once more. Buffers that lie apart outside
+// lie apart inside. What an iteration makes on the stack or on the heap is made once in a call.
+// CHECK-LABEL: func.func @rows(
+// CHECK:      %shared = memref.alloca()
+// CHECK:      func.call @rows_parallel(%c0, %n, %x, %shared, %f, %y) {relex.parallel} : (index, index, memref<?x4xf32>, memref<4xf32>, f32, memref<?x4xf32>) -> ()
+// CHECK-NEXT: func.return
+// CHECK-NEXT: }
+// CHECK-NEXT: func.func private @rows_parallel(%first: index, %last: index, %x: memref<?x4xf32> {llvm.noalias}, %shared: memref<4xf32> {llvm.noalias}, %f: f32, %y: memref<?x4xf32>) {
+// CHECK-NEXT:   %c1 = arith.constant 1 : index
+// CHECK-NEXT:   %c0 = arith.constant 0 : index
+// CHECK-NEXT:   memref.get_global
+// CHECK:        %small = memref.alloca() : memref<4xf32>
+// CHECK-NEXT:   %large = memref.alloc() : memref<4xf32>
+// CHECK-NEXT:   scf.for %i = %first to %last step %c1 {
+// CHECK-NOT:      alloc
+// CHECK:          memref.store {{%.+}}, %y[%i, %c0]
+// CHECK-NEXT:   }
+// CHECK-NEXT:   memref.dealloc %large
+// CHECK-NEXT:   func.return
+"memref.global"() <{sym_name = "table", sym_visibility = "private", type = memref<4xf32>, initial_value = dense<1.0> : tensor<4xf32>, constant}> : () -> ()
+func.func @rows(%x: memref<?x4xf32> {llvm.noalias}, %y: memref<?x4xf32>, %n: index, %f: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %shared = memref.alloca() : memref<4xf32>
+  %table = "memref.get_global"() <{name = @table}> : () -> memref<4xf32>
+  "scf.parallel"(%c0, %n, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %small = memref.alloca() : memref<4xf32>
+    %large = memref.alloc() : memref<4xf32>
+    %0 = memref.load %x[%i, %c0] : memref<?x4xf32>
+    %1 = memref.load %shared[%c0] : memref<4xf32>
+    %2 = memref.load %table[%c0] : memref<4xf32>
+    memref.store %0, %small[%c0] : memref<4xf32>
+    memref.store %1, %large[%c0] : memref<4xf32>
+    %3 = arith.addf %1, %2 : f32
+    %4 = arith.addf %3, %f : f32
+    memref.store %4, %y[%i, %c0] : memref<?x4xf32>
+    memref.dealloc %large : memref<4xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+
+// With steps, the range is that of the numbers of the iterations. Dimensions behind the first one stay inside.
+// CHECK-LABEL: func.func @steps(
+// CHECK:      [[ZERO:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[LENGTH:%.+]] = arith.subi %n, %m : index
+// CHECK-NEXT: [[COUNT:%.+]] = arith.ceildivsi [[LENGTH]], %m : index
+// CHECK-NEXT: func.call @steps_parallel([[ZERO]], [[COUNT]], %m, %x, %n) {relex.parallel}
+// CHECK:      scf.for %i = %first to %last step
+// CHECK-NEXT:   [[SCALED:%.+]] = arith.muli %i, %m : index
+// CHECK-NEXT:   [[I:%.+]] = arith.addi %m, [[SCALED]] : index
+// CHECK-NEXT:   "scf.parallel"(%m, %n, %m)
+// CHECK-NEXT:   ^bb0(%j: index):
+// CHECK-NEXT:     memref.load %x[[[I]], %j]
+func.func @steps(%x: memref<?x?xf32>, %m: index, %n: index) {
+  "scf.parallel"(%m, %m, %n, %n, %m, %m) <{operandSegmentSizes = array<i32: 2, 2, 2, 0>}> ({
+  ^bb0(%i: index, %j: index):
+    %0 = memref.load %x[%i, %j] : memref<?x?xf32>
+    %1 = arith.addf %0, %0 : f32
+    memref.store %1, %x[%i, %j] : memref<?x?xf32>
+    scf.reduce
+  }) : (index, index, index, index, index, index) -> ()
+  func.return
+}
+
+// Only the outermost loop is shared out; two loops get two names.
+// CHECK-LABEL: func.func @nested(
+// CHECK:      func.call @nested_parallel(
+// CHECK-NEXT: func.call @nested_parallel1(
+// CHECK-NEXT: func.return
+// CHECK-NOT:  relex.parallel
+func.func @nested(%x: memref<?x?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  "scf.parallel"(%c0, %n, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    "scf.parallel"(%c0, %n, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+    ^bb0(%j: index):
+      %0 = memref.load %x[%i, %j] : memref<?x?xf32>
+      %1 = arith.addf %0, %0 : f32
+      memref.store %1, %x[%i, %j] : memref<?x?xf32>
+      scf.reduce
+    }) : (index, index, index) -> ()
+    scf.reduce
+  }) : (index, index, index) -> ()
+  "scf.parallel"(%c0, %n, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    func.call @inner(%x, %i) : (memref<?x?xf32>, index) -> ()
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+func.func private @inner(%x: memref<?x?xf32>, %i: index) {
+  func.return
+}
+
+// A result, and functions that are somewhere else: nothing changes.
+// CHECK-LABEL: func.func @stays(
+// CHECK: "scf.parallel"
+// CHECK: "scf.parallel"
+// CHECK-NOT: relex.parallel
+func.func @stays(%x: memref<?xf32>, %n: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %sum = "scf.parallel"(%c0, %n, %c1, %zero) <{operandSegmentSizes = array<i32: 1, 1, 1, 1>}> ({
+  ^bb0(%i: index):
+    %0 = memref.load %x[%i] : memref<?xf32>
+    scf.reduce(%0 : f32) {
+    ^bb1(%a: f32, %b: f32):
+      %1 = arith.addf %a, %b : f32
+      scf.reduce.return %1 : f32
+    }
+  }) : (index, index, index, f32) -> f32
+  "scf.parallel"(%c0, %n, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    func.call @goes_outside(%x) : (memref<?xf32>) -> ()
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return %sum : f32
+}
+func.func private @goes_outside(%x: memref<?xf32>) {
+  func.call @outside(%x) : (memref<?xf32>) -> ()
+  func.return
+}
+func.func private @outside(memref<?xf32>) -> ()
+
+// The machine level passes what the body uses in a frame, which stands outside of loops.
+// CHECK-LABEL: func.func @in_a_loop(
+// LLVM-LABEL: llvm.func @in_a_loop(
+// LLVM-NEXT:    [[WORDS:%.+]] = llvm.mlir.constant(6) : i64
+// LLVM-NEXT:    [[FRAME:%.+]] = llvm.alloca [[WORDS]] x i64
+// LLVM:         [[PLACE:%.+]] = llvm.getelementptr [[FRAME]][0] : (!llvm.ptr) -> !llvm.ptr, i64
+// LLVM-NEXT:    llvm.store {{%f.*}}, [[PLACE]] : f32, !llvm.ptr
+// LLVM:         llvm.getelementptr [[FRAME]][5]
+// LLVM:         [[CHUNK:%.+]] = llvm.mlir.addressof @in_a_loop_parallel_chunk : !llvm.ptr
+// LLVM-NEXT:    llvm.call @_relex_parallel([[CHUNK]], [[FRAME]], {{%.+}}, {{%.+}}) : (!llvm.ptr, !llvm.ptr, i64, i64) -> ()
+// LLVM-LABEL: llvm.func internal @in_a_loop_parallel_chunk(%{{.+}}: !llvm.ptr, %{{.+}}: i64, %{{.+}}: i64) {
+// LLVM:         llvm.call @in_a_loop_parallel(
+// LLVM-NEXT:    llvm.return
+func.func @in_a_loop(%x: memref<?xf32>, %n: index, %f: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %k = %c0 to %n step %c1 {
+    "scf.parallel"(%c0, %n, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+    ^bb0(%i: index):
+      memref.store %f, %x[%i] : memref<?xf32>
+      scf.reduce
+    }) : (index, index, index) -> ()
+  }
+  func.return
+}

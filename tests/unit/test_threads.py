@@ -1,0 +1,312 @@
+"""Loops that threads share."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from programs import LEVELS, interpreted
+
+from relex.dialects import parse_module
+from relex.dialects.errors import RelexError
+from relex.lowering.llvm.object_code import compile_module
+from relex.lowering.relex_pipeline import RelexPipelinePass
+from relex.passes import ApplySchedulePass
+from relex.runtime import build, get_threads, set_threads
+from relex.runtime.threads.pool import pool
+
+ROWS = """
+tir.prim_func @rows(%X: memref<?x5xf32> {relex.dims = ["n", ""]}) outs(%Y: memref<?x5xf32> {relex.dims = ["n", ""]}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %X, %c0 : memref<?x5xf32>
+  tir.for parallel %i in (%n) {
+    %T = tir.alloc_buffer : memref<5xf32>
+    %L = tir.alloc_buffer : memref<2000xf32>
+    tir.for %j in (5) {
+      tir.block @T (%vi: spatial<%n> = %i, %vj: spatial<5> = %j) {
+        %x = memref.load %X[%vi, %vj] : memref<?x5xf32>
+        %y = arith.addf %x, %x : f32
+        memref.store %y, %T[%vj] : memref<5xf32>
+        memref.store %x, %L[%vj] : memref<2000xf32>
+      }
+    }
+    tir.for %j in (5) {
+      tir.block @Y (%vi: spatial<%n> = %i, %vj: spatial<5> = %j) {
+        %x = memref.load %T[%vj] : memref<5xf32>
+        %l = memref.load %L[%vj] : memref<2000xf32>
+        %y = arith.addf %x, %l : f32
+        memref.store %y, %Y[%vi, %vj] : memref<?x5xf32>
+      }
+    }
+  }
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def threads() -> Iterator[None]:
+    """A test leaves as many threads as it found."""
+    before = get_threads()
+    yield
+    set_threads(before)
+
+
+def rows(count: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    return np.arange(count * 5, dtype=np.float32).reshape(count, 5)
+
+
+# Programs
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 17, 1000])
+def test_every_iteration_runs_once(count: int) -> None:
+    ex = build(ROWS)
+    for threads in (1, 2, 3, 8):
+        set_threads(threads)
+        for _ in range(20):
+            assert (ex["rows"](rows(count)) == 3 * rows(count)).all()
+
+
+@pytest.mark.parametrize("level", LEVELS[1:])
+def test_interpreted(level: str) -> None:
+    result = interpreted(ROWS, level, checked=True)["rows"](rows(4))  # pyright: ignore[reportArgumentType]
+    assert (result == 3 * rows(4)).all()
+
+
+def test_a_scheduled_loop() -> None:
+    """The rows of a product are shared out; each has its own sums, in vectors."""
+    module = parse_module("""
+tir.prim_func @dense(%X: memref<37x19xf32>, %W: memref<19x32xf32>) outs(%Y: memref<37x32xf32>)
+    attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %j @j, %k @k in (37, 32, 19) {
+    tir.block @Y (%vi: spatial<37> = %i, %vj: spatial<32> = %j, %vk: reduce<19> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi, %vj] : memref<37x32xf32>
+      }
+      %y = memref.load %Y[%vi, %vj] : memref<37x32xf32>
+      %x = memref.load %X[%vi, %vk] : memref<37x19xf32>
+      %w = memref.load %W[%vk, %vj] : memref<19x32xf32>
+      %p = arith.mulf %x, %w fastmath<contract> : f32
+      %s = arith.addf %y, %p fastmath<reassoc, contract> : f32
+      memref.store %s, %Y[%vi, %vj] : memref<37x32xf32>
+    }
+  }
+}
+schedule.sequence for @dense {
+  schedule.split @j by [?, 16]
+  schedule.reorder [@i, @j_0, @k, @j_1]
+  schedule.parallel @i
+  schedule.vectorize @j_1
+  schedule.decompose_reduction @Y at @k
+}
+""")
+    rng = np.random.default_rng(0)
+    x, w = (rng.integers(-9, 9, shape).astype(np.float32) for shape in ((37, 19), (19, 32)))
+    ex = build(ApplySchedulePass()(module))
+    for threads in (1, 4):
+        set_threads(threads)
+        assert (ex["dense"](x, w) == x @ w).all()
+
+
+def test_parallel_inside_of_vectors_and_of_parallel_loops() -> None:
+    text = """
+tir.prim_func @f(%X: memref<8x4x3xf32>) outs(%Y: memref<8x4x3xf32>) {
+  tir.for OUTER %i in (8) {
+    tir.for parallel %j in (4) {
+      tir.for parallel %k in (3) {
+        tir.block @Y (%vi: spatial<8> = %i, %vj: spatial<4> = %j, %vk: spatial<3> = %k) {
+          %x = memref.load %X[%vi, %vj, %vk] : memref<8x4x3xf32>
+          memref.store %x, %Y[%vi, %vj, %vk] : memref<8x4x3xf32>
+        }
+      }
+    }
+  }
+}
+"""
+    x = np.arange(96, dtype=np.float32).reshape(8, 4, 3)
+    for outer in ("vectorized", "parallel", ""):
+        assert (build(text.replace("OUTER", outer))["f"](x) == x).all()
+
+
+def test_callers_at_the_same_time() -> None:
+    """One gets the threads, the others run alone."""
+    first, second = build(ROWS)["rows"], build(ROWS.replace("@rows", "@other"))["other"]
+    set_threads(3)
+    stop = time.monotonic() + 0.5
+
+    def call(number: int) -> int:
+        x, function, calls = rows(50 + number), (first, second)[number % 2], 0
+        while time.monotonic() < stop:
+            assert (function(x) == 3 * x).all()
+            calls += 1
+        return calls
+
+    with ThreadPoolExecutor(4) as callers:
+        assert all(callers.map(call, range(4)))
+
+
+# The pool
+
+
+CHUNK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
+def share(run: Callable[[int, int], None], first: int, last: int) -> None:
+    """Let threads share a loop whose parts are run by a function in Python."""
+
+    def call(frame: int, begin: int, end: int) -> None:
+        run(begin, end)
+
+    chunk = CHUNK(call)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(pool().entry)(
+        ctypes.cast(chunk, ctypes.c_void_p), None, first, last
+    )
+
+
+def test_several_threads_work() -> None:
+    set_threads(3)
+    seen: dict[int, list[int]] = {}
+    together = threading.Barrier(3)
+
+    def run(begin: int, end: int) -> None:
+        if threading.get_ident() not in seen:
+            seen[threading.get_ident()] = []
+            together.wait(timeout=60)
+        seen[threading.get_ident()] += range(begin, end)
+
+    share(run, 5, 105)
+    assert len(seen) == 3
+    assert sorted(i for part in seen.values() for i in part) == list(range(5, 105))
+
+
+def test_one_thread_runs_all_at_once() -> None:
+    set_threads(1)
+    parts: list[tuple[int, int]] = []
+    share(lambda begin, end: parts.append((begin, end)), 3, 1000)
+    assert parts == [(3, 1000)]
+
+
+def test_a_loop_inside_of_a_loop_runs_alone() -> None:
+    set_threads(2)
+    inner: list[tuple[int, int]] = []
+
+    def run(begin: int, end: int) -> None:
+        for _ in range(begin, end):
+            share(lambda first, last: inner.append((first, last)), 0, 10)
+
+    share(run, 0, 4)
+    assert inner == [(0, 10)] * 4
+
+
+def test_fewer_and_more_threads() -> None:
+    for count in (4, 1, 2, 9, 3):
+        set_threads(count)
+        assert get_threads() == count
+        parts: list[range] = []
+        share(lambda begin, end, parts=parts: parts.append(range(begin, end)), 0, 1000)
+        assert sorted(i for part in parts for i in part) == list(range(1000))
+
+
+@pytest.mark.parametrize("count", [0, -1, 257, 2.0, "2", None])
+def test_wrong_numbers(count: object) -> None:
+    with pytest.raises(RelexError, match=r"expected threads of 1 to 256, found"):
+        set_threads(count)  # pyright: ignore[reportArgumentType]
+
+
+# Processes
+
+
+def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_the_environment_says_how_many() -> None:
+    code = "from relex.runtime import get_threads; print(get_threads())"
+    assert run_python(code, RELEX_NUM_THREADS="3").stdout == "3\n"
+    for wrong, shown in (("0", "0"), ("many", "'many'"), ("-1", "'-1'"), ("", "''")):
+        error = run_python(code, RELEX_NUM_THREADS=wrong).stderr
+        assert f"RelexError: expected RELEX_NUM_THREADS of 1 to 256, found {shown}" in error
+
+
+FORK = f"""
+import os, sys
+import numpy as np
+from relex.runtime import build, set_threads
+rows = build('''{ROWS}''')["rows"]
+x = np.ones((500, 5), np.float32)
+set_threads(3)
+for generation in range(3):
+    assert (rows(x) == 3).all()
+    if generation == 2:
+        break
+    child = os.fork()
+    if child:
+        _, status = os.waitpid(child, 0)
+        assert (rows(x) == 3).all()
+        sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+def test_children_start_threads_of_their_own() -> None:
+    result = run_python(FORK)
+    assert result.returncode == 0, result.stderr
+
+
+def test_processes_end_while_threads_are_awake() -> None:
+    code = FORK.replace("range(3)", "range(0)") + "for _ in range(100): rows(x)\n"
+    result = run_python(code)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+PROGRAM_IN_C = """
+#include <stdint.h>
+typedef struct { float *base, *data; int64_t offset, sizes[2], strides[2]; } matrix;
+void _mlir_ciface_rows(matrix *x, matrix *y);
+int main(void) {
+  float a[15], b[15];
+  matrix x = { a, a, 0, { 3, 5 }, { 5, 1 } }, y = { b, b, 0, { 3, 5 }, { 5, 1 } };
+  for (int i = 0; i < 15; i++) a[i] = i;
+  _mlir_ciface_rows(&x, &y);
+  for (int i = 0; i < 15; i++) if (b[i] != 3 * i) return 1;
+  return CALLS;
+}
+"""
+OWN_ENTRY = """
+static int calls;
+void _relex_parallel(void (*chunk)(void *, int64_t, int64_t), void *frame, int64_t first, int64_t last) {
+  calls++;
+  for (int64_t i = last; i > first; i--) chunk(frame, i - 1, i);
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+@pytest.mark.parametrize(("entry", "calls"), [("", 0), (OWN_ENTRY, 1)])
+def test_object_code_without_relex(entry: str, calls: int, tmp_path: Path) -> None:
+    """It brings along what runs a loop, and takes that of others where there is one."""
+    lowered = RelexPipelinePass()(parse_module(ROWS))
+    (tmp_path / "rows.o").write_bytes(compile_module(lowered, embed_constants=True).code)
+    includes, main = PROGRAM_IN_C.split("typedef")
+    text = includes + entry + "typedef" + main.replace("CALLS", "calls" if entry else "0")
+    (tmp_path / "main.c").write_text(text)
+    subprocess.run(["cc", "main.c", "rows.o", "-o", "main", "-lm"], cwd=tmp_path, check=True)
+    assert subprocess.run([str(tmp_path / "main")], check=False).returncode == calls
