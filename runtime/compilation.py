@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
+from xdsl.passes import ModulePass
 
 from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, RelexError
@@ -17,7 +18,6 @@ from relex.dialects.parser import add_source, parse_module, verify_module
 from relex.dialects.readers import READERS, find_reader
 from relex.dialects.sizes import names_in
 from relex.dialects.target import Target, set_target
-from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.llvm.object_code import compile_module
 from relex.lowering.llvm.packed_entries import add_packed_entries
 from relex.lowering.memory.needs import MemoryNeeds
@@ -34,7 +34,8 @@ from relex.runtime.signature import Signature
 if TYPE_CHECKING:
     from relex.runtime.profile import Profile
 
-Instrument = Callable[[ModuleOp], None]
+Instrument = Callable[[ModulePass, ModuleOp], None]
+"""Sees the module in front of each pass, and may change it."""
 
 
 def build(
@@ -124,8 +125,7 @@ def lower_program(
     use_generic_functions: bool = False,
 ) -> LoweredProgram:
     """Run the default compilation on a copy of a module, verified where it enters a new level. `check` sees the library
-    functions that are called, each with its declaration; `instrument` may change the module where functions work on
-    buffers and call loop functions."""
+    functions that are called, each with its declaration."""
     module = program.clone()
     context = make_context()
     if target is not None:
@@ -134,8 +134,8 @@ def lower_program(
     libraries: Mapping[LibraryUse, Operation] = {}
     for level, passes in pipeline(strict=strict, use_generic_functions=use_generic_functions):
         for p in passes:
-            if instrument is not None and isinstance(p, ConvertTirToScfPass):
-                instrument(module)
+            if instrument is not None:
+                instrument(p, module)
             p.apply(context, module)
         verify_module(module)
         if level == "loops":

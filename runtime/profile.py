@@ -12,6 +12,7 @@ from typing import Any
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
 from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
@@ -20,7 +21,9 @@ from relex.dialects.errors import RelexError
 from relex.dialects.libraries import library_function
 from relex.dialects.sizes.attributes import sizes_in_type
 from relex.dialects.tir import CallOp, PrimFuncOp
+from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.instrument_calls import InstrumentCallsPass, open_sizes, recorded_calls
+from relex.passes import ScheduleCpuPass
 from relex.passes.loops.work import Work, size_in_bytes, work_of
 from relex.runtime.call_log import CallLog
 from relex.runtime.compilation import Instrument
@@ -93,9 +96,9 @@ def profile_program(
     args: Sequence[Any],
     named: Mapping[str, Any],
 ) -> Profile:
-    """The profile of a call. `compiled` compiles the program, with a step more where its functions work on buffers."""
+    """The profile of a call. `compiled` compiles the program, and shows it in front of each pass."""
     places = _Places()
-    program = compiled(places.instrument)
+    program = compiled(places.watch)
     log = CallLog()
     function = Executable(program, symbols=log.symbols)[entry]
     function(*args, **named)
@@ -129,12 +132,21 @@ class _Places:
 
     def __init__(self) -> None:
         self._calls: list[CallOp | func.CallOp] = []
+        self._functions: dict[str, PrimFuncOp] = {}
+        self._names: dict[str, str] = {}
 
-    def instrument(self, module: ModuleOp) -> None:
-        InstrumentCallsPass().apply(make_context(), module)
-        # The module goes on its way.
-        self._module = module.clone()
-        self._calls = list(recorded_calls(self._module))
+    def watch(self, p: ModulePass, module: ModuleOp) -> None:
+        """Keep the loop functions as they are before they are scheduled, and instrument the calls of them."""
+        if isinstance(p, ScheduleCpuPass):
+            self._unscheduled = module.clone()
+            self._functions = {op.sym_name.data: op for op in self._unscheduled.ops if isinstance(op, PrimFuncOp)}
+        if isinstance(p, ConvertTirToScfPass):
+            names = {op: op.sym_name.data for op in module.ops if isinstance(op, PrimFuncOp)}
+            InstrumentCallsPass().apply(make_context(), module)
+            self._names = {op.sym_name.data: name for op, name in names.items()}
+            # The module goes on its way.
+            self._module = module.clone()
+            self._calls = list(recorded_calls(self._module))
 
     def read(self, numbers: Sequence[int]) -> dict[_Key, list[float]]:
         """The seconds of each call of a run."""
@@ -149,20 +161,26 @@ class _Places:
     def row(self, key: _Key, runs: Sequence[Sequence[float]]) -> KernelCalls:
         call = self._calls[key.place]
         callee = SymbolTable.lookup_symbol(call, call.callee)
-        sizes = iter(key.sizes)
-        shapes = [tuple(_shape(argument.type, sizes)) for argument in call.arguments]
-        buffers = [_buffer(a.type, shape) for a, shape in zip(call.arguments, shapes, strict=True)]
+        types, sizes = call.arguments.types, iter(key.sizes)
+        shapes = [tuple(_shape(t, sizes)) for t in types]
+        buffers = tuple(map(_buffer, types, shapes))
         calls, seconds = round(median(map(len, runs))), median(map(sum, runs))
         library = library_function(callee) if callee is not None else None
         if library is not None:
-            first = len(library.inputs)
-            touched = sum(_bytes(a.type, shape) for a, shape in zip(call.arguments, shapes, strict=True))
-            name, work = library.name, Work(None, touched)
+            first, name, work = len(library.inputs), library.name, Work(None, sum(map(_bytes, types, shapes)))
         else:
             assert isinstance(callee, PrimFuncOp)
-            first, name, work = callee.num_inputs, callee.sym_name.data, work_of(callee, shapes)
-        inputs, outputs = tuple(buffers[:first]), tuple(buffers[first:])
-        return KernelCalls(name, library is not None, calls, seconds, inputs, outputs, work.bytes, work.flops)
+            first, name = callee.num_inputs, self._names[callee.sym_name.data]
+            work = _work(self._functions.get(name, callee), shapes)
+        return KernelCalls(
+            name, library is not None, calls, seconds, buffers[:first], buffers[first:], work.bytes, work.flops
+        )
+
+
+def _work(function: PrimFuncOp, shapes: Sequence[Sequence[int]]) -> Work:
+    """What a function does before it is scheduled. A schedule may pack arguments whose sizes are known."""
+    known = [sizes_in_type(argument.type) for argument in function.args]
+    return work_of(function, [s if DYNAMIC_INDEX not in s else shape for s, shape in zip(known, shapes, strict=True)])
 
 
 def _shape(t: Attribute, sizes: Iterator[int]) -> Iterator[int]:
