@@ -179,7 +179,7 @@ class ReductionAxes:
         total = around * tile.cost(rows, self.column_count)
         if self.is_packed(tile) and not self.has_constant_columns():
             copied = prod(_likely_extent(loop) for loop in self.outer if self.right.uses(loop))
-            total += COST_OF_A_SCALAR * copied * self.column_count
+            total += COST_OF_A_SCALAR * copied * self.column_count / (tile.lanes if self.is_unit_stride() else 1)
         if not self.is_stored_in_vectors:
             terms = prod(map(_likely_extent, self.terms))
             total += COST_OF_A_SCALAR * around * rows * self.column_count / terms

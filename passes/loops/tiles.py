@@ -15,6 +15,9 @@ COST_OF_EDGES = 0.02
 MAX_ROWS = 16
 """Of a tile; more are more code, and not faster."""
 
+LOW = 4
+"""Rows of a tile for what is left over of a number that is known at run time only."""
+
 MAX_VECTORS = 8
 """Of a row of a tile."""
 
@@ -29,7 +32,12 @@ class VectorUnit:
     @classmethod
     def of(cls, target: Target | None) -> VectorUnit | None:
         """Those of a target, or None if nothing is known of them."""
-        if target is None or not target.triple.startswith("x86_64"):
+        if target is None:
+            return None
+        architecture = target.triple.partition("-")[0]
+        if architecture == "aarch64":
+            return cls(128, 32)
+        if architecture != "x86_64":
             return None
         if "avx512f" in target.enabled:
             return cls(512, 32)
@@ -49,14 +57,17 @@ class Tile:
         return self.vectors * self.lanes
 
     def fits(self, registers: int) -> bool:
-        """Whether so many registers hold it, next to a row of vectors and an element of the other operand."""
-        return self.vectors <= MAX_VECTORS and self.rows * self.vectors + self.vectors + 1 <= registers
+        """Whether so many registers hold it, next to a row of vectors and an element of the other operand. What is used
+        for one row only is multiplied as it is loaded."""
+        loaded = self.vectors if self.rows > 1 else 1
+        return self.vectors <= MAX_VECTORS and self.rows * self.vectors + loaded + 1 <= registers
 
     def heights(self, rows: int | None, step: int = 1) -> list[int]:
         """Of the tiles that go through so many rows: of this one, and of those for what it leaves over, one after the
         other. None are rows that are counted at run time, `step` at once."""
         if rows is None:
-            return [self.rows, *(height for height in {4 // step * step, step} if 0 < height < self.rows)]
+            lower = sorted({LOW // step * step, step} - {0}, reverse=True)
+            return [self.rows, *(height for height in lower if height < self.rows)]
         return [height for height in (min(self.rows, rows), rows % self.rows if rows > self.rows else 0) if height]
 
     def cost(self, rows: int | None, columns: int) -> float:
