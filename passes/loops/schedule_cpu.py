@@ -31,7 +31,8 @@ class ScheduleCpuPass(RelexPass):
     by what operator they come from, and takes the steps that a schedule consists of. For each block it asks the rules
     in `rules/table.py`, one after the other: reductions that use their operands again and again, such as a dense layer,
     go to tiles that fit into the vector registers, other reductions to loops that LLVM makes vectors of. What no rule
-    suits stays as it is, and so does what has been scheduled already, and everything for targets other than x86-64 and AArch64.
+    suits stays as it is, and so does what has been scheduled already, and everything for targets other than x86-64 and
+    AArch64.
 
     A reduction whose order matters keeps it, so that its results stay the same bit for bit.
 
