@@ -17,7 +17,6 @@ from xdsl.ir import Block, Region
 from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects import parse_module
-from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import InferenceError, ShapeError
 from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes import Requirement, evaluate, gathering
@@ -99,7 +98,7 @@ def test_any_size(make: MakeOperator, types: list[TensorType], operands: list[Ar
         except ShapeError:
             continue
         shapes = [spec.shape_with({}) for spec in specs]
-        arrays = [random_array(rng, numpy_dtype(spec.element_type).name, spec.shape_with({})) for spec in specs]
+        arrays = [random_array(rng, spec.dtype.name, spec.shape_with({})) for spec in specs]
         if values == {name: operands[i].shape[d] for name, (i, d) in signature.names.items()}:
             assert shapes == [array.shape for array in operands]
             arrays = operands
@@ -115,7 +114,7 @@ def test_any_size(make: MakeOperator, types: list[TensorType], operands: list[Ar
 
 def accepts(signature: Signature, shapes: Sequence[tuple[int, ...]]) -> bool:
     """Whether a function takes arguments of these shapes."""
-    dtypes = [numpy_dtype(spec.element_type) for spec in signature.inputs]
+    dtypes = [spec.dtype for spec in signature.inputs]
     arrays = [np.empty(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
     try:
         ShapeRule(signature, list)(arrays)

@@ -23,7 +23,6 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
 from relex.dialects import parse_module, verify_module
-from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import CompileRemark
 from relex.dialects.sizes import Size, evaluate, named
 from relex.dialects.tir import CallOp, PrimFuncOp
@@ -32,7 +31,7 @@ from relex.lowering.memory.offsets import Interval, end, most_in_use, place
 from relex.lowering.plan_memory import ALIGNMENT, offsets_of
 from relex.passes import InferSizesPass, run_pass
 from relex.runtime import interpret
-from relex.runtime.signature import signatures
+from relex.runtime.module_signatures import signatures
 
 # Offsets
 
@@ -232,7 +231,7 @@ def main_of(module: ModuleOp) -> func.FuncOp:
 def test_random_graphs(graph: ModuleOp) -> None:
     rng = np.random.default_rng(0)
     specs = signatures(graph)["main"].with_sizes({}).inputs
-    check(graph, [[random_array(rng, numpy_dtype(s.element_type).name, s.shape_with({})) for s in specs]])
+    check(graph, [[random_array(rng, s.dtype.name, s.shape_with({})) for s in specs]])
 
 
 @settings(max_examples=12)

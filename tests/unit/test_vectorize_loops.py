@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.relex.types import without_names
 from relex.runtime import Executable, build
 from relex.runtime.executable import CompiledFunction
@@ -319,10 +318,7 @@ def test_computes_what_the_loop_computes(program: Executable, name: str) -> None
     serial, vectorized = program[f"{name}_serial"], program[f"{name}_vectorized"]
     specs = serial.signature.inputs
     for seed in range(3):
-        inputs = [
-            example(without_names(s.shape), np.dtype(numpy_dtype(s.element_type)), 3 * seed + i)
-            for i, s in enumerate(specs)
-        ]
+        inputs = [example(without_names(s.shape), s.dtype, 3 * seed + i) for i, s in enumerate(specs)]
         for expected, found in zip(results(serial, inputs), results(vectorized, inputs), strict=True):
             if not CASES[name].exact:
                 np.testing.assert_allclose(found, expected, rtol=1e-5)

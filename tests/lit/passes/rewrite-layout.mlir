@@ -44,12 +44,12 @@ tir.prim_func private @use(%w: memref<2x3xf32>) outs(%y: memref<6xf32>) {
 // CHECK: tir.prim_func private @use(%x: memref<1xi32>, %w_local: memref<2x2x2xi32>) outs
 // CHECK-NOT: scf.if
 // CHECK: tir.block @y
-func.func @panels(%x: tensor<1xi32>) -> tensor<2x2x2xi32> {
+func.func @panels(%x: tensor<1xi32>) -> tensor<3x2xi32> {
   %w = relex.constant dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi32>
-  %y = relex.call_tir @use(%x, %w) : (tensor<1xi32>, tensor<3x2xi32>) -> tensor<2x2x2xi32>
-  func.return %y : tensor<2x2x2xi32>
+  %y = relex.call_tir @use(%x, %w) : (tensor<1xi32>, tensor<3x2xi32>) -> tensor<3x2xi32>
+  func.return %y : tensor<3x2xi32>
 }
-tir.prim_func private @use(%x: memref<1xi32>, %w: memref<3x2xi32>) outs(%y: memref<2x2x2xi32>) {
+tir.prim_func private @use(%x: memref<1xi32>, %w: memref<3x2xi32>) outs(%y: memref<3x2xi32>) {
   %c2 = arith.constant 2 : index
   %c3 = arith.constant 3 : index
   %w_local = tir.alloc_buffer : memref<2x2x2xi32>
@@ -66,10 +66,12 @@ tir.prim_func private @use(%x: memref<1xi32>, %w: memref<3x2xi32>) outs(%y: memr
       }
     }
   }
-  tir.for %i0, %k, %i1 in (2, 2, 2) {
-    tir.block @y (%v0: spatial<2> = %i0, %v1: spatial<2> = %k, %v2: spatial<2> = %i1) {
-      %0 = memref.load %w_local[%v0, %v1, %v2] : memref<2x2x2xi32>
-      memref.store %0, %y[%v0, %v1, %v2] : memref<2x2x2xi32>
+  tir.for %i, %k in (3, 2) {
+    tir.block @y (%vi: spatial<3> = %i, %vk: spatial<2> = %k) {
+      %0 = arith.divsi %vi, %c2 : index
+      %1 = arith.remsi %vi, %c2 : index
+      %2 = memref.load %w_local[%0, %vk, %1] : memref<2x2x2xi32>
+      memref.store %2, %y[%vi, %vk] : memref<3x2xi32>
     }
   }
 }
