@@ -55,11 +55,11 @@ def _(tensor: TensorType) -> Attribute:
 @dataclass(frozen=True)
 class LowerCallTirPass(ConversionPass):
     """
-    Makes memory visible: tensors become buffers, and functions get their results as further arguments to fill. A call
-    writes straight into the caller's buffer where its result is returned; other results get memory that is freed at the
-    end of the function. Only a returned argument or constant, or a value that is returned twice, is copied. Dataflow
-    blocks dissolve, constants become globals, equal ones one. Public functions get a C interface. A library function is
-    declared once for all calls with the same types; the declaration names it.
+    Makes memory visible: tensors become buffers, and functions get their results as further arguments to fill; results
+    that are numbers stay results. A call writes straight into the caller's buffer where its result is returned; other
+    results get memory that is freed at the end of the function. Only a returned argument or constant, or a value that
+    is returned twice, is copied. Dataflow blocks dissolve, constants become globals, equal ones one. Public functions
+    get a C interface. A library function is declared once for all calls with the same types; the declaration names it.
 
     Requires graph operators to be gone (`legalize-ops`). Sizes that are known at run time are those that calls name, or
     follow from the sizes of the arguments.
@@ -128,16 +128,19 @@ def _output_of(result: OpResult) -> SSAValue | None:
     terminator = block.last_op if block is not None else None
     if block is None or not isinstance(terminator, func.ReturnOp):
         return None
-    returned = list(terminator.arguments)
-    if result not in returned:
-        return None
-    return _outputs(terminator)[returned.index(result)]
+    filled = _filled(terminator)
+    return _outputs(terminator)[filled.index(result)] if result in filled else None
+
+
+def _filled(terminator: func.ReturnOp) -> list[SSAValue]:
+    """What is returned in buffers of the caller."""
+    return [value for value in terminator.arguments if isinstance(value.type, TensorType)]
 
 
 def _outputs(terminator: func.ReturnOp) -> Sequence[SSAValue]:
     """The output arguments of the function that `terminator` returns from. They stand last."""
     block = terminator.parent_block()
-    count = len(terminator.arguments)
+    count = len(_filled(terminator))
     return block.args[len(block.args) - count :] if block is not None else ()
 
 
@@ -146,21 +149,21 @@ def _(op: func.FuncOp, conversion: Conversion) -> None:
     inputs, results = op.function_type.inputs.data, op.function_type.outputs.data
     if (inputs or results) and not any(isinstance(t, TensorType) for t in (*inputs, *results)):
         return
-    if not all(isinstance(t, TensorType) for t in results):
-        fail(op, f"expected results that are tensors, found ({', '.join(map(str, results))})")
+    filled = [t for t in results if isa(t, TensorType)]
     if len(op.body.blocks) > 1:
         fail(op, f"expected a function of one block, found {len(op.body.blocks)}")
     if op.body.blocks:
         block = op.body.block
         conversion.convert_arguments(block)
-        for i, t in enumerate(results):
+        for i, t in enumerate(filled):
             output = block.insert_arg(conversion.types.convert(t), len(block.args), op.location)
-            output.name_hint = "out" if len(results) == 1 else f"out{i}"
-    buffers = [conversion.types.convert(t) for t in (*inputs, *results)]
-    op.function_type = FunctionType.from_lists(buffers, [])
+            output.name_hint = "out" if len(filled) == 1 else f"out{i}"
+    buffers = [conversion.types.convert(t) for t in (*inputs, *filled)]
+    op.function_type = FunctionType.from_lists(buffers, [t for t in results if not isinstance(t, TensorType)])
     if op.arg_attrs is not None or op.res_attrs is not None:
         arg_attrs = op.arg_attrs or [DictionaryAttr({})] * len(inputs)
-        op.arg_attrs = ArrayAttr([*arg_attrs, *result_attrs(op, len(results))])
+        attrs = zip(result_attrs(op, len(results)), results, strict=True)
+        op.arg_attrs = ArrayAttr([*arg_attrs, *(of_one for of_one, t in attrs if isinstance(t, TensorType))])
     op.res_attrs = None
     if op.body.blocks and (op.sym_visibility is None or op.sym_visibility.data == "public"):
         op.attributes[C_INTERFACE_ATTR] = UnitAttr()
@@ -168,13 +171,14 @@ def _(op: func.FuncOp, conversion: Conversion) -> None:
 
 @GRAPH_TO_BUFFERS.rule(func.ReturnOp)
 def _(op: func.ReturnOp, conversion: Conversion) -> None:
-    if not op.arguments or not all(isinstance(t, TensorType) for t in op.arguments.types):
+    filled = _filled(op)
+    if not filled:
         return
-    for value, output in zip(op.arguments, _outputs(op), strict=True):
+    for value, output in zip(filled, _outputs(op), strict=True):
         source = conversion.value(value)
         if source is not output:
             conversion.add(memref.CopyOp(source, output))
-    conversion.add(func.ReturnOp())
+    conversion.add(func.ReturnOp(*conversion.values([value for value in op.arguments if value not in filled])))
     conversion.replace()
 
 
@@ -210,9 +214,11 @@ def _(op: tensor.CastOp, conversion: Conversion) -> None:
 def _(op: CallOp | func.CallOp, conversion: Conversion) -> None:
     if not any(isinstance(t, TensorType) for t in (*op.operand_types, *op.result_types)):
         return
-    outputs = [result_buffer(result, conversion) for result in op.results]
-    conversion.add(func.CallOp(op.callee, [*conversion.values(op.arguments), *outputs], []))
-    conversion.replace(*outputs)
+    buffers = {r: result_buffer(r, conversion) for r in op.results if isinstance(r.type, TensorType)}
+    returned = [t for t in op.result_types if not isinstance(t, TensorType)]
+    call = func.CallOp(op.callee, [*conversion.values(op.arguments), *buffers.values()], returned)
+    numbers = iter(conversion.add(call).results)
+    conversion.replace(*(buffers[result] if result in buffers else next(numbers) for result in op.results))
 
 
 @GRAPH_TO_BUFFERS.rule(AllocTensorOp)
@@ -282,18 +288,20 @@ def _pass_destinations(module: ModuleOp) -> None:
     calls = [op for op in module.walk() if isinstance(op, CallOp | func.CallOp) and _needs_destinations(op)]
     sizes = SizesOfResults(ModuleSizes.of_all(module) if calls else None)
     for call in calls:
-        results: list[SSAValue] = []
+        buffers: dict[SSAValue, SSAValue] = {}
         for result in call.results:
             t = result.type
             if not isa(t, TensorType):
-                fail(call, f"expected results that are tensors, found {t}")
+                continue
             alloc = AllocTensorOp(t, sizes.of(result))
             alloc.location = call.location
             Rewriter.insert_op(alloc, InsertPoint.before(call))
-            results.append(alloc.result)
-        filled = func.CallOp(call.callee, [*call.arguments, *results], [])
+            buffers[result] = alloc.result
+        returned = [t for t in call.result_types if not isinstance(t, TensorType)]
+        filled = func.CallOp(call.callee, [*call.arguments, *buffers.values()], returned)
         filled.location = call.location
-        Rewriter.replace_op(call, filled, results)
+        numbers = iter(filled.results)
+        Rewriter.replace_op(call, filled, [buffers.get(r) or next(numbers) for r in call.results])
 
 
 def _check_recursion(module: ModuleOp) -> None:

@@ -20,6 +20,7 @@ from relex.dialects.exceptions import ArityError as ArityError
 from relex.dialects.exceptions import DTypeError as DTypeError
 from relex.dialects.exceptions import OutOfMemoryError as OutOfMemoryError
 from relex.dialects.exceptions import OverlapError as OverlapError
+from relex.dialects.exceptions import RangeError as RangeError
 from relex.dialects.exceptions import RelexError as RelexError
 from relex.dialects.exceptions import ShapeError as ShapeError
 from relex.dialects.exceptions import UnknownNameError as UnknownNameError

@@ -22,6 +22,10 @@ class ShapeError(RelexError, ValueError):
     """An argument of the wrong rank or shape."""
 
 
+class RangeError(RelexError, ValueError, OverflowError):
+    """A number that a type does not have."""
+
+
 class OverlapError(RelexError, ValueError):
     """Arrays that share memory, where each needs memory of its own."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from relex.dialects.exceptions import ArityError, DTypeError, OverlapError, ShapeError
+from relex.dialects.exceptions import ArityError, DTypeError, OverlapError, RangeError, ShapeError
 from relex.runtime.signature import Signature, TensorSpec, shape_text
 
 if TYPE_CHECKING:
@@ -47,6 +48,11 @@ def expect_in_place(signature: Signature, arrays: Sequence[Array], given: Sequen
         raise OverlapError(f"{signature.name}() expected arrays with memory of their own")
 
 
+def argument_reader(spec: TensorSpec, function: str) -> Callable[[Any], Array]:
+    """What reads the value that a caller passes for an argument."""
+    return ScalarReader(spec, function) if spec.is_scalar else ArgumentReader(spec, function)
+
+
 class ArgumentReader:
     """Makes of what a caller passes for one argument an array that compiled code can read.
 
@@ -56,11 +62,12 @@ class ArgumentReader:
     """
 
     def __init__(self, spec: TensorSpec, function: str):
-        self._spec = spec
-        self._shape = spec.shape if spec.is_static else None
+        self._spec = replace(spec, shape=()) if spec.is_scalar else spec
+        self._shape = self._spec.shape if self._spec.is_static else None
         self._dtype = spec.dtype
         self._is_bool = self._dtype == np.bool_
         self._where = f"{function}() argument '{spec.name}'"
+        self._accepted = "a NumPy array or a DLPack tensor"
 
     def __call__(self, value: Any) -> Array:
         if type(value) is np.ndarray and value.dtype is self._dtype and self._fits(value.shape):
@@ -73,7 +80,7 @@ class ArgumentReader:
         return shape == self._shape if self._shape is not None else self._spec.fits(shape)
 
     def _read(self, value: Any) -> Array:
-        array = _as_ndarray(value, self._where)
+        array = _as_ndarray(value, self._where, self._accepted)
         if array.dtype.newbyteorder("=") != self._dtype:
             raise DTypeError(f"{self._where}: expected dtype {self._dtype.name}, found {array.dtype.name}")
         if not self._fits(array.shape):
@@ -82,19 +89,47 @@ class ArgumentReader:
         return _as_zeros_and_ones(array) if self._is_bool else array
 
 
+class ScalarReader(ArgumentReader):
+    """Makes of what a caller passes for a scalar an array without dimensions.
+
+    Takes a `float` of Python for floats, an `int` for integers, a `bool` for booleans, which are rounded as NumPy does
+    it, and everything that an array without dimensions is made of, of exactly the dtype. Raises `RangeError` for a
+    number that the type does not have, `DTypeError` and `ShapeError`, all of which name the argument.
+    """
+
+    def __init__(self, spec: TensorSpec, function: str):
+        super().__init__(spec, function)
+        self._kind = {"f": float, "i": int, "b": bool}[self._dtype.kind]
+        self._accepted = f"{'an' if self._kind is int else 'a'} {self._kind.__name__} or a NumPy scalar"
+
+    def __call__(self, value: Any) -> Array:
+        return self._convert(value) if type(value) is self._kind else self._read(value)
+
+    def _convert(self, value: Any) -> Array:
+        with np.errstate(over="ignore"):
+            try:
+                array = np.array(value, self._dtype)
+            except OverflowError as e:
+                shown = value if value.bit_length() <= 128 else f"one of {value.bit_length()} bits"
+                raise RangeError(f"{self._where}: expected a number of {self._dtype.name}, found {shown}") from e
+        if self._kind is float and np.isinf(array) and not np.isinf(value):
+            raise RangeError(f"{self._where}: expected a number of {self._dtype.name}, found {value}")
+        return array
+
+
 def _as_zeros_and_ones(array: Array) -> Array:
     """Booleans as compiled code knows them. A view of other memory may hold any byte; for NumPy all but 0 are true."""
     numbers = array.view(np.uint8)
     return array if numbers.max(initial=0) <= 1 else numbers != 0
 
 
-def _as_ndarray(value: Any, where: str) -> Array:
+def _as_ndarray(value: Any, where: str, accepted: str) -> Array:
     if isinstance(value, np.ma.MaskedArray):
         raise DTypeError(f"{where}: expected an array without a mask, found a MaskedArray; fill it first")
     if isinstance(value, np.ndarray | np.generic):
         return np.asarray(cast(Any, value))
     if not hasattr(value, "__dlpack__"):
-        raise DTypeError(f"{where}: expected a NumPy array or a DLPack tensor, found {type(value).__name__}")
+        raise DTypeError(f"{where}: expected {accepted}, found {type(value).__name__}")
     try:
         return np.from_dlpack(value)
     except Exception as e:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from relex.dialects.exceptions import RelexError
-from relex.runtime.arguments import ArgumentReader, bind_arguments, expect_in_place
+from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_place
 from relex.runtime.callbacks import LibraryCalls
 from relex.runtime.container import write_file
-from relex.runtime.descriptors import address_of
 from relex.runtime.entry.native import native_entry
 from relex.runtime.entry.plans import NativePlans, Plan
 from relex.runtime.loader import LoadedCode, load
 from relex.runtime.program import CompiledProgram
-from relex.runtime.results import ResultArrays, as_returned, split_out
+from relex.runtime.results import ResultArrays, split_out
 from relex.runtime.shapes import ShapeRule
 from relex.runtime.signature import Signature, unknown_function
 
@@ -88,10 +87,11 @@ class CompiledFunction:
     """A native function on arrays.
 
     Arguments are NumPy arrays, or anything with DLPack, of exactly the shapes and dtypes of the signature, in order or
-    by name. Sizes that are known at run time must fit each other. Results are one array, a tuple of several, or None:
-    fresh ones, or those passed as `out`, an array or a tuple. Raises `ArityError`, `DTypeError`, `ShapeError` and
-    `OverlapError` for wrong arguments, before anything runs, and what a library function raises; those that come after
-    it in the program are not called. Threads may call it at the same time.
+    by name. For scalars they are numbers of Python of the same kind, or NumPy scalars of exactly the dtype. Sizes that
+    are known at run time must fit each other. Results are one array, a tuple of several, or None: fresh ones, or those
+    passed as `out`, an array or a tuple; scalars are NumPy scalars. Raises `ArityError`, `DTypeError`, `RangeError`,
+    `ShapeError` and `OverlapError` for wrong arguments, before anything runs, and what a library function raises; those
+    that come after it in the program are not called. Threads may call it at the same time.
 
     A function on buffers, at the core level, takes all of them as arguments and writes into them.
     """
@@ -99,8 +99,8 @@ class CompiledFunction:
     def __init__(self, code: LoadedCode, signature: Signature, library: LibraryCalls):
         self.signature = signature
         self._alive = code, library  # The machine code, its constants, and what it calls.
-        self._plans_of_shapes = ShapeRule(signature, Plan)
-        self._readers = [ArgumentReader(spec, signature.name) for spec in signature.inputs]
+        self._plans_of_shapes = ShapeRule(signature, partial(Plan, signature))
+        self._readers = [argument_reader(spec, signature.name) for spec in signature.inputs]
         self._results = ResultArrays(signature)
         entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(signature.symbol))
         self._enter = library.guard(entry)
@@ -116,9 +116,8 @@ class CompiledFunction:
         plan = self._plan(inputs)
         shapes = plan.shapes[len(inputs) :]
         outputs = self._results.fresh(shapes) if out is None else self._results.given(out, shapes, inputs)
-        # Each call has a frame of its own, so that threads share nothing.
-        self._enter(plan.frame(map(address_of, [*inputs, *outputs])))
-        return as_returned(outputs)
+        plan.run(self._enter, [*inputs, *outputs])
+        return self._results.returned(outputs)
 
     __call__ = _call_checked
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, TensorType, bf16
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, NoneAttr, TensorType, bf16
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
@@ -20,9 +21,12 @@ from relex.runtime.signature import Signature, TensorSpec
 ARRAY_ELEMENTS = tuple(t for t in ELEMENT_TYPES if t != bf16)
 """What arrays can hold: NumPy has no bf16."""
 
+SCALARS = (*ARRAY_ELEMENTS, IndexType())
+"""What can be passed and returned as a number."""
+
 
 def signatures(module: ModuleOp) -> dict[str, Signature]:
-    """The signatures of a module's public graph and loop functions that work on tensors or buffers alone, by name.
+    """The signatures of a module's public graph and loop functions on tensors or buffers, and scalars, by name.
 
     Raises `CompileError` for those that cannot be called: with sizes that do not follow from those of the arguments,
     elements that NumPy does not have.
@@ -49,9 +53,9 @@ def _refusal(op: func.FuncOp | PrimFuncOp) -> str | None:
     if not op.body.blocks:
         return "it has no body"
     types = (*op.function_type.inputs, *op.function_type.outputs)
-    other = next((t for t in types if not isinstance(t, TensorType | MemRefType)), None)
+    other = next((t for t in types if not isinstance(t, TensorType | MemRefType) and t not in SCALARS), None)
     if other is not None:
-        return f"expected tensors alone as arguments and results, found {other}"
+        return f"expected tensors and scalars as arguments and results, found {other}"
     if isinstance(op, func.FuncOp) and any(isinstance(t, MemRefType) for t in types):
         return _refusal_of_buffers(op)
     return None
@@ -96,7 +100,7 @@ def _signature(op: Operation, module_sizes: ModuleSizes) -> Signature | None:
             kind, inputs, outputs = MemRefType, op.input_types, op.output_types
         case _:
             return None
-    if not _is_public(op) or not all(isinstance(t, kind) for t in (*inputs, *outputs)):
+    if not _is_public(op) or not all(isinstance(t, kind) or t in SCALARS for t in (*inputs, *outputs)):
         return None
     names = argument_names(op)[: len(inputs)]
     result_names = [f"result {i}" if len(outputs) > 1 else "result" for i in range(len(outputs))]
@@ -106,12 +110,27 @@ def _signature(op: Operation, module_sizes: ModuleSizes) -> Signature | None:
     signature = Signature(
         op.sym_name.data,
         _specs(op, names, inputs, entered),
-        _specs(op, result_names, outputs, returned),
+        _specs(op, result_names, outputs, [() if t in SCALARS else s for t, s in zip(outputs, returned, strict=True)]),
         requirements=sizes.requirements,
         temporaries=sizes.temporaries,
     )
+    signature = _without_idle_sizes(signature)
     _check_outputs(op, signature)
     return signature
+
+
+def _without_idle_sizes(signature: Signature) -> Signature:
+    """A signature in which the numbers that no size depends on are no sizes."""
+
+    def is_needed(spec: TensorSpec) -> bool:
+        others = [size for other in signature.inputs if other is not spec for size in other.shape]
+        results = [size for result in signature.outputs for size in result.shape]
+        required = [size for r in signature.requirements for size in (r.lhs, r.rhs)]
+        needed = {name for size in (*others, *results, *required, *signature.temporaries) for name in names_in(size)}
+        return any(name in needed for size in spec.shape for name in names_in(size))
+
+    inputs = [replace(s, shape=()) if s.is_scalar and not is_needed(s) else s for s in signature.inputs]
+    return replace(signature, inputs=tuple(inputs))
 
 
 def _check_outputs(function: Operation, signature: Signature) -> None:
@@ -129,6 +148,8 @@ def _specs(
 
 
 def _spec(function: Operation, name: str, t: Attribute, sizes: Sizes) -> TensorSpec:
+    if t in SCALARS:
+        return TensorSpec(name, sizes, str(t), is_scalar=True)
     if not (isa(t, TensorType) or isa(t, MemRefType)):
         fail(function, f"expected tensors or buffers in a public function, found {t}")
     if t.element_type not in ARRAY_ELEMENTS:

@@ -70,7 +70,7 @@ def _problems_of_signature(signature: Signature) -> Iterator[str]:
     if not all(map(_is_a_size, shapes)):
         yield f"expected shapes of arrays for '{signature.name}'"
     for spec in specs:
-        if spec.element_type not in NUMPY_NAMES:
+        if spec.element_type not in NUMPY_NAMES and not (spec.is_scalar and spec.element_type == "index"):
             yield f"expected an element type among {', '.join(NUMPY_NAMES)}, found {spec.element_type}"
 
 

@@ -37,11 +37,17 @@ class ResultArrays:
 
     def __init__(self, signature: Signature):
         self._function = signature.name
+        self._specs = signature.outputs
         self._names = [spec.name for spec in signature.outputs]
         self._dtypes = [spec.dtype for spec in signature.outputs]
 
     def fresh(self, shapes: Sequence[Shape]) -> list[Array]:
         return [np.empty(shape, dtype) for shape, dtype in zip(shapes, self._dtypes, strict=True)]
+
+    def returned(self, arrays: Sequence[Array]) -> Any:
+        """What a call gives. Scalars are numbers."""
+        values = [array[()] if spec.is_scalar else array for array, spec in zip(arrays, self._specs, strict=True)]
+        return as_returned(values)
 
     def given(self, out: Any, shapes: Sequence[Shape], inputs: Iterable[Array]) -> list[Array]:
         arrays: list[Any] = list(cast(Any, out)) if isinstance(out, tuple | list) else [out]
@@ -72,6 +78,6 @@ def _check(where: str, array: Any, shape: Shape, dtype: np.dtype[Any]) -> None:
         raise DTypeError(f"{where}: expected an array that can be written, aligned and row-major, found another one")
 
 
-def as_returned(arrays: Sequence[Array]) -> Any:
-    """What a call gives: the one array, a tuple of several, or None."""
-    return arrays[0] if len(arrays) == 1 else tuple(arrays) or None
+def as_returned(values: Sequence[Any]) -> Any:
+    """What a call gives: the one result, a tuple of several, or None."""
+    return values[0] if len(values) == 1 else tuple(values) or None

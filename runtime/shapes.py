@@ -41,7 +41,7 @@ class ShapeRule(Generic[T]):
     def __call__(self, arguments: Sequence[Array]) -> T:
         if self._fixed is not None:
             return self._fixed
-        shapes = tuple([arguments[i].shape for i in self._open])
+        shapes = tuple([self._sizes_of(i, arguments[i]) for i in self._open])
         found = self._found.get(shapes)
         if found is None:
             found = self._make(self._shapes(dict(zip(self._open, shapes, strict=True))))
@@ -49,6 +49,15 @@ class ShapeRule(Generic[T]):
                 self._found.clear()
             self._found[shapes] = found
         return found
+
+    def _sizes_of(self, i: int, argument: Array) -> Shape:
+        if not self._signature.inputs[i].is_scalar:
+            return argument.shape
+        size = int(argument)
+        if size < 0:
+            where = f"{self._signature.name}() argument '{self._signature.inputs[i].name}'"
+            raise ShapeError(f"{where}: expected a size, found {size}")
+        return (size,)
 
     def _shapes(self, shapes: Mapping[int, Shape]) -> list[Shape]:
         signature = self._signature
@@ -58,8 +67,10 @@ class ShapeRule(Generic[T]):
             where = f"{signature.name}() argument '{spec.name}'"
             if spec.shape_with(values) != shape:
                 used = dict.fromkeys(name for size in spec.shape for name in names_in(size))
-                expected = f"{shape_text(spec.shape)} with {signature.explain(used, values)}"
-                raise ShapeError(f"{where}: expected shape {expected}, found {shape}")
+                which = signature.explain(used, values)
+                if spec.is_scalar:
+                    raise ShapeError(f"{where}: expected {spec.shape[0]} with {which}, found {shape[0]}")
+                raise ShapeError(f"{where}: expected shape {shape_text(spec.shape)} with {which}, found {shape}")
             _expect_countable(where, shape)
         signature.check(values)
         expect_memory(signature.name, max((evaluate(size, values) for size in signature.temporaries), default=0))

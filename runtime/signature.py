@@ -17,6 +17,9 @@ from relex.dialects.sizes import Dim, Requirement, Size, Sizes, evaluate, names_
 class TensorSpec:
     """The name, shape and element type of an argument or a result. The element type is one that NumPy has: "f32".
 
+    A scalar is a number that is passed as such: its element type may also be "index". It has no shape; but an index
+    that sizes depend on is a size itself, its only one.
+
     A size that is known at run time is a `Dim`, an expression of names: `n`, `2 * n`, `n + m`. Each name is by itself a
     size of some argument. `Signature.with_sizes({"n": 3, "m": 0})` gives the specs with numbers.
     """
@@ -24,15 +27,18 @@ class TensorSpec:
     name: str
     shape: Sizes
     element_type: str
+    is_scalar: bool = False
 
     def __str__(self) -> str:
+        if self.is_scalar:
+            return f"{self.name}: {self.element_type}"
         shape = ("x".join(map(str, self.shape)) or "scalar") if self.is_static else shape_text(self.shape)
         return f"{self.name}: {shape} of {self.element_type}"
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype of its arrays."""
-        return np.dtype(NUMPY_NAMES[self.element_type])
+        """The dtype of its arrays, or of the scalar."""
+        return np.dtype("int64" if self.element_type == "index" else NUMPY_NAMES[self.element_type])
 
     @property
     def is_static(self) -> bool:
@@ -75,6 +81,11 @@ class Signature:
         return PACKED_PREFIX + self.name
 
     @property
+    def has_scalars(self) -> bool:
+        """Whether it takes or gives numbers."""
+        return any(spec.is_scalar for spec in (*self.inputs, *self.outputs))
+
+    @property
     def names(self) -> dict[str, tuple[int, int]]:
         """The names of sizes that are known at run time, and an argument and its dimension that has that size."""
         return sources([spec.shape for spec in self.inputs])
@@ -99,8 +110,11 @@ class Signature:
     def explain(self, names: Iterable[str], values: Mapping[str, int]) -> str:
         """What sizes stand for, and where they come from: `n = 3 (dimension 0 of 'x')`."""
         places = {name: self.names[name] for name in names}
-        texts = [f"{n} = {values[n]} (dimension {d} of '{self.inputs[i].name}')" for n, (i, d) in places.items()]
-        return ", ".join(texts)
+        return ", ".join(f"{name} = {values[name]} ({self._place(*place)})" for name, place in places.items())
+
+    def _place(self, argument: int, dimension: int) -> str:
+        spec = self.inputs[argument]
+        return f"'{spec.name}'" if spec.is_scalar else f"dimension {dimension} of '{spec.name}'"
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})"

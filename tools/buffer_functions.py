@@ -26,7 +26,7 @@ from relex.runtime.signature import Signature, TensorSpec
 from relex.tools.diagnostics import ToolError
 
 if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
+    pass
 
 
 class Callee(Protocol):
@@ -70,10 +70,10 @@ class BufferFunction:
 class MachineFunction:
     """A function at the machine level, which says nothing of shapes: those of the arguments are taken for right."""
 
-    def __init__(self, op: llvm.FuncOp, name: str, arguments: Sequence[Array], module: ModuleOp):
+    def __init__(self, op: llvm.FuncOp, name: str, arguments: Sequence[Any], module: ModuleOp):
         specs = [
             TensorSpec(f"argument {i}", array.shape, str(element_type_of(array.dtype)))
-            for i, array in enumerate(arguments)
+            for i, array in enumerate(map(np.asarray, arguments))
         ]
         passed = op.function_type
         if len(passed.inputs) != len(specs) or not isinstance(passed.output, llvm.LLVMVoidType):

@@ -1,4 +1,4 @@
-"""The arguments of a function from files."""
+"""The arguments of a function from the command line and from files."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from relex.tools.diagnostics import ToolError
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
+    from relex.runtime.signature import TensorSpec
+
+Number = bool | int | float
+
+_TRUTHS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
@@ -19,15 +24,16 @@ class Input:
     many calls there are values for, None for one value in all calls."""
 
     name: str | None
-    value: Callable[[int], Array]
+    value: Callable[[int], Array | Number]
     count: int | None = None
 
     @classmethod
     def read(cls, text: str) -> Input:
-        """The value from `[NAME=]FILE.npy`."""
-        name, path = _split(text)
-        value = load_array(path)
-        return cls(name, lambda _: value)
+        """The value from `[NAME=]FILE.npy` or `[NAME=]NUMBER`."""
+        name, rest = _split(text)
+        value = _number(rest)
+        found = load_array(rest) if value is None else value
+        return cls(name, lambda _: found)
 
     @classmethod
     def read_series(cls, text: str) -> Input:
@@ -40,6 +46,22 @@ class Input:
         if not array.ndim:
             raise ToolError(f"cannot read '{path}': expected an array with an axis of inputs, found a single number")
         return cls(name, lambda i: array[i], len(array))
+
+
+def for_argument(value: Any, spec: TensorSpec) -> Any:
+    """The value to pass for an argument: what is written without a point may be a float."""
+    is_float = spec.is_scalar and spec.dtype.kind == "f"
+    return float(value) if is_float and type(value) is int else value
+
+
+def _number(text: str) -> Number | None:
+    """The number that the command line says, if it is one. `./3` is a file."""
+    for read in (_TRUTHS.__getitem__, int, float):
+        try:
+            return read(text)
+        except (KeyError, ValueError):
+            pass
+    return None
 
 
 def count_calls(inputs: Iterable[Input]) -> int | None:

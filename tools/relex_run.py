@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from relex.dialects.errors import CompileError
 from relex.dialects.readers import READERS, find_reader, is_metadata
 from relex.tools.diagnostics import Source, ToolError, read_text, run_tool
-from relex.tools.inputs import Input, count_calls
+from relex.tools.inputs import Input, count_calls, for_argument
 from relex.tools.native_code import check_trusted
 from relex.tools.plugins import import_file
 from relex.tools.progress import with_progress
@@ -46,8 +46,8 @@ def make_parser() -> argparse.ArgumentParser:
         default=[],
         type=lambda text: (Input.read, text),
         dest="inputs",
-        metavar="[NAME=]FILE.npy",
-        help="an argument, in order or by name; may be given several times",
+        metavar="[NAME=]VALUE",
+        help="an argument, in order or by name: an .npy file, or a number for a scalar; may be given several times",
     )
     parser.add_argument(
         "--each",
@@ -231,7 +231,8 @@ def call(functions: Mapping[str, Callee], args: argparse.Namespace, inputs: Sequ
     def arguments(number: int) -> Sequence[Any]:
         in_order = [i.value(number) for i in inputs if i.name is None]
         by_name = {i.name: i.value(number) for i in inputs if i.name is not None}
-        return bind_arguments(function.signature, in_order, by_name)
+        bound = bind_arguments(function.signature, in_order, by_name)
+        return [for_argument(*of_one) for of_one in zip(bound, function.signature.inputs, strict=True)]
 
     def results(number: int) -> Sequence[Array]:
         result = function(*arguments(number))
@@ -265,7 +266,7 @@ def write_results(results: Sequence[Array], files: Sequence[str]) -> None:
         except OSError as e:
             raise ToolError(f"cannot write '{path}': {e.strerror}") from e
     for array in results[len(files) :]:
-        print(np.array2string(array, separator=", ", threshold=1000))
+        print(np.array2string(np.asarray(array), separator=", ", threshold=1000))
 
 
 def main(args: Sequence[str] | None = None) -> int:

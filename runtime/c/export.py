@@ -27,6 +27,7 @@ def build_object(
 
     All names begin with that of the file: `model.o` and `model.h` have `model_main`. The constants are in the object
     file; it needs the C library (`-lm`), and the library functions that the program calls, which the header declares.
+    Functions that take or give numbers are left out.
     `module` and `strict` are as in `build`; `target` may be any machine.
 
     Raises `CompileError` for a program that is wrong, `RelexError` for files that cannot be written.
@@ -39,7 +40,7 @@ def build_object(
         lowered = lower_program(program, strict=strict, target=target)
         # Functions on buffers say themselves whether C may call them.
         symbols = {get_name_if_symbol(op) for op in lowered.module.ops}
-        signatures = [s for s in lowered.signatures.values() if C_PREFIX + s.name in symbols]
+        signatures = [s for s in lowered.signatures.values() if C_PREFIX + s.name in symbols and not s.has_scalars]
         names = CNames(path.stem, signatures, lowered.libraries)
         compiled = compile_module(lowered.module, embed_constants=True, names=names.symbols)
     header = c_header(names, signatures, lowered.libraries, compiled.target)

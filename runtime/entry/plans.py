@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from math import prod
 from threading import Lock
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relex.runtime.descriptors import address_of, descriptor
+from relex.runtime.signature import Signature
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -26,26 +27,42 @@ Shape = tuple[int, ...]
 
 
 class Plan:
-    """What all calls with the same shapes have in common.
+    """What all calls of a function with the same shapes have in common.
 
-    `shapes` are those of the arrays, arguments first. A frame is the words of their descriptors; `places` says where in
-    it each begins. `template` is one in which the addresses are missing.
+    `shapes` are those of all arguments and results. A frame has the words of a descriptor for each of them, or one word
+    for a scalar; results that are scalars come last. `places` says where in it each begins. `template` is one in which
+    addresses and numbers are missing.
     """
 
-    def __init__(self, shapes: Sequence[Shape]):
-        descriptors = [descriptor(shape) for shape in shapes]
+    def __init__(self, signature: Signature, shapes: Sequence[Shape]):
+        count = len(signature.inputs)
         self.shapes = shapes
-        self.places = [0, *accumulate(map(len, descriptors))][: len(shapes)]
-        words = [word for d in descriptors for word in d]
+        self.is_scalar = [spec.is_scalar for spec in (*signature.inputs, *signature.outputs)]
+        self._returned = [i for i, is_scalar in enumerate(self.is_scalar) if is_scalar and i >= count]
+        order = [*(i for i in range(len(shapes)) if i not in self._returned), *self._returned]
+        pieces = [[0] if self.is_scalar[i] else descriptor(shapes[i]) for i in order]
+        places = dict(zip(order, accumulate(map(len, pieces), initial=0), strict=False))
+        self.places = [places[i] for i in range(len(shapes))]
+        words = [word for piece in pieces for word in piece]
         self._new = ctypes.c_int64 * len(words)
         self.template = self._new(*words)
 
-    def frame(self, addresses: Iterable[int]) -> ctypes.Array[ctypes.c_int64]:
-        """A frame for arrays at these addresses."""
+    def run(self, enter: Callable[[Any], None], arrays: Sequence[Array]) -> None:
+        """Call code with a frame for these arrays, arguments first. A scalar is an array without dimensions."""
+        # Each call has a frame of its own, so that threads share nothing.
         frame = self._new.from_buffer_copy(self.template)
-        for place, address in zip(self.places, addresses, strict=True):
-            frame[place] = frame[place + 1] = address
-        return frame
+        for i, (place, array) in enumerate(zip(self.places, arrays, strict=True)):
+            if self.is_scalar[i]:
+                self._number(frame, i, array)[...] = array
+            else:
+                frame[place] = frame[place + 1] = address_of(array)
+        enter(frame)
+        for i in self._returned:
+            arrays[i][...] = self._number(frame, i, arrays[i])[0]
+
+    def _number(self, frame: ctypes.Array[ctypes.c_int64], i: int, array: Array) -> Array:
+        """The part of a frame that holds a scalar."""
+        return np.frombuffer(memoryview(frame), array.dtype, 1, 8 * self.places[i])
 
 
 class NativePlans:
@@ -63,7 +80,7 @@ class NativePlans:
 
     def offer(self, plan: Plan, function: Any) -> None:
         """Let the function look at a plan before all others, unless it has it, or it is none for native code."""
-        if plan in self._kept or len(plan.template) > MAX_WORDS:
+        if plan in self._kept or len(plan.template) > MAX_WORDS or any(plan.is_scalar):
             return
         with self._lock:
             kept = self._kept if len(self._kept) < KEPT else {}

@@ -74,7 +74,9 @@ class Runner:
                 if is_unsupported(e):
                     raise NotComparable(e.diagnostics[0].message) from e
                 return Outcome(error=e.diagnostics[0].message)
-        return Outcome(tuple(map(np.array, outputs or (*results, *_written(interface, inputs)))))
+        if outputs is not None:
+            return Outcome(tuple(map(np.array, _in_order(interface, outputs, results))))
+        return Outcome(tuple(map(np.array, (*results, *_written(interface, inputs)))))
 
     def spreads(self, name: str, interface: Interface, arguments: Sequence[Any], shapes: Shapes) -> list[Array]:
         """How far apart two right results of a call may lie, element by element. Raises `NotComparable` if that is not
@@ -93,7 +95,9 @@ class Runner:
         try:
             with interpreting():
                 results = call(None, *_as_arguments(function, inputs), *map(Buffer, lifted))
-                found = lifted if outputs is not None else (*results, *_written(interface, inputs))
+                found = (*results, *_written(interface, inputs))
+                if outputs is not None:
+                    found = _in_order(interface, lifted, results)
                 return [np.asarray(spread_of(np.asarray(x))) for x in found]
         except Undecided:
             raise NotComparable("it decides by numbers that rounding may change") from None
@@ -111,8 +115,6 @@ class Runner:
         inputs = [_input(spec, value) for spec, value in zip(interface.inputs, arguments, strict=True)]
         outputs = [] if interface.written else _fresh(interface.outputs, shapes)
         scalars = [spec for spec in interface.outputs if spec.shape is None]
-        if scalars:
-            outputs = []
         result = _native_result(scalars)
         words = [word for value in (*inputs, *outputs) for word in _words(value)]
         if len(words) != len(function.function_type.inputs):
@@ -123,7 +125,8 @@ class Runner:
         if not interface.written and any(a.tobytes() != b.tobytes() for a, b in zip(before, inputs, strict=True)):
             return Outcome(error="writes one of its inputs")
         values = [np.array(returned, spec.dtype) for spec in scalars]
-        return Outcome((*values, *outputs, *map(np.array, _written(interface, inputs))))
+        found = values if interface.written else _in_order(interface, outputs, values)
+        return Outcome((*found, *map(np.array, _written(interface, inputs))))
 
 
 def is_unsupported(error: ExecutionError) -> bool:
@@ -214,11 +217,19 @@ def _outputs(function: Operation, interface: Interface, shapes: Shapes | None) -
     return _fresh(interface.outputs, shapes)
 
 
+def _in_order(interface: Interface, filled: Sequence[Any], returned: Sequence[Any]) -> list[Any]:
+    """The results of a function that fills buffers for arrays and returns numbers."""
+    arrays, numbers = iter(filled), iter(returned)
+    return [next(numbers if spec.shape is None else arrays) for spec in interface.outputs]
+
+
 def _fresh(specs: Sequence[Spec], shapes: Shapes | None) -> list[Array]:
+    """Arrays for the results, but for those that are numbers."""
     shapes = shapes or [spec.shape or () for spec in specs]
     if any(size < 0 for shape in shapes for size in shape):
         raise NotComparable("the sizes of its results are not known")
-    return [fresh_array(shape, spec.dtype, checked=True) for spec, shape in zip(specs, shapes, strict=True)]
+    arrays = [(spec, shape) for spec, shape in zip(specs, shapes, strict=True) if spec.shape is not None]
+    return [fresh_array(shape, spec.dtype, checked=True) for spec, shape in arrays]
 
 
 def _written(interface: Interface, inputs: Sequence[Any]) -> list[Array]:

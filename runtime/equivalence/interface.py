@@ -66,13 +66,15 @@ class Interface:
         return () if self.fills else tuple(spec for spec in self.inputs if spec.is_buffer)
 
     def lowered_from(self, other: Interface) -> bool:
-        """Whether a function with this interface is one of `other`, on values, that gets buffers for its results."""
-        buffers = other.inputs + other.outputs
+        """Whether a function with this interface is one of `other`, on values, that gets buffers for its results, but
+        for those that are numbers."""
+        inputs = (*other.inputs, *(spec for spec in other.outputs if spec.shape is not None))
+        outputs = [spec for spec in other.outputs if spec.shape is None]
         return (
-            not self.outputs
-            and not other.written
-            and len(self.inputs) == len(buffers)
-            and all(map(Spec.fits, self.inputs, buffers))
+            not other.written
+            and (len(self.inputs), len(self.outputs)) == (len(inputs), len(outputs))
+            and all(map(Spec.fits, self.inputs, inputs))
+            and all(map(Spec.fits, self.outputs, outputs))
         )
 
     def equals(self, other: Interface) -> bool:

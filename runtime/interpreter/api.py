@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import CompileError, RelexError
 from relex.dialects.parser import add_source
-from relex.runtime.arguments import ArgumentReader, bind_arguments, expect_in_place
+from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_place
 from relex.runtime.compilation import read_program
 
 # Each of these adds what its dialect means to the table of steps.
@@ -31,7 +31,7 @@ from relex.runtime.interpreter.checks import Monitor
 from relex.runtime.interpreter.memory import Buffer, fresh_array
 from relex.runtime.interpreter.program import Function, Program
 from relex.runtime.module_signatures import buffer_signatures, refusals, signatures
-from relex.runtime.results import ResultArrays, as_returned, split_out
+from relex.runtime.results import ResultArrays, split_out
 from relex.runtime.shapes import ShapeRule
 from relex.runtime.signature import Signature, unknown_function
 
@@ -100,35 +100,46 @@ class InterpretedFunction:
         self._checked = checked
         self._text = text
         self._result_shapes = ShapeRule(signature, lambda shapes: shapes[len(signature.inputs) :])
-        self._readers = [ArgumentReader(spec, signature.name) for spec in signature.inputs]
+        self._results = ResultArrays(signature)
+        self._readers = [argument_reader(spec, signature.name) for spec in signature.inputs]
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
         named, out = split_out(self.signature, named)
         values = bind_arguments(self.signature, args, named)
         inputs = [read(value) for read, value in zip(self._readers, values, strict=True)]
         shapes = self._result_shapes(inputs)
-        outputs = None if out is None else ResultArrays(self.signature).given(out, shapes, inputs)
+        outputs = None if out is None else self._results.given(out, shapes, inputs)
         with self._located(), np.errstate(all="ignore"):
             results = self._run(inputs, values, shapes)
         if outputs is None:
-            return as_returned(results)
+            return self._results.returned(results)
         for output, result in zip(outputs, results, strict=True):
             output[...] = result
-        return as_returned(outputs)
+        return self._results.returned(outputs)
 
     def _run(self, inputs: Sequence[Array], given: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Array]:
         monitor = Monitor() if self._checked else None
-        op = self._function.op
+        op, signature = self._function.op, self.signature
         if isinstance(op, FuncOp) and len(op.function_type.inputs) == len(inputs):
-            if not self.signature.writes_inputs:
-                return [np.array(result) for result in self._function(monitor, *inputs)]
-            expect_in_place(self.signature, inputs, given)
-            self._function(monitor, *map(Buffer, inputs))
+            if not signature.writes_inputs:
+                values = self._passed(inputs, lambda array: array)
+                return [np.array(result) for result in self._function(monitor, *values)]
+            expect_in_place(signature, inputs, given)
+            self._function(monitor, *self._passed(inputs, Buffer))
             return []
-        made = zip(shapes, self.signature.outputs, strict=True)
+        made = zip(shapes, signature.outputs, strict=True)
         outputs = [fresh_array(shape, spec.dtype, checked=self._checked) for shape, spec in made]
-        self._function(monitor, *map(Buffer.read_only, inputs), *map(Buffer, outputs))
-        return outputs
+        buffers = [Buffer(array) for array, spec in zip(outputs, signature.outputs, strict=True) if not spec.is_scalar]
+        returned = iter(self._function(monitor, *self._passed(inputs, Buffer.read_only), *buffers))
+        return [
+            np.array(next(returned)) if spec.is_scalar else array
+            for array, spec in zip(outputs, signature.outputs, strict=True)
+        ]
+
+    def _passed(self, inputs: Sequence[Array], pass_array: Callable[[Array], Any]) -> list[Any]:
+        """The values that the function takes: scalars as numbers."""
+        specs = self.signature.inputs
+        return [array[()] if spec.is_scalar else pass_array(array) for array, spec in zip(inputs, specs, strict=True)]
 
     @contextmanager
     def _located(self) -> Generator[None]:

@@ -10,13 +10,6 @@ func.func @main(%x: tensor<?xf32>, %h: tensor<4xf16>) -> tensor<?xf32> {
 
 // -----
 
-// expected-error@+1:1 {{'func.func' op expected results that are tensors, found (tensor<4xf32>, i32)}}
-func.func @main(%x: tensor<4xf32>, %y: i32) -> (tensor<4xf32>, i32) {
-  func.return %x, %y : tensor<4xf32>, i32
-}
-
-// -----
-
 // expected-error@+1:1 {{'func.func' op expected a function of one block, found 2}}
 func.func @main(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
   cf.cond_br %c, ^bb1, ^bb1

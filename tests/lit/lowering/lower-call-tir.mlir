@@ -127,3 +127,22 @@ func.func @library_sizes(%x: tensor<?x2xf32>) -> (tensor<8xf32>, tensor<?xi1>) {
   %z = relex.call_dps_packed "env.relu"(%x) sizes(%n) : (tensor<?x2xf32>) -> tensor<?xi1>
   func.return %y, %z : tensor<8xf32>, tensor<?xi1>
 }
+
+// Results that are no tensors stay results.
+// CHECK-LABEL: func.func private @scalars
+// CHECK-SAME: (%x: memref<?xf32>, %s: f32, %out: memref<?xf32>) -> (f32, index)
+func.func private @scalars(%x: tensor<?xf32>, %s: f32) -> (f32, tensor<?xf32>, index) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  // CHECK: "memref.copy"(%x, %out)
+  // CHECK-NEXT: func.return %s, %n : f32, index
+  func.return %s, %x, %n : f32, tensor<?xf32>, index
+}
+
+// CHECK-LABEL: func.func @calls_scalars
+func.func @calls_scalars(%x: tensor<?xf32>, %s: f32) -> (tensor<?xf32>, index) {
+  // CHECK: [[R:%.+]], [[N:%.+]] = func.call @scalars(%x, %s, %out) : (memref<?xf32>, f32, memref<?xf32>) -> (f32, index)
+  // CHECK: func.return [[N]] : index
+  %r, %y, %n = func.call @scalars(%x, %s) : (tensor<?xf32>, f32) -> (f32, tensor<?xf32>, index)
+  func.return %y, %n : tensor<?xf32>, index
+}
