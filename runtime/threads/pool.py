@@ -33,8 +33,7 @@ class Pool:
         self.entry = code.address("share")
         self._call("reset")
         self.threads = threads
-        # Threads that sleep in code that is unloaded would wake up nowhere.
-        atexit.register(self._call, "stop")
+        atexit.register(self._close)
         os.register_at_fork(after_in_child=lambda: self._call("reset"))
 
     @property
@@ -46,6 +45,11 @@ class Pool:
     def threads(self, count: int) -> None:
         self._threads = count
         self._call("set_helpers", count - 1)
+
+    def _close(self) -> None:
+        """End the threads: those that sleep in code that is unloaded would wake up nowhere."""
+        self._call("set_helpers", 0)
+        self._call("stop")
 
     def _call(self, name: str, *numbers: int) -> None:
         kinds = [ctypes.c_int64] * len(numbers)

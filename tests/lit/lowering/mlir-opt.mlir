@@ -11,6 +11,8 @@
 // RUN: relex-opt %S/vectorize-loops.mlir -p vectorize-loops | mlir-opt-22 -o %t.vectors.mlir
 // RUN: relex-opt %S/vectorize-loops.mlir -p relex-pipeline | mlir-translate-22 --mlir-to-llvmir -o %t.vectors.ll
 
+// RUN: relex-opt %S/outline-parallel-loops.mlir -p outline-parallel-loops | mlir-opt-22 -o %t.parallel.mlir
+// RUN: relex-opt %S/outline-parallel-loops.mlir -p relex-pipeline | mlir-translate-22 --mlir-to-llvmir -o %t.parallel.ll
 // RUN: relex-opt %S/dynamic-shapes.mlir -p relex-pipeline{to=core} | mlir-opt-22 -o %t.core.mlir
 // RUN: relex-opt %S/dynamic-shapes.mlir -p relex-pipeline{to=llvm} | mlir-translate-22 --mlir-to-llvmir | filecheck %s
 
