@@ -21,6 +21,7 @@ MAX_THREADS = 256
 _RELAX = {
     "x86": ("llvm.x86.sse2.pause", "", ""),
     "aarch64": ("llvm.aarch64.hint", "i32", "i32 1"),
+    "arm64": ("llvm.aarch64.hint", "i32", "i32 1"),
 }
 """By the beginning of the triple, an intrinsic that says that a loop waits, the types of its arguments, and these."""
 
@@ -99,11 +100,16 @@ def _compile() -> LoadedCode:
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
         opt=2, reloc="pic", codemodel="default"
     )
-    text = files("relex.runtime.threads").joinpath("pool.ll").read_text(encoding="utf-8")
-    module = llvm.parse_assembly(text + _relax(machine.triple))
+    module = llvm.parse_assembly(pool_text(machine.triple))
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     return link(machine.emit_object(module), {}, ("share", "set_helpers", "reset", "stop"))
+
+
+def pool_text(triple: str) -> str:
+    """The pool in LLVM IR, for machines of a triple."""
+    text = files("relex.runtime.threads").joinpath("pool.ll").read_text(encoding="utf-8")
+    return text + _relax(triple)
 
 
 def _relax(triple: str) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from programs import LEVELS, interpreted
@@ -23,7 +24,7 @@ from relex.lowering.llvm.object_code import compile_module
 from relex.lowering.relex_pipeline import RelexPipelinePass
 from relex.passes import ApplySchedulePass
 from relex.runtime import build, get_threads, set_threads
-from relex.runtime.threads.pool import pool
+from relex.runtime.threads.pool import pool, pool_text
 
 ROWS = """
 tir.prim_func @rows(%X: memref<?x5xf32> {relex.dims = ["n", ""]}) outs(%Y: memref<?x5xf32> {relex.dims = ["n", ""]}) {
@@ -139,6 +140,35 @@ tir.prim_func @f(%X: memref<8x4x3xf32>) outs(%Y: memref<8x4x3xf32>) {
         assert (build(text.replace("OUTER", outer))["f"](x) == x).all()
 
 
+def test_buffers_of_any_size_belong_to_an_iteration() -> None:
+    text = """
+tir.prim_func @f(%X: memref<50x?xf32> {relex.dims = ["", "n"]}) outs(%Y: memref<50x?xf32> {relex.dims = ["", "n"]}) {
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %X, %c1 : memref<50x?xf32>
+  tir.for parallel %i in (50) {
+    %T = tir.alloc_buffer sizes(%n) : memref<?xf32>
+    tir.for %j in (%n) {
+      tir.block @T (%vi: spatial<50> = %i, %vj: spatial<%n> = %j) {
+        %x = memref.load %X[%vi, %vj] : memref<50x?xf32>
+        memref.store %x, %T[%vj] : memref<?xf32>
+      }
+    }
+    tir.for %j in (%n) {
+      tir.block @Y (%vi: spatial<50> = %i, %vj: spatial<%n> = %j) {
+        %x = memref.load %T[%vj] : memref<?xf32>
+        memref.store %x, %Y[%vi, %vj] : memref<50x?xf32>
+      }
+    }
+  }
+}
+"""
+    function = build(text)["f"]
+    set_threads(4)
+    for n in (0, 1, 3000):
+        x = np.arange(50 * n, dtype=np.float32).reshape(50, n)
+        assert (function(x) == x).all()
+
+
 def test_callers_at_the_same_time() -> None:
     """One gets the threads, the others run alone."""
     first, second = build(ROWS)["rows"], build(ROWS.replace("@rows", "@other"))["other"]
@@ -207,6 +237,20 @@ def test_a_loop_inside_of_a_loop_runs_alone() -> None:
 
     share(run, 0, 4)
     assert inner == [(0, 10)] * 4
+
+
+@pytest.mark.parametrize("triple", ["aarch64-unknown-linux-gnu", "arm64-apple-darwin", "riscv64-unknown-linux-gnu"])
+def test_it_compiles_for_other_machines(triple: str) -> None:
+    """Each has another way to wait, or none."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    try:
+        target = llvm.Target.from_triple(triple)
+    except RuntimeError:
+        pytest.skip("LLVM was built without this target")
+    module = llvm.parse_assembly(pool_text(triple))
+    module.triple = triple
+    assert "share" in target.create_target_machine().emit_assembly(module)
 
 
 def test_fewer_and_more_threads() -> None:
