@@ -80,9 +80,12 @@ class NativePlans:
 
     def offer(self, plan: Plan, function: Any) -> None:
         """Let the function look at a plan before all others, unless it has it, or it is none for native code."""
-        if plan in self._kept or len(plan.template) > MAX_WORDS or any(plan.is_scalar):
+        if len(plan.template) > MAX_WORDS or any(plan.is_scalar):
             return
         with self._lock:
+            # Another thread may have just added it. A second time would free words that the list still points to.
+            if plan in self._kept:
+                return
             kept = self._kept if len(self._kept) < KEPT else {}
             first = next(reversed(kept.values()), None)
             words = self._words(plan, 0 if first is None else address_of(first))
