@@ -1,15 +1,15 @@
 """What a call from Python costs: of a function that does nothing, and of a network on one image.
 
 The network is the MLP 784-128-10, with its weights bound to it. relex is called in both of its ways: natively, and
-through `ctypes`; beside it stands NumPy. `python -m benchmarks` has the same network in other libraries. All are measured in
-turns, many calls at a time; the lower quartile counts, since other programs only ever make calls slower.
+through `ctypes`; beside it stands NumPy. `python -m benchmarks` has such networks in other libraries. All are measured
+in turns, many calls at a time; the lower quartile counts, since other programs only ever make calls slower.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from statistics import quantiles
@@ -51,7 +51,7 @@ def numpy_mlp(x: Array, w0: Array, b0: Array, w1: Array, b1: Array) -> Array:
 
 
 @contextmanager
-def called_by(way: str) -> Iterator[None]:
+def called_by(way: str) -> Generator[None]:
     """How functions are called that are built meanwhile."""
     before = os.environ.get(VARIABLE, "native")
     os.environ[VARIABLE] = way

@@ -125,7 +125,7 @@ def test_files_of_a_page(page: str, tmp_path: Path) -> None:
 LESSONS = sorted(f"lessons/{path.name}" for path in (DOCS / "lessons").iterdir())
 
 
-@pytest.mark.parametrize("page", ["library.md", "tour.md", *LESSONS])
+@pytest.mark.parametrize("page", ["calls.md", "library.md", "tour.md", *LESSONS])
 def test_code_prints_what_stands_behind_it(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python of a page is one program; what a block prints stands in the block behind it."""
     monkeypatch.chdir(DOCS.parent)
