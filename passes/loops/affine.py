@@ -224,6 +224,8 @@ def form_of(value: SSAValue, lookup: Lookup = lambda value: None, opaque: Callab
 
 
 def _combine(value: SSAValue, form: Callable[[SSAValue], Form]) -> Form | None:
+    if isinstance(value, BlockArgument):
+        return None
     match value.owner:
         case arith.AddiOp(lhs=lhs, rhs=rhs):
             return form(lhs) + form(rhs)

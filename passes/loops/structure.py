@@ -18,15 +18,30 @@ from relex.passes.loops.affine import Form, form_of
 from relex.passes.loops.indices import Emitter, constant, is_scalar, steps_in
 
 
+def structures_in(func: Operation) -> Iterator[Operation]:
+    """The ops inside of a function that have others inside of them, from the outside in, in order."""
+    pending = _with_regions(func)
+    while pending:
+        op = pending.pop()
+        yield op
+        pending += _with_regions(op)
+
+
+def _with_regions(op: Operation) -> list[Operation]:
+    """Those directly inside of an op that have regions, the last one first."""
+    inner = [o for region in op.regions for block in region.blocks for o in block.ops if o.regions]
+    return inner[::-1]
+
+
 def find_loop(func: PrimFuncOp, label: str) -> ForOp:
     """The loop called `label`; fails if there is none."""
-    loops = {op.label.data: op for op in func.walk() if isinstance(op, ForOp) and op.label is not None}
+    loops = {op.label.data: op for op in structures_in(func) if isinstance(op, ForOp) and op.label is not None}
     return loops.get(label) or fail(func, f"expected a loop @{label}, found {_list(loops)}")
 
 
 def find_block(func: PrimFuncOp, name: str) -> BlockOp:
     """The block called `name`; fails if there is none."""
-    blocks = {op.block_name.data: op for op in func.walk() if isinstance(op, BlockOp)}
+    blocks = {op.block_name.data: op for op in structures_in(func) if isinstance(op, BlockOp)}
     return blocks.get(name) or fail(func, f"expected a block @{name}, found {_list(blocks)}")
 
 
@@ -60,12 +75,12 @@ def name_of_block(block: BlockOp) -> str:
 
 def loop_names(func: PrimFuncOp) -> Names:
     """The loop labels in use."""
-    return Names(op.label.data for op in func.walk() if isinstance(op, ForOp) and op.label is not None)
+    return Names(op.label.data for op in structures_in(func) if isinstance(op, ForOp) and op.label is not None)
 
 
 def block_names(func: PrimFuncOp) -> Names:
     """The block names in use."""
-    return Names(op.block_name.data for op in func.walk() if isinstance(op, BlockOp))
+    return Names(op.block_name.data for op in structures_in(func) if isinstance(op, BlockOp))
 
 
 def given_or_fresh(op: Operation, taken: Names, derived: Sequence[str], given: Sequence[str]) -> list[str]:

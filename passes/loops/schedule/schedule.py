@@ -37,7 +37,7 @@ from relex.dialects.schedule import (
 )
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.passes.loops.schedule.table import apply_primitive
-from relex.passes.loops.structure import blocks_in, find_block, loops_of
+from relex.passes.loops.structure import blocks_in, find_block, loops_of, structures_in
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Schedule:
     def get_loops(self, block: Block) -> list[Loop]:
         """The loops around a block, from the outside in. Loops of the function without a label are given one."""
         func = self.function(block.func)
-        if any(isinstance(op, ForOp) and op.label is None for op in func.walk()):
+        if any(isinstance(op, ForOp) and op.label is None for op in structures_in(func)):
             self.apply(block.func, LabelLoopsOp())
         loops = loops_of(find_block(func, block.name))
         return [Loop(block.func, loop.label.data) for loop in loops if loop.label is not None]
