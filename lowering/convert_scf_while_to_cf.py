@@ -8,13 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects import cf, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
-from xdsl.pattern_rewriter import (
-    GreedyRewritePatternApplier,
-    PatternRewriter,
-    PatternRewriteWalker,
-    RewritePattern,
-    op_type_rewrite_pattern,
-)
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import BlockInsertPoint, InsertPoint
 from xdsl.transforms.convert_scf_to_cf import ForLowering, IfLowering, SwitchLowering
 
@@ -51,14 +45,12 @@ class ConvertScfWhileToCfPass(RelexPass):
     name = "convert-scf-while-to-cf"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        own: list[RewritePattern] = [LowerWhile(), LowerExecuteRegion(), LowerAnnotatedFor()]
-        walker = PatternRewriteWalker(
-            GreedyRewritePatternApplier([*own, SwitchLowering(), IfLowering(), ForLowering()])
-        )
         for function in op.ops:
-            if any(map(_is_left_by_xdsl, function.walk())):
-                for region in function.regions:
-                    walker.rewrite_region(region)
+            # From the outside in; those inside are moved with the regions that they are in.
+            found = [inner for inner in function.walk() if type(inner) in PATTERNS]
+            if any(map(_is_left_by_xdsl, found)):
+                for inner in found:
+                    PATTERNS[type(inner)].match_and_rewrite(inner, PatternRewriter(inner))
 
 
 def _is_left_by_xdsl(op: Operation) -> bool:
@@ -99,20 +91,30 @@ class LowerExecuteRegion(RewritePattern):
         rewriter.replace(op, [], results)
 
 
-class LowerAnnotatedFor(RewritePattern):
+class LowerFor(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter) -> None:
         annotation = op.attributes.get(LOOP_ANNOTATION)
-        if annotation is None:
-            return
         head = op.body.blocks[0]
         ForLowering().match_and_rewrite(op, rewriter)
+        if annotation is None:
+            return
         leave = head.last_op
         assert isinstance(leave, cf.ConditionalBranchOp)
         latch = leave.else_block.prev_block
         assert latch is not None
         assert latch.last_op is not None
         latch.last_op.attributes[LOOP_ANNOTATION] = annotation
+
+
+PATTERNS: dict[type[Operation], RewritePattern] = {
+    scf.ExecuteRegionOp: LowerExecuteRegion(),
+    scf.ForOp: LowerFor(),
+    scf.IfOp: IfLowering(),
+    scf.IndexSwitchOp: SwitchLowering(),
+    scf.WhileOp: LowerWhile(),
+}
+"""What each op becomes. Nothing but these is to be rewritten, so that no greedy walk is needed."""
 
 
 def _yields(region: Region) -> list[scf.YieldOp]:
