@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from functools import cache, partial
 from hashlib import sha256
-from importlib.metadata import version
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
@@ -56,6 +55,9 @@ def _is_known(rule: Any) -> bool:
 @cache
 def _versions() -> list[str]:
     """Of the compiler, and of what it stands on. A checkout of relex changes without a new version: its files count."""
+    # It takes long to import, and most programs are not kept.
+    from importlib.metadata import version
+
     digest = sha256()
     for floor in _FLOORS:
         spec = find_spec(f"relex.{floor}")

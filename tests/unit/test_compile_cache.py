@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -94,14 +95,14 @@ def test_what_makes_programs_different():
 def test_versions_make_programs_different(name: str, monkeypatch: pytest.MonkeyPatch):
     from relex.runtime import cache_key as module
 
-    old_version, text = module.version, parse_module(program(1.0))
+    old_version, text = metadata.version, parse_module(program(1.0))
 
     def new_version(of: str) -> str:
         return "99" if of == name else old_version(of)
 
     before = cache_key(text, strict=False, target=None)
     module._versions.cache_clear()  # pyright: ignore[reportPrivateUsage]
-    monkeypatch.setattr(module, "version", new_version)
+    monkeypatch.setattr(metadata, "version", new_version)
     try:
         assert cache_key(text, strict=False, target=None) != before
     finally:
