@@ -112,9 +112,9 @@ class _Module(ir.Module):
 
 def _called_by_llvm(module: ModuleOp) -> frozenset[str]:
     """The functions of the C library that the code generator may call for this module."""
-    intrinsics = (op.intrin.data for op in module.walk() if isinstance(op, llvm.CallIntrinsicOp))
-    named = (op.name.replace("llvm.intr.", "llvm.").replace("llvm.frem", "llvm.fmod") for op in module.walk())
-    used = {name.split(".")[1] for name in (*intrinsics, *named) if "." in name}
+    names = {op.intrin.data if isinstance(op, llvm.CallIntrinsicOp) else op.name for op in module.walk()}
+    intrinsics = {name.replace("llvm.intr.", "llvm.").replace("llvm.frem", "llvm.fmod") for name in names}
+    used = {name.split(".")[1] for name in intrinsics if "." in name}
     return MEMORY | functions_of(MATH & used)
 
 
