@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from threading import local
@@ -99,14 +100,30 @@ def _reraising(entry: Entry) -> Entry:
             _run.error = outer
         if error is None:
             return
-        # The memory behind the arrays in these frames may be gone, and debuggers print such variables.
-        clear_frames(error.__traceback__)
+        for e in _chain(error, handled=sys.exception()):
+            # The memory behind the arrays in these frames may be gone, and debuggers print such variables.
+            clear_frames(e.__traceback__)
+        context = error.__context__
         try:
             raise error
         finally:
-            del error
+            # Raising it has put there what the caller handles.
+            error.__context__ = context
+            del error, context
 
     return call
+
+
+def _chain(error: BaseException, handled: BaseException | None) -> Iterable[BaseException]:
+    """An exception, and all that led to it, up to the one that the caller handles."""
+    found: dict[int, BaseException] = {}
+    rest: list[BaseException | None] = [error]
+    while rest:
+        e = rest.pop()
+        if e is not None and e is not handled and id(e) not in found:
+            found[id(e)] = e
+            rest += [e.__cause__, e.__context__]
+    return found.values()
 
 
 def _callback(use: LibraryUse, function: Function) -> Any:

@@ -275,6 +275,50 @@ def test_variables_of_frames_with_an_exception_are_forgotten():
     assert not frames[-1].f_locals
 
 
+def test_variables_of_all_that_led_to_an_exception_are_forgotten():
+    def inner(x: Array, number: int) -> None:
+        raise KeyError(number)
+
+    def caught(x: Array, number: int) -> KeyError:
+        with pytest.raises(KeyError) as caught:
+            inner(x, number)
+        return caught.value
+
+    @register_func("env.relu")
+    def fails(x: Array, out: Array) -> None:
+        first = caught(x, 1)
+        try:
+            inner(x, 2)
+        except KeyError:
+            raise ValueError("no") from first
+
+    del fails
+    main = build(RELU)["main"]
+
+    def call_while_handling(handled: KeyError) -> None:
+        try:
+            raise handled
+        except KeyError:
+            main(X)
+
+    handled = caught(X, 0)
+    with pytest.raises(ValueError, match="no") as error:
+        call_while_handling(handled)
+    first, second = error.value.__cause__, error.value.__context__
+    assert isinstance(first, KeyError)
+    assert isinstance(second, KeyError)
+    assert (first.args, second.args) == ((1,), (2,))
+    assert second.__context__ is handled
+    assert [innermost_variables(e) for e in (first, second)] == [{}, {}]
+    assert innermost_variables(handled)["number"] == 0
+
+
+def innermost_variables(error: BaseException) -> dict[str, Any]:
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    assert frame.f_code.co_name == "inner"
+    return dict(frame.f_locals)
+
+
 def test_a_function_that_runs_programs():
     provide("env.wrong", lambda x, out: 1 / 0)
     inner = build(RELU.replace("env.relu", "env.wrong"))
