@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from programs import Array
@@ -12,7 +14,7 @@ from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_op_definition, prop_def
 
 from relex.dialects import make_context, parse_module, verify_module
-from relex.dialects.errors import CompileError, UnknownNameError
+from relex.dialects.errors import CompileError, RelexError, UnknownNameError
 from relex.dialects.schedule import PrimitiveOp, UnrollOp
 from relex.dialects.tir import PrimFuncOp
 from relex.passes import ApplySchedulePass
@@ -101,6 +103,28 @@ def test_a_wrong_role() -> None:
     schedule = Schedule(parse_module(TWO))
     with pytest.raises(UnknownNameError, match="expected 'read' or 'write', found 'both'"):
         schedule.transform_layout(Block("g", "Y"), ("both", 0), AffineMap.identity(1))
+
+
+WRONG_STEPS: dict[str, Callable[[Schedule, Loop], object]] = {
+    "expected factors of 1 or more, found 0": lambda schedule, i: schedule.split(i, [None, 0]),
+    "expected at most one factor that is left open, found 2": lambda schedule, i: schedule.split(i, [None, None]),
+    "expected a multiple of 1 or more, found 0": lambda schedule, i: schedule.pad(i, 0),
+    "expected a multiple of 1 or more, found -1": lambda schedule, i: schedule.partition([i], -1),
+    "expected an index of 0 or more, found -1": lambda schedule, i: schedule.cache_read(Block("g", "Y"), -1),
+    "expected loops that differ": lambda schedule, i: schedule.reorder(i, i),
+    "expected loops of one function, found none": lambda schedule, i: schedule.fuse(),
+    "expected loops of one function, found f, g": lambda schedule, i: schedule.partition([i, Loop("f", "i")], 3),
+}
+
+
+@pytest.mark.parametrize("reason", WRONG_STEPS)
+def test_a_wrong_step(reason: str) -> None:
+    schedule = Schedule(parse_module(TWO))
+    before = str(schedule.module)
+    with pytest.raises(RelexError, match=reason):
+        WRONG_STEPS[reason](schedule, Loop("g", "i"))
+    assert str(schedule.module) == before
+    assert not list(schedule.trace().ops)
 
 
 def test_an_unknown_primitive() -> None:

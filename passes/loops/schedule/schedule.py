@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.traits import SymbolTable
+from xdsl.utils.exceptions import VerifyException
 
-from relex.dialects.errors import UnknownNameError
+from relex.dialects.errors import UnknownNameError, fail
 from relex.dialects.schedule import (
     BufferRole,
     CacheReadOp,
@@ -73,8 +74,13 @@ class Schedule:
         return ModuleOp([SequenceOp(name, [op.clone() for op in steps]) for name, steps in self._steps.items()])
 
     def apply(self, func: str, op: PrimitiveOp) -> None:
-        """Apply a primitive to a function; for those that have no method here."""
-        apply_primitive(op, self.function(func))
+        """Apply a primitive to a function; for those that have no method here. A wrong one is a `CompileError`."""
+        function = self.function(func)
+        try:
+            op.verify_()
+        except VerifyException as e:
+            fail(op, str(e))
+        apply_primitive(op, function)
         self._steps.setdefault(func, []).append(op)
 
     def get_block(self, name: str, func: str | None = None) -> Block:
@@ -102,12 +108,13 @@ class Schedule:
     def fuse(self, *loops: Loop) -> Loop:
         """Make loops that stand directly in each other, from the outside in, into one."""
         op = FuseOp([loop.label for loop in loops])
-        self.apply(loops[0].func, op)
-        return Loop(loops[0].func, *op.new_names)
+        func = _function_of(loops)
+        self.apply(func, op)
+        return Loop(func, *op.new_names)
 
     def reorder(self, *loops: Loop) -> None:
         """Put loops that stand in each other into this order, from the outside in."""
-        self.apply(loops[0].func, ReorderOp([loop.label for loop in loops]))
+        self.apply(_function_of(loops), ReorderOp([loop.label for loop in loops]))
 
     def pad(self, loop: Loop, multiple: int) -> None:
         """Raise the extent of a loop to a multiple of a number."""
@@ -118,7 +125,7 @@ class Schedule:
         Let loops with the same extent, in nests that follow each other, run in two parts: all nests for as many
         iterations as are a multiple of a number, then copies of them for the rest. Returns the blocks of the copies.
         """
-        func = loops[0].func
+        func = _function_of(loops)
         before = {block.block_name.data for block in blocks_in(self.function(func))}
         self.apply(func, PartitionOp([loop.label for loop in loops], multiple))
         after = [block.block_name.data for block in blocks_in(self.function(func))]
@@ -215,3 +222,11 @@ class Schedule:
             if isinstance(func, PrimFuncOp)
             and any(isinstance(op, BlockOp) and op.block_name.data == block for op in func.walk())
         ]
+
+
+def _function_of(loops: Sequence[Loop]) -> str:
+    """The one function that loops are in."""
+    names = sorted({loop.func for loop in loops})
+    if len(names) != 1:
+        raise UnknownNameError(f"expected loops of one function, found {', '.join(names) or 'none'}")
+    return names[0]
