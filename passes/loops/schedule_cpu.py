@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -10,17 +11,18 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
 
-from relex.dialects.errors import CompileRemark, Diagnostic, PassError, diagnose
+from relex.dialects.errors import CompileError, CompileRemark, Diagnostic, PassError, diagnose
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.target import get_target
-from relex.dialects.tir import BlockOp, LoopKind, PrimFuncOp
+from relex.dialects.tir import BlockOp, ForOp, LoopKind, PrimFuncOp
 from relex.passes.base import RelexPass
 from relex.passes.loops.constants import mark_constants, unmark_constants
 from relex.passes.loops.equal_sizes import name_sizes
 from relex.passes.loops.rules.rule import Plan
 from relex.passes.loops.rules.table import RULES
-from relex.passes.loops.schedule import Block, Schedule, reason_of
-from relex.passes.loops.structure import blocks_in, find_block, function_of, loops_of, name_of_block
+from relex.passes.loops.schedule import Block, Loop, Schedule, reason_of
+from relex.passes.loops.shared_loops import loops_to_share
+from relex.passes.loops.structure import blocks_in, find_block, function_of, label_of, loops_of, name_of_block
 from relex.passes.loops.tiles import VectorUnit
 
 
@@ -34,7 +36,8 @@ class ScheduleCpuPass(RelexPass):
     suits stays as it is, and so does what has been scheduled already, and everything for targets other than x86-64 and
     AArch64.
 
-    A reduction whose order matters keeps it, so that its results stay the same bit for bit.
+    A reduction whose order matters keeps it, so that its results stay the same bit for bit. Loops that take some 100
+    microseconds or more are `parallel` in the end, if their iterations do not depend on each other.
 
     With `explain`, a remark at each block says which rule was chosen, and why none of those before was.
 
@@ -47,7 +50,7 @@ class ScheduleCpuPass(RelexPass):
     tir.for %panel, %k, vectorized %column in (4, 784, 32) {
       ... // w_local[panel, k, column] = w[32 panel + column, k]
     }
-    tir.for %panel, %tile in (4, 18) {
+    tir.for parallel %panel, %tile in (4, 18) {
       %sums = tir.alloc_buffer : memref<14x32xf32>
       tir.for %k, unrolled %row, unrolled %vector, vectorized %lane in (784, 14, 2, 16) {
         ... // sums[row, 16 vector + lane] += x[14 tile + row, k] * w_local[panel, k, 16 vector + lane]
@@ -109,7 +112,7 @@ def schedule_function(func: PrimFuncOp, unit: VectorUnit) -> list[Decision]:
     for block in [b.block_name.data for b in blocks_in(func)]:
         schedule, decision = _schedule_block(schedule, Block(name, block), unit)
         decisions.append(decision)
-    if schedule is not first:
+    if _share_loops(schedule, name) or schedule is not first:
         new = schedule.function(name)
         if any(map(has_unknown, new.function_type.inputs)):
             cse(new)  # The steps compute sizes anew wherever they need them.
@@ -118,6 +121,23 @@ def schedule_function(func: PrimFuncOp, unit: VectorUnit) -> list[Decision]:
         func.detach()
         func.erase()
     return decisions
+
+
+def _share_loops(schedule: Schedule, name: str) -> bool:
+    """Let threads share what is large enough. Returns whether there is such a loop."""
+    shared = [_share_first(schedule, name, loops) for loops in loops_to_share(schedule.function(name))]
+    return any(shared)
+
+
+def _share_first(schedule: Schedule, name: str, candidates: Sequence[ForOp]) -> bool:
+    """Let threads share the first of these loops whose iterations do not depend on each other."""
+    for label in [label_of(loop)[1:] for loop in candidates]:
+        try:
+            schedule.parallel(Loop(name, label))
+        except CompileError:
+            continue
+        return True
+    return False
 
 
 def _schedule_block(schedule: Schedule, name: Block, unit: VectorUnit) -> tuple[Schedule, Decision]:

@@ -1,0 +1,62 @@
+"""Which loops `schedule-cpu` gives to threads."""
+
+import pytest
+
+from relex.dialects import parse_module
+from relex.dialects.tir import ForOp, LoopKind
+from relex.lowering.relex_pipeline import RelexPipelinePass
+
+
+def shared(text: str) -> list[int | None]:
+    """The extents of the parallel loops after scheduling."""
+    module = RelexPipelinePass("loops")(parse_module(text))
+    loops = [op for op in module.walk() if isinstance(op, ForOp) and op.kind.data is LoopKind.PARALLEL]
+    return [loop.extent if isinstance(loop.extent, int) else None for loop in loops]
+
+
+def dense(m: int | str, k: int, n: int) -> str:
+    return f"""
+    module attributes {{relex.target = {{triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v4", features = "+avx512f"}}}} {{
+      func.func @main(%x: tensor<{m}x{k}xf32>, %w: tensor<{n}x{k}xf32>) -> tensor<{m}x{n}xf32> {{
+        %0 = relex.dense %x, %w : (tensor<{m}x{k}xf32>, tensor<{n}x{k}xf32>) -> tensor<{m}x{n}xf32>
+        func.return %0 : tensor<{m}x{n}xf32>
+      }}
+    }}
+    """
+
+
+@pytest.mark.parametrize(("shape", "count"), [((1024, 1024, 1024), 1), ((2048, 784, 128), 1), ((64, 784, 128), 0)])
+def test_large_products_are_shared(shape: tuple[int, int, int], count: int) -> None:
+    assert len([extent for extent in shared(dense(*shape)) if extent]) >= count
+    assert bool(shared(dense(*shape))) == bool(count)
+
+
+def test_enough_parts() -> None:
+    """Four panels are few: threads share the tiles in each of them, if these are work enough."""
+    assert shared(dense(14 * 1000, 784, 128)) == [1000]
+
+
+def test_sizes_of_the_run() -> None:
+    assert shared(dense("?", 1024, 1024)) == []
+
+
+def test_dependent_iterations_stay_serial() -> None:
+    """A running sum along the only loop that is long enough."""
+    text = """
+    tir.prim_func @sums(%x: memref<20000000xf32>) outs(%y: memref<1xf32>) {
+      %zero = arith.constant 0.0 : f32
+      %first = arith.constant 0 : index
+      tir.for %i in (20000000) {
+        tir.block @y (%v: spatial<1> = %first, %k: reduce<20000000> = %i) {
+          tir.init {
+            memref.store %zero, %y[%v] : memref<1xf32>
+          }
+          %0 = memref.load %y[%v] : memref<1xf32>
+          %1 = memref.load %x[%k] : memref<20000000xf32>
+          %2 = arith.addf %0, %1 : f32
+          memref.store %2, %y[%v] : memref<1xf32>
+        }
+      }
+    }
+    """
+    assert shared(text) == []
