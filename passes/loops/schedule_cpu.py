@@ -22,7 +22,15 @@ from relex.passes.loops.rules.rule import Plan
 from relex.passes.loops.rules.table import RULES
 from relex.passes.loops.schedule import Block, Loop, Schedule, reason_of
 from relex.passes.loops.shared_loops import loops_to_share
-from relex.passes.loops.structure import blocks_in, find_block, function_of, label_of, loops_of, name_of_block
+from relex.passes.loops.structure import (
+    blocks_in,
+    find_block,
+    find_loop,
+    function_of,
+    label_of,
+    loops_of,
+    name_of_block,
+)
 from relex.passes.loops.tiles import VectorUnit
 
 
@@ -112,7 +120,8 @@ def schedule_function(func: PrimFuncOp, unit: VectorUnit) -> list[Decision]:
     for block in [b.block_name.data for b in blocks_in(func)]:
         schedule, decision = _schedule_block(schedule, Block(name, block), unit)
         decisions.append(decision)
-    if _share_loops(schedule, name) or schedule is not first:
+    shared = _share_loops(schedule, name)
+    if shared or schedule is not first:
         new = schedule.function(name)
         if any(map(has_unknown, new.function_type.inputs)):
             cse(new)  # The steps compute sizes anew wherever they need them.
@@ -120,24 +129,26 @@ def schedule_function(func: PrimFuncOp, unit: VectorUnit) -> list[Decision]:
         Rewriter.insert_op(new, InsertPoint.before(func))
         func.detach()
         func.erase()
-    return decisions
+    return [*decisions, *shared]
 
 
-def _share_loops(schedule: Schedule, name: str) -> bool:
-    """Let threads share what is large enough. Returns whether there is such a loop."""
+def _share_loops(schedule: Schedule, name: str) -> list[Decision]:
+    """Let threads share what is large enough."""
     shared = [_share_first(schedule, name, loops) for loops in loops_to_share(schedule.function(name))]
-    return any(shared)
+    return [decision for decision in shared if decision is not None]
 
 
-def _share_first(schedule: Schedule, name: str, candidates: Sequence[ForOp]) -> bool:
+def _share_first(schedule: Schedule, name: str, candidates: Sequence[ForOp]) -> Decision | None:
     """Let threads share the first of these loops whose iterations do not depend on each other."""
-    for label in [label_of(loop)[1:] for loop in candidates]:
+    for label, extent in [(label_of(loop), loop.extent) for loop in candidates]:
         try:
-            schedule.parallel(Loop(name, label))
+            schedule.parallel(Loop(name, label[1:]))
         except CompileError:
             continue
-        return True
-    return False
+        blocks = blocks_in(find_loop(schedule.function(name), label[1:]))
+        block = max(blocks, key=lambda block: len(loops_of(block)))
+        return Decision(block, "threads", f"they share the {extent} iterations of {label}", {})
+    return None
 
 
 def _schedule_block(schedule: Schedule, name: Block, unit: VectorUnit) -> tuple[Schedule, Decision]:

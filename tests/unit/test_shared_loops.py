@@ -16,7 +16,7 @@ def shared(text: str) -> list[int | None]:
 
 def dense(m: int | str, k: int, n: int) -> str:
     return f"""
-    module attributes {{relex.target = {{triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v4", features = "+avx512f"}}}} {{
+    module attributes {{relex.target = {{triple = "x86_64-linux-gnu", cpu = "x86-64-v4", features = "+avx512f"}}}} {{
       func.func @main(%x: tensor<{m}x{k}xf32>, %w: tensor<{n}x{k}xf32>) -> tensor<{m}x{n}xf32> {{
         %0 = relex.dense %x, %w : (tensor<{m}x{k}xf32>, tensor<{n}x{k}xf32>) -> tensor<{m}x{n}xf32>
         func.return %0 : tensor<{m}x{n}xf32>
