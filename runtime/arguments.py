@@ -56,9 +56,9 @@ def argument_reader(spec: TensorSpec, function: str) -> Callable[[Any], Array]:
 class ArgumentReader:
     """Makes of what a caller passes for one argument an array that compiled code can read.
 
-    Takes NumPy arrays and scalars, and anything with DLPack in CPU memory, of exactly the type of the argument and of
-    its shape, as far as that is the same in every call: nothing is cast. What is strided is copied. Raises `DTypeError`
-    and `ShapeError`, which name the argument.
+    Takes NumPy arrays and scalars, and anything with DLPack in CPU memory or with the buffer protocol, of exactly the
+    type of the argument and of its shape, as far as that is the same in every call: nothing is cast. What is strided is
+    copied. Raises `DTypeError` and `ShapeError`, which name the argument.
     """
 
     def __init__(self, spec: TensorSpec, function: str):
@@ -67,7 +67,7 @@ class ArgumentReader:
         self._dtype = spec.dtype
         self._is_bool = self._dtype == np.bool_
         self._where = f"{function}() argument '{spec.name}'"
-        self._accepted = "a NumPy array or a DLPack tensor"
+        self._accepted = "a NumPy array, a DLPack tensor or a buffer"
 
     def __call__(self, value: Any) -> Array:
         if type(value) is np.ndarray and value.dtype is self._dtype and self._fits(value.shape):
@@ -81,7 +81,7 @@ class ArgumentReader:
 
     def _read(self, value: Any) -> Array:
         array = _as_ndarray(value, self._where, self._accepted)
-        if array.dtype.newbyteorder("=") != self._dtype:
+        if not np.can_cast(array.dtype, self._dtype, "equiv"):
             raise DTypeError(f"{self._where}: expected dtype {self._dtype.name}, found {array.dtype.name}")
         if not self._fits(array.shape):
             raise ShapeError(f"{self._where}: expected shape {shape_text(self._spec.shape)}, found {array.shape}")
@@ -128,11 +128,11 @@ def _as_ndarray(value: Any, where: str, accepted: str) -> Array:
         raise DTypeError(f"{where}: expected an array without a mask, found a MaskedArray; fill it first")
     if isinstance(value, np.ndarray | np.generic):
         return np.asarray(cast(Any, value))
-    if not hasattr(value, "__dlpack__"):
-        raise DTypeError(f"{where}: expected {accepted}, found {type(value).__name__}")
+    is_tensor = hasattr(value, "__dlpack__")
     try:
-        return np.from_dlpack(value)
+        return np.from_dlpack(value) if is_tensor else np.asarray(memoryview(value))
     except Exception as e:
-        raise DTypeError(
-            f"{where}: expected a DLPack tensor that NumPy can read, found {type(value).__name__}: {e}"
-        ) from e
+        kind = type(value).__name__
+        if is_tensor:
+            raise DTypeError(f"{where}: expected a DLPack tensor that NumPy can read, found {kind}: {e}") from e
+        raise DTypeError(f"{where}: expected {accepted}, found {kind}") from e

@@ -86,12 +86,13 @@ def _unpickle(data: bytes) -> Executable:
 class CompiledFunction:
     """A native function on arrays.
 
-    Arguments are NumPy arrays, or anything with DLPack, of exactly the shapes and dtypes of the signature, in order or
-    by name. For scalars they are numbers of Python of the same kind, or NumPy scalars of exactly the dtype. Sizes that
-    are known at run time must fit each other. Results are one array, a tuple of several, or None: fresh ones, or those
-    passed as `out`, an array or a tuple; scalars are NumPy scalars. Raises `ArityError`, `DTypeError`, `RangeError`,
-    `ShapeError` and `OverlapError` for wrong arguments, before anything runs, and what a library function raises; those
-    that come after it in the program are not called. Threads may call it at the same time.
+    Arguments are NumPy arrays, or anything with DLPack or the buffer protocol, of exactly the shapes and dtypes of the
+    signature, in order or by name. For scalars they are numbers of Python of the same kind, or NumPy scalars of exactly
+    the dtype. Sizes that are known at run time must fit each other. Results are one array, a tuple of several, or None:
+    fresh ones, or those passed as `out`, an array or a tuple; scalars are NumPy scalars. Raises `ArityError`,
+    `DTypeError`, `RangeError`, `ShapeError` and `OverlapError` for wrong arguments, before anything runs, and what a
+    library function raises; those that come after it in the program are not called. Threads may call it at the same
+    time.
 
     A function on buffers, at the core level, takes all of them as arguments and writes into them.
     """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+from array import array
 from collections.abc import Generator
 from pathlib import Path
 from threading import Thread
@@ -124,8 +126,22 @@ def test_results_are_fresh(ex: Executable) -> None:
         X.astype(">f4"),
         np.frombuffer(b"\0" + X.tobytes(), np.uint8)[1:].view(np.float32).reshape(2, 3),
         Foreign(X.copy()),
+        X.data,
+        np.repeat(X, 2, axis=1)[:, ::2].data,
+        (ctypes.c_float * 3 * 2)(*map(tuple, X)),
     ],
-    ids=["column-major", "strided", "reversed", "as_strided", "big-endian", "unaligned", "dlpack"],
+    ids=[
+        "column-major",
+        "strided",
+        "reversed",
+        "as_strided",
+        "big-endian",
+        "unaligned",
+        "dlpack",
+        "memoryview",
+        "strided memoryview",
+        "ctypes",
+    ],
 )
 def test_any_layout_is_read_right(ex: Executable, x: Any) -> None:
     np.testing.assert_array_equal(ex["main"](x, W), X + W)
@@ -140,6 +156,15 @@ def test_read_only_and_broadcast_arrays(ex: Executable) -> None:
 def test_arguments_by_name(ex: Executable) -> None:
     np.testing.assert_array_equal(ex["main"](w=W, x=X), X + W)
     np.testing.assert_array_equal(ex["main"](X, w=W), X + W)
+
+
+ACCEPTED = "expected a NumPy array, a DLPack tensor or a buffer"
+
+
+def released(array: Any) -> memoryview:
+    view: memoryview = array.data
+    view.release()
+    return view
 
 
 WRONG_CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = {
@@ -172,10 +197,19 @@ WRONG_CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any], type[Exception], s
         DTypeError,
         "argument 'x': expected an array without a mask, found a MaskedArray",
     ),
-    "list": ((X.tolist(), W), {}, DTypeError, "argument 'x': expected a NumPy array or a DLPack tensor, found list"),
-    "None": ((None, W), {}, DTypeError, "argument 'x': expected a NumPy array or a DLPack tensor, found NoneType"),
-    "number": ((X, 1.0), {}, DTypeError, "argument 'w': expected a NumPy array or a DLPack tensor, found float"),
-    "bytes": ((X.tobytes(), W), {}, DTypeError, "argument 'x': expected a NumPy array or a DLPack tensor, found bytes"),
+    "Unicode": (
+        (np.full((2, 3), "1", np.dtypes.StringDType()), W),
+        {},
+        DTypeError,
+        "argument 'x': expected dtype float32, found StringDType",
+    ),
+    "list": ((X.tolist(), W), {}, DTypeError, f"argument 'x': {ACCEPTED}, found list"),
+    "None": ((None, W), {}, DTypeError, f"argument 'x': {ACCEPTED}, found NoneType"),
+    "number": ((X, 1.0), {}, DTypeError, f"argument 'w': {ACCEPTED}, found float"),
+    "class": ((X, np.float32), {}, DTypeError, f"argument 'w': {ACCEPTED}, found type"),
+    "bytes": ((X.tobytes(), W), {}, DTypeError, "argument 'x': expected dtype float32, found uint8"),
+    "flat buffer": ((array("f", X.ravel()), W), {}, ShapeError, "argument 'x': expected shape (2, 3), found (6,)"),
+    "released buffer": ((released(X), W), {}, DTypeError, f"argument 'x': {ACCEPTED}, found memoryview"),
     "device": (
         (OnAnotherDevice(X), W),
         {},
