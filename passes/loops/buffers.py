@@ -59,12 +59,27 @@ def local_buffer(buffer: SSAValue, block: BlockOp) -> AllocBufferOp:
 
 def accesses_in(func: PrimFuncOp, buffer: SSAValue) -> Iterator[BlockAccess]:
     """All accesses of a buffer; fails where it is used otherwise."""
-    blocks = list(blocks_in(func))
+    users: set[BlockOp] = set()
     for use in buffer.uses:
-        if not isinstance(use.operation, memref.DimOp) and not any(b.is_ancestor(use.operation) for b in blocks):
+        block = _outermost_block(use.operation)
+        if block is not None:
+            users.add(block)
+        elif not isinstance(use.operation, memref.DimOp):
             fail(use.operation, f"expected {name_of(buffer)} to be used in blocks only")
-    for block in blocks:
-        yield from (access for access in block_accesses(block) if access.buffer is buffer)
+    for block in blocks_in(func) if users else ():
+        if block in users:
+            yield from (access for access in block_accesses(block) if access.buffer is buffer)
+
+
+def _outermost_block(op: Operation) -> BlockOp | None:
+    """The block around an op that stands in no other one."""
+    found: BlockOp | None = None
+    scope: Operation | None = op
+    while scope is not None:
+        if isinstance(scope, BlockOp):
+            found = scope
+        scope = scope.parent_op()
+    return found
 
 
 def check_only_writer(func: PrimFuncOp, buffer: SSAValue, block: BlockOp) -> None:
@@ -158,10 +173,9 @@ class Copy:
 
 def replace_buffer(scope: Operation, old: SSAValue, new: SSAValue) -> None:
     """Let everything in an op use another buffer."""
-    for op in scope.walk():
-        for i, operand in enumerate(op.operands):
-            if operand is old:
-                op.operands[i] = new
+    for use in list(old.uses):
+        if scope.is_ancestor(use.operation):
+            use.operation.operands[use.index] = new
 
 
 def size_asked(op: Operation) -> SSAValue | None:

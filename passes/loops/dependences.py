@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import TypeAlias
 
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from relex.dialects.errors import fail
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp
-from relex.dialects.tir.accesses import Access, accesses
+from relex.dialects.tir.accesses import Access
 from relex.passes.loops.affine import Atom, Form, Lookup, Quotient, Remainder, Span, form_of, span_of
 from relex.passes.loops.structure import blocks_in, function_of, label_of, name_of_block
 
@@ -53,15 +54,21 @@ def bound_variables(block: BlockOp) -> Lookup:
 
 def block_accesses(block: BlockOp) -> list[BlockAccess]:
     """The accesses of a block; fails at ops that use memory otherwise."""
-    for op in block.walk():
-        if isinstance(op, BlockOp | ForOp | InitOp | AllocBufferOp):
-            continue
-        uses_memory = any(isinstance(value.type, MemRefType) for value in (*op.operands, *op.results))
-        if uses_memory and op.name not in ("memref.load", "memref.store", "memref.dim"):
-            fail(op, f"expected only loads and stores in a scheduled block, found '{op.name}'")
     variables = bound_variables(block)
-    forms = {op: tuple(form_of(index, variables) for index in op.indices) for op in accesses(block)}
-    return [BlockAccess(block, access, element) for access, element in forms.items()]
+    found: list[BlockAccess] = []
+    for op in block.walk():
+        if isinstance(op, memref.LoadOp | memref.StoreOp):
+            access = Access(op)
+            found.append(BlockAccess(block, access, tuple(form_of(index, variables) for index in access.indices)))
+        elif _uses_memory(op):
+            fail(op, f"expected only loads and stores in a scheduled block, found '{op.name}'")
+    return found
+
+
+def _uses_memory(op: Operation) -> bool:
+    if isinstance(op, BlockOp | ForOp | InitOp | AllocBufferOp | memref.DimOp):
+        return False
+    return any(isinstance(value.type, MemRefType) for value in (*op.operands, *op.results))
 
 
 def may_alias(a: SSAValue, b: SSAValue, func: Operation) -> bool:
