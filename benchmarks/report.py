@@ -23,6 +23,7 @@ README_ROWS = (
     "MLP 784-128-10, batch 2048",
     "LeNet, batch 1",
     "dense 1024x1024x1024, constant",
+    "x + y, 1 element",
     "relu(x * y + y), 100000",
     "sum, 100000",
     "softmax 64x1000",

@@ -179,6 +179,7 @@ def products() -> Iterator[Row]:
 
 
 def elementwise() -> Iterator[Row]:
+    yield Row("elementwise", "x + y, 1 element", add, {"x": (1,), "y": (1,)})  # What a call costs.
     for n in (1000, 100_000, 10_000_000):
         yield Row("elementwise", f"relu(x * y + y), {n}", chain, {"x": (n,), "y": (n,)})
     yield Row("elementwise", "x[1000,1000] + y[1000]", add, {"x": (1000, 1000), "y": (1000,)})
