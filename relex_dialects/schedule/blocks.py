@@ -240,3 +240,19 @@ class UnguardOp(BlockPrimitiveOp):
     name = "schedule.unguard"
 
     assembly_format = "$block attr-dict"
+
+
+@irdl_op_definition
+class OrderAsIntegersOp(BlockPrimitiveOp):
+    """
+    Lets a block that looks for the largest or smallest of floats compare integers instead, which are in the same order.
+    Its buffer, a local one, holds integers then.
+
+    ```mlir
+    schedule.order_as_integers @Y
+    ```
+    """
+
+    name = "schedule.order_as_integers"
+
+    assembly_format = "$block attr-dict"

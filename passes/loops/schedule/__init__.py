@@ -15,6 +15,7 @@ from relex.passes.loops.schedule import decompose_reduction as decompose_reducti
 from relex.passes.loops.schedule import fuse as fuse
 from relex.passes.loops.schedule import label_loops as label_loops
 from relex.passes.loops.schedule import loop_kinds as loop_kinds
+from relex.passes.loops.schedule import order_as_integers as order_as_integers
 from relex.passes.loops.schedule import pad as pad
 from relex.passes.loops.schedule import partition as partition
 from relex.passes.loops.schedule import reorder as reorder

@@ -21,6 +21,7 @@ from relex.dialects.schedule import (
     DecomposeReductionOp,
     FuseOp,
     LabelLoopsOp,
+    OrderAsIntegersOp,
     PadOp,
     ParallelOp,
     PartitionOp,
@@ -192,6 +193,10 @@ class Schedule:
     def unguard(self, block: Block) -> None:
         """Remove the condition around a block that would do no harm without it."""
         self.apply(block.func, UnguardOp(block.name))
+
+    def order_as_integers(self, block: Block) -> None:
+        """Let a block that looks for the largest or smallest of floats compare integers instead."""
+        self.apply(block.func, OrderAsIntegersOp(block.name))
 
     def decompose_reduction(self, block: Block, loop: Loop) -> Block:
         """Make the init of a block into a block of its own, in front of a loop; returns that."""

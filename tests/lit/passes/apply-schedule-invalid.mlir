@@ -1297,3 +1297,68 @@ schedule.sequence for @rfactor_two {
   // expected-error @+1 {{'schedule.rfactor' op expected @Y to be alone in @k, found @Z}}
   schedule.rfactor @Y along @k at @k
 }
+
+// -----
+
+tir.prim_func @order_of_sums(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %start = arith.constant 0.0 : f32
+  %T = tir.alloc_buffer : memref<4xf32>
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @T (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %start, %T[%vi] : memref<4xf32>
+      }
+      %t = memref.load %T[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %m = arith.addf %t, %x fastmath<reassoc> : f32
+      memref.store %m, %T[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @order_of_sums {
+  // expected-error @+1 {{'schedule.order_as_integers' op expected @T to look for the largest or smallest of f32 or f64}}
+  schedule.order_as_integers @T
+}
+
+// -----
+
+tir.prim_func @order_of_short_floats(%X: memref<4x8xf16>) outs(%Y: memref<4xf16>) attributes {tir.noalias} {
+  %start = arith.constant 0.0 : f16
+  %T = tir.alloc_buffer : memref<4xf16>
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @T (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %start, %T[%vi] : memref<4xf16>
+      }
+      %t = memref.load %T[%vi] : memref<4xf16>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf16>
+      %m = arith.maximumf %t, %x : f16
+      memref.store %m, %T[%vi] : memref<4xf16>
+    }
+  }
+}
+schedule.sequence for @order_of_short_floats {
+  // expected-error @+1 {{'schedule.order_as_integers' op expected @T to look for the largest or smallest of f32 or f64}}
+  schedule.order_as_integers @T
+}
+
+// -----
+
+tir.prim_func @order_of_results(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %start = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @T (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %start, %Y[%vi] : memref<4xf32>
+      }
+      %t = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %m = arith.minimumf %t, %x : f32
+      memref.store %m, %Y[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @order_of_results {
+  // expected-error @+1 {{'schedule.order_as_integers' op expected %Y to be a local buffer, found an argument of the function}}
+  schedule.order_as_integers @T
+}

@@ -651,3 +651,52 @@ schedule.sequence for @rfactor {
   schedule.decompose_reduction @Y at @k_1_rf
   schedule.vectorize @k_1_rf
 }
+
+// -----
+
+// The largest float by integers: of negative ones all bits but the sign are inverted, and NaN comes out on top, since the
+// integers are moved by the number of NaN below -Inf. Others read floats as before.
+
+// CHECK-LABEL: @largest(
+// CHECK: %T = tir.alloc_buffer : memref<4xi32>
+// CHECK: tir.block @T
+// CHECK: tir.init {
+// CHECK: memref.store %{{.+}}, %T[%{{.+}}] : memref<4xi32>
+// CHECK: %[[OLD:.+]] = memref.load %T[%{{.+}}] : memref<4xi32>
+// CHECK-NEXT: %[[BITS:.+]] = arith.bitcast %{{.+}} : f32 to i32
+// CHECK: %[[SIGNS:.+]] = arith.shrsi %[[BITS]]
+// CHECK: %[[MASK:.+]] = arith.andi %[[SIGNS]]
+// CHECK-NEXT: %[[TURNED:.+]] = arith.xori %[[BITS]], %[[MASK]]
+// CHECK-NEXT: %[[COUNT:.+]] = arith.constant -8388607 : i32
+// CHECK-NEXT: %[[NEW:.+]] = arith.addi %[[TURNED]], %[[COUNT]]
+// CHECK-NEXT: %[[BEST:.+]] = arith.maxsi %[[OLD]], %[[NEW]]
+// CHECK-NEXT: memref.store %[[BEST]], %T
+// CHECK: tir.block @Y
+// CHECK: memref.load %T[%{{.+}}] : memref<4xi32>
+// CHECK: %[[FLOAT:.+]] = arith.bitcast %{{.+}} : i32 to f32
+// CHECK-NEXT: memref.store %[[FLOAT]], %Y
+// CHECK-NOT: schedule.
+tir.prim_func @largest(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %low = arith.constant 0xFF800000 : f32
+  %T = tir.alloc_buffer : memref<4xf32>
+  tir.for %i @i, %k @k in (4, 8) {
+    tir.block @T (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %low, %T[%vi] : memref<4xf32>
+      }
+      %t = memref.load %T[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
+      %m = arith.maximumf %t, %x : f32
+      memref.store %m, %T[%vi] : memref<4xf32>
+    }
+  }
+  tir.for %j @j in (4) {
+    tir.block @Y (%vi: spatial<4> = %j) {
+      %t = memref.load %T[%vi] : memref<4xf32>
+      memref.store %t, %Y[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @largest {
+  schedule.order_as_integers @T
+}

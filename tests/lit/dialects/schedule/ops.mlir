@@ -49,6 +49,8 @@ schedule.sequence for @f {
   schedule.transform_layout @Y write 0 by affine_map<(i, j) -> (i floordiv 16, j, i mod 16)>
   // CHECK-NEXT: schedule.transform_layout @Y read 1 by affine_map<(d0, d1) -> (d1, d0)>
   schedule.transform_layout @Y read 1 by affine_map<(i, j) -> (j, i)>
+  // CHECK-NEXT: schedule.order_as_integers @Y
+  schedule.order_as_integers @Y
   // CHECK-NEXT: schedule.unguard @Y
   schedule.unguard @Y
   // CHECK-NEXT: schedule.compact_buffer @Y write 0
