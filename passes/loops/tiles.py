@@ -28,6 +28,8 @@ class VectorUnit:
 
     bits: int
     registers: int
+    has_maximum: bool = False
+    """Whether an instruction gives the larger of two floats, or NaN if one is NaN, as `arith.maximumf` does."""
 
     @classmethod
     def of(cls, target: Target | None) -> VectorUnit | None:
@@ -36,7 +38,7 @@ class VectorUnit:
             return None
         architecture = target.triple.partition("-")[0]
         if architecture == "aarch64":
-            return cls(128, 32)
+            return cls(128, 32, has_maximum=True)
         if architecture != "x86_64":
             return None
         if "avx512f" in target.enabled:

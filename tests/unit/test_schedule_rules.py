@@ -57,7 +57,10 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "one column": (dense(100, 784, 1), "dot-kernel", "tiles"),
     "prime rows and columns": (dense(7, 901, 31), None, None),
     "many rows": (dense(64, 128, 64), "tiles", "tiles"),
-    "maxima": (reduction("max", "9x4096xf32", "[1]", "9xf32"), "dot-kernel", "dot-kernel"),
+    "maxima": (reduction("max", "9x4096xf32", "[1]", "9xf32"), "extremes", "extremes"),
+    "minima of few terms": (reduction("min", "3x5x17xf32", "[1, 2]", "3xf32"), "extremes", "extremes"),
+    "maximum of f64": (reduction("max", "1001xf64", "[0]", "f64"), "extremes", "extremes"),
+    "maxima of i32": (reduction("max", "9x4096xi32", "[1]", "9xi32"), "dot-kernel", "dot-kernel"),
     "minimum": (reduction("min", "512x256xf64", "[0, 1]", "f64"), "partial-rows", "partial-rows"),
     "sums of columns": (reduction("sum", "33x101xf32", "[0]", "101xf32"), "columns", "columns"),
     "maxima of columns": (reduction("max", "17x3xf32", "[0]", "3xf32"), "columns", "columns"),
@@ -135,7 +138,9 @@ def test_results(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(found, plain, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["few rows", "terms that fill no vector", "maxima", "maxima of columns", "channels"])
+@pytest.mark.parametrize(
+    "name", ["few rows", "terms that fill no vector", "maxima", "minima of few terms", "maxima of columns", "channels"]
+)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_special_values_go_where_they_belong(name: str, value: float, monkeypatch: pytest.MonkeyPatch) -> None:
     text = PROGRAMS[name][0]
@@ -144,6 +149,26 @@ def test_special_values_go_where_they_belong(name: str, value: float, monkeypatc
     found = build(text)["main"](*arrays)
     monkeypatch.setattr(ScheduleCpuPass, "apply", do_nothing)
     np.testing.assert_allclose(found, build(text)["main"](*arrays), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("operation", ["max", "min"])
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+@pytest.mark.parametrize("target", [AVX512, AVX2])
+def test_floats_as_integers(operation: str, kind: str, target: Target) -> None:
+    """One bit pattern of NaN is as good as another, whatever its sign; -0 is below 0."""
+    dtype = np.float32 if kind == "f32" else np.float64
+    tiny = np.finfo(dtype).smallest_subnormal
+    values = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, tiny, -tiny, 1.5, -1.5], dtype)
+    bits = values.view(np.int32 if kind == "f32" else np.int64)
+    bits[:2] |= 1  # The last NaN before infinity is one as well.
+    x = np.array([[a, b] for a in values for b in values], dtype).repeat(9, axis=1)
+    text = reduction(operation, f"100x18x{kind}", "[1]", f"100x{kind}")
+    found = build(text, target=target)["main"](x)
+    expected = x.max(1) if operation == "max" else x.min(1)
+    np.testing.assert_array_equal(found, expected)
+    zeros = (x == 0).all(1)
+    signs = np.signbit(x[zeros])
+    np.testing.assert_array_equal(np.signbit(found[zeros]), signs.all(1) if operation == "max" else signs.any(1))
 
 
 def test_only_small_numbers() -> None:

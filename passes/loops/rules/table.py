@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relex.passes.loops.rules.columns import columns
 from relex.passes.loops.rules.dot_kernels import dot_kernel
+from relex.passes.loops.rules.extremes import extremes
 from relex.passes.loops.rules.partial_rows import partial_rows
 from relex.passes.loops.rules.rule import Rule
 from relex.passes.loops.rules.transposes import transpose
@@ -11,6 +12,7 @@ from relex.passes.loops.tiled_reductions import tile_reduction
 
 RULES: list[Rule] = [
     Rule("partial-rows", partial_rows),
+    Rule("extremes", extremes),
     Rule("dot-kernel", dot_kernel),
     Rule("tiles", tile_reduction),
     Rule("columns", columns),

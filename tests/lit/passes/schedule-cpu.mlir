@@ -7,14 +7,16 @@
 // OTHER-NOT: vectorized
 
 // EXPLAIN: schedule-cpu.mlir:{{[0-9]+}}:5: remark: 'tir.block' op @Y of @dense: tiles: 14 and 4 by 2 vectors of 16 elements
+// EXPLAIN: note: not extremes: expected steps of @Y that may be done in any order, but 'arith.addf' lacks the flag 'reassoc'
 // EXPLAIN: note: not dot-kernel: expected steps of @Y that may be done in any order, but 'arith.addf' lacks the flag 'reassoc'
 // EXPLAIN: remark: 'tir.block' op @Z of @dense: scheduled already
 // EXPLAIN: remark: 'tir.block' op @Y of @row_sum: left as it is
+// EXPLAIN: note: not extremes: expected steps of @Y that may be done in any order, but 'arith.addf' lacks the flag 'reassoc'
 // EXPLAIN: note: not dot-kernel: expected steps of @Y that may be done in any order, but 'arith.addf' lacks the flag 'reassoc'
 // EXPLAIN: note: not tiles: expected a loop that uses the same elements of %X again
 // EXPLAIN: remark: 'tir.block' op @Y of @few_rows: dot-kernel: 4 by 4 at a time, in 16 partial results each
 // EXPLAIN: remark: 'tir.block' op @Y of @one_row: dot-kernel: left to LLVM
-// EXPLAIN: remark: 'tir.block' op @Y of @maximum: dot-kernel: one at a time, in 128 partial results each
+// EXPLAIN: remark: 'tir.block' op @Y of @maximum: extremes: floats as integers in the same order
 
 // The weights go to panels, and the sums of a tile are made side by side; bias and relu are done in the tile. The last
 // 4 rows go through two panels at the same time.
@@ -217,12 +219,17 @@ tir.prim_func @one_row(%X: memref<1x784xf32>, %W: memref<128x784xf32>) outs(%Y: 
 
 // -----
 
-// Maxima take LLVM too long one after the other.
+// Maxima are found by integers, one for a row at a time, of which LLVM makes vectors.
 
 // CHECK-LABEL: @maximum(
-// CHECK: tir.for vectorized %{{.*}} in (128)
-// CHECK: tir.for %{{.*}}, vectorized %{{.*}} in (32, 128)
-// CHECK: tir.for vectorized %{{.*}} in (128)
+// CHECK: tir.for %[[I:.+]] @{{.+}} in (64)
+// CHECK-NEXT: %[[BEST:.+]] = tir.alloc_buffer : memref<1xi32>
+// CHECK-NEXT: tir.for %{{.+}} in (4096)
+// CHECK: arith.maxsi
+// CHECK-NEXT: memref.store %{{.+}}, %[[BEST]]
+// CHECK: tir.block @Y_local
+// CHECK: memref.load %[[BEST]]
+// CHECK: memref.store %{{.+}}, %Y
 tir.prim_func @maximum(%X: memref<64x4096xf32>) outs(%Y: memref<64xf32>) attributes {tir.noalias} {
   %least = arith.constant 0xFF800000 : f32
   tir.for %i, %k in (64, 4096) {
