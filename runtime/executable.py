@@ -45,7 +45,8 @@ class Executable(Mapping[str, "CompiledFunction"]):
         self._program = program
         self._profile = profile
         self._functions = {
-            name: _compiled_function(code, signature, library) for name, signature in program.signatures.items()
+            name: _compiled_function(program, code, signature, library)
+            for name, signature in program.signatures.items()
         }
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -83,6 +84,10 @@ def _unpickle(data: bytes) -> Executable:
     return Executable(CompiledProgram.unpack(memoryview(data)))
 
 
+def _unpickle_function(data: bytes, name: str) -> CompiledFunction:
+    return _unpickle(data)[name]
+
+
 class CompiledFunction:
     """A native function on arrays.
 
@@ -95,10 +100,13 @@ class CompiledFunction:
     time.
 
     A function on buffers, at the core level, takes all of them as arguments and writes into them.
+
+    Pickled, it is the whole program: where several functions travel, send the executable.
     """
 
-    def __init__(self, code: LoadedCode, signature: Signature, library: LibraryCalls):
+    def __init__(self, program: CompiledProgram, code: LoadedCode, signature: Signature, library: LibraryCalls):
         self.signature = signature
+        self._program = program
         self._alive = code, library  # The machine code, its constants, and what it calls.
         self._plans_of_shapes = ShapeRule(signature, partial(Plan, signature))
         self._readers = [argument_reader(spec, signature.name) for spec in signature.inputs]
@@ -125,6 +133,9 @@ class CompiledFunction:
     def _plan(self, inputs: Sequence[Array]) -> Plan:
         return self._plans_of_shapes(inputs)
 
+    def __reduce__(self) -> tuple[Callable[[bytes, str], CompiledFunction], tuple[bytes, str]]:
+        return _unpickle_function, (b"".join(self._program.pack()), self.signature.name)
+
     def __repr__(self) -> str:
         return f"<compiled {self.signature}>"
 
@@ -135,8 +146,10 @@ class _NativeCalls(CompiledFunction):
     _entry: int
     _plans: int
 
-    def __init__(self, code: LoadedCode, signature: Signature, library: LibraryCalls, entry: int):
-        super().__init__(code, signature, library)
+    def __init__(
+        self, program: CompiledProgram, code: LoadedCode, signature: Signature, library: LibraryCalls, entry: int
+    ):
+        super().__init__(program, code, signature, library)
         address = code.address(signature.symbol)
         inputs, outputs = ([spec.dtype for spec in specs] for specs in (signature.inputs, signature.outputs))
         self._native = NativePlans(address, inputs, outputs)
@@ -155,10 +168,12 @@ def _native_class(native: type) -> Callable[..., CompiledFunction]:
     )
 
 
-def _compiled_function(code: LoadedCode, signature: Signature, library: LibraryCalls) -> CompiledFunction:
+def _compiled_function(
+    program: CompiledProgram, code: LoadedCode, signature: Signature, library: LibraryCalls
+) -> CompiledFunction:
     """A function of compiled code. What calls Python anyway does not gain from native calls; they do not look whether
     arguments may be written."""
     entry = native_entry() if not library.calls_python and not signature.writes_inputs else None
     if entry is None:
-        return CompiledFunction(code, signature, library)
-    return _native_class(entry.type)(code, signature, library, entry.address)
+        return CompiledFunction(program, code, signature, library)
+    return _native_class(entry.type)(program, code, signature, library, entry.address)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import pickle
@@ -250,6 +251,18 @@ def test_executables_travel_to_worker_processes(ex: Executable):
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         found = list(pool.map(_call, [ex] * 2, range(2)))
     assert all(same(result, _call(ex, n)) for n, result in enumerate(found))
+
+
+@pytest.mark.parametrize("calls", ["native", "ctypes"])
+def test_functions_travel_with_their_programs(ex: Executable, saved: Path, calls: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RELEX_CALLS", calls)
+    arguments = np.arange(3.0), np.arange(2.0)
+    for function in (ex["parts"], load(saved)["parts"]):
+        again = pickle.loads(pickle.dumps(function))
+        assert repr(again) == repr(function)
+        for _ in range(2):
+            assert same(again(*arguments), function(*arguments))
+        assert same(copy.deepcopy(again)(*arguments), function(*arguments))
 
 
 # Files that are refused
