@@ -36,6 +36,8 @@ declare i64 @write(i32, ptr, i64)
 declare void @abort()
 declare i64 @llvm.ctlz.i64(i64, i1)
 declare i64 @llvm.umax.i64(i64, i64)
+declare i64 @llvm.ushl.sat.i64(i64, i64)
+declare i64 @llvm.uadd.sat.i64(i64, i64)
 
 ; In front of what a call gets are 64 bytes that belong to the block: its row in the table, its size, when it was taken.
 define ptr @{ALLOC}(i64 %size) {{
@@ -47,7 +49,7 @@ entry:
   %shift = sub i64 %exponent, 2
   %leading = lshr i64 %highest, %shift
   %above = add i64 %leading, 1
-  %capacity = shl i64 %above, %shift
+  %capacity = call i64 @llvm.ushl.sat.i64(i64 %above, i64 %shift)
   %quarter = and i64 %leading, 3
   %rows = mul i64 %exponent, 4
   %row = add i64 %rows, %quarter
@@ -77,7 +79,7 @@ another:
   %more = icmp ult i64 %next, 16
   br i1 %more, label %search, label %allocate
 allocate:
-  %whole = add i64 %capacity, 64
+  %whole = call i64 @llvm.uadd.sat.i64(i64 %capacity, i64 64)
   %new = call ptr @aligned_alloc(i64 64, i64 %whole)
   %none = icmp eq ptr %new, null
   br i1 %none, label %again, label %fresh

@@ -133,13 +133,14 @@ def test_threads_share_an_executable() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on memory")
-def test_no_memory_ends_the_process_with_a_message() -> None:
+@pytest.mark.parametrize("size", [2**60, 2**63 - 1, 2**63, 2**64 - 2**61, 2**64 - 1])
+def test_no_memory_ends_the_process_with_a_message(size: int) -> None:
     program = f"""
 import ctypes, resource
 from relex.runtime import loader
-take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)(loader.arenas().symbols["{ALLOC}"])
+take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint64)(loader.arenas().symbols["{ALLOC}"])
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-take(2**60)
+take({size})
 """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
     assert found.returncode != 0
