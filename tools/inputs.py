@@ -51,7 +51,11 @@ class Input:
 def for_argument(value: Any, spec: TensorSpec) -> Any:
     """The value to pass for an argument: what is written without a point may be a float."""
     is_float = spec.is_scalar and spec.dtype.kind == "f"
-    return float(value) if is_float and type(value) is int else value
+    try:
+        return float(value) if is_float and type(value) is int else value
+    except OverflowError as e:
+        found = f"one of {value.bit_length()} bits"
+        raise ToolError(f"argument '{spec.name}': expected a number of {spec.dtype.name}, found {found}") from e
 
 
 def _number(text: str) -> Number | None:

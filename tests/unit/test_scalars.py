@@ -212,6 +212,8 @@ def test_the_tool_takes_numbers(level: str, tmp_path: Path, capsys: pytest.Captu
     assert np.load(tmp_path / "y.npy") == 1
     assert relex_run([str(program), "--entry", "same_i1", "--level", level, "--input", "true"]) == 0
     assert capsys.readouterr().out.endswith("True\n")
+    assert relex_run([*options, "--input", f"s=1{'0' * 400}", "--input", "n=1"]) == 1
+    assert "argument 's': expected a number of float32, found one of 1329 bits" in capsys.readouterr().err
     assert relex_run([*options, "--input", "s=x", "--input", "n=1"]) == 1
     assert "error: cannot read 'x'" in capsys.readouterr().err
     assert relex_run([*options, "--input", "s=1", "--input", "n=1.5"]) == 1
