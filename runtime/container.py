@@ -121,7 +121,7 @@ def write_file(path: Path, chunks: Sequence[Buffer]) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except (OSError, ValueError) as e:
-        raise RelexError(f"{path}: cannot be written: {e}") from e
+        raise RelexError(f"{path}: cannot be written: {_reason(e)}") from e
 
 
 def map_file(path: Path) -> memoryview:
@@ -133,4 +133,9 @@ def map_file(path: Path) -> memoryview:
                 return memoryview(b"")
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError) as e:
-        raise RelexError(f"{path}: cannot be read: {e}") from e
+        raise RelexError(f"{path}: cannot be read: {_reason(e)}") from e
+
+
+def _reason(e: OSError | ValueError) -> str:
+    # The text of the whole names a file once more, and that may be the temporary one.
+    return (isinstance(e, OSError) and e.strerror) or str(e)
