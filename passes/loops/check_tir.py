@@ -28,7 +28,8 @@ class CheckTirPass(RelexPass):
     * accesses stay in their buffers, and the variables of blocks in their ranges;
     * no two iterations of a parallel loop, and no two values of the spatial variables of a block, write one element, or
       one of them writes what the other reads;
-    * outputs are written everywhere, and neither they nor local buffers are read before they are written.
+    * outputs are written everywhere, and neither they nor local buffers are read before they are written, unless it is
+      to compute elements of local buffers that nothing reads.
 
     A mistake is an error that names an iteration where it happens. What cannot be decided, mostly as it depends on
     data, is a warning, or an error with `undecided=error`. Different buffers are taken to be different memory, as

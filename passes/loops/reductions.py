@@ -7,13 +7,13 @@ from math import inf, nan
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IntegerType
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.tir import BlockOp, InitOp
 from relex.dialects.tir.accesses import accesses
-from relex.dialects.tir.ranges import constant_value
+from relex.dialects.tir.ranges import is_same_value
 from relex.passes.loops.structure import name_of_block
 
 _EXACT = (
@@ -107,11 +107,7 @@ def order_matters(block: BlockOp) -> str | None:
 
 
 def _is_same_element(load: memref.LoadOp, store: memref.StoreOp) -> bool:
-    return all(map(_is_same, load.indices, store.indices))
-
-
-def _is_same(a: SSAValue, b: SSAValue) -> bool:
-    return a is b or ((value := constant_value(a)) is not None and value == constant_value(b))
+    return all(map(is_same_value, load.indices, store.indices))
 
 
 def _may_reassociate(op: Operation) -> bool:

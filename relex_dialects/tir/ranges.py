@@ -66,6 +66,11 @@ def constant_value(value: SSAValue) -> int | None:
     return attr.value.data if isinstance(attr, IntegerAttr) else None
 
 
+def is_same_value(a: SSAValue, b: SSAValue) -> bool:
+    """Whether two integers are one value, or equal constants."""
+    return a is b or ((value := constant_value(a)) is not None and value == constant_value(b))
+
+
 def linear_form(value: SSAValue) -> Linear:
     """An index expression as a sum of variables with constant factors, and of what is computed otherwise."""
     return _Ranges(lambda _: None).linear(value)

@@ -63,6 +63,22 @@ def local(body: str) -> str:
     return FILL + "%T = tir.alloc_buffer : memref<8xf32>\n" + body
 
 
+def through_scratch(step: str, last: str, loop: str = "%i in (8)") -> str:
+    """%T, of which 5 elements are written, goes to %S by a step, and %S to %Y."""
+    return (
+        local(
+            "%S = tir.alloc_buffer : memref<8xf32>\ntir.for %i in (8) {\nmemref.store %zero, %S[%i] : memref<8xf32>\n}"
+        )
+        + "tir.for %i in (5) {\nmemref.store %zero, %T[%i] : memref<8xf32>\n}\n"
+        + f"tir.for {loop} {{\n%t = memref.load %T[%i] : memref<8xf32>\n{step}\n}}\n"
+        + f"tir.for %i in ({last}) {{\n%r = memref.load %S[%i] : memref<8xf32>\n"
+        "memref.store %r, %Y[%i] : memref<8xf32>\n}"
+    )
+
+
+DOUBLE = "%d = arith.addf %t, %t : f32\nmemref.store %d, %S[%i] : memref<8xf32>"
+ADD = "%s = memref.load %S[%i] : memref<8xf32>\n%d = arith.addf %t, %s : f32\nmemref.store %d, %S[%i] : memref<8xf32>"
+
 WRONG = {
     "one behind": (read("%j", "%j = arith.addi %i, %c1 : index"), "index 0 of %V in 0..7, found 8 at %i = 7"),
     "one before": (read("%j", "%j = arith.subi %i, %c1 : index"), "index 0 of %V in 0..7, found -1 at %i = 0"),
@@ -188,6 +204,41 @@ WRONG = {
         "tir.for %i, %k in (8, 4) {" + SUM.replace(INIT, "") + "}",
         r"expected %Y to be written before it is read, found no write to %Y\[0\]",
     ),
+    "results of unwritten scratch": (
+        through_scratch(DOUBLE, "6"),
+        r"found no write to %T\[5\] before it is read at %i = 5",
+    ),
+    "sums of unwritten scratch": (
+        through_scratch(ADD, "6", "%k, %i in (3, 8)"),
+        r"found no write to %T\[5\] before it is read at %k = 0, %i = 5",
+    ),
+    "unwritten scratch that moves on": (
+        through_scratch(
+            "%j = arith.subi %c7, %i : index\n%s = memref.load %S[%j] : memref<8xf32>\n"
+            "%d = arith.addf %t, %s : f32\nmemref.store %d, %S[%i] : memref<8xf32>",
+            "1",
+            "%k, %i in (3, 8)",
+        ),
+        r"found no write to %T\[[567]\] before it is read at %k = 0, %i = [567]",
+    ),
+    "unwritten scratch in a condition": (
+        through_scratch(
+            "%c = arith.cmpf ogt, %t, %zero : f32\nscf.if %c {\nmemref.store %zero, %S[%i] : memref<8xf32>\n}", "5"
+        ),
+        r"found no write to %T\[5\] before it is read at %i = 5",
+    ),
+    "unwritten scratch as an index": (
+        through_scratch(
+            "%n = arith.fptoui %t : f32 to i64\n%a = arith.index_cast %n : i64 to index\n"
+            "%m = arith.minui %a, %c7 : index\nmemref.store %zero, %S[%m] : memref<8xf32>",
+            "5",
+        ),
+        r"found no write to %T\[5\] before it is read at %i = 5",
+    ),
+    "unwritten scratch in an output": (
+        through_scratch(DOUBLE + "\nmemref.store %d, %Y[%i] : memref<8xf32>", "5"),
+        r"found no write to %T\[5\] before it is read at %i = 5",
+    ),
     "copy of scratch": (
         local('"memref.copy"(%T, %Y) : (memref<8xf32>, memref<8xf32>) -> ()'),
         r"'memref.copy' op expected %T to be written before it is read",
@@ -205,6 +256,8 @@ def test_mistakes(name: str) -> None:
 
 
 RIGHT = {
+    "unwritten scratch that nobody needs": through_scratch(DOUBLE, "5"),
+    "sums of unwritten scratch that nobody needs": through_scratch(ADD, "5", "%k, %i in (3, 8)"),
     "sum": "tir.for %i, %k in (8, 4) {" + SUM + "}",
     "sum of columns first": "tir.for %k, %i in (4, 8) {" + SUM + "}",
     "parallel rows": "tir.for parallel %i, %k in (8, 4) {" + SUM + "}",

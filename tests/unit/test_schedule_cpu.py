@@ -16,7 +16,7 @@ from relex.dialects import parse_module, verify_module
 from relex.dialects.target import Target, set_target
 from relex.dialects.tir import ForOp, LoopKind
 from relex.lowering import RelexPipelinePass
-from relex.passes import ScheduleCpuPass
+from relex.passes import CheckTirPass, ScheduleCpuPass
 from relex.passes.loops.tiles import VectorUnit, best_tile
 from relex.runtime import build, interpret
 
@@ -91,6 +91,13 @@ def test_results_stay_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     plain = build(text, strict=True)["main"](*arrays)
     np.testing.assert_array_equal(exactly, plain)
     np.testing.assert_allclose(tiled, plain, rtol=1e-4, atol=1e-2)
+
+
+@pytest.mark.parametrize("target", [AVX512, SSE], ids=lambda target: target.cpu)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_tiles_use_memory_rightly(name: str, target: Target) -> None:
+    """Columns at the edge that do not exist are computed from what nobody has written, and go nowhere."""
+    CheckTirPass(undecided="error")(loops(program(name), target))
 
 
 @pytest.mark.parametrize("target", [AVX512, AVX2, SSE, NEON], ids=lambda target: target.cpu or target.triple)

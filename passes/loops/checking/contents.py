@@ -8,6 +8,9 @@ eliminated. The end of a function counts as a read of all elements of its output
 
 Whether the pieces cover what is read is found out by counterexamples: as long as there is an element outside of the
 pieces met so far, the piece that holds it is added; an element that is in no piece is a mistake.
+
+A read does no harm where all that becomes of the element is another one, of a local buffer, that nothing reads: a tile
+at the edge computes columns that are not there. `uses.py` finds out what becomes of it.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ from relex.passes.loops.checking.linear import (
 )
 from relex.passes.loops.checking.solver import find_point
 from relex.passes.loops.checking.touches import Touch, strangers, touches
+from relex.passes.loops.checking.uses import Use, uses_of
 from relex.passes.loops.checking.verdicts import TOO_HARD, Undecided, Verdict, Wrong, judge, unless_partial
 
 MOST_PIECES = 64
@@ -54,7 +58,7 @@ def check_contents(function: PrimFuncOp) -> Iterator[Finding]:
             writes.setdefault(touch.buffer, []).extend([touch] if touch.is_write else [])
     for touch in found:
         if not touch.is_write and touch.buffer in writes:
-            finding = _check_read(touch, writes[touch.buffer], function)
+            finding = _check_read(touch, writes[touch.buffer], found, function)
             if finding is not None:
                 yield finding
     for output in function.outputs:
@@ -63,12 +67,22 @@ def check_contents(function: PrimFuncOp) -> Iterator[Finding]:
             yield finding
 
 
-def _check_read(read: Touch, writes: Sequence[Touch], function: PrimFuncOp) -> Finding | None:
+def _check_read(
+    read: Touch, writes: Sequence[Touch], everything: Sequence[Touch], function: PrimFuncOp
+) -> Finding | None:
+    if _check_use(read, Use(), writes, function) is None:
+        return None
+    findings = (_check_use(read, use, writes, function) for use in uses_of(read, everything))
+    return next((finding for finding in findings if finding is not None), None)
+
+
+def _check_use(read: Touch, use: Use, writes: Sequence[Touch], function: PrimFuncOp) -> Finding | None:
     run = Instance(read.op, Instance(function), function)
     place = read.place(run)
     pieces = [piece for write in writes for piece in _pieces_before(write, read, place, run)]
     for dimension, index in enumerate(place):
         run.require(within(index, run.size(read.buffer, dimension)))
+    use.require_in(run)
     buffer = name_of(read.buffer)
     match unless_partial(_uncovered(run.whole_system, pieces), read):
         case None:

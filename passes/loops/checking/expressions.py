@@ -11,13 +11,19 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.tir.ranges import constant_value
-from relex.passes.loops.checking.linear import Constraint, Linear, System, at_least, different, less, same
+from relex.passes.loops.checking.linear import Constraint, Linear, System, Variable, at_least, different, less, same
 
 OpT = TypeVar("OpT", bound=Operation)
+
+Quotient = tuple[int, frozenset[tuple[Variable, int]], int]
+"""The constant and the factors of a dividend, and the divisor."""
 
 
 class Values(Protocol):
     """The values of one run of a piece of program."""
+
+    quotients: dict[Quotient, Linear]
+    """Those met so far: quotient and remainder of one division share a number."""
 
     def form(self, value: SSAValue) -> Linear:
         """An integer of the program as a linear form."""
@@ -139,8 +145,12 @@ def _divisor(value: SSAValue) -> int | None:
 def _floor(dividend: Linear, divisor: int, values: Values) -> Linear:
     if not dividend.factors:
         return Linear(dividend.constant // divisor)
-    low, high = dividend.limits
-    return values.new("quotient", (low // divisor, high // divisor), lambda q: _is_floor(q, dividend, divisor))
+    key = dividend.constant, frozenset(dividend.factors.items()), divisor
+    if key not in values.quotients:
+        low, high = dividend.limits
+        limits = low // divisor, high // divisor
+        values.quotients[key] = values.new("quotient", limits, lambda q: _is_floor(q, dividend, divisor))
+    return values.quotients[key]
 
 
 def _is_floor(quotient: Linear, dividend: Linear, divisor: int) -> System:

@@ -22,7 +22,7 @@ from relex.dialects.functions import DIMS_ATTR, argument_attr
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp, loops_around
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.tir.ranges import constant_value
-from relex.passes.loops.checking.expressions import condition_of, form_of, type_limits
+from relex.passes.loops.checking.expressions import Quotient, condition_of, form_of, type_limits
 from relex.passes.loops.checking.linear import Constraint, Linear, Origin, System, Variable, less, within
 
 LARGEST_SIZE = 2**47
@@ -38,6 +38,7 @@ class Instance:
         """When this run takes place, given that of the shared scope."""
         self.variables: set[Variable] = set()
         """Those of this instance alone."""
+        self.quotients: dict[Quotient, Linear] = {}
         self._outer = outer
         self._scope = scope
         self._forms: dict[SSAValue, Linear] = {}
