@@ -7,7 +7,7 @@ import sys
 JUMP = re.compile(r"\t(j\w+|b\.\w+|cbn?z|tbn?z)\t(?:.*, )?(\.L\w+)\s*")
 MULTIPLICATION = re.compile(r"vfmadd|mulp|fmla")
 STACK = re.compile(r"\(%rsp|\[sp")
-LOAD = re.compile(r"\w+\t.*\(.*\), %[xyz]mm|ldr?\w*\t[vqsd].*\[|ldp\t[qsd].*\[")
+LOAD = re.compile(r"\w+\t.*\(.*\)(?:\{1to\d+\})?, %[xyz]mm|ldr?\w*\t[vqsd].*\[|ldp\t[qsd].*\[")
 
 
 def loops(lines: list[str]) -> list[list[str]]:
