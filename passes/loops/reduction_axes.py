@@ -6,23 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import PassError, diagnose, fail, name_of
-from relex.dialects.tir import BlockOp, ForOp, IterKind
-from relex.dialects.tir.accesses import variables_in
+from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.loops.affine import Form
-from relex.passes.loops.buffers import buffers_read, statement_of
+from relex.passes.loops.buffers import buffers_read
 from relex.passes.loops.constants import is_constant_input
 from relex.passes.loops.dependences import BlockAccess, Element, block_accesses
+from relex.passes.loops.rules.nests import Reduction, is_side_by_side, result_bits, uses
 from relex.passes.loops.structure import (
-    check_nested,
-    check_serial,
-    function_of,
-    guard_of,
     label_of,
     loops_of,
     name_of_block,
@@ -71,7 +66,7 @@ class Operand:
         return [f for f in self.access.element if loop.variable in f.variables()] == [Form.of(loop.variable)]
 
     def uses(self, loop: ForOp) -> bool:
-        return any(loop.variable in form.variables() for form in self.access.element)
+        return uses(self.access, loop)
 
     @property
     def rank(self) -> int:
@@ -112,10 +107,12 @@ class ReductionAxes:
     def all_of(cls, block: BlockOp) -> list[ReductionAxes]:
         """What a block is, for each loop that can be that of the columns: first for that along which results stand side
         by side. Fails, and says why, if there is none."""
-        loops = _loops(block)
-        terms = _loops_of_reduction(block, loops)
-        spatial = [loop for loop in loops if loop not in terms]
-        operands = _operands(block)
+        reduction = Reduction.of(block)
+        spatial, terms = reduction.spatial, reduction.terms
+        for loop in (*spatial, *terms):
+            if loop.extent == 0:
+                fail(loop, f"expected {label_of(loop)} to have iterations")
+        operands = _operands(reduction)
         last = _output_element(block)[-1:]
         found: list[ReductionAxes] = []
         problems: list[PassError] = []
@@ -168,7 +165,7 @@ class ReductionAxes:
 
     def tile(self, unit: VectorUnit) -> Tile:
         """The tile that suits the registers of a CPU."""
-        most = unit.bits // _element_bits(self.block)
+        most = unit.bits // result_bits(self.block, output_of(self.block))
         lanes = min(most, max(MIN_LANES, 1 << (self.column_count - 1).bit_length()))
         return best_tile(self.row_count, self.column_count, lanes, unit.registers, self.step)
 
@@ -210,10 +207,7 @@ class ReductionAxes:
 
     def is_unit_stride(self) -> bool:
         """Whether the elements of neighbouring columns stand side by side."""
-        element = self.right.access.element
-        return element[-1].terms.get(self.columns.variable) == 1 and not any(
-            self.columns.variable in form.variables() for form in element[:-1]
-        )
+        return is_side_by_side(self.right.access, self.columns)
 
     def is_packed(self, tile: Tile) -> bool:
         """Whether the operand of the columns is copied to the order in which tiles need it."""
@@ -246,11 +240,11 @@ class ReductionAxes:
         self.right.dimension_of(self.columns)
         if self.has_constant_columns():
             return
-        uses = prod(
+        count = prod(
             _likely_extent(loop) for loop in [*self.outer, self.rows, *self.inside] if not self.right.uses(loop)
         )
-        if not self.is_unit_stride() and uses < MIN_ROWS_TO_PACK:
-            fail(self.block, f"expected {MIN_ROWS_TO_PACK} rows or more that make up for packed columns, found {uses}")
+        if not self.is_unit_stride() and count < MIN_ROWS_TO_PACK:
+            fail(self.block, f"expected {MIN_ROWS_TO_PACK} rows or more that make up for packed columns, found {count}")
 
 
 def _likely_extent(loop: ForOp) -> int:
@@ -263,28 +257,6 @@ def _extent(loop: ForOp) -> int:
     return loop.extent
 
 
-def _loops(block: BlockOp) -> list[ForOp]:
-    """The loops of a block that is alone in them. Fails if it is not, or if somebody has scheduled them already."""
-    loops = loops_of(block)
-    if block.init is None or not loops:
-        fail(block, f"expected {name_of_block(block)} to be a reduction in loops")
-    if guard_of(block) is not None or statement_of(block) is not loops[0]:
-        fail(block, f"expected no condition around {name_of_block(block)}")
-    check_nested(loops)
-    for loop in loops:
-        check_serial(loop)
-        if loop.extent == 0:
-            fail(loop, f"expected {label_of(loop)} to have iterations")
-    return loops
-
-
-def _loops_of_reduction(block: BlockOp, loops: list[ForOp]) -> list[ForOp]:
-    func = function_of(block)
-    driven = {arg for v in block.iter_vars if v.kind is IterKind.REDUCE for arg in variables_in(v.binding, func)}
-    found = [loop for loop in loops if loop.variable in driven]
-    return found or fail(block, f"expected {name_of_block(block)} to be a reduction")
-
-
 def _output_element(block: BlockOp) -> Element:
     """The indices of what a block writes."""
     found = {access.element for access in block_accesses(block) if access.is_write and not access.in_init}
@@ -293,14 +265,12 @@ def _output_element(block: BlockOp) -> Element:
     return found.pop()
 
 
-def _operands(block: BlockOp) -> list[Operand]:
-    """What a block reads but its own results. Fails if it reads a buffer in several places, or writes several."""
-    accesses = [access for access in block_accesses(block) if not access.in_init]
-    if len({access.buffer for access in accesses if access.is_write}) != 1:
-        fail(block, f"expected {name_of_block(block)} to write one buffer")
+def _operands(reduction: Reduction) -> list[Operand]:
+    """What a block reads but its own results. Fails if it reads a buffer in several places."""
+    block = reduction.block
     operands: list[Operand] = []
     for number, buffer in enumerate(buffers_read(block)):
-        reads = [access for access in accesses if access.buffer is buffer]
+        reads = [access for access in reduction.reads if access.buffer is buffer]
         if len(reads) != 1:
             fail(block, f"expected {name_of_block(block)} to read {name_of(buffer)} once a step")
         operands.append(Operand(number, reads[0]))
@@ -317,11 +287,3 @@ def has_constant_panels(block: BlockOp) -> bool:
 
 def output_of(block: BlockOp) -> SSAValue:
     return next(access.buffer for access in block_accesses(block) if access.is_write)
-
-
-def _element_bits(block: BlockOp) -> int:
-    """The size of a result. Fails for those that CPUs do not compute with as they are."""
-    buffer = output_of(block).type
-    assert isa(buffer, MemRefType)
-    bits = buffer.element_type.bitwidth if isinstance(buffer.element_type, FixedBitwidthType) else 0
-    return bits if bits in (32, 64) else fail(block, f"expected results of 32 or 64 bits, found {buffer.element_type}")

@@ -13,9 +13,10 @@ from relex.passes.loops.affine import Form
 from relex.passes.loops.buffers import accesses_in
 from relex.passes.loops.dependences import block_accesses
 from relex.passes.loops.reduction_axes import Layout, ReductionAxes, output_of
+from relex.passes.loops.rules.nests import block_named, named
 from relex.passes.loops.rules.rule import Plan
 from relex.passes.loops.schedule import Block, Loop, Schedule
-from relex.passes.loops.structure import find_block, function_of, label_of, loops_of, name_of_block
+from relex.passes.loops.structure import find_block, function_of, loops_of, name_of_block
 from relex.passes.loops.tiles import Tile, VectorUnit
 
 
@@ -91,11 +92,9 @@ class _Nest:
 
 
 def _tile(schedule: Schedule, axes: ReductionAxes, heights: Sequence[int], tile: Tile, unit: VectorUnit) -> None:
-    block = Block(function_of(axes.block).sym_name.data, axes.block.block_name.data)
-    outer, (rows, columns), inside, terms = (
-        [Loop(block.func, label_of(loop)[1:]) for loop in loops]
-        for loops in (axes.outer, [axes.rows, axes.columns], axes.inside, axes.terms)
-    )
+    block = block_named(axes.block)
+    outer, inside, terms = (list(map(named, loops)) for loops in (axes.outer, axes.inside, axes.terms))
+    rows, columns = named(axes.rows), named(axes.columns)
     panels, column = schedule.split(columns, [None, tile.columns])
     if axes.is_packed(tile):
         _pack_columns(schedule, block, axes.panels(tile), tile, exact=axes.has_full_panels(tile))
@@ -139,7 +138,7 @@ def _partition(schedule: Schedule, nest: _Nest, height: int) -> _Nest:
 def _rows_of_reader(schedule: Schedule, nest: _Nest) -> Loop:
     """The loop of the one block that goes on with the results of a nest that runs along the rows as well."""
     op = find_block(schedule.function(nest.block.func), nest.block.name)
-    rows = next(loop.variable for loop in loops_of(op) if label_of(loop) == f"@{nest.rows.label}")
+    rows = next(loop.variable for loop in loops_of(op) if named(loop) == nest.rows)
     (element,) = {access.element for access in block_accesses(op) if access.is_write and not access.in_init}
     dimension = element.index(Form.of(rows))
     reader = _only_reader(op) or fail(op, f"expected one block that reads what {name_of_block(op)} writes")
@@ -147,7 +146,7 @@ def _rows_of_reader(schedule: Schedule, nest: _Nest) -> Loop:
     loops = [loop for loop in loops_of(reader) if {loop.variable} == atoms]
     if not loops:
         fail(reader, f"expected {name_of_block(reader)} to go on with what {name_of_block(op)} writes row by row")
-    return Loop(nest.block.func, label_of(loops[0])[1:])
+    return named(loops[0])
 
 
 def _only_reader(block: BlockOp) -> BlockOp | None:
@@ -180,7 +179,7 @@ def _finish_in(schedule: Schedule, block: Block, loop: Loop) -> Block:
     """Do what follows a block in one of its loops: the one block that goes on with its results, or a copy."""
     reader = _only_reader(find_block(schedule.function(block.func), block.name))
     if reader is not None:
-        follower = Block(block.func, reader.block_name.data)
+        follower = block_named(reader)
         try:
             schedule.reverse_compute_at(follower, loop)
         except CompileError:
@@ -208,11 +207,11 @@ def _put_columns_inside(schedule: Schedule, block: Block, follower: Block, tile_
     sums = output_of(find_block(func, block.name))
     index = next(access.element[-1] for access in block_accesses(reader) if access.buffer is sums)
     loops = schedule.get_loops(follower)
-    names = {loop.label for loop in loops[loops.index(tile_loop) + 1 :]}
-    inner = [loop for loop in loops_of(reader) if label_of(loop)[1:] in names]
+    inside = loops[loops.index(tile_loop) + 1 :]
+    inner = [loop for loop in loops_of(reader) if named(loop) in inside]
     columns = [loop for loop in inner if index.terms.get(loop.variable) == 1]
     order = [*(loop for loop in inner if loop not in columns), *columns]
-    schedule.reorder(*(Loop(block.func, label_of(loop)[1:]) for loop in order))
+    schedule.reorder(*map(named, order))
 
 
 def _use_registers(schedule: Schedule, block: Block, tile_loop: Loop, terms: Sequence[Loop], lanes: int) -> None:

@@ -57,11 +57,7 @@ class Reduction:
 
     @property
     def bits(self) -> int:
-        """The size of a result. Fails for those that CPUs do not compute with as they are."""
-        bits = bits_of(self.result)
-        if bits not in (32, 64):
-            fail(self.block, f"expected {name_of(self.result)} to have elements of 32 or 64 bits, found {bits}")
-        return bits
+        return result_bits(self.block, self.result)
 
 
 def loops_alone(block: BlockOp) -> list[ForOp]:
@@ -93,6 +89,14 @@ def bits_of(buffer: SSAValue) -> int:
     kind = buffer.type
     assert isa(kind, MemRefType)
     return kind.element_type.bitwidth if isinstance(kind.element_type, FixedBitwidthType) else 0
+
+
+def result_bits(block: BlockOp, result: SSAValue) -> int:
+    """The size of a result of a block. Fails for those that CPUs do not compute with as they are."""
+    bits = bits_of(result)
+    if bits not in (32, 64):
+        fail(block, f"expected {name_of(result)} to have elements of 32 or 64 bits, found {bits}")
+    return bits
 
 
 def is_side_by_side(access: BlockAccess, loop: ForOp) -> bool:
