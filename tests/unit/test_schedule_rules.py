@@ -40,6 +40,15 @@ def dense(m: int, k: int, n: int, kind: str = "f32") -> str:
     }}"""
 
 
+def matmul(m: int, k: int, n: int) -> str:
+    a, b, result = (f"tensor<{p}x{q}xf64>" for p, q in ((m, k), (k, n), (m, n)))
+    return f"""
+    func.func @main(%a: {a}, %b: {b}) -> {result} {{
+      %0 = relex.matmul %a, %b : ({a}, {b}) -> {result}
+      func.return %0 : {result}
+    }}"""
+
+
 def permute(shape: str, axes: str, result: str) -> str:
     return f"""
     func.func @main(%a: tensor<{shape}>) -> tensor<{result}> {{
@@ -54,6 +63,9 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "few rows of f64": (dense(3, 333, 64, "f64"), "dot-kernel", None),
     "few rows of i32": (dense(2, 333, 64, "i32"), "dot-kernel", "dot-kernel"),
     "one row": (dense(1, 784, 128), "dot-kernel", None),
+    "a row and a large matrix": (matmul(1, 1022, 256), "terms-at-once", "terms-at-once"),
+    "a row and a matrix of odd width": (matmul(1, 61, 257), "terms-at-once", "terms-at-once"),
+    "a row and a small matrix": (matmul(1, 64, 128), "tiles", "tiles"),
     "one column": (dense(100, 784, 1), "dot-kernel", "tiles"),
     "prime rows and columns": (dense(7, 901, 31), None, None),
     "many rows": (dense(64, 128, 64), "tiles", "tiles"),

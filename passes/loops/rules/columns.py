@@ -36,7 +36,7 @@ def columns(block: BlockOp, unit: VectorUnit) -> Plan:
     ```
     """
     reduction = Reduction.of(block)
-    loop = _columns(reduction)
+    loop = columns_of(reduction)
     for access in reduction.reads:
         if uses(access, loop) and not is_side_by_side(access, loop):
             fail(block, f"expected elements of {name_of(access.buffer)} that lie side by side along {label_of(loop)}")
@@ -47,7 +47,7 @@ def columns(block: BlockOp, unit: VectorUnit) -> Plan:
     return Plan(f"terms around {label_of(loop)}", lambda schedule: _schedule(schedule, reduction, loop))
 
 
-def _columns(reduction: Reduction) -> ForOp:
+def columns_of(reduction: Reduction) -> ForOp:
     """The loop along which results stand side by side, and not all operands are the same."""
     results = [access for access in block_accesses(reduction.block) if access.buffer is reduction.result]
     for loop in reduction.spatial:

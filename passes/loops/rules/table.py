@@ -7,6 +7,7 @@ from relex.passes.loops.rules.dot_kernels import dot_kernel
 from relex.passes.loops.rules.extremes import extremes
 from relex.passes.loops.rules.partial_rows import partial_rows
 from relex.passes.loops.rules.rule import Rule
+from relex.passes.loops.rules.terms_at_once import terms_at_once
 from relex.passes.loops.rules.transposes import transpose
 from relex.passes.loops.tiled_reductions import tile_reduction
 
@@ -14,6 +15,7 @@ RULES: list[Rule] = [
     Rule("partial-rows", partial_rows),
     Rule("extremes", extremes),
     Rule("dot-kernel", dot_kernel),
+    Rule("terms-at-once", terms_at_once),
     Rule("tiles", tile_reduction),
     Rule("columns", columns),
     Rule("transpose", transpose),
