@@ -65,6 +65,7 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "one row": (dense(1, 784, 128), "dot-kernel", None),
     "a row and a large matrix": (matmul(1, 1022, 256), "terms-at-once", "terms-at-once"),
     "a row and a matrix of odd width": (matmul(1, 61, 257), "terms-at-once", "terms-at-once"),
+    "some rows and a matrix of odd width": (matmul(5, 63, 257), "terms-at-once", "terms-at-once"),
     "a row and a small matrix": (matmul(1, 64, 128), "tiles", "tiles"),
     "one column": (dense(100, 784, 1), "dot-kernel", "tiles"),
     "prime rows and columns": (dense(7, 901, 31), None, None),

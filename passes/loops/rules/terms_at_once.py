@@ -1,6 +1,8 @@
-"""A row times a matrix whose columns stand side by side."""
+"""A few rows times a matrix whose columns stand side by side."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.tir import BlockOp, ForOp
@@ -15,6 +17,9 @@ from relex.passes.loops.tiles import VectorUnit
 MAX_AT_ONCE = 8
 """Terms; more rows are not fetched ahead."""
 
+MAX_USES = 8
+"""Rows that use each element of a matrix; for more, it pays to copy one that does not fill vectors."""
+
 FAR_APART = 2**11
 """Bytes from one row of a matrix to the next: from there on it is slow to read only a part of each."""
 
@@ -23,8 +28,8 @@ LARGE = 2**19
 
 
 def terms_at_once(block: BlockOp, unit: VectorUnit) -> Plan:
-    """Add some terms to all results before going on, so that a matrix that is used once is read row by row. LLVM makes
-    vectors of the results. Each sum keeps its order.
+    """Add some terms to all results before going on, so that a matrix that is used rarely is read row by row. LLVM
+    makes vectors of the results. Each sum keeps its order.
 
     ```mlir
     tir.for %j, %k in (1000, 1024) {
@@ -48,18 +53,22 @@ def terms_at_once(block: BlockOp, unit: VectorUnit) -> Plan:
     matrix_name = name_of(matrix.buffer)
     if not is_side_by_side(matrix, loop):
         fail(block, f"expected elements of {matrix_name} that lie side by side along {label_of(loop)}")
-    if any(not uses(matrix, other) and other.extent != 1 for other in reduction.spatial):
-        fail(block, f"expected {name_of_block(block)} to use each element of {matrix_name} once")
     if is_constant_input(matrix.buffer):
         fail(block, f"expected {matrix_name} to be no constant, which tiles get in their order at no cost")
     width = count([loop])
     size = width * count(reduction.terms) * reduction.bits // 8
-    if width * reduction.bits % unit.bits == 0 and (size < LARGE or width * reduction.bits // 8 < FAR_APART):
+    fills_vectors = width * reduction.bits % unit.bits == 0
+    rows = [other for other in reduction.spatial if not uses(matrix, other)]
+    if count(rows) > (most := 1 if fills_vectors else MAX_USES):
+        fail(block, f"expected {name_of_block(block)} to use each element of {matrix_name} {most} times or less")
+    if fills_vectors and (size < LARGE or width * reduction.bits // 8 < FAR_APART):
         fail(block, f"expected {LARGE} bytes of {matrix_name} in long rows, or rows that do not fill vectors")
     if width > MAX_COLUMNS:
         fail(block, f"expected {MAX_COLUMNS} columns or less, found {width}")
     at_once = _terms_at_once(reduction.terms[-1])
-    return Plan(f"{at_once} around {label_of(loop)}", lambda schedule: _schedule(schedule, reduction, loop, at_once))
+    return Plan(
+        f"{at_once} around {label_of(loop)}", lambda schedule: _schedule(schedule, reduction, rows, loop, at_once)
+    )
 
 
 def _terms_at_once(loop: ForOp) -> int:
@@ -70,10 +79,10 @@ def _terms_at_once(loop: ForOp) -> int:
     return max(number for number in range(1, MAX_AT_ONCE + 1) if extent % number == 0)
 
 
-def _schedule(schedule: Schedule, reduction: Reduction, loop: ForOp, at_once: int) -> None:
+def _schedule(schedule: Schedule, reduction: Reduction, rows: Sequence[ForOp], loop: ForOp, at_once: int) -> None:
     *terms, last = map(named, reduction.terms)
     steps, inner = schedule.split(last, [None, at_once])
-    outer = [named(other) for other in reduction.spatial if other is not loop]
-    schedule.reorder(*outer, *terms, steps, named(loop), inner)
+    outer = [named(other) for other in reduction.spatial if other is not loop and other not in rows]
+    schedule.reorder(*outer, *terms, steps, *map(named, rows), named(loop), inner)
     schedule.decompose_reduction(block_named(reduction.block), [*terms, steps][0])
     schedule.unroll(inner)
