@@ -57,6 +57,14 @@ def permute(shape: str, axes: str, result: str) -> str:
     }}"""
 
 
+CONVOLUTION = """
+func.func @main(%a: tensor<36x1x8x8xf32>, %b: tensor<8x1x3x3xf32>) -> tensor<36x8x8x8xf32> {
+  %0 = relex.conv2d %a, %b padding = [1, 1, 1, 1]
+      : (tensor<36x1x8x8xf32>, tensor<8x1x3x3xf32>) -> tensor<36x8x8x8xf32>
+  func.return %0 : tensor<36x8x8x8xf32>
+}
+"""
+
 PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "few rows": (dense(4, 784, 16), "dot-kernel", None),
     "terms that fill no vector": (dense(6, 1001, 9), "dot-kernel", None),
@@ -70,6 +78,8 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "one column": (dense(100, 784, 1), "dot-kernel", "tiles"),
     "prime rows and columns": (dense(7, 901, 31), None, None),
     "many rows": (dense(64, 128, 64), "tiles", "tiles"),
+    "many rows of a large matrix": (dense(64, 256, 1024), "dot-kernel", "tiles"),
+    "narrow images": (CONVOLUTION, "tiles", "tiles"),
     "maxima": (reduction("max", "9x4096xf32", "[1]", "9xf32"), "extremes", "extremes"),
     "minima of few terms": (reduction("min", "3x5x17xf32", "[1, 2]", "3xf32"), "extremes", "extremes"),
     "maximum of f64": (reduction("max", "1001xf64", "[0]", "f64"), "extremes", "extremes"),

@@ -28,6 +28,12 @@ MIN_VECTORS = 4
 MIN_ROWS_TO_PACK = 64
 """Uses of every element of every operand; from there on, tiles with columns side by side make up for the copies."""
 
+FAR = 2**20
+"""The bytes of an operand that is too large to be copied from near by."""
+
+MIN_ROWS_TO_PACK_FROM_FAR = 160
+"""The same where the operand with the fewest uses is that large."""
+
 MAX_STREAMS = 10
 """Rows of operands that are read at the same time; for more, the machine does not fetch ahead."""
 
@@ -77,14 +83,21 @@ class DotKernel:
             fail(block, f"expected {MIN_WORK} steps or more, found {steps}")
         if has_constant_panels(block):
             fail(block, "expected operands that are no constants, which tiles get in their order at no cost")
-        if self.least_uses >= MIN_ROWS_TO_PACK:
-            fail(block, f"expected an operand whose elements are used less than {MIN_ROWS_TO_PACK} times")
+        most = MIN_ROWS_TO_PACK_FROM_FAR if FAR <= self._size_of_least_used < inf else MIN_ROWS_TO_PACK
+        if self.least_uses >= most:
+            fail(block, f"expected an operand whose elements are used less than {most} times")
 
     @property
     def least_uses(self) -> int:
         """How often the elements of one of the operands are used."""
-        spatial = self.reduction.spatial
-        return min(count([loop for loop in spatial if not uses(access, loop)]) for access in self.reduction.reads)
+        return min(map(self._uses_of, self.reduction.reads))
+
+    @property
+    def _size_of_least_used(self) -> float:
+        return _size(min(self.reduction.reads, key=self._uses_of))
+
+    def _uses_of(self, access: BlockAccess) -> int:
+        return count([loop for loop in self.reduction.spatial if not uses(access, loop)])
 
     def tile(self, unit: VectorUnit) -> Tile:
         """How many results to compute at the same time, by the registers of a CPU."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.tir import BlockOp, ForOp
+from relex.passes.loops.affine import Form
 from relex.passes.loops.constants import is_constant_input
 from relex.passes.loops.rules.columns import MAX_COLUMNS, columns_of
 from relex.passes.loops.rules.nests import Reduction, block_named, count, is_side_by_side, named, uses
@@ -22,6 +23,9 @@ MAX_USES = 8
 
 FAR_APART = 2**11
 """Bytes from one row of a matrix to the next: from there on it is slow to read only a part of each."""
+
+MIN_COLUMNS = 64
+"""For fewer, most of the time would go to the last vector of each row."""
 
 LARGE = 2**19
 """Bytes of a matrix that comes from far away each time."""
@@ -51,8 +55,8 @@ def terms_at_once(block: BlockOp, unit: VectorUnit) -> Plan:
         fail(block, f"expected one of several operands along {label_of(loop)}")
     (matrix,) = matrices
     matrix_name = name_of(matrix.buffer)
-    if not is_side_by_side(matrix, loop):
-        fail(block, f"expected elements of {matrix_name} that lie side by side along {label_of(loop)}")
+    if matrix.element[-1:] != (Form.of(loop.variable),) or not is_side_by_side(matrix, loop):
+        fail(block, f"expected elements of {matrix_name} that lie side by side along {label_of(loop)} alone")
     if is_constant_input(matrix.buffer):
         fail(block, f"expected {matrix_name} to be no constant, which tiles get in their order at no cost")
     width = count([loop])
@@ -63,8 +67,8 @@ def terms_at_once(block: BlockOp, unit: VectorUnit) -> Plan:
         fail(block, f"expected {name_of_block(block)} to use each element of {matrix_name} {most} times or less")
     if fills_vectors and (size < LARGE or width * reduction.bits // 8 < FAR_APART):
         fail(block, f"expected {LARGE} bytes of {matrix_name} in long rows, or rows that do not fill vectors")
-    if width > MAX_COLUMNS:
-        fail(block, f"expected {MAX_COLUMNS} columns or less, found {width}")
+    if not MIN_COLUMNS <= width <= MAX_COLUMNS:
+        fail(block, f"expected {MIN_COLUMNS} to {MAX_COLUMNS} columns, found {width}")
     at_once = _terms_at_once(reduction.terms[-1])
     return Plan(
         f"{at_once} around {label_of(loop)}", lambda schedule: _schedule(schedule, reduction, rows, loop, at_once)
