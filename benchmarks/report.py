@@ -166,12 +166,15 @@ def readme_part(results: Results) -> str:
     return "\n".join(lines)
 
 
-def write(results: Results, folder: Path) -> None:
-    """What was measured, as numbers, tables and plots."""
+def write(results: Results, folder: Path) -> Results:
+    """Write what was measured as numbers, tables and plots. Returns the numbers as they are kept."""
     folder.mkdir(parents=True, exist_ok=True)
-    results.save(folder / "results.json")
-    for name, text in pages(results).items():
+    file = folder / "results.json"
+    results.save(file)
+    kept = Results.load(file)
+    for name, text in pages(kept).items():
         (folder / name).write_text(text)
+    return kept
 
 
 def pages(results: Results) -> dict[str, str]:
@@ -189,8 +192,8 @@ def with_results(readme: str, results: Results) -> str:
 
 
 def publish(results: Results) -> None:
-    write(results, FOLDER)
-    README.write_text(with_results(README.read_text(), results))
+    kept = write(results, FOLDER)
+    README.write_text(with_results(README.read_text(), kept))
 
 
 def line(name: str, row: Comparison) -> str:
