@@ -16,6 +16,7 @@ from relex.passes.loops.buffers import accesses_in, buffers_written
 from relex.passes.loops.dependences import BlockAccess
 from relex.passes.loops.reduction_axes import MIN_WORK, has_constant_panels
 from relex.passes.loops.reductions import combiner_of
+from relex.passes.loops.rules.columns import columns_of
 from relex.passes.loops.rules.nests import Reduction, bits_of, block_named, count, is_side_by_side, named, uses
 from relex.passes.loops.rules.rule import Plan
 from relex.passes.loops.schedule import Block, Loop, Schedule
@@ -32,7 +33,7 @@ FAR = 2**20
 """The bytes of an operand that is too large to be copied from near by."""
 
 MIN_ROWS_TO_PACK_FROM_FAR = 160
-"""The same where the operand with the fewest uses is that large."""
+"""The same where the operand of the columns is that large."""
 
 MAX_STREAMS = 10
 """Rows of operands that are read at the same time; for more, the machine does not fetch ahead."""
@@ -83,18 +84,22 @@ class DotKernel:
             fail(block, f"expected {MIN_WORK} steps or more, found {steps}")
         if has_constant_panels(block):
             fail(block, "expected operands that are no constants, which tiles get in their order at no cost")
-        most = MIN_ROWS_TO_PACK_FROM_FAR if FAR <= self._size_of_least_used < inf else MIN_ROWS_TO_PACK
-        if self.least_uses >= most:
-            fail(block, f"expected an operand whose elements are used less than {most} times")
+        if self.least_uses >= MIN_ROWS_TO_PACK and not self._packs_from_far():
+            fail(block, f"expected an operand whose elements are used less than {MIN_ROWS_TO_PACK} times")
 
     @property
     def least_uses(self) -> int:
         """How often the elements of one of the operands are used."""
         return min(map(self._uses_of, self.reduction.reads))
 
-    @property
-    def _size_of_least_used(self) -> float:
-        return _size(min(self.reduction.reads, key=self._uses_of))
+    def _packs_from_far(self) -> bool:
+        """Whether tiles would copy a large operand for rather few rows."""
+        columns = columns_of(self.reduction)
+        return all(
+            FAR <= _size(access) < inf and self._uses_of(access) < MIN_ROWS_TO_PACK_FROM_FAR
+            for access in self.reduction.reads
+            if uses(access, columns)
+        )
 
     def _uses_of(self, access: BlockAccess) -> int:
         return count([loop for loop in self.reduction.spatial if not uses(access, loop)])
