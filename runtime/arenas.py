@@ -11,7 +11,7 @@ import ctypes
 import weakref
 from collections.abc import Callable, Mapping
 
-import llvmlite.binding as llvm
+from relex.runtime.linking import link_ir
 
 ALLOC = "_mlir_memref_to_llvm_alloc"
 FREE = "_mlir_memref_to_llvm_free"
@@ -182,20 +182,15 @@ end:
 class Arenas:
     """The functions in this process, and the code that calls them."""
 
-    def __init__(self, jit: llvm.LLJIT):
-        target = llvm.Target.from_triple(llvm.get_process_triple())
-        machine = target.create_target_machine(reloc="pic", codemodel="default")
-        module = llvm.parse_assembly(_CODE)
-        module.data_layout = str(machine.target_data)
-        library = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module)).add_current_process()
-        for name in (ALLOC, FREE, _RELEASE, _RELEASED):
-            library.export_symbol(name)
-        self._library = library.link(jit, "relex.arenas")
+    def __init__(self):
+        self._code = link_ir(_CODE, (ALLOC, FREE, _RELEASE, _RELEASED))
         self._users: weakref.WeakSet[object] = weakref.WeakSet()
-        self.symbols: Mapping[str, int] = {name: self._library[name] for name in (ALLOC, FREE)}
-        self.release: Callable[[int], int] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(self._library[_RELEASE])
+        self.symbols: Mapping[str, int] = {name: self._code.address(name) for name in (ALLOC, FREE)}
+        self.release: Callable[[int], int] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(
+            self._code.address(_RELEASE)
+        )
         """Free the blocks that were taken more than some seconds ago; returns how many bytes are in those that stay."""
-        self.released = ctypes.c_int64.from_address(self._library[_RELEASED])
+        self.released = ctypes.c_int64.from_address(self._code.address(_RELEASED))
         """When a call did that last, in seconds."""
 
     def keep_for(self, user: object) -> None:

@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
-from itertools import count
 
 import llvmlite.binding as llvm
 import numpy as np
-import numpy.typing as npt
 
-from relex.dialects.exceptions import RelexError, UnknownNameError
+from relex.dialects.exceptions import RelexError
 from relex.dialects.machine import CONSTANT_ALIGNMENT, PARALLEL_ENTRY, ObjectCode, Target
 from relex.runtime.arenas import ALLOC, FREE, Arenas
-
-Buffer = npt.NDArray[np.uint8]
-
-_library_numbers = count()
-
-
-class LoadedCode:
-    """Object code in memory, made by `load`. It is unloaded when the last reference to this object goes."""
-
-    def __init__(self, library: llvm.ResourceTracker, functions: Iterable[str], constants: Iterable[Buffer]):
-        self._library = library
-        self._functions = frozenset(functions)
-        self.constants = tuple(constants)
-        """What the code reads from."""
-
-    def address(self, function: str) -> int:
-        """The address of a function; raises `UnknownNameError` when the code does not define it."""
-        if function not in self._functions:
-            known = ", ".join(sorted(self._functions)) or "none"
-            raise UnknownNameError(f"unknown function '{function}'; the code defines: {known}")
-        return self._library[function]
+from relex.runtime.linking import Buffer, LoadedCode, link
 
 
 def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCode:
@@ -64,22 +42,6 @@ def _threads(code: ObjectCode) -> Mapping[str, int]:
     from relex.runtime.threads.pool import pool
 
     return {PARALLEL_ENTRY: pool().entry}
-
-
-def link(
-    code: bytes, symbols: Mapping[str, int], exports: Iterable[str], constants: Iterable[Buffer] = ()
-) -> LoadedCode:
-    """Object code in this process, with the addresses of what it uses. Raises `RelexError` where there is no place."""
-    library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-    for name, address in symbols.items():
-        library.import_symbol(name, address)
-    for name in exports:
-        library.export_symbol(name)
-    try:
-        loaded = library.link(_jit(), f"relex.{next(_library_numbers)}")
-    except RuntimeError as e:
-        raise RelexError(f"cannot load object code: {str(e).strip()}") from e
-    return LoadedCode(loaded, exports, constants)
 
 
 def release_memory() -> int:
@@ -125,17 +87,9 @@ def _process() -> ctypes.CDLL:
 
 
 @lru_cache(maxsize=1)
-def _jit() -> llvm.LLJIT:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    # JITLink keeps code and its data close together wherever it puts them, and reaches the rest through tables.
-    return llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
-
-
-@lru_cache(maxsize=1)
 def arenas() -> Arenas:
     """Where code that is loaded here gets memory from."""
-    return Arenas(_jit())
+    return Arenas()
 
 
 def _aligned(data: bytes | memoryview) -> Buffer:

@@ -18,16 +18,16 @@ from relex.dialects.tir import BlockOp, ForOp, LoopKind, PrimFuncOp
 from relex.passes.base import RelexPass
 from relex.passes.loops.constants import mark_constants, unmark_constants
 from relex.passes.loops.equal_sizes import name_sizes
+from relex.passes.loops.rules.nests import named
 from relex.passes.loops.rules.rule import Plan
 from relex.passes.loops.rules.table import RULES
-from relex.passes.loops.schedule import Block, Loop, Schedule, reason_of
+from relex.passes.loops.schedule import Block, Schedule, reason_of
 from relex.passes.loops.shared_loops import loops_to_share
 from relex.passes.loops.structure import (
     blocks_in,
     find_block,
     find_loop,
     function_of,
-    label_of,
     loops_of,
     name_of_block,
 )
@@ -134,20 +134,20 @@ def schedule_function(func: PrimFuncOp, unit: VectorUnit) -> list[Decision]:
 
 def _share_loops(schedule: Schedule, name: str) -> list[Decision]:
     """Let threads share what is large enough."""
-    shared = [_share_first(schedule, name, loops) for loops in loops_to_share(schedule.function(name))]
+    shared = [_share_first(schedule, loops) for loops in loops_to_share(schedule.function(name))]
     return [decision for decision in shared if decision is not None]
 
 
-def _share_first(schedule: Schedule, name: str, candidates: Sequence[ForOp]) -> Decision | None:
+def _share_first(schedule: Schedule, candidates: Sequence[ForOp]) -> Decision | None:
     """Let threads share the first of these loops whose iterations do not depend on each other."""
-    for label, extent in [(label_of(loop), loop.extent) for loop in candidates]:
+    for loop, extent in [(named(loop), loop.extent) for loop in candidates]:
         try:
-            schedule.parallel(Loop(name, label[1:]))
+            schedule.parallel(loop)
         except CompileError:
             continue
-        blocks = blocks_in(find_loop(schedule.function(name), label[1:]))
+        blocks = blocks_in(find_loop(schedule.function(loop.func), loop.label))
         block = max(blocks, key=lambda block: len(loops_of(block)))
-        return Decision(block, "threads", f"they share the {extent} iterations of {label}", {})
+        return Decision(block, "threads", f"they share the {extent} iterations of @{loop.label}", {})
     return None
 
 

@@ -11,11 +11,10 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from relex.dialects.exceptions import RelexError
-from relex.runtime.loader import LoadedCode, link
+from relex.runtime.linking import LoadedCode, link_ir
 
 VARIABLE = "RELEX_CALLS"
 """The environment variable that says how new executables are called: `native` (where that is known to work) or
@@ -116,20 +115,11 @@ def _fields_are_found() -> bool:
 
 
 def _compile() -> LoadedCode:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    machine = target.create_target_machine(opt=2, reloc="pic", codemodel="default")
-    module = llvm.parse_assembly(files("relex.runtime.entry").joinpath("entry.ll").read_text(encoding="utf-8"))
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
-    # Inlining is all that this code gains from.
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
-    builder.getModulePassManager().run(module, builder)
+    text = files("relex.runtime.entry").joinpath("entry.ll").read_text(encoding="utf-8")
     symbols = {name: _address(getattr(ctypes.pythonapi, name)) for name in _CPYTHON}
     symbols |= {name: _numpy_api()[place] for name, place in _NUMPY.items()}
     symbols["name_of_method"] = id(sys.intern(METHOD))
-    return link(machine.emit_object(module), symbols, ("spec", "call"))
+    return link_ir(text, ("spec", "call"), symbols)
 
 
 @lru_cache(maxsize=1)

@@ -29,7 +29,8 @@ from relex.runtime.interpreter import api as api
 from relex.runtime.interpreter.memory import Buffer, fresh_array
 from relex.runtime.interpreter.numbers import Numbers
 from relex.runtime.interpreter.program import Program
-from relex.runtime.loader import LoadedCode, load
+from relex.runtime.linking import LoadedCode
+from relex.runtime.loader import load
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array

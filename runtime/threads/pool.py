@@ -11,7 +11,7 @@ from importlib.resources import files
 import llvmlite.binding as llvm
 
 from relex.dialects.exceptions import RelexError
-from relex.runtime.loader import LoadedCode, link
+from relex.runtime.linking import LoadedCode, link_ir
 
 VARIABLE = "RELEX_NUM_THREADS"
 """The environment variable that says how many threads share a loop, until `set_threads` is called."""
@@ -95,15 +95,7 @@ def _cores() -> int:
 
 
 def _compile() -> LoadedCode:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-        opt=2, reloc="pic", codemodel="default"
-    )
-    module = llvm.parse_assembly(pool_text(machine.triple))
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
-    return link(machine.emit_object(module), {}, ("share", "set_helpers", "reset", "stop"))
+    return link_ir(pool_text(llvm.get_process_triple()), ("share", "set_helpers", "reset", "stop"))
 
 
 def pool_text(triple: str) -> str:

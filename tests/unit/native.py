@@ -24,7 +24,8 @@ from relex.lowering.llvm.llvm_request_c_wrappers import LlvmRequestCWrappersPass
 from relex.lowering.llvm.object_code import ObjectCode, compile_module
 from relex.lowering.scf_parallel_for_to_nested_fors import ScfParallelForToNestedForsPass
 from relex.passes.base import run_pass
-from relex.runtime.loader import LoadedCode, load
+from relex.runtime.linking import LoadedCode
+from relex.runtime.loader import load
 
 Array = npt.NDArray[Any]
 

@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 from relex.dialects.target import Target
 from relex.lowering.llvm.convert_math_to_libm import ConvertMathToLibmPass
 from relex.lowering.llvm.features import has_feature
-from relex.runtime.loader import LoadedCode
+from relex.runtime.linking import LoadedCode
 
 LANES = 4
 

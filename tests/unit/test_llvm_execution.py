@@ -28,7 +28,8 @@ from relex.dialects.target import Target
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
 from relex.lowering.llvm.features import has_feature
 from relex.lowering.llvm.object_code import compile_module
-from relex.runtime.loader import LoadedCode, load
+from relex.runtime.linking import LoadedCode
+from relex.runtime.loader import load
 
 FLOATS = ["f32", "f64"]
 INTEGERS = ["i8", "i32", "i64"]

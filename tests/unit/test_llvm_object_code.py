@@ -28,7 +28,8 @@ from relex.lowering.llvm.reserved import MATH
 from relex.lowering.llvm.targets import AsmTarget, LlvmTarget, ObjTarget
 from relex.lowering.llvm.translate import EXTERNAL_CONSTANT_BYTES, translate
 from relex.runtime import build
-from relex.runtime.loader import LoadedCode, load
+from relex.runtime.linking import LoadedCode
+from relex.runtime.loader import load
 
 X86 = "x86_64-unknown-linux-gnu"
 ARM = "aarch64-unknown-linux-gnu"

@@ -22,7 +22,7 @@ from relex.lowering.llvm.features import native_target
 from relex.runtime import CFunction, CompiledFunction, Executable, build, register_func, remove_func
 from relex.runtime.entry import native
 from relex.runtime.entry.plans import KEPT, MAX_WORDS
-from relex.runtime.loader import link
+from relex.runtime.linking import link
 
 PROGRAM = """
 func.func @add(%x: tensor<?x3xf32>, %w: tensor<3xf32>) -> tensor<?x3xf32> {
