@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from relex.dialects.context import make_context
-from relex.dialects.errors import Diagnostic
+from relex.dialects.errors import Diagnostic, expect_kind, expect_module
 
 SameCall = Callable[[Operation, Sequence[Any]], tuple[Sequence[Any], Sequence[Any]] | None]
 """From a function and arguments for it to arguments for the function before and after a pass; see `RelexPass`."""
@@ -56,7 +56,9 @@ def same_call_of(p: ModulePass) -> SameCall | None:
 
 
 def run_pass(p: ModulePass, module: ModuleOp) -> ModuleOp:
-    """Run any xDSL pass on a copy of `module` and return the copy."""
+    """Run any xDSL pass on a copy of `module` and return the copy. Raises `DTypeError` for what is neither."""
+    expect_kind(p, ModulePass, "a pass")
+    expect_module(module, f"pass '{p.name}'")
     _, result = p.apply_to_clone(make_context(), module)
     return result
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc, UnregisteredOp
+from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, ModuleOp, NameLoc, UnregisteredOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 from xdsl.utils.hints import isa
@@ -24,6 +24,9 @@ from relex.dialects.exceptions import RangeError as RangeError
 from relex.dialects.exceptions import RelexError as RelexError
 from relex.dialects.exceptions import ShapeError as ShapeError
 from relex.dialects.exceptions import UnknownNameError as UnknownNameError
+from relex.dialects.exceptions import expect_kind as expect_kind
+from relex.dialects.exceptions import kind_of as kind_of
+from relex.dialects.exceptions import wrong_kind as wrong_kind
 
 
 class InferenceError(RelexError, VerifyException):
@@ -165,6 +168,11 @@ def name_of(value: SSAValue) -> str:
 def stop(op: Operation, message: str) -> NoReturn:
     """Stop a run of the interpreter at `op`."""
     raise ExecutionError(diagnose(op, message))
+
+
+def expect_module(module: object, where: str = "") -> None:
+    """Raise `DTypeError` for what is no module. `where` is what needs one."""
+    expect_kind(module, ModuleOp, "a module", where)
 
 
 def fail(op: Operation, message: str) -> NoReturn:

@@ -18,6 +18,31 @@ class DTypeError(RelexError, TypeError):
     """An argument of the wrong kind or element type."""
 
 
+def wrong_kind(expected: str, found: object, where: str = "") -> DTypeError:
+    """The error for an object of a type that is not taken: `pass 'cse' expected a module, found None`."""
+    return DTypeError(f"{where} expected {expected}, found {kind_of(found)}".lstrip())
+
+
+def expect_kind(value: object, kind: type, expected: str, where: str = "") -> None:
+    """Raise `DTypeError` for an object of another type than `kind`, which messages call `expected`."""
+    if not isinstance(value, kind):
+        raise wrong_kind(expected, value, where)
+
+
+def kind_of(value: object) -> str:
+    """What a message calls an object of a type that was not expected."""
+    if value is None:
+        return "None"
+    if isinstance(value, type):
+        return f"the class {_full_name(value)}"
+    return _full_name(type(value))
+
+
+def _full_name(cls: type) -> str:
+    known_by_name = cls.__module__ in ("builtins", "__main__")
+    return cls.__qualname__ if known_by_name else f"{cls.__module__}.{cls.__qualname__}"
+
+
 class ShapeError(RelexError, ValueError):
     """An argument of the wrong rank or shape."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -39,10 +40,10 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from relex.dialects.context import make_context
 from relex.dialects.dtypes import dense_bytes
-from relex.dialects.errors import CompileError, Diagnostic, add_source, one_line
+from relex.dialects.errors import CompileError, Diagnostic, add_source, expect_kind, one_line
 from relex.dialects.functions import NAME_ATTR, argument_attr, argument_attrs, arguments, set_argument_attr
 from relex.dialects.lexer import Lexer
-from relex.dialects.syntax_errors import UndefinedNames, explain
+from relex.dialects.syntax_errors import UndefinedNames, explain, python_notes
 from relex.dialects.verifier import verify_module
 
 AttributeT = TypeVar("AttributeT", bound=Attribute)
@@ -290,6 +291,7 @@ def parse_module(
     `name` is the file name for locations and errors, `line_offset` is added to every line number.
     Raises `CompileError` when the text does not parse or the module does not verify.
     """
+    expect_kind(text, str, "MLIR text")
     parser: RelexParser | None = None
     try:
         parser = RelexParser(context or make_context(), text, name, line_offset)
@@ -299,6 +301,7 @@ def parse_module(
         parts = explain(e, parser.next_token if parser else None)
         places = [(part.msg, part.span.get_location()) for part in parts]
         found = [Diagnostic(message, name, place.line + line_offset, place.col) for message, place in places]
+        found[0] = replace(found[0], notes=python_notes(text))
         raise CompileError([add_source(d, text, line_offset) for d in found]) from e
     except Exception as e:
         if parser is None:

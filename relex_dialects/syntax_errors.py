@@ -24,11 +24,15 @@ _REWORDED = {
     "successor expected": "expected a block",
     "block-id expected": "expected a block",
     "type expected": "expected a type",
+    "Expected suffix identifier after {first_char}": "expected a name after the sign",
     "function type signature expected": "expected ':' and a function type",
 }
 """Messages of xDSL that are hard to understand where they stand."""
 
 _MAX_FOUND = 40
+
+_PYTHON = re.compile(r"^(@\w[\w.]*(\(.*\))?|(from|import) [\w.]+.*|(class|def) \w+.*:)\s*$", re.MULTILINE)
+"""Lines that scripts have, and MLIR text has not."""
 
 
 class UndefinedNames(ParseError):
@@ -57,6 +61,14 @@ def explain(error: ParseError, next_token: AnySpan | None) -> list[ParseError]:
     if not re.search(r"\b(found|got|but|given)\b", message):
         message = f"{message}, found {_found(next_token)}"
     return [ParseError(_place_of_missing(next_token, message), message)]
+
+
+def python_notes(text: str) -> tuple[str, ...]:
+    """What else to say of text that does not parse, if it is Python."""
+    if not _PYTHON.search(text):
+        return ()
+    reader = "relex.frontend.script.parse_script"
+    return (f"this looks like Python: scripts are read from files named *.py, or by {reader}",)
 
 
 def _found(span: AnySpan) -> str:

@@ -18,6 +18,7 @@ from relex.dialects.errors import (
     add_source,
     describe,
     diagnose,
+    expect_module,
     name_of,
     one_line,
 )
@@ -29,6 +30,7 @@ def verify_module(module: ModuleOp, text: str | None = None, line_offset: int = 
 
     `text` is the source that the module was parsed from; with it, errors show the line.
     """
+    expect_module(module)
     diagnostics: list[Diagnostic] = []
     crashes: list[tuple[Diagnostic, Exception]] = []
     dominance = Dominance(module)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -13,9 +11,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from relex.dialects.context import make_context
-from relex.dialects.errors import CompileError, RelexError
-from relex.dialects.parser import add_source, parse_module, verify_module
-from relex.dialects.readers import READERS, find_reader
+from relex.dialects.parser import verify_module
 from relex.dialects.sizes import names_in
 from relex.dialects.target import Target, set_target
 from relex.lowering.llvm.object_code import compile_module
@@ -30,6 +26,7 @@ from relex.runtime.module_libraries import check_registered, library_uses
 from relex.runtime.module_signatures import buffer_signatures, refusals, signatures
 from relex.runtime.program import CompiledProgram
 from relex.runtime.signature import Signature
+from relex.runtime.sources import AnyProgram, read_program, showing_source
 
 if TYPE_CHECKING:
     from relex.runtime.profile import Profile
@@ -39,7 +36,7 @@ Instrument = Callable[[ModulePass, ModuleOp], None]
 
 
 def build(
-    module: ModuleOp | str | Path,
+    module: AnyProgram,
     *,
     strict: bool = False,
     target: Target | None = None,
@@ -55,7 +52,8 @@ def build(
     environment variable `RELEX_CACHE` names, else `~/.cache/relex`; that is the default if the variable is set, and
     False prevents it.
 
-    Raises `CompileError` for a program that is wrong, or that calls library functions that are not registered.
+    Raises `CompileError` for a program that is wrong, or that calls library functions that are not registered, and
+    `RelexError` for a file that cannot be read; an object that is no program is a `TypeError` too.
     """
     program, text = read_program(module)
     source = program.clone() if text is None else program
@@ -70,17 +68,6 @@ def build(
 
     with showing_source(text):
         return Executable(_compiled(program, strict, target, find_cache(cache)), profile=profile)
-
-
-@contextmanager
-def showing_source(text: str | None) -> Generator[None]:
-    """Errors show the source line, where the program came as text."""
-    try:
-        yield
-    except CompileError as e:
-        if text is None:
-            raise
-        raise CompileError([add_source(d, text) for d in e.diagnostics]) from e
 
 
 def _compiled(program: ModuleOp, strict: bool, target: Target | None, cache: CompileCache | None) -> CompiledProgram:
@@ -157,29 +144,3 @@ def _with_needs(interface: Mapping[str, Signature], needs: MemoryNeeds) -> Mappi
         told = [size for size in needs.of(name) if signature.names.keys() >= set(names_in(size))]
         found[name] = replace(signature, temporaries=tuple(told))
     return found
-
-
-def read_program(source: ModuleOp | str | Path) -> tuple[ModuleOp, str | None]:
-    """A verified module from a module, MLIR text or the path of a file, and its text, if it came as such."""
-    if isinstance(source, ModuleOp):
-        verify_module(source)
-        return source, None
-    path = _as_path(source)
-    if path is None:
-        return parse_module(str(source)), str(source)
-    suffix = path.suffix.removeprefix(".")
-    if suffix not in READERS:
-        raise RelexError(f"{path}: expected a file named {' or '.join(f'*.{suffix}' for suffix in READERS)}")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        raise RelexError(f"{path}: cannot be read: {e}") from e
-    return find_reader(suffix)(text, str(path)), text
-
-
-def _as_path(source: str | Path) -> Path | None:
-    """A string of one line that ends like a file name is a path; other strings are programs."""
-    if isinstance(source, Path):
-        return source
-    is_path = "\n" not in source and source.endswith(tuple(f".{suffix}" for suffix in READERS))
-    return Path(source) if is_path else None

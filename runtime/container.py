@@ -12,10 +12,10 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from struct import Struct
-from typing import TypeVar
+from typing import TypeVar, cast
 from uuid import uuid4
 
-from relex.dialects.exceptions import RelexError
+from relex.dialects.exceptions import RelexError, wrong_kind
 from relex.dialects.machine import CONSTANT_ALIGNMENT
 from relex.runtime.plain import Buffer, Plain
 
@@ -107,6 +107,13 @@ def _rounded(size: int) -> int:
 
 def _padding(size: int) -> bytes:
     return bytes(_rounded(size) - size)
+
+
+def as_path(path: object) -> Path:
+    """The path of a file, as users give it. Raises `DTypeError`."""
+    if not isinstance(path, str | os.PathLike):
+        raise wrong_kind("the path of a file", path)
+    return Path(cast("str | os.PathLike[str]", path))
 
 
 def write_file(path: Path, chunks: Sequence[Buffer]) -> None:

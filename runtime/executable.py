@@ -6,13 +6,12 @@ import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from relex.dialects.exceptions import RelexError
 from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_place
 from relex.runtime.callbacks import LibraryCalls
-from relex.runtime.container import write_file
+from relex.runtime.container import as_path, write_file
 from relex.runtime.entry.native import native_entry
 from relex.runtime.entry.plans import NativePlans, Plan
 from relex.runtime.linking import LoadedCode
@@ -52,7 +51,7 @@ class Executable(Mapping[str, "CompiledFunction"]):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a file that `relex.runtime.load` reads. Raises `RelexError` when that is not possible."""
-        write_file(Path(path), self._program.pack())
+        write_file(as_path(path), self._program.pack())
 
     def __reduce__(self) -> tuple[Callable[[bytes], Executable], tuple[bytes]]:
         return _unpickle, (b"".join(self._program.pack()),)

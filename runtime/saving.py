@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 
 from relex.dialects.exceptions import RelexError
-from relex.runtime.container import map_file
+from relex.runtime.container import as_path, map_file
 from relex.runtime.executable import Executable
 from relex.runtime.program import CompiledProgram
 
@@ -19,7 +18,7 @@ def load(path: str | PathLike[str]) -> Executable:
     Raises `RelexError` for a file that is damaged, of another version, or for another machine, and `UnknownNameError`
     that names the library functions that it calls and nobody has registered.
     """
-    path = Path(path)
+    path = as_path(path)
     data = map_file(path)
     try:
         return Executable(CompiledProgram.unpack(data))

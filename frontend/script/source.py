@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
-from relex.dialects.errors import CompileError, Diagnostic
+from relex.dialects.errors import CompileError, Diagnostic, expect_kind
 
 _MAX_SHOWN = 60
 
@@ -34,6 +34,7 @@ class Source:
     """
 
     def __init__(self, text: str, name: str = "<string>", line_offset: int = 0):
+        expect_kind(text, str, "the text of a script")
         self.name = name
         self._file = StringAttr(name)
         self._lines = text.split("\n")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.exceptions import RelexError
@@ -14,14 +12,15 @@ from relex.lowering.llvm.c_interface import C_PREFIX
 from relex.lowering.llvm.object_code import compile_module
 from relex.runtime.c.header import c_header
 from relex.runtime.c.names import CNames
-from relex.runtime.compilation import lower_program, read_program, showing_source
-from relex.runtime.container import write_file
+from relex.runtime.compilation import lower_program
+from relex.runtime.container import as_path, write_file
+from relex.runtime.sources import AnyProgram, read_program, showing_source
 
 OBJECT_SUFFIX = ".o"
 
 
 def build_object(
-    module: ModuleOp | str | Path, path: str | PathLike[str], *, strict: bool = False, target: Target | None = None
+    module: AnyProgram, path: str | PathLike[str], *, strict: bool = False, target: Target | None = None
 ) -> None:
     """Compile a program into an object file, `path`, and write a header for C and C++ beside it.
 
@@ -32,7 +31,7 @@ def build_object(
 
     Raises `CompileError` for a program that is wrong, `RelexError` for files that cannot be written.
     """
-    path = Path(path)
+    path = as_path(path)
     if path.suffix != OBJECT_SUFFIX:
         raise RelexError(f"{path}: expected the name of an object file to end with {OBJECT_SUFFIX}")
     program, text = read_program(module)

@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
 
 from relex.dialects.context import make_context
-from relex.dialects.errors import CompileError, diagnose
+from relex.dialects.errors import CompileError, diagnose, expect_module
 from relex.dialects.parser import verify_module
 from relex.dialects.symbols import symbols_used
 from relex.passes.base import SameCall, same_call_of, steps_of
@@ -377,6 +377,7 @@ def check_pass(p: ModulePass, module: ModuleOp, *, seed: int = 0, samples: int =
     check_pass(FuseOpsPass(), parse_module(text))
     ```
     """
+    expect_module(module)
     checker = Checker(seed, samples)
     module = module.clone()
     checker.start(module)
@@ -401,6 +402,8 @@ def check_equivalent(before: ModuleOp, after: ModuleOp, *, seed: int = 0, sample
     Compare the functions of two modules as `check_pass` does: `after` is what became of `before`. Raises
     `NotEquivalentError`.
     """
+    for module in (before, after):
+        expect_module(module)
     checker = Checker(seed, samples)
     checker.start(before)
     difference = checker.after(_Rewriting(), after)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import InterpreterFunctions
 from xdsl.traits import SymbolTable
@@ -16,7 +14,6 @@ from xdsl.traits import SymbolTable
 from relex.dialects.errors import CompileError, RelexError
 from relex.dialects.parser import add_source
 from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_place
-from relex.runtime.compilation import read_program
 
 # Each of these adds what its dialect means to the table of steps.
 from relex.runtime.interpreter import arith as arith
@@ -34,13 +31,14 @@ from relex.runtime.module_signatures import buffer_signatures, refusals, signatu
 from relex.runtime.results import ResultArrays, split_out
 from relex.runtime.shapes import ShapeRule
 from relex.runtime.signature import Signature, unknown_function
+from relex.runtime.sources import AnyProgram, read_program
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 
 def interpret(
-    module: ModuleOp | str | Path,
+    module: AnyProgram,
     *,
     checked: bool = False,
     interface: Mapping[str, Signature] | None = None,
