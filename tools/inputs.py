@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from relex.passes.graph.array_files import load_array
 from relex.tools.diagnostics import ToolError
 
 if TYPE_CHECKING:
@@ -21,11 +22,12 @@ _TRUTHS = {"true": True, "false": False}
 @dataclass(frozen=True)
 class Input:
     """What to pass for an argument: its name, if one was given, and its value in the call of a number; `count` is how
-    many calls there are values for, None for one value in all calls."""
+    many calls there are values for, None for one value in all calls. `source` says where that of a call comes from."""
 
     name: str | None
     value: Callable[[int], Array | Number]
     count: int | None = None
+    source: Callable[[int], str] = str
 
     @classmethod
     def read(cls, text: str) -> Input:
@@ -41,11 +43,18 @@ class Input:
         name, path = _split(text)
         if Path(path).is_dir():
             files = sorted(map(str, Path(path).glob("*.npy")))
-            return cls(name, lambda i: load_array(files[i]), len(files))
+            if not files:
+                raise ToolError(f"expected .npy files in the folder '{path}', found none")
+            return cls(name, lambda i: load_array(files[i]), len(files), files.__getitem__)
         array = load_array(path, mapped=True)
         if not array.ndim:
             raise ToolError(f"cannot read '{path}': expected an array with an axis of inputs, found a single number")
-        return cls(name, lambda i: array[i], len(array))
+        return cls(name, lambda i: array[i], len(array), lambda i: f"{path}[{i}]")
+
+
+def source_of(inputs: Iterable[Input], number: int) -> str:
+    """Where the values of a call come from that other calls have not; empty if there is one call only."""
+    return " and ".join(i.source(number) for i in inputs if i.count is not None)
 
 
 def for_argument(value: Any, spec: TensorSpec) -> Any:
@@ -76,20 +85,6 @@ def count_calls(inputs: Iterable[Input]) -> int | None:
     if counts == {0}:
         raise ToolError("expected at least one entry in --each, found none")
     return counts.pop() if counts else None
-
-
-def load_array(path: str, *, mapped: bool = False) -> Array:
-    """The array of an .npy file. Nothing in it is executed. If `mapped`, its parts are read when they are used."""
-    import numpy as np
-
-    try:
-        value: Any = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
-    except Exception as e:
-        # A damaged file raises whatever the layer that stumbles over it likes.
-        raise ToolError(f"cannot read '{path}': {e}") from e
-    if not isinstance(value, np.ndarray):
-        raise ToolError(f"cannot read '{path}': expected one array, found an archive of several")
-    return cast("Array", value)
 
 
 def _split(text: str) -> tuple[str | None, str]:

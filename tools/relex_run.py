@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from relex.dialects.errors import CompileError
+from relex.dialects.errors import CompileError, DTypeError, RangeError, ShapeError
 from relex.dialects.readers import READERS, find_reader, is_metadata
 from relex.tools.diagnostics import Source, ToolError, read_text, run_tool
-from relex.tools.inputs import Input, count_calls, for_argument
+from relex.tools.inputs import Input, count_calls, for_argument, source_of
 from relex.tools.native_code import check_trusted
 from relex.tools.plugins import import_file
 from relex.tools.progress import with_progress
@@ -117,7 +119,8 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> None:
-    from relex.passes.graph.bind_params import BindParamsPass, load_params
+    from relex.passes.graph.array_files import load_arrays
+    from relex.passes.graph.bind_params import BindParamsPass
     from relex.tools.library_errors import explain_library_errors
 
     if args.save and (args.level != "native" or args.inputs or args.output or args.profile):
@@ -136,7 +139,7 @@ def run(args: argparse.Namespace) -> None:
         return
     name, text = read_text(args.file)
     source = Source(name, text)
-    params = load_params(args.params) if args.params else {}
+    params = load_arrays(args.params) if args.params else {}
     try:
         module = find_reader(suffix(name))(text, name, params=params)
         if bound := {name: array for name, array in params.items() if not is_metadata(name)}:
@@ -235,23 +238,40 @@ def call(functions: Mapping[str, Callee], args: argparse.Namespace, inputs: Sequ
         return [for_argument(*of_one) for of_one in zip(bound, function.signature.inputs, strict=True)]
 
     def results(number: int) -> Sequence[Array]:
-        result = function(*arguments(number))
+        values = arguments(number)
+        with naming(source_of(inputs, number)):
+            result = function(*values)
         return [result] if expected == 1 else result or []
 
     count = count_calls(inputs)
-    found = results(0) if count is None else stack([results(i) for i in with_progress(range(count), sys.stderr)])
+    found = (
+        results(0)
+        if count is None
+        else stack([results(i) for i in with_progress(range(count), sys.stderr)], partial(source_of, inputs))
+    )
     if args.profile:
         print(cast("Executable", functions).profile(*arguments(0), entry=args.entry), file=sys.stderr)
     return found
 
 
-def stack(calls: Sequence[Sequence[Array]]) -> Sequence[Array]:
-    """Each result of several calls as one array."""
+@contextmanager
+def naming(source: str) -> Generator[None]:
+    """Name where the arguments of one of several calls come from, where one of them is wrong."""
+    try:
+        yield
+    except (DTypeError, RangeError, ShapeError) as e:
+        raise ToolError(f"{source}: {e}" if source else str(e)) from e
+
+
+def stack(calls: Sequence[Sequence[Array]], source: Callable[[int], str]) -> Sequence[Array]:
+    """Each result of several calls as one array. `source` says where the arguments of a call come from."""
     import numpy as np
 
     for result in zip(*calls, strict=True):
-        if shapes := {array.shape for array in result} - {result[0].shape}:
-            raise ToolError(f"expected results of one shape from --each, found {result[0].shape} and {shapes.pop()}")
+        first = result[0].shape
+        if other := next((i for i, array in enumerate(result) if array.shape != first), 0):
+            found = f"{first} from {source(0)}, {result[other].shape} from {source(other)}"
+            raise ToolError(f"expected results of one shape from --each, found {found}")
     return [np.stack(result) for result in zip(*calls, strict=True)]
 
 

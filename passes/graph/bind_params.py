@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xdsl.context import Context
@@ -15,12 +14,13 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import element_type_of
-from relex.dialects.errors import DTypeError, RelexError, ShapeError, UnknownNameError, fail
+from relex.dialects.errors import DTypeError, ShapeError, UnknownNameError, expect_kind, fail
 from relex.dialects.functions import argument_names
 from relex.dialects.relex import CallOp, ConstantOp
 from relex.dialects.sizes.attributes import annotate
 from relex.dialects.sizes.modules import is_static, sizes_at_entry
 from relex.passes.base import RelexPass
+from relex.passes.graph.array_files import load_arrays
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -62,32 +62,20 @@ class BindParamsPass(RelexPass):
         return [params.get(name, value) for name, value in named], [v for name, v in named if name not in params]
 
     def _load(self) -> dict[str, Any]:
-        return {**(load_params(self.file) if self.file is not None else {}), **(self.params or {})}
+        expect_kind(self.func, str, "the name of a function", f"pass '{self.name}'")
+        if self.params is not None:
+            expect_kind(self.params, Mapping, "arrays by name as 'params'", f"pass '{self.name}'")
+        return {**(load_arrays(self.file) if self.file is not None else {}), **(self.params or {})}
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        function = _find_function(op, self.func)
         params = self._load()
+        function = _find_function(op, self.func)
         names = argument_names(function)
         for name in params:
             if names.count(name) != 1:
                 problem = "no parameter" if name not in names else "more than one parameter"
                 raise UnknownNameError(f"@{self.func} has {problem} '{name}'; its parameters are {', '.join(names)}")
         _bind(function, names, params)
-
-
-def load_params(file: str | Path) -> dict[str, Array]:
-    """The arrays of an `.npz` file by name. Nothing in the file is executed."""
-    import numpy as np
-
-    try:
-        with Path(file).open("rb") as stream:
-            archive = np.load(stream, allow_pickle=False)
-            if not isinstance(archive, np.ndarray):
-                return {name: archive[name] for name in archive.files}
-    except Exception as e:
-        # A damaged file raises whatever the layer that stumbles over it likes.
-        raise RelexError(f"cannot read '{file}': {e}") from e
-    raise RelexError(f"cannot read '{file}': expected an .npz file, found a single array")
 
 
 def _find_function(module: ModuleOp, name: str) -> func.FuncOp:

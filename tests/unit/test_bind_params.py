@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from programs import Array
 from relex.dialects import RelexError, parse_module
 from relex.dialects.errors import DTypeError, PassError, ShapeError, UnknownNameError
 from relex.passes import BindParamsPass
-from relex.passes.graph.bind_params import load_params
+from relex.passes.graph.array_files import load_array, load_arrays
 from relex.runtime import build
 
 PROGRAM = """
@@ -115,4 +117,59 @@ def test_damaged_files(tmp_path: Path) -> None:
     for data in (b"", b"nonsense", good[:50], flipped, file.read_bytes()):
         file.write_bytes(data)
         with pytest.raises(RelexError, match=f"cannot read '{re.escape(str(file))}'"):
-            load_params(file)
+            load_arrays(file)
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (pickle.dumps({"w": 1}), "a pickle"),
+        (b"func.func @f() { return }", "a file of another kind"),
+        (b"", "a file of another kind"),
+    ],
+)
+def test_files_of_other_kinds(data: bytes, found: str, tmp_path: Path) -> None:
+    file = tmp_path / "params.pkl"
+    file.write_bytes(data)
+    with pytest.raises(RelexError, match=rf"': expected an \.npz file, as numpy\.savez writes it, found {found}$"):
+        load_arrays(file)
+    for mapped in (False, True):
+        with pytest.raises(RelexError, match=rf"': expected an \.npy file, as numpy\.save writes it, found {found}$"):
+            load_array(file, mapped=mapped)
+
+
+def test_archives_and_arrays_are_not_mixed_up(tmp_path: Path) -> None:
+    np.savez(tmp_path / "several.npz", w=UNUSED)
+    np.save(tmp_path / "one.npy", UNUSED)
+    with pytest.raises(RelexError, match=r"one\.npy': expected an \.npz file.*, found a single array$"):
+        load_arrays(tmp_path / "one.npy")
+    with pytest.raises(RelexError, match=r"several\.npz': expected an \.npy file.*, found an archive$"):
+        load_array(tmp_path / "several.npz")
+    with ZipFile(tmp_path / "net.pt", "w") as archive:
+        archive.writestr("net/data.pkl", b"")
+    with pytest.raises(RelexError, match=r"net\.pt': expected an \.npz file.*, found an archive with 'net/data\.pkl'$"):
+        load_arrays(tmp_path / "net.pt")
+
+
+def test_objects_of_python_are_no_elements(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([None]))
+    np.savez(tmp_path / "x.npz", x=np.array([None]))
+    for load, file in ((load_array, "x.npy"), (load_arrays, "x.npz")):
+        with pytest.raises(RelexError, match=f"{file}': expected arrays of numbers, found Python objects$"):
+            load(tmp_path / file)
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    for load in (load_array, load_arrays):
+        with pytest.raises(RelexError, match=r"none': No such file or directory$"):
+            load(tmp_path / "none")
+        with pytest.raises(RelexError, match=r": Is a directory$"):
+            load(tmp_path)
+
+
+def test_what_the_pass_takes() -> None:
+    module = parse_module("func.func @main() { return }")
+    with pytest.raises(DTypeError, match="pass 'bind-params' expected arrays by name as 'params', found str"):
+        BindParamsPass("main", "weights.npz")(module)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(DTypeError, match="pass 'bind-params' expected the name of a function, found dict"):
+        BindParamsPass({"w": UNUSED})(module)  # pyright: ignore[reportArgumentType]

@@ -22,13 +22,17 @@
 // RUN: not relex-run %s --each %t/number.npy --input %t/b.npy 2>&1 | filecheck %s --check-prefix=NUMBER
 // NUMBER: relex-run: error: cannot read '{{.*}}number.npy': expected an array with an axis of inputs, found a single number
 // RUN: not relex-run %s --each %t/two.npy --input %t/b.npy 2>&1 | filecheck %s --check-prefix=SHAPE
-// SHAPE: relex-run: error: main() argument 'x': expected shape (2,), found ()
+// SHAPE: relex-run: error: {{.*}}two.npy[0]: main() argument 'x': expected shape (2,), found ()
 // RUN: not relex-run %s --each %t/nowhere --input %t/b.npy 2>&1 | filecheck %s --check-prefix=NOWHERE
 // NOWHERE: relex-run: error: cannot read '{{.*}}nowhere'
 
 // RUN: python -c "import numpy as np; np.save('%t/xs/3.npy', np.float32([1, 2, 3]))"
 // RUN: not relex-run %s --entry any --each %t/xs 2>&1 | filecheck %s --check-prefix=STACK
-// STACK: relex-run: error: expected results of one shape from --each, found (2,) and (3,)
+// STACK: relex-run: error: expected results of one shape from --each, found (2,) from {{.*}}1.npy, (3,) from {{.*}}3.npy
+// RUN: not relex-run %s --each %t/xs --input %t/b.npy 2>&1 | filecheck %s --check-prefix=FILE
+// FILE: relex-run: error: {{.*}}xs/3.npy: main() argument 'x': expected shape (2,), found (3,)
+// RUN: mkdir -p %t/empty && not relex-run %s --each %t/empty --input %t/b.npy 2>&1 | filecheck %s --check-prefix=EMPTY
+// EMPTY: relex-run: error: expected .npy files in the folder '{{.*}}empty', found none
 
 func.func @main(%x: tensor<2xf32>, %b: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
   %y = relex.add %x, %b : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>

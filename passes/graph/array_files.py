@@ -1,0 +1,72 @@
+"""Arrays from the files that NumPy writes. Nothing in them is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from relex.dialects.errors import RelexError
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+_KINDS = {b"\x93NUMPY": "a single array", b"PK": "an archive", b"\x80": "a pickle"}
+"""Kinds of files by their first bytes."""
+
+_ONE = "expected an .npy file, as numpy.save writes it"
+_MANY = "expected an .npz file, as numpy.savez writes it"
+
+
+def load_array(file: str | Path, *, mapped: bool = False) -> Array:
+    """The array of an `.npy` file; if `mapped`, its parts are read when they are used. Raises `RelexError`."""
+    import numpy as np
+
+    with _reading(file):
+        _expect(file, "a single array", _ONE)
+        return cast("Array", np.load(file, mmap_mode="r" if mapped else None, allow_pickle=False))
+
+
+def load_arrays(file: str | Path) -> dict[str, Array]:
+    """The arrays of an `.npz` file by name. Raises `RelexError`."""
+    import numpy as np
+
+    with _reading(file), Path(file).open("rb") as stream:
+        _expect(file, "an archive", _MANY)
+        # Without a name, zipfile closes what it opened, whatever it finds.
+        archive = np.load(stream, allow_pickle=False)
+        return {name: _member(archive, name) for name in archive.files}
+
+
+def _expect(file: str | Path, kind: str, expected: str) -> None:
+    with Path(file).open("rb") as stream:
+        start = stream.read(max(map(len, _KINDS)))
+    found = next((_KINDS[known] for known in _KINDS if start.startswith(known)), None)
+    if found != kind:
+        raise RelexError(f"{expected}, found {found or 'a file of another kind'}")
+
+
+def _member(archive: Any, name: str) -> Array:
+    """An array of an archive. What is no array is given as bytes."""
+    value = archive[name]
+    if isinstance(value, bytes):
+        raise RelexError(f"{_MANY}, found an archive with '{name}'")
+    return value
+
+
+@contextmanager
+def _reading(file: str | Path) -> Generator[None]:
+    """Name the file in whatever is raised: of a damaged one, anything that the layer that stumbles over it likes."""
+    try:
+        yield
+    except Exception as e:
+        raise RelexError(f"cannot read '{file}': {_reason(e)}") from e
+
+
+def _reason(e: Exception) -> str:
+    if isinstance(e, OSError) and e.strerror:
+        return e.strerror
+    if "allow_pickle" in str(e):
+        return "expected arrays of numbers, found Python objects"
+    return str(e)
