@@ -36,11 +36,13 @@ def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCo
 
 
 def _threads(code: ObjectCode) -> Mapping[str, int]:
-    """The address of what shares loops out, if code has such loops."""
+    """The address of what shares loops out, if code has such loops. A wrong number of threads is an error without, too:
+    else a mistake in the environment would go unnoticed until another program runs."""
+    from relex.runtime.threads.pool import pool, threads_wanted
+
+    threads_wanted()
     if PARALLEL_ENTRY not in code.imports:
         return {}
-    from relex.runtime.threads.pool import pool
-
     return {PARALLEL_ENTRY: pool().entry}
 
 

@@ -60,7 +60,7 @@ class Pool:
 @cache
 def pool() -> Pool:
     """The threads of this process. Raises `RelexError` for a number in the environment that is none."""
-    return Pool(_compile(), _threads_wanted())
+    return Pool(_compile(), threads_wanted())
 
 
 def set_threads(count: int) -> None:
@@ -75,7 +75,8 @@ def get_threads() -> int:
     return pool().threads
 
 
-def _threads_wanted() -> int:
+def threads_wanted() -> int:
+    """How many threads the environment asks for. Raises `RelexError` for what is no number of threads."""
     text = os.environ.get(VARIABLE)
     if text is None:
         return min(_cores(), MAX_THREADS)

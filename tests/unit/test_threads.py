@@ -290,6 +290,18 @@ def test_the_environment_says_how_many() -> None:
         assert f"RelexError: expected RELEX_NUM_THREADS of 1 to 256, found {shown}" in error
 
 
+def test_a_wrong_number_in_the_environment_is_an_error_of_any_program(tmp_path: Path) -> None:
+    file = tmp_path / "program.relex"
+    program = "func.func @f() { return }"
+    build(program).save(file)
+    uses = (f"build('{program}')", f"load('{file}')")
+    for use in uses:
+        code = f"from relex.runtime import build, load; {use}"
+        error = run_python(code, RELEX_NUM_THREADS="abc").stderr
+        assert "expected RELEX_NUM_THREADS of 1 to 256, found 'abc'" in error.splitlines()[-1]
+        assert run_python(code, RELEX_NUM_THREADS="1").stderr == ""
+
+
 FORK = f"""
 import os, sys
 import numpy as np
