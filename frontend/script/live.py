@@ -10,7 +10,7 @@ import ast
 import inspect
 import linecache
 from collections.abc import Callable, Mapping
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -18,6 +18,8 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects.errors import RelexError
 from relex.frontend.script.modules import read_module
 from relex.frontend.script.source import Source
+
+_HERE = "relex.frontend.script"
 
 
 class Name:
@@ -81,7 +83,8 @@ def _read(function: FunctionType, alone: Callable[[ast.FunctionDef], list[ast.Fu
             if isinstance(node, ast.FunctionDef) and _begins_at(node, function.__code__.co_firstlineno):
                 found = alone(node) if alone is not None else scope
                 if isinstance(found, ast.ClassDef | list):
-                    return read_module(source, found, given=_names_around(function))
+                    names = _names_around(function)
+                    return read_module(source, found, given=names, bound=_places(names))
     raise RelexError(f"cannot find '{function.__qualname__}' in {file}; has the file changed?")
 
 
@@ -92,6 +95,15 @@ def _begins_at(node: ast.FunctionDef, line: int) -> bool:
 def _names_around(function: FunctionType) -> Mapping[str, object]:
     """The names that a function sees, as Python has their values."""
     return {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+
+
+def _places(names: Mapping[str, object]) -> Mapping[str, str]:
+    """Where names come from that stand for modules, or for parts of a vocabulary."""
+    modules = {name: value.__name__ for name, value in names.items() if isinstance(value, ModuleType)}
+    # TVM's modules have names that nobody imports them by: what the file says is better.
+    places = {name: module for name, module in modules.items() if not module.startswith("tvm.")}
+    parts = {name: f"{_HERE}.{value!r}" for name, value in names.items() if isinstance(value, Name)}
+    return {**places, **parts}
 
 
 T = Name("T", prim_func=FunctionDecorator("T.prim_func"))

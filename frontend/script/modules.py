@@ -57,11 +57,13 @@ def read_module(
     context: Context | None = None,
     params: Mapping[str, Array] | None = None,
     given: Mapping[str, object] | None = None,
+    bound: Mapping[str, str] | None = None,
     verify: bool = True,
 ) -> ModuleOp:
     """The module that a class or some functions of a file make. `given` has the values of names around them, of which
-    numbers, strings and tuples count. Raises `CompileError`."""
-    vocabulary = Vocabulary(source.tree)
+    numbers, strings and tuples count, and `bound` the places of those that stand for modules or parts of vocabularies.
+    Raises `CompileError`."""
+    vocabulary = Vocabulary(source.tree, bound)
     constants = Constants(vocabulary, source.tree, given or {})
     unit = Unit(source, context or make_context(), params or {}, vocabulary, constants)
     module = _ModuleReader(unit, node).read()

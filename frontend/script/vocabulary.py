@@ -7,7 +7,7 @@ different places and under different names, so a name like `tvm.script.tir.grid`
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from relex.frontend.script.source import ScriptError
@@ -26,8 +26,9 @@ _MEANINGS = {
     "relex.frontend.script.R": "R",
     "relex.frontend.script.I": "I",
     "relex.frontend.script.Tensor": "R.Tensor",
+    "relex.frontend": "R",
 }
-"""From the places of TVM and relex to vocabularies."""
+"""From the places of TVM and relex to vocabularies; what stands in another comes before that."""
 
 _DEFAULTS = {
     "T": "tvm.script.tir",
@@ -41,9 +42,10 @@ _DEFAULTS = {
 
 
 class Vocabulary:
-    """The meanings of the names that a file imports."""
+    """The meanings of the names that a file imports, or gives to what it has imported. `bound` has the places of what
+    names stand for in a live program, which knows."""
 
-    def __init__(self, tree: ast.Module):
+    def __init__(self, tree: ast.Module, bound: Mapping[str, str] | None = None):
         self._places = dict(_DEFAULTS)
         for statement in tree.body:
             match statement:
@@ -54,21 +56,24 @@ class Vocabulary:
                 case ast.ImportFrom(module=str(module), names=names):
                     for name in names:
                         self._places[name.asname or name.name] = f"{module}.{name.name}"
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name() | ast.Attribute() as value):
+                    if (place := self._place(value)) is not None:
+                        self._places[name] = place
                 case _:
                     pass
+        self._places.update(bound or {})
+
+    def _place(self, node: ast.AST) -> str | None:
+        """Where a dotted name comes from."""
+        root, *rest = dotted(node) or ("",)
+        return ".".join((self._places[root], *rest)) if root in self._places else None
 
     def meaning(self, node: ast.AST) -> str | None:
         """What a dotted name means, as `T.grid`; None for names that mean nothing."""
-        path = dotted(node)
-        if path is None:
-            return None
-        root, *rest = path
-        if root not in self._places:
-            return None
-        full = ".".join((self._places[root], *rest)) + "."
+        path = self._place(node)
         for place, meaning in _MEANINGS.items():
-            if full.startswith(f"{place}."):
-                name = (meaning + full.removeprefix(place)).removesuffix(".")
+            if f"{path}.".startswith(f"{place}."):
+                name = f"{meaning}{(path or '').removeprefix(place)}"
                 return name.replace("R.op.", "R.", 1)
         return None
 

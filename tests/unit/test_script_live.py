@@ -104,6 +104,40 @@ def make(columns):
         np.testing.assert_array_equal(found, np.full((3, columns), columns, np.float32))
 
 
+GRAPH = """
+@{i}.ir_module
+class Module:
+    @{r}.function
+    def main(x: {r}.Tensor((4,), "float32")):
+        with {flow}():
+            y = {op}(x)
+            {r}.output(y)
+        return y
+"""
+
+WAYS = [
+    ("from relex import frontend as relax", "R", "relax.dataflow", "relax.op.nn.relu"),
+    ("import relex.frontend as rx", "R", "rx.dataflow", "rx.op.relu"),
+    ("import relex.frontend", "R", "relex.frontend.dataflow", "relex.frontend.op.relu"),
+    ("from relex.frontend import script as s; P = s.R", "P", "P.dataflow", "P.nn.relu"),
+    ("from relex.frontend import op", "R", "R.dataflow", "op.relu"),
+]
+
+
+@pytest.mark.parametrize(("first", "r", "flow", "op"), WAYS)
+def test_names_mean_what_they_are_bound_to(tmp_path: Path, first: str, r: str, flow: str, op: str):
+    text = GRAPH.format(i="I", r=r, flow=flow, op=op)
+    x = np.array([-1, 2, 0, 3], np.float32)
+    in_function = "def make():\n" + "".join(f"    {line}\n" for line in f"{first}\n{text}\nreturn Module".splitlines())
+    modules = [
+        parse_script("\n".join((*first.split("; "), IMPORTS, text))),
+        execute(tmp_path, text, first + "\n").Module,
+        execute(tmp_path, in_function).make(),
+    ]
+    for module in modules:
+        np.testing.assert_array_equal(build(module)["main"](x), np.maximum(x, 0))
+
+
 def test_errors_name_the_file_of_the_program(tmp_path: Path):
     with pytest.raises(CompileError) as caught:
         execute(tmp_path, RELU.replace("T.max", "T.maximum"))
