@@ -208,7 +208,8 @@ class RelexOptMain(xDSLOptMain):
         return output
 
     def _parse(self, source: Source) -> ModuleOp:
-        with self._timing.measure("Parser"), stage("the parser", source):
+        shown = compile_warnings(partial(self._warn, source))
+        with self._timing.measure("Parser"), stage("the parser", source), shown:
             read = find_reader(self._extension(source.name))
             module = read(source.text, source.name, context=self.ctx, verify=False, line_offset=source.line_offset)
         # Only a module that stands in the text has a place.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from relex.dialects.errors import CompileError, DTypeError, RangeError, ShapeError
 from relex.dialects.readers import READERS, find_reader, is_metadata
-from relex.tools.diagnostics import Source, ToolError, read_text, run_tool
+from relex.tools.diagnostics import Source, ToolError, compile_warnings, read_text, run_tool
 from relex.tools.inputs import Input, count_calls, for_argument, source_of
 from relex.tools.native_code import check_trusted
 from relex.tools.plugins import import_file
@@ -141,7 +141,8 @@ def run(args: argparse.Namespace) -> None:
     source = Source(name, text)
     params = load_arrays(args.params) if args.params else {}
     try:
-        module = find_reader(suffix(name))(text, name, params=params)
+        with compile_warnings(lambda diagnostic: print(source.show(diagnostic), file=sys.stderr)):
+            module = find_reader(suffix(name))(text, name, params=params)
         if bound := {name: array for name, array in params.items() if not is_metadata(name)}:
             module = BindParamsPass(args.entry, bound)(module)
         if args.level == "native" and not args.trust_native:

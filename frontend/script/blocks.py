@@ -12,12 +12,13 @@ from xdsl.dialects.builtin import UnitAttr
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Block, Region, SSAValue
 
+from relex.dialects.names import Names
 from relex.dialects.tir import BlockOp, InitOp, IterKind
 from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.loop_statements import StatementReader
 from relex.frontend.script.regions import check_regions
 from relex.frontend.script.source import ScriptError, shown
-from relex.frontend.script.unit import arguments, name_value
+from relex.frontend.script.unit import Unit, arguments, name_value
 
 REASSOCIATE_KEY = "relex.reassociate"
 """In `T.sblock_attr`: the sum of the block may be taken in any order, and its products may be fused with it."""
@@ -60,6 +61,10 @@ class _Parts:
 class BlockReader(StatementReader):
     """Reads the blocks of a loop function."""
 
+    def __init__(self, unit: Unit, block: Block):
+        super().__init__(unit, block)
+        self._block_names = Names()
+
     def read_block(self, node: ast.With, call: ast.Call) -> None:
         name = arguments(call, "T.sblock", (), ("name",)).get("name")
         block_name = self.unit.constants.string(name, "a name") if name is not None else "block"
@@ -67,6 +72,7 @@ class BlockReader(StatementReader):
         if block_name == "root" and not parts.axes and self.block is self.entry:
             self.statements(parts.body)  # TVM's name for the whole body.
             return
+        block_name = self._unique(block_name, name)
         if "T.where" not in parts.calls:
             self._block(node, block_name, parts)
             return
@@ -77,6 +83,14 @@ class BlockReader(StatementReader):
             self._block(node, block_name, parts)
             self.emit(where, scf.YieldOp())
         self.emit(where, scf.IfOp(condition, [], Region(guarded)))
+
+    def _unique(self, name: str, node: ast.expr | None) -> str:
+        """The name for a block. TVM prints names more than once where functions have been fused."""
+        fresh = self._block_names.fresh(name)
+        if node is not None and fresh != name:
+            message = f"expected a name that no other block has, found '{name}'; used '{fresh}'"
+            self.unit.warn(ScriptError(node, message))
+        return fresh
 
     def _parts(self, statements: Sequence[ast.stmt]) -> _Parts:
         parts = _Parts()

@@ -29,26 +29,42 @@ class _Region:
 
 
 def check_regions(reader: ExpressionReader, block: BlockOp, what: str, call: ast.Call) -> None:
-    """Raise `ScriptError` if `T.reads` or `T.writes` leaves out what the block certainly reads or writes.
+    """Raise `ScriptError` if `T.writes` leaves out what the block certainly writes, and warn if `T.reads` leaves out
+    what it reads: TVM prints such scripts, and the body says what is meant.
 
-    It may name more. As in TVM, a reduction does not read what its init writes.
+    Both may name more. As in TVM, a reduction does not read what its init writes.
     """
     scratch = Block()
     with reader.inside(scratch):
         nodes = [part for arg in call.args for part in (arg.elts if isinstance(arg, ast.List | ast.Tuple) else [arg])]
         regions = [_read_region(reader, node) for node in nodes]
-        verb = "reads" if what == "T.reads" else "writes"
+        missing: set[SSAValue] = set()
         for access in _accesses(block, is_write=what == "T.writes"):
-            candidates = [region for region in regions if region.buffer is access.buffer]
-            name = access.buffer.name_hint or "a buffer"
-            if not candidates:
-                raise ScriptError(call, f"expected '{name}' in {what}, as the block {verb} it")
-            if all(_misses(region, access, scratch) for region in candidates):
-                found = ", ".join(shown(region.node) for region in candidates)
-                raise ScriptError(candidates[0].node, f"expected all that the block {verb} of '{name}', found {found}")
+            error = _missing(access, regions, what, call, scratch)
+            if error is None or access.buffer in missing:
+                continue
+            if what == "T.writes":
+                raise error
+            missing.add(access.buffer)
+            reader.unit.warn(error)
     for op in reversed(list(scratch.ops)):
         op.detach()
         op.erase()
+
+
+def _missing(
+    access: Access, regions: Sequence[_Region], what: str, call: ast.Call, scratch: Block
+) -> ScriptError | None:
+    """What is wrong if an access is certainly in none of the regions."""
+    verb = what.removeprefix("T.")
+    candidates = [region for region in regions if region.buffer is access.buffer]
+    name = access.buffer.name_hint or "a buffer"
+    if not candidates:
+        return ScriptError(call, f"expected '{name}' in {what}, as the block {verb} it")
+    if all(_misses(region, access, scratch) for region in candidates):
+        found = ", ".join(shown(region.node) for region in candidates)
+        return ScriptError(candidates[0].node, f"expected all that the block {verb} of '{name}', found {found}")
+    return None
 
 
 def _accesses(block: BlockOp, *, is_write: bool) -> Iterator[Access]:

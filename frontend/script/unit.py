@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from abc import ABC, abstractmethod
 from collections import ChainMap
 from collections.abc import Generator, Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from xdsl.context import Context
 from xdsl.ir import Block, Operation, SSAValue
 
-from relex.dialects.errors import Diagnostic
+from relex.dialects.errors import CompileWarning, Diagnostic
 from relex.frontend.script.constants import Constants
 from relex.frontend.script.source import ScriptError, Source
 from relex.frontend.script.vocabulary import Vocabulary
@@ -40,6 +41,12 @@ class Unit:
     def report(self, error: ScriptError) -> None:
         """Note an error that keeps nothing else from being read."""
         self.errors.append(self.source.diagnose(error))
+
+    def warn(self, error: ScriptError) -> None:
+        """Tell of something that is wrong, where the rest of the script says what is meant."""
+        diagnostic = self.source.diagnose(error)
+        warning = CompileWarning(diagnostic)
+        warnings.warn_explicit(warning, CompileWarning, diagnostic.file, diagnostic.line)
 
     def leave_out(self, error: ScriptError) -> None:
         """Note an error that leaves a hole in the module."""

@@ -337,33 +337,10 @@ def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
     for i in range(8):
         with T.sblock("Y"):
             vi = T.axis.spatial(8, i)
-# expected-error@+1:13 {{expected 'X' in T.reads, as the block reads it}}
-            T.reads(Y[vi])
-            T.writes(Y[vi])
-            Y[vi] = X[vi]
-
-# -----
-
-@T.prim_func
-def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
-    for i in range(8):
-        with T.sblock("Y"):
-            vi = T.axis.spatial(8, i)
             T.reads(X[vi])
 # expected-error@+1:13 {{expected 'Y' in T.writes, as the block writes it}}
             T.writes(X[vi])
             Y[vi] = X[vi]
-
-# -----
-
-@T.prim_func
-def f(X: T.Buffer((9,), "float32"), Y: T.Buffer((8,), "float32")):
-    for i in range(8):
-        with T.sblock("Y"):
-            vi = T.axis.spatial(8, i)
-# expected-error@+1:21 {{expected all that the block reads of 'X', found X[vi]}}
-            T.reads(X[vi])
-            Y[vi] = X[vi + 1]
 
 # -----
 
