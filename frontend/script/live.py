@@ -16,6 +16,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.errors import RelexError
+from relex.frontend.places import shown_path
 from relex.frontend.script.modules import read_module
 from relex.frontend.script.source import Source
 
@@ -77,7 +78,8 @@ def _read(function: FunctionType, alone: Callable[[ast.FunctionDef], list[ast.Fu
     lines = linecache.getlines(file, function.__globals__)
     if not lines:
         raise RelexError(f"cannot find the source of '{function.__qualname__}'; scripts are read from it")
-    source = Source("".join(lines), file)
+    name = shown_path(file)
+    source = Source("".join(lines), name)
     for scope in ast.walk(source.tree):
         for node in ast.iter_child_nodes(scope):
             if isinstance(node, ast.FunctionDef) and _begins_at(node, function.__code__.co_firstlineno):
@@ -85,7 +87,7 @@ def _read(function: FunctionType, alone: Callable[[ast.FunctionDef], list[ast.Fu
                 if isinstance(found, ast.ClassDef | list):
                     names = _names_around(function)
                     return read_module(source, found, given=names, bound=_places(names))
-    raise RelexError(f"cannot find '{function.__qualname__}' in {file}; has the file changed?")
+    raise RelexError(f"cannot find '{function.__qualname__}' in {name}; has the file changed?")
 
 
 def _begins_at(node: ast.FunctionDef, line: int) -> bool:

@@ -141,8 +141,9 @@ def test_names_mean_what_they_are_bound_to(tmp_path: Path, first: str, r: str, f
 def test_errors_name_the_file_of_the_program(tmp_path: Path):
     with pytest.raises(CompileError) as caught:
         execute(tmp_path, RELU.replace("T.max", "T.maximum"))
-    assert str(caught.value) == (
-        f"{tmp_path / 'program.py'}:13:29: error: 'T.maximum' is not supported; did you mean 'T.max'?\n"
+    assert str(tmp_path) not in str(caught.value)
+    assert str(caught.value).endswith(
+        "program.py:13:29: error: 'T.maximum' is not supported; did you mean 'T.max'?\n"
         "                Y[vi, vj] = T.maximum(X[vi, vj], T.float32(0))\n"
         "                            ^"
     )
