@@ -12,8 +12,18 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
+from xdsl.utils.symbol_table import get_name_if_symbol
 
-from relex.dialects.errors import CompileError, RelexError, ShapeError, UnknownNameError, name_of, one_line
+from relex.dialects.errors import (
+    CompileError,
+    DTypeError,
+    RelexError,
+    ShapeError,
+    UnknownNameError,
+    kind_of,
+    name_of,
+    one_line,
+)
 from relex.dialects.names import Names
 from relex.dialects.parser import verify_module
 from relex.dialects.relex import PRIMITIVE_ATTR, CallTirOp
@@ -56,6 +66,12 @@ class BlockBuilder:
     ) -> Generator[None]:
         """A graph function of this name. One that is `primitive` is a fused group, for `op.call`, and private."""
         place = user_place()
+        _expect_name(name, place)
+        if isinstance(params, Expr):
+            refuse(place, f"expected a list of parameters, found {kind_of(params)}")
+        for param in params:
+            if not isinstance(param, Var):
+                refuse(place, f"expected parameters made by 'Var', found {kind_of(param)}")
         if self._body is not None:
             refuse(place, f"expected @{self._body.op.sym_name.data} to end before @{name} begins")
         if SymbolTable.lookup_symbol(self._module, name) is not None:
@@ -109,6 +125,8 @@ class BlockBuilder:
         body = self._open_body(place)
         if body.dataflow is not None:
             refuse(place, "expected the dataflow block to end before the function does")
+        if not isinstance(results, Expr | Sequence):
+            refuse(place, f"expected a tensor of the program, or several, found {kind_of(results)}")
         body.finish([body.value(e, place) for e in ([results] if isinstance(results, Expr) else results)])
 
     def call_te(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
@@ -118,6 +136,8 @@ class BlockBuilder:
         with factors."""
         place = user_place()
         body = self._open_body(place)
+        if not callable(function):
+            refuse(place, f"'call_te' expected a function, found {kind_of(function)}")
         values = [body.value(arg, place) for arg in args if isinstance(arg, Expr)]
         names = Names()
         inputs = [_placeholder(names, value, place) for value in values]
@@ -125,7 +145,7 @@ class BlockBuilder:
         try:
             with gathering() as requirements:
                 result = function(*(next(rest) if isinstance(arg, Expr) else arg for arg in args), **kwargs)
-            outputs: list[Tensor] = [result] if isinstance(result, Tensor) else list(result)
+            outputs = _tensors(result)
             name = self._symbols().fresh(getattr(function, "__name__", "te").strip("<>"))
             prim_func = emit_prim_func(name, inputs, outputs, requirements)
             _expect_checked(prim_func)
@@ -150,18 +170,24 @@ class BlockBuilder:
 
     def add_func(self, function: Operation, name: str | None = None) -> str:
         """Add a copy of a graph or loop function under its name, or another; a name that is taken gets a number."""
-        copy = _copy(function, user_place())
+        place = user_place()
+        copy = _copy(function, place)
+        if name is not None:
+            _expect_name(name, place)
         chosen = self._symbols().fresh(name if name is not None else copy.sym_name.data)
         copy.properties["sym_name"] = type(copy.sym_name)(chosen)
         self._module.body.block.add_op(copy)
         return chosen
 
     def update_func(self, name: str, function: Operation) -> None:
-        """Put a copy of a function in the place of the one with this name."""
+        """Put a copy of a function in the place of the one with this name, which must be there."""
+        place = user_place()
+        _expect_name(name, place)
         old = SymbolTable.lookup_symbol(self._module, name)
         if old is None:
-            raise UnknownNameError(f"no function '{name}' to update")
-        copy = _copy(function, user_place())
+            known = ", ".join(filter(None, map(get_name_if_symbol, self._module.ops))) or "none"
+            raise UnknownNameError(f"no function '{name}' to update; there are {known}; 'add_func' adds a function")
+        copy = _copy(function, place)
         copy.properties["sym_name"] = type(copy.sym_name)(name)
         self._module.body.block.insert_op_before(copy, old)
         self._module.body.block.erase_op(old)
@@ -187,6 +213,24 @@ class BlockBuilder:
     def _symbols(self) -> Names:
         taken = [] if self._body is None else [self._body.op.sym_name.data]
         return Names.of_symbols(self._module, taken)
+
+
+def _expect_name(name: object, place: FileLineColLoc) -> None:
+    if not isinstance(name, str):
+        refuse(place, f"expected the name of a function, found {kind_of(name)}")
+
+
+def _tensors(result: object) -> list[Tensor]:
+    """What the function of a tensor expression returns, as a list."""
+    expected = "expected a function that returns a 'te' tensor, or several"
+    if isinstance(result, Tensor):
+        return [result]
+    if not isa(result, list[Any] | tuple[Any, ...]):
+        raise DTypeError(f"{expected}, found {kind_of(result)}")
+    for part in result:
+        if not isinstance(part, Tensor):
+            raise DTypeError(f"{expected}, found a {type(result).__name__} with {kind_of(part)}")
+    return list(result)
 
 
 def _one_or_all(bindings: list[Binding]) -> Binding | tuple[Binding, ...]:
@@ -226,7 +270,8 @@ def _sources(inputs: Sequence[Tensor], values: Sequence[SSAValue]) -> Sources:
     }
 
 
-def _copy(function: Operation, place: FileLineColLoc) -> FuncOp | PrimFuncOp:
+def _copy(function: object, place: FileLineColLoc) -> FuncOp | PrimFuncOp:
     if not isinstance(function, FuncOp | PrimFuncOp):
-        refuse(place, f"expected a graph function or a loop function, found '{function.name}'")
+        found = f"'{function.name}'" if isinstance(function, Operation) else kind_of(function)
+        refuse(place, f"expected a graph function or a loop function, found {found}")
     return function.clone()

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import element_type_of
-from relex.dialects.errors import DTypeError, ShapeError
+from relex.dialects.errors import DTypeError, ShapeError, expect_kind, kind_of, wrong_kind
 from relex.dialects.relex import AddOp, DivideOp, MultiplyOp, NegativeOp, Operator, SubtractOp
 from relex.frontend.places import user_place
 
@@ -83,6 +83,9 @@ class Var(Expr):
 
     def __init__(self, name: str, shape: Sequence[Size], dtype: str | DynTensorType = "float32"):
         super().__init__()
+        expect_kind(name, str, "the name of a parameter")
+        if isinstance(shape, str) or not isinstance(shape, Sequence):
+            raise wrong_kind("a list of sizes", shape, f"'{name}':")
         if isinstance(dtype, DynTensorType):
             if dtype.ndim != len(shape):
                 raise ShapeError(f"'{name}': expected {dtype.ndim} sizes, as its type says, found {len(shape)}")
@@ -97,9 +100,15 @@ class Constant(Expr):
 
     def __init__(self, value: Any, dtype: str | None):
         super().__init__()
-        if dtype is None and isinstance(value, float):
+        if dtype is not None:
+            element_type(dtype)
+        elif type(value) is float:
+            # As in TVM. NumPy's float64 is a float, too, but says what it is.
             dtype = "float32"
-        self.value = np.array(value, dtype)
+        try:
+            self.value = np.array(value, dtype)
+        except (TypeError, ValueError, OverflowError) as e:
+            raise DTypeError(f"expected an array to make a constant of, found {kind_of(value)}: {e}") from e
         element_type_of(self.value.dtype)
 
 
@@ -128,9 +137,9 @@ class Binding(Expr):
         return self.value.type
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Its sizes, -1 for those that are known when the program runs."""
-        return self.type.get_shape()
+    def shape(self) -> tuple[int | None, ...]:
+        """Its sizes, None for those that are known when the program runs."""
+        return tuple(None if size == DYNAMIC_INDEX else size for size in self.type.get_shape())
 
 
 def const(value: Any, dtype: str | None = None) -> Constant:
@@ -158,6 +167,8 @@ def element_type(dtype: str) -> Attribute:
     """The element type of a dtype's name. Raises `DTypeError`."""
     if dtype == "bfloat16":
         return bf16
+    # NumPy takes None for float64.
+    expect_kind(dtype, str | type | np.dtype, "the name of a dtype")
     try:
         parsed = np.dtype(dtype)
     except TypeError:

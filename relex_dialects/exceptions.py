@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from types import UnionType
+
 
 class RelexError(Exception):
     """Base class of every error that relex raises on purpose."""
@@ -23,7 +25,7 @@ def wrong_kind(expected: str, found: object, where: str = "") -> DTypeError:
     return DTypeError(f"{where} expected {expected}, found {kind_of(found)}".lstrip())
 
 
-def expect_kind(value: object, kind: type, expected: str, where: str = "") -> None:
+def expect_kind(value: object, kind: type | UnionType, expected: str, where: str = "") -> None:
     """Raise `DTypeError` for an object of another type than `kind`, which messages call `expected`."""
     if not isinstance(value, kind):
         raise wrong_kind(expected, value, where)

@@ -124,7 +124,7 @@ def test_ops_stand_where_the_user_wrote_them():
     text = Path(__file__).read_text(encoding="utf-8").splitlines()
     place = locate(relu.location)
     assert place is not None
-    assert place.filename.data == __file__
+    assert Path(place.filename.data).name == Path(__file__).name
     assert text[place.line.data - 1][place.column.data - 1 :].startswith("relax.op.nn.relu(lv1)")
 
 
@@ -366,7 +366,7 @@ def test_mistakes_show_the_line(make: Make, message: str):
     error = wrong(make)
     (diagnostic,) = error.diagnostics
     assert message in diagnostic.message
-    assert diagnostic.file == __file__
+    assert Path(diagnostic.file).name == Path(__file__).name
     assert diagnostic.source_line == Path(__file__).read_text(encoding="utf-8").splitlines()[diagnostic.line - 1]
 
 

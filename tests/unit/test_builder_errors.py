@@ -1,0 +1,206 @@
+"""What users of the `BlockBuilder` get wrong: errors that say what is expected, and what was found."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from relex.dialects.errors import CompileError, RelexError, UnknownNameError, locate
+from relex.dialects.functions import find_function
+from relex.frontend import BlockBuilder, Var, const, op
+
+
+def relu_module() -> ModuleOp:
+    bb = BlockBuilder()
+    x = Var("x", ("n", 4))
+    with bb.function("main", [x]):
+        bb.emit_func_output(bb.emit(op.relu(x)))
+    return bb.get()
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [
+        (1.0, "float32"),
+        (np.float64(1), "float64"),
+        (np.float32(1), "float32"),
+        (np.float16(1), "float16"),
+        (np.array(1.0), "float64"),
+        (np.int32(1), "int32"),
+        (1, "int64"),
+        (True, "bool"),
+    ],
+)
+def test_constants_keep_the_dtype_that_they_have(value: object, dtype: str) -> None:
+    assert const(value).value.dtype == dtype
+    assert const(value, "float32").value.dtype == "float32"
+
+
+variable: Any = Var
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: const([1, [2]]), "expected an array to make a constant of, found list: .*inhomogeneous"),
+        (lambda: const(1.0, "flot32"), "expected the name of a dtype, found 'flot32'"),
+        (lambda: const("one", "float32"), "expected an array to make a constant of, found str: could not convert"),
+        (lambda: const(1 << 70, "int64"), "expected an array to make a constant of, found int: .*too large"),
+        (lambda: const(None), "expected a dtype among .*, found object"),
+        (lambda: variable("x", 4), "'x': expected a list of sizes, found int"),
+        (lambda: variable("x", "n"), "'x': expected a list of sizes, found str"),
+        (lambda: variable("x", None), "'x': expected a list of sizes, found None"),
+        (lambda: variable("x", (4,), None), "expected the name of a dtype, found None"),
+        (lambda: variable((4,), "x"), "expected the name of a parameter, found tuple"),
+    ],
+)
+def test_constants_and_parameters(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(RelexError, match=message) as caught:
+        make()
+    assert isinstance(caught.value, TypeError | ValueError)
+
+
+def test_sizes_that_are_known_at_run_time_are_none() -> None:
+    bb = BlockBuilder()
+    x = Var("x", ("n", 4))
+    with bb.function("main", [x]):
+        y = bb.emit(op.relu(x))
+        assert (x.shape, y.shape) == (("n", 4), (None, 4))
+        bb.emit_func_output(y)
+
+
+def nothing(*_: object) -> None:
+    """A tensor expression that is none."""
+
+
+def numbers(*_: object) -> list[int]:
+    return [1]
+
+
+Fill = Callable[[Any, Var], object]
+
+RETURNS = "'call_te' expected a function that returns a 'te' tensor, or several, found"
+FILLS: list[tuple[Fill, str]] = [
+    (lambda bb, x: bb.emit_func_output(None), "expected a tensor of the program, or several, found None"),
+    (lambda bb, x: bb.emit_te(None, x), "'call_te' expected a function, found None"),
+    (lambda bb, x: bb.emit_te(nothing, x), f"{RETURNS} None"),
+    (lambda bb, x: bb.emit_te(numbers, x), f"{RETURNS} a list with int"),
+]
+
+HERE = r"test_builder_errors\.py:\d+:\d+: error: "
+
+
+@pytest.mark.parametrize(("fill", "message"), FILLS)
+def test_bodies(fill: Fill, message: str) -> None:
+    bb = BlockBuilder()
+    x = Var("x", (4,))
+    with pytest.raises(CompileError, match=HERE + message), bb.function("f", [x]):
+        fill(bb, x)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "message"),
+    [
+        (None, [], "expected the name of a function, found None"),
+        ("f", Var("x", (4,)), "expected a list of parameters, found relex.frontend.expressions.Var"),
+        ("f", ["x"], "expected parameters made by 'Var', found str"),
+        ("f", [const(1)], "expected parameters made by 'Var', found relex.frontend.expressions.Constant"),
+    ],
+)
+def test_functions(name: Any, params: Any, message: str) -> None:
+    bb = BlockBuilder()
+    with pytest.raises(CompileError, match=HERE + message), bb.function(name, params):
+        pass
+
+
+def test_update_func_takes_the_place_of_another_function() -> None:
+    module = relu_module()
+    function = find_function(module, "main")
+    bb = BlockBuilder()
+    with pytest.raises(UnknownNameError, match="no function 'new' to update; there are none; 'add_func'"):
+        bb.update_func("new", function)
+    bb.add_func(function)
+    with pytest.raises(UnknownNameError, match="there are main; 'add_func' adds a function"):
+        bb.update_func("new", function)
+    bb.update_func("main", function)
+    assert [op.sym_name.data for op in bb.get().ops if isinstance(op, FuncOp)] == ["main"]
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda bb, f: bb.update_func(f, f), "expected the name of a function, found xdsl.dialects.func.FuncOp"),
+        (lambda bb, f: bb.update_func("main", None), "expected a graph function or a loop function, found None"),
+        (lambda bb, f: bb.add_func(None), "expected a graph function or a loop function, found None"),
+        (lambda bb, f: bb.add_func("f"), "expected a graph function or a loop function, found str"),
+        (lambda bb, f: bb.add_func(f, 3), "expected the name of a function, found int"),
+    ],
+)
+def test_functions_that_are_added(use: Callable[[Any, FuncOp], object], message: str) -> None:
+    function = find_function(relu_module(), "main")
+    assert isinstance(function, FuncOp)
+    bb = BlockBuilder()
+    bb.add_func(function)
+    with pytest.raises(CompileError, match=message):
+        use(bb, function)
+
+
+def imported(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("program", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+PROGRAM = """from relex.frontend import BlockBuilder, Var, op
+
+def make(rows):
+    bb = BlockBuilder()
+    x = Var("x", (rows, 4))
+    with bb.function("main", [x]):
+        bb.emit_func_output(bb.emit(op.dense(x, x) if rows else op.relu()))
+    return bb.get()
+"""
+
+
+def test_places_are_relative_to_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that are printed or saved do not tell where their files lay on the machine that built them."""
+    file = tmp_path / "models" / "net.py"
+    file.parent.mkdir()
+    file.write_text(PROGRAM)
+    make = imported(file).make
+    for folder, name in ((tmp_path, os.path.join("models", "net.py")), (file.parent, "net.py"), (Path("/"), None)):
+        monkeypatch.chdir(folder)
+        shown = name or str(file).lstrip("/")
+        places = [locate(operation.location) for operation in make(4).walk() if operation.name.startswith("relex.")]
+        assert [place.filename.data for place in places if place is not None] == [shown]
+        with pytest.raises(CompileError) as caught:
+            make(0)
+        first, line, _ = str(caught.value).splitlines()
+        assert first.startswith(f"{shown}:7:")
+        assert line == PROGRAM.splitlines()[6]
+
+
+def test_places_outside_of_the_working_folder_are_names_of_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, elsewhere = tmp_path / "net_outside.py", tmp_path / "elsewhere"
+    file.write_text(PROGRAM)
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    with pytest.raises(CompileError) as caught:
+        imported(file).make(0)
+    first, line, _ = str(caught.value).splitlines()
+    assert first.startswith("net_outside.py:7:")
+    assert line == PROGRAM.splitlines()[6]
