@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from types import UnionType
 from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, MemRefType, ModuleOp, TensorType, UnitAttr
@@ -66,12 +67,10 @@ class BlockBuilder:
     ) -> Generator[None]:
         """A graph function of this name. One that is `primitive` is a fused group, for `op.call`, and private."""
         place = user_place()
-        _expect_name(name, place)
-        if isinstance(params, Expr):
-            refuse(place, f"expected a list of parameters, found {kind_of(params)}")
+        _expect(name, str, _NAME, place)
+        _expect(params, Sequence, "a list of parameters", place)
         for param in params:
-            if not isinstance(param, Var):
-                refuse(place, f"expected parameters made by 'Var', found {kind_of(param)}")
+            _expect(param, Var, "parameters made by 'Var'", place)
         if self._body is not None:
             refuse(place, f"expected @{self._body.op.sym_name.data} to end before @{name} begins")
         if SymbolTable.lookup_symbol(self._module, name) is not None:
@@ -125,8 +124,7 @@ class BlockBuilder:
         body = self._open_body(place)
         if body.dataflow is not None:
             refuse(place, "expected the dataflow block to end before the function does")
-        if not isinstance(results, Expr | Sequence):
-            refuse(place, f"expected a tensor of the program, or several, found {kind_of(results)}")
+        _expect(results, Expr | Sequence, "a tensor of the program, or several", place)
         body.finish([body.value(e, place) for e in ([results] if isinstance(results, Expr) else results)])
 
     def call_te(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
@@ -173,7 +171,7 @@ class BlockBuilder:
         place = user_place()
         copy = _copy(function, place)
         if name is not None:
-            _expect_name(name, place)
+            _expect(name, str, _NAME, place)
         chosen = self._symbols().fresh(name if name is not None else copy.sym_name.data)
         copy.properties["sym_name"] = type(copy.sym_name)(chosen)
         self._module.body.block.add_op(copy)
@@ -182,7 +180,7 @@ class BlockBuilder:
     def update_func(self, name: str, function: Operation) -> None:
         """Put a copy of a function in the place of the one with this name, which must be there."""
         place = user_place()
-        _expect_name(name, place)
+        _expect(name, str, _NAME, place)
         old = SymbolTable.lookup_symbol(self._module, name)
         if old is None:
             known = ", ".join(filter(None, map(get_name_if_symbol, self._module.ops))) or "none"
@@ -215,9 +213,12 @@ class BlockBuilder:
         return Names.of_symbols(self._module, taken)
 
 
-def _expect_name(name: object, place: FileLineColLoc) -> None:
-    if not isinstance(name, str):
-        refuse(place, f"expected the name of a function, found {kind_of(name)}")
+_NAME = "the name of a function"
+
+
+def _expect(value: object, kind: type | UnionType, expected: str, place: FileLineColLoc) -> None:
+    if not isinstance(value, kind):
+        refuse(place, f"expected {expected}, found {kind_of(value)}")
 
 
 def _tensors(result: object) -> list[Tensor]:

@@ -84,8 +84,9 @@ class Var(Expr):
     def __init__(self, name: str, shape: Sequence[Size], dtype: str | DynTensorType = "float32"):
         super().__init__()
         expect_kind(name, str, "the name of a parameter")
-        if isinstance(shape, str) or not isinstance(shape, Sequence):
+        if isinstance(shape, str):
             raise wrong_kind("a list of sizes", shape, f"'{name}':")
+        expect_kind(shape, Sequence, "a list of sizes", f"'{name}':")
         if isinstance(dtype, DynTensorType):
             if dtype.ndim != len(shape):
                 raise ShapeError(f"'{name}': expected {dtype.ndim} sizes, as its type says, found {len(shape)}")

@@ -6,6 +6,7 @@ import argparse
 import re
 from collections.abc import Container, Iterable, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import NoReturn
 
 from xdsl.utils.arg_spec import ArgSpec
@@ -21,7 +22,7 @@ _ALONE = {
     "--print-ir-before": "--print-ir-before-all",
     "--print-ir-after": "--print-ir-after-all",
 }
-"""Options with a value that may be left out: argparse would take the next argument, mostly the file, for it."""
+"""Options with a value that may be left out: argparse would take the next argument for it, even the file."""
 
 _MLIR_PREFIX = re.compile(r"^--?mlir-(?=print-|timing)")
 _MLIR_ELIDE = re.compile(r"^--?mlir-elide-elementsattrs-if-larger(?==|$)")
@@ -30,11 +31,27 @@ _LONG_OPTION = re.compile(r"--?(?P<text>(?P<name>[A-Za-z0-9][A-Za-z0-9_-]+)(=.*)
 
 def normalize(args: Sequence[str], passes: Container[str]) -> list[str]:
     """Arguments in forms that argparse can read: what mlir-opt spells otherwise, and a flag for each of `passes`."""
-    return [_normalize(arg, passes) for arg in args]
+    found: list[str] = []
+    rest = list(map(_mlir_to_relex, args))
+    while rest:
+        arg = rest.pop(0)
+        if arg in _ALONE and rest and _is_value(rest[0]):
+            found.append(f"{arg}={rest.pop(0)}")
+        else:
+            found.append(_normalize(arg, passes))
+    return found
+
+
+def _is_value(arg: str) -> bool:
+    """Whether an argument after an option that may do without belongs to it, rather than is the file to read."""
+    return not arg.startswith("-") and not Path(arg).suffix and "/" not in arg and not Path(arg).exists()
+
+
+def _mlir_to_relex(arg: str) -> str:
+    return _MLIR_ELIDE.sub("--elide", _MLIR_PREFIX.sub("--", arg))
 
 
 def _normalize(arg: str, passes: Container[str]) -> str:
-    arg = _MLIR_ELIDE.sub("--elide", _MLIR_PREFIX.sub("--", arg))
     option = _LONG_OPTION.fullmatch(arg)
     if option is not None and option["name"] in passes:
         return f"--pass-flag={option['text']}"
@@ -63,17 +80,26 @@ def _names(text: str) -> list[str]:
 
 
 def set_up(parser: argparse.ArgumentParser, passes: Iterable[str]) -> None:
-    """Give a parser the name of the tool, and make it raise `ToolError`s, which name similar flags."""
+    """Give a parser the name of the tool, and make it raise `ToolError`s."""
+    parser.prog = "relex-opt"
+    parser.usage = "relex-opt [options] [file]"
+    raise_tool_errors(parser, passes)
+
+
+def raise_tool_errors(parser: argparse.ArgumentParser, more: Iterable[str] = ()) -> None:
+    """Make a parser raise `ToolError`s, which name options that are similar to one that does not exist. `more` are
+    options that it does not know itself."""
 
     def fail(message: str) -> NoReturn:
         unknown = message.removeprefix("unrecognized arguments: ").split()[0]
-        similar = get_close_matches(unknown.lstrip("-").partition("=")[0], passes, n=1)
-        if unknown in message and unknown.startswith("--") and similar:
-            raise ToolError(f"{message}; did you mean '--{similar[0]}'?")
+        actions = [a for a in parser._actions if a.help is not argparse.SUPPRESS]  # pyright: ignore[reportPrivateUsage]
+        options = [option for action in actions for option in action.option_strings]
+        known = [*options, *(f"--{name}" for name in more)]
+        similar = get_close_matches(unknown.partition("=")[0], known, n=1)
+        if unknown.startswith("-") and similar:
+            raise ToolError(f"{message}; did you mean '{similar[0]}'?")
         raise ToolError(f"{message}; --help shows all options")
 
-    parser.prog = "relex-opt"
-    parser.usage = "relex-opt [options] [file]"
     parser.error = fail
 
 

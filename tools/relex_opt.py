@@ -44,6 +44,9 @@ from relex.tools.pipelines import find_pass, flatten, instantiate, pipeline_text
 from relex.tools.plugins import Plugins
 from relex.tools.universe import RELEX_UNIVERSE, get_all_targets
 
+FLAGS_VARIABLE = "RELEX_OPT_FLAGS"
+"""The environment variable that holds arguments that come before all others."""
+
 SPLIT_MARKER = re.compile(r"^(?://|#) -----[ \t\r]*$", re.MULTILINE)
 
 
@@ -354,7 +357,16 @@ def _explaining(p: ModulePass) -> ModulePass:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool on its arguments (those of the process by default) and return the exit code.
 
-    The environment variable `RELEX_OPT_FLAGS` holds arguments that come before all others.
+    Those in the environment variable `RELEX_OPT_FLAGS` come before all others.
     """
-    args = [*shlex.split(os.environ.get("RELEX_OPT_FLAGS", "")), *(sys.argv[1:] if args is None else args)]
-    return run_tool("relex-opt", lambda: RelexOptMain(args).run(), debug="--debug" in args)
+    given = sys.argv[1:] if args is None else args
+    debug = "--debug" in (*os.environ.get(FLAGS_VARIABLE, "").split(), *given)
+    return run_tool("relex-opt", lambda: RelexOptMain([*_environment_flags(), *given]).run(), debug=debug)
+
+
+def _environment_flags() -> list[str]:
+    text = os.environ.get(FLAGS_VARIABLE, "")
+    try:
+        return shlex.split(text)
+    except ValueError as e:
+        raise ToolError(f"cannot read {FLAGS_VARIABLE}: {e}, found {text!r}") from e

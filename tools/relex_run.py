@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from relex.dialects.errors import CompileError, DTypeError, RangeError, ShapeError
 from relex.dialects.readers import READERS, find_reader, is_metadata
+from relex.tools.arguments import raise_tool_errors
 from relex.tools.diagnostics import Source, ToolError, compile_warnings, read_text, run_tool
 from relex.tools.inputs import Input, count_calls, for_argument, source_of
 from relex.tools.native_code import check_trusted
@@ -115,6 +116,7 @@ def make_parser() -> argparse.ArgumentParser:
         "Buffers that are given no --input are made, and are the results; else all are",
     )
     parser.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
+    raise_tool_errors(parser)
     return parser
 
 

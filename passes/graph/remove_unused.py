@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import overload
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker
 
 from relex.dialects.symbols import erase_unused
@@ -45,8 +47,27 @@ class RemoveUnusedPass(RelexPass):
 
     name = "remove-unused"
 
+    @overload
+    def __call__(self, module: ModuleOp) -> ModuleOp: ...
+
+    @overload
+    def __call__(self, module: FuncOp) -> FuncOp: ...
+
+    def __call__(self, module: ModuleOp | FuncOp) -> ModuleOp | FuncOp:
+        """A copy of a module without what nobody needs, or of a graph function alone."""
+        if not isinstance(module, FuncOp):
+            return super().__call__(module)
+        function = module.clone()
+        _remove_unused_ops(ModuleOp([function]))
+        function.detach()
+        return function
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        # The applier erases unused ops by itself. Users come before what they use, so that one walk does nearly all.
-        applier = GreedyRewritePatternApplier([RemoveUnusedOutputs()])
-        PatternRewriteWalker(applier, walk_reverse=True).rewrite_module(op)
+        _remove_unused_ops(op)
         erase_unused(op, op.ops)
+
+
+def _remove_unused_ops(module: ModuleOp) -> None:
+    # The applier erases unused ops by itself. Users come before what they use, so that one walk does nearly all.
+    applier = GreedyRewritePatternApplier([RemoveUnusedOutputs()])
+    PatternRewriteWalker(applier, walk_reverse=True).rewrite_module(module)

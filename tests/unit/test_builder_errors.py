@@ -135,16 +135,16 @@ def test_update_func_takes_the_place_of_another_function() -> None:
     assert [op.sym_name.data for op in bb.get().ops if isinstance(op, FuncOp)] == ["main"]
 
 
-@pytest.mark.parametrize(
-    ("use", "message"),
-    [
-        (lambda bb, f: bb.update_func(f, f), "expected the name of a function, found xdsl.dialects.func.FuncOp"),
-        (lambda bb, f: bb.update_func("main", None), "expected a graph function or a loop function, found None"),
-        (lambda bb, f: bb.add_func(None), "expected a graph function or a loop function, found None"),
-        (lambda bb, f: bb.add_func("f"), "expected a graph function or a loop function, found str"),
-        (lambda bb, f: bb.add_func(f, 3), "expected the name of a function, found int"),
-    ],
-)
+ADDITIONS: list[tuple[Callable[[Any, FuncOp], object], str]] = [
+    (lambda bb, f: bb.update_func(f, f), "expected the name of a function, found xdsl.dialects.func.FuncOp"),
+    (lambda bb, f: bb.update_func("main", None), "expected a graph function or a loop function, found None"),
+    (lambda bb, f: bb.add_func(None), "expected a graph function or a loop function, found None"),
+    (lambda bb, f: bb.add_func("f"), "expected a graph function or a loop function, found str"),
+    (lambda bb, f: bb.add_func(f, 3), "expected the name of a function, found int"),
+]
+
+
+@pytest.mark.parametrize(("use", "message"), ADDITIONS)
 def test_functions_that_are_added(use: Callable[[Any, FuncOp], object], message: str) -> None:
     function = find_function(relu_module(), "main")
     assert isinstance(function, FuncOp)

@@ -265,7 +265,14 @@ def test_debug_lets_the_exception_through(tool: Tool):
         (["-t", "llvmm"], "argument -t/--target: invalid choice: 'llvmm'"),
         (["-t", "mlir{colour=1}"], "target 'mlir' has no option 'colour'"),
         (["-t", ""], "Expected pass name"),
-        (["--no-such-flag"], "unrecognized arguments: --no-such-flag"),
+        (["--no-such-flag"], "unrecognized arguments: --no-such-flag; --help shows all options"),
+        (["--print-ir-aftr=cse"], "unrecognized arguments: --print-ir-aftr=cse; did you mean '--print-ir-after'?"),
+        (["--canonicalise"], "unrecognized arguments: --canonicalise; did you mean '--canonicalize'?"),
+        (["--print-ir-after", "csee"], "unknown pass 'csee'; did you mean 'cse'?"),
+        (["--print-ir-before", "cse,canonicalise"], "unknown pass 'canonicalise'; did you mean 'canonicalize'?"),
+        (["--mlir-print-ir-after", "fuse-opps"], "unknown pass 'fuse-opps'; did you mean 'fuse-ops'?"),
+        (["--check-each", "sead:0"], "expected --check-each=seed:NUMBER,samples:NUMBER, found 'sead:0'"),
+        (["--elide", "few"], "argument --elide: invalid int value: 'few'"),
         (["--elide=x"], "argument --elide: invalid int value: 'x'"),
         (["--elide", "-t", "wat"], "--elide shortens MLIR text; it cannot be used with target 'wat'"),
     ],
@@ -275,6 +282,23 @@ def test_wrong_arguments(args: list[str], expected: str, tool: Tool):
     assert (result.code, result.out) == (1, "")
     assert ": error: " in result.err
     assert expected in result.err
+
+
+def test_values_that_may_be_left_out(tool: Tool):
+    file = tool.file(GOOD)
+    whole = tool("--print-ir-after", file, "-p", "cse,canonicalize")
+    assert whole.err.count("IR Dump After") == 2
+    assert tool("--print-ir-after=cse,canonicalize", file, "-p", "cse,canonicalize") == whole
+    assert tool("--print-ir-after", "cse,canonicalize", file, "-p", "cse,canonicalize") == whole
+    assert tool(file, "-p", "cse,canonicalize", "--print-ir-after") == whole
+    assert tool("--elide", "1", file).code == tool("--check-each", "seed:0,samples:1", "--cse", file).code == 0
+
+
+def test_flags_of_the_environment(tool: Tool, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RELEX_OPT_FLAGS", "-p 'cse")
+    result = tool(tool.file(GOOD))
+    assert (result.code, result.out) == (1, "")
+    assert result.err == 'relex-opt: error: cannot read RELEX_OPT_FLAGS: No closing quotation, found "-p \'cse"\n'
 
 
 def test_wrong_files(tool: Tool):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from relex.dialects import parse_module
+from xdsl.dialects.func import FuncOp
+
+from relex.dialects import parse_module, verify_module
+from relex.dialects.functions import find_function
 from relex.passes import RemoveUnusedPass
 
 
@@ -59,3 +62,33 @@ def test_blocks_in_blocks_of_loops() -> None:
 
 def test_an_empty_module() -> None:
     assert str(RemoveUnusedPass()(parse_module(""))) == "builtin.module {\n}"
+
+
+def test_a_function_alone() -> None:
+    """As the lessons do it: `relax.analysis.remove_all_unused(function)`."""
+    module = parse_module("""
+    func.func private @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0, %1 = relex.dataflow -> tensor<4xf32>, tensor<4xf32> {
+        %2 = relex.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+        %3 = relex.call @group(%2) : (tensor<4xf32>) -> tensor<4xf32>
+        %4 = relex.negative %2 : (tensor<4xf32>) -> tensor<4xf32>
+        relex.output %3, %4 : tensor<4xf32>, tensor<4xf32>
+      }
+      func.return %1 : tensor<4xf32>
+    }
+    func.func private @group(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relex.primitive} {
+      func.return %x : tensor<4xf32>
+    }
+    """)
+    before = str(module)
+    function = find_function(module, "main")
+    assert isinstance(function, FuncOp)
+    found = RemoveUnusedPass()(function)
+    assert found.parent is None
+    assert [op.name for op in found.walk()] == [
+        "func.func", "relex.dataflow", "relex.relu", "relex.negative", "relex.output", "func.return"
+    ]  # fmt: skip
+    assert str(module) == before
+    function.detach()
+    module.body.block.add_op(found)
+    verify_module(module)
