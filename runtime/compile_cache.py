@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 
 from relex.dialects.exceptions import RelexError
-from relex.runtime.container import map_file, write_file
+from relex.runtime.container import as_path, map_file, write_file
 from relex.runtime.program import CompiledProgram
 
 FOLDER_VARIABLE = "RELEX_CACHE"
@@ -34,7 +34,7 @@ class CompileCache:
     """
 
     def __init__(self, folder: str | PathLike[str], limit: int = LIMIT):
-        self.folder = Path(folder)
+        self.folder = as_path(folder, "folder")
         self.limit = limit
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from struct import Struct
 from typing import TypeVar, cast
 from uuid import uuid4
 
-from relex.dialects.exceptions import RelexError, wrong_kind
+from relex.dialects.exceptions import RelexError, expect_kind
 from relex.dialects.machine import CONSTANT_ALIGNMENT
 from relex.runtime.plain import Buffer, Plain
 
@@ -109,18 +109,17 @@ def _padding(size: int) -> bytes:
     return bytes(_rounded(size) - size)
 
 
-def as_path(path: object) -> Path:
-    """The path of a file, as users give it. Raises `DTypeError`."""
-    if not isinstance(path, str | os.PathLike):
-        raise wrong_kind("the path of a file", path)
+def as_path(path: object, kind: str = "file") -> Path:
+    """The path of a file, or of something else, as users give it. Raises `DTypeError`."""
+    expect_kind(path, str | os.PathLike, f"the path of a {kind}")
     return Path(cast("str | os.PathLike[str]", path))
 
 
 def write_file(path: Path, chunks: Sequence[Buffer]) -> None:
     """Write a file; who reads it at the same time sees all or nothing of it. Raises `RelexError`."""
     # Those who have mapped an earlier file of this name keep that.
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
+        temporary = path.with_name(f".{path.name}.{uuid4().hex}")
         try:
             with temporary.open("xb") as file:
                 file.writelines(chunks)

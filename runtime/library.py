@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
-from relex.dialects.exceptions import DTypeError, RelexError, UnknownNameError
+from relex.dialects.exceptions import DTypeError, RelexError, UnknownNameError, expect_kind
 from relex.runtime.descriptors import address_of, descriptor, writable
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class CFunction:
 
 def c_function(library: str | PathLike[str], symbol: str) -> CFunction:
     """A function of a shared library, which is loaded. Raises `UnknownNameError` if there is no such one."""
+    expect_kind(library, str | PathLike, "the path of a library")
+    expect_kind(symbol, str, "the name of a function")
     try:
         loaded = ctypes.CDLL(fspath(library))
         entry = getattr(loaded, symbol)

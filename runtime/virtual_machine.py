@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from relex.dialects.exceptions import RelexError
+from relex.dialects.exceptions import RelexError, expect_kind
 from relex.runtime.executable import CompiledFunction, Executable
 
 
@@ -33,6 +33,8 @@ class VirtualMachine(Mapping[str, CompiledFunction]):
     """An executable where it runs: `VirtualMachine(ex, cpu())["main"](x)` is `ex["main"](x)`."""
 
     def __init__(self, executable: Executable, device: Device | None = None):
+        expect_kind(executable, Executable, "an executable")
+        expect_kind(device or cpu(), Device, "a device, as 'cpu' gives it")
         self.executable = executable
         self.device = device or cpu()
 

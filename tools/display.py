@@ -10,6 +10,7 @@ from typing import TextIO
 
 from xdsl.ir import Operation
 
+from relex.dialects.errors import expect_kind
 from relex.dialects.printer import ElidingPrinter
 from relex.tools.arguments import DEFAULT_ELIDE
 
@@ -33,6 +34,7 @@ def show(op: Operation, *, file: TextIO | None = None, color: bool | None = None
 
     Words are colored on terminals, unless the environment variable NO_COLOR is set; `color` decides otherwise.
     """
+    expect_kind(op, Operation, "a module or a part of it")
     out = file or sys.stdout
     stream = StringIO()
     ElidingPrinter(stream=stream, limit=elide).print_op(op)

@@ -84,7 +84,7 @@ def threads_wanted() -> int:
 
 
 def _checked(count: object, what: str) -> int:
-    if not isinstance(count, int) or not 1 <= count <= MAX_THREADS:
+    if type(count) is not int or not 1 <= count <= MAX_THREADS:
         raise RelexError(f"expected {what} of 1 to {MAX_THREADS}, found {count!r}")
     return count
 
