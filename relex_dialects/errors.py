@@ -112,6 +112,10 @@ class ExecutionError(CompileError):
     """A program that goes wrong while it is interpreted, at one of its ops."""
 
 
+class UnsupportedError(ExecutionError):
+    """An op that the interpreter does not know how to run; the program may be right."""
+
+
 def locate(location: Attribute) -> FileLineColLoc | None:
     """The file position behind a location attribute, if it has one."""
     match location:
@@ -173,6 +177,11 @@ def stop(op: Operation, message: str) -> NoReturn:
 def expect_module(module: object, where: str = "") -> None:
     """Raise `DTypeError` for what is no module. `where` is what needs one."""
     expect_kind(module, ModuleOp, "a module", where)
+
+
+def unsupported(op: Operation, why: str) -> NoReturn:
+    """Stop a run of the interpreter at an op that it cannot run."""
+    raise UnsupportedError(diagnose(op, f"cannot be interpreted: {why}"))
 
 
 def fail(op: Operation, message: str) -> NoReturn:

@@ -20,7 +20,7 @@ from relex.dialects.errors import CompileError, diagnose, expect_module
 from relex.dialects.parser import verify_module
 from relex.dialects.symbols import symbols_used
 from relex.passes.base import SameCall, same_call_of, steps_of
-from relex.runtime.equivalence import execution
+from relex.runtime.equivalence import execution, sizes
 from relex.runtime.equivalence.comparison import Mismatch, find_mismatch, is_same
 from relex.runtime.equivalence.execution import Outcome, Runner, TooLong
 from relex.runtime.equivalence.interface import Interface, NotComparable, find_function, function_names, interface_of
@@ -241,7 +241,9 @@ class Checker:
             if call is None:
                 return None
             if isinstance(call, Mismatch):
-                return Difference((*before.unchecked, p), name, call) if before.is_public else None
+                return Difference((*before.unchecked, p), name, call)
+            if before.is_public and (wrong := call.find_other_sizes(before, after.module)) is not None:
+                return Difference((*before.unchecked, p), name, wrong)
             found = self._run(before, after, call, p)
         except NotComparable as e:
             if before.is_public:
@@ -304,8 +306,10 @@ class _Call:
         assert old is not None
         if same_call is not None and same_call(old, _placeholders(before.interface)) is None:
             return None
+        if new is None and SymbolTable.lookup_symbol(module, before.name) is not None:
+            return Mismatch("", "a function to keep its body", "a declaration")
         if new is None:
-            return Mismatch("", "a public function to stay", "none of this name")
+            return Mismatch("", "a public function to stay", "none of this name") if before.is_public else None
         if isinstance(new, llvm.FuncOp):
             return cls(before.interface, None, is_native=True) if before.is_public else None
         interface = interface_of(new)
@@ -319,7 +323,16 @@ class _Call:
             return cls(interface, rewrite)
         if interface.equals(before.interface) or interface.lowered_from(before.interface):
             return cls(before.interface, None)
-        return Mismatch("", f"{before.interface}", f"{interface}")
+        return Mismatch("", f"{before.interface}", f"{interface}") if before.is_public else None
+
+    def find_other_sizes(self, before: _Reference, module: ModuleOp) -> Mismatch | None:
+        """A call that a pass makes wrong or right, or whose results get other shapes, if their sizes alone tell."""
+        if self.is_native or self.rewrite is not None:
+            return None
+        old, new = find_function(before.module, before.name), find_function(module, before.name)
+        assert old is not None
+        assert new is not None
+        return sizes.find_mismatch(old, new, before.interface)
 
 
 def _retry(before: _Reference, after: Runner, call: _Call, arguments: Sequence[Any]) -> Mismatch | None:

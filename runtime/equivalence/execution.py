@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from relex.dialects.dtypes import element_type_of
-from relex.dialects.errors import ExecutionError, RelexError, describe
+from relex.dialects.errors import ExecutionError, RelexError, UnsupportedError, describe
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.llvm.object_code import compile_module
 from relex.runtime.equivalence.bounded import Undecided, plain, spread_of
@@ -68,13 +68,15 @@ class Runner:
         outputs = _outputs(function, interface, shapes)
         inputs = [_input(spec, value) for spec, value in zip(interface.inputs, arguments, strict=True)]
         buffers = [Buffer(array) for array in outputs or ()]
-        with interpreting():
-            try:
+        try:
+            with interpreting():
                 results = call(None, *_as_arguments(function, inputs), *buffers)
-            except ExecutionError as e:
-                if is_unsupported(e):
-                    raise NotComparable(e.diagnostics[0].message) from e
-                return Outcome(error=e.diagnostics[0].message)
+        except UnsupportedError as e:
+            raise NotComparable(e.diagnostics[0].message) from e
+        except ExecutionError as e:
+            return Outcome(error=e.diagnostics[0].message)
+        except Crash as e:
+            return Outcome(error=str(e))
         if outputs is not None:
             return Outcome(tuple(map(np.array, _in_order(interface, outputs, results))))
         return Outcome(tuple(map(np.array, (*results, *_written(interface, inputs)))))
@@ -130,20 +132,16 @@ class Runner:
         return Outcome((*found, *map(np.array, _written(interface, inputs))))
 
 
-def is_unsupported(error: ExecutionError) -> bool:
-    """Whether a run stopped because of what the interpreter cannot do, and not because the program is wrong."""
-    message = error.diagnostics[0].message
-    return any(
-        text in message for text in ("cannot be interpreted", "found a declaration", "registered library function")
-    )
-
-
 SECONDS = 5.0
 """How long a call may take to be interpreted."""
 
 
 class TooLong(NotComparable):
     """A call that takes longer than that."""
+
+
+class Crash(NotComparable):
+    """A call that raises what is no error of relex: nothing tells why."""
 
 
 class _TimeIsUp(BaseException):
@@ -180,16 +178,16 @@ def _limited() -> Generator[None]:
 
 @contextmanager
 def interpreting() -> Generator[None]:
-    """What else may go wrong in a run is no fault of the program."""
+    """Limits the time of a run. Raises `Crash` for exceptions that name no op."""
     try:
         with _limited(), np.errstate(all="ignore"):
             yield
     except (RelexError, Undecided, NotComparable):
         raise
     except RecursionError:
-        raise NotComparable("it nests or calls itself too deeply") from None
+        raise Crash("it nests or calls itself too deeply") from None
     except Exception as e:
-        raise NotComparable(f"the interpreter stumbles over it: {describe(e)}") from e
+        raise Crash(f"the interpreter stumbles over it: {describe(e)}") from e
 
 
 def _input(spec: Spec, value: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.ir import Operation
 
-from relex.dialects.errors import stop
+from relex.dialects.errors import stop, unsupported
 from relex.runtime.interpreter.program import STEPS, Preparation
 from relex.runtime.interpreter.scalars import (
     Binary,
@@ -250,7 +250,7 @@ def _(op: arith.ExtSIOp | arith.ExtUIOp | arith.TruncIOp | arith.IndexCastOp) ->
 def _(op: arith.BitcastOp) -> Unary:
     source, target = dtype_of(op, op.input.type), dtype_of(op, op.result.type)
     if source.itemsize != target.itemsize or np.bool_ in (source, target):
-        stop(op, f"cannot be interpreted: expected types of one width, found {op.input.type} and {op.result.type}")
+        unsupported(op, f"expected types of one width, found {op.input.type} and {op.result.type}")
     return lambda a: a.view(target)
 
 

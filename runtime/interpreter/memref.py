@@ -12,7 +12,7 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import array_from_dense
-from relex.dialects.errors import name_of, stop
+from relex.dialects.errors import name_of, stop, unsupported
 from relex.dialects.relex.types import shape_str
 from relex.dialects.tir import AllocBufferOp
 from relex.runtime.interpreter.memory import Buffer, check_bounds, check_size, dimension
@@ -26,7 +26,7 @@ def _(op: memref.AllocOp | memref.AllocaOp | AllocBufferOp, preparation: Prepara
     sizes = op.sizes if isinstance(op, AllocBufferOp) else op.dynamic_sizes
     kind = buffer_type(op, op.results[0])
     if not isinstance(kind.layout, NoneAttr):
-        stop(op, f"cannot be interpreted: expected a memref of identity layout, found {kind}")
+        unsupported(op, f"expected a memref of identity layout, found {kind}")
     element_type: Attribute = kind.element_type
     dtype, numbers = dtype_of(op, element_type), preparation.numbers
     operands, result = preparation.slots(sizes), preparation.slot(op.results[0])
@@ -43,7 +43,7 @@ def buffer_type(op: Operation, value: SSAValue) -> MemRefType:
     """The type of a memref, if its elements lie at constant distances."""
     t = value.type
     if not isa(t, MemRefType) or (t.get_num_dims() and t.get_strides() is None):
-        stop(op, f"cannot be interpreted: expected a memref of identity or strided layout, found {t}")
+        unsupported(op, f"expected a memref of identity or strided layout, found {t}")
     return t
 
 

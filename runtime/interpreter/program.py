@@ -17,7 +17,7 @@ from xdsl.traits import IsTerminator, SymbolTable
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
-from relex.dialects.errors import RelexError, one_line, stop
+from relex.dialects.errors import RelexError, UnsupportedError, diagnose, one_line, stop, unsupported
 from relex.runtime.interpreter.numbers import Numbers
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -115,7 +115,7 @@ class Function:
 
     def _prepare(self) -> tuple[PreparedRegion, Frame]:
         if not self.op.regions or not self.op.regions[0].blocks:
-            stop(self.op, "expected a body, found a declaration")
+            raise UnsupportedError(diagnose(self.op, "expected a body, found a declaration"))
         preparation = Preparation(self._program)
         region = preparation.region(self.op.regions[0])
         self._prepared = region, preparation.template
@@ -188,7 +188,7 @@ class Preparation:
         if last is None or not last.successors:
             return None
         if type(last) not in BRANCHES:
-            stop(last, "cannot be interpreted")
+            unsupported(last, "nothing says where it goes on")
         return BRANCHES[type(last)](last, self)
 
 
@@ -234,9 +234,7 @@ def _foreign_step(op: Operation, preparation: Preparation) -> Step:
         try:
             return foreign.run_op(op, args)
         except InterpretationError as e:
-            if str(e).startswith("Could not find interpretation function"):
-                stop(op, "cannot be interpreted: nothing says what it does")
-            raise
+            unsupported(op, one_line(e))
 
     run_guarded = guarded(op, run)
 
@@ -257,7 +255,7 @@ def guarded(op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
         except RelexError:
             raise
         except Exception as e:
-            stop(op, f"cannot be interpreted: {type(e).__name__}: {one_line(e)}")
+            stop(op, f"failed: {type(e).__name__}: {one_line(e)}")
 
     return run
 

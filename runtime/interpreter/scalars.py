@@ -23,7 +23,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import array_from_dense, numpy_dtype
-from relex.dialects.errors import DTypeError, stop
+from relex.dialects.errors import DTypeError, unsupported
 from relex.runtime.interpreter.program import STEPS, Frame, Preparation, Step
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -93,7 +93,7 @@ def dtype_of(op: Operation, t: Attribute) -> np.dtype[Any]:
     try:
         return numpy_dtype(t)
     except DTypeError:
-        stop(op, f"cannot be interpreted: NumPy has no {t}")
+        unsupported(op, f"NumPy has no {t}")
 
 
 def constant(op: Operation, attr: Attribute, t: Attribute) -> Any:
@@ -108,7 +108,7 @@ def constant(op: Operation, attr: Attribute, t: Attribute) -> Any:
             return dtype.type(attr.value.data)
     if isa(attr, IntegerAttr):
         return wrap(attr.value.data, dtype)
-    stop(op, f"cannot be interpreted: expected a number, found {attr}")
+    unsupported(op, f"expected a number, found {attr}")
 
 
 def wrap(value: int, dtype: np.dtype[Any]) -> Any:
@@ -154,7 +154,7 @@ def integers(op: Operation, t: Attribute) -> Integers:
     if isa(t, VectorType):
         return integers(op, t.element_type)
     if not isa(t, IntegerType | IndexType):
-        stop(op, f"cannot be interpreted: expected an integer or index, found {t}")
+        unsupported(op, f"expected an integer or index, found {t}")
     return Integers(dtype_of(op, t))
 
 

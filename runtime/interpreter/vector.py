@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import is_float
-from relex.dialects.errors import stop
+from relex.dialects.errors import stop, unsupported
 from relex.runtime.interpreter.arith import maximum, minimum
 from relex.runtime.interpreter.math import fma
 from relex.runtime.interpreter.memory import check_bounds
@@ -32,7 +32,7 @@ Kind = vector.CombiningKindFlag
 def _shape(op: Operation, t: Attribute) -> tuple[int, ...]:
     """The shape of a vector type of fixed size."""
     if not isa(t, VectorType) or t.get_num_scalable_dims():
-        stop(op, f"cannot be interpreted: expected a vector of fixed size, found {t}")
+        unsupported(op, f"expected a vector of fixed size, found {t}")
     return t.get_shape()
 
 
@@ -58,7 +58,7 @@ class _Lanes:
         self._buffer, self._indices = preparation.slot(base), preparation.slots(indices)
         rank = buffer_type(op, base).get_num_dims()
         if len(self.shape) > rank and dimensions is None:
-            stop(op, f"cannot be interpreted: expected a buffer of {len(self.shape)} dimensions, found {base.type}")
+            unsupported(op, f"expected a buffer of {len(self.shape)} dimensions, found {base.type}")
         along = dimensions if dimensions is not None else range(rank - len(self.shape), rank)
         counts = np.indices(self.shape)
         # For each dimension of the buffer, how far each element is from the first; None moves along no dimension.
@@ -170,7 +170,7 @@ def _transfer(
     dimensions: list[int | None] = []
     for expr in permutation.results:
         if not isinstance(expr, AffineDimExpr | AffineConstantExpr):
-            stop(op, f"cannot be interpreted: expected a permutation of dimensions, found {permutation}")
+            unsupported(op, f"expected a permutation of dimensions, found {permutation}")
         dimensions.append(expr.position if isinstance(expr, AffineDimExpr) else None)
     lanes = _Lanes(op, op.source, op.indices, kind, preparation, dimensions)
     stated = op.get_attr_or_prop("in_bounds")
@@ -178,7 +178,7 @@ def _transfer(
     if op.mask is None:
         return lanes, lambda frame: lanes.inside(frame, in_bounds)
     if permutation != AffineMap.minor_identity(permutation.num_dims, len(dimensions)):
-        stop(op, f"cannot be interpreted: expected no mask with the permutation {permutation}")
+        unsupported(op, f"expected no mask with the permutation {permutation}")
     mask = preparation.slot(op.mask)
     return lanes, lambda frame: lanes.inside(frame, in_bounds) & frame[mask]
 
@@ -257,7 +257,7 @@ def _(op: vector.ShuffleOp) -> Binary:
 def _(op: vector.BitcastOp) -> Unary:
     source, target = dtype_of(op, op.source.type), dtype_of(op, op.result.type)
     if (source == np.bool_) != (target == np.bool_):
-        stop(op, f"cannot be interpreted: expected whole bytes, found {op.source.type} and {op.result.type}")
+        unsupported(op, f"expected whole bytes, found {op.source.type} and {op.result.type}")
     return lambda a: np.ascontiguousarray(a).view(target)
 
 
@@ -311,7 +311,7 @@ def _(op: vector.ReductionOp) -> Function:
 
 def _float_reduction(op: vector.ReductionOp) -> Binary:
     if op.kind.data not in FLOAT_REDUCTIONS:
-        stop(op, f"cannot be interpreted: expected a kind of reduction that floats have, found '{op.kind.data}'")
+        unsupported(op, f"expected a kind of reduction that floats have, found '{op.kind.data}'")
     return FLOAT_REDUCTIONS[op.kind.data]
 
 
@@ -324,4 +324,4 @@ def _integer_reduction(op: vector.ReductionOp, kind: Integers) -> Binary:
         if combining in functions:
             function = functions[combining]
             return lambda a, b: kind.value(function(read(a), read(b)))
-    stop(op, f"cannot be interpreted: expected a kind of reduction that integers have, found '{combining}'")
+    unsupported(op, f"expected a kind of reduction that integers have, found '{combining}'")

@@ -20,7 +20,7 @@ from relex.dialects import parse_module
 from relex.dialects.relex import AddOp, MultiplyOp, ReluOp
 from relex.lowering import ConvertTirToScfPass, LegalizeOpsPass, RelexPipelinePass
 from relex.passes import BindParamsPass
-from relex.runtime import NotEquivalentError, check_equivalent, check_pass, interpret
+from relex.runtime import NotEquivalentError, check_equivalent, check_pass, interpret, register_func, remove_func
 from relex.runtime.equivalence.execution import Runner
 from relex.runtime.equivalence.interface import function_names, interface_of
 
@@ -261,6 +261,101 @@ def test_sizes_that_are_not_known() -> None:
         after = before.replace("subtract %x, %y", "subtract %y, %x")
         with pytest.raises(NotEquivalentError, match="changes what @main computes"):
             check_equivalent(parse_module(before), parse_module(after))
+
+
+DYNAMIC = """
+func.func @main(%x: tensor<?x3xf32> {relex.dims = ["n", ""]}, %y: tensor<?x3xf32> {relex.dims = ["n", ""]})
+    -> (tensor<?x3xf32> {relex.dims = ["n", ""]}) attributes {relex.requires = ["1 <= n"]} {
+  %0 = relex.subtract %x, %y : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+  func.return %0 : tensor<?x3xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("1 <= n", "3 <= n", r"expected results of shapes \(1, 3\) for a call with .*, found that it is refused"),
+        ("1 <= n", "n <= 1000", r"expected that it is refused for a call with %x of shape \(0, 3\) .*, found results"),
+        ("1 <= n", "n * n <= 400", "found that it is refused"),
+        ("1 <= n", "1 <= m", "whose sizes follow from its arguments for .*|found 'func.func' op expected an argument"),
+        ('%y: tensor<?x3xf32> {relex.dims = ["n", ""]}', '%y: tensor<?x3xf32> {relex.dims = ["2 * n", ""]}', "sizes"),
+        ('-> (tensor<?x3xf32> {relex.dims = ["n", ""]})', "-> tensor<?x3xf32>", None),
+    ],
+)
+def test_a_pass_keeps_the_sizes_of_a_function(old: str, new: str, expected: str | None) -> None:
+    after = parse_module(DYNAMIC.replace(old, new))
+    if expected is None:
+        check_equivalent(parse_module(DYNAMIC), after)
+        return
+    with pytest.raises(NotEquivalentError, match=f"changes what @main is: .*({expected})"):
+        check_equivalent(parse_module(DYNAMIC), after)
+
+
+def test_equal_sizes_stay_equal() -> None:
+    """An operator that is not needed may say that sizes are equal."""
+    unused = "%1 = relex.subtract %x, %y : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>"
+    text = DYNAMIC.replace(' {relex.dims = ["n", ""]}', "").replace(' attributes {relex.requires = ["1 <= n"]}', "")
+    before = text.replace("%0 =", f"{unused}\n%0 =").replace("%x, %y :", "%x, %x :", 2).replace("%x, %x", "%x, %y", 1)
+    after = text.replace("%x, %y :", "%x, %x :")
+    with pytest.raises(NotEquivalentError, match=r"expected that it is refused for a call with .*, found results of"):
+        check_equivalent(parse_module(before), parse_module(after))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("env.copy", "env.copied", 'expected a registered library function, found "env.copied"'),
+        ("env.copy", "env.raise", "failed: ValueError: no"),
+        ("%x) sizes(%n)", "%x) sizes(%m)", "expected .*sizes"),
+        ("{ func.return %a : tensor<?xf32> }", "", None),
+    ],
+)
+def test_what_ran_before_a_pass_runs_after_it(old: str, new: str, found: str | None) -> None:
+    def copy(x: Array, out: Array) -> None:
+        out[:] = x
+
+    def fail(x: Array, out: Array) -> None:
+        raise ValueError("no")
+
+    text = """
+    func.func private @same(%a: tensor<?xf32>) -> tensor<?xf32> { func.return %a : tensor<?xf32> }
+    func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+      %c0 = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %n = tensor.dim %x, %c0 : tensor<?xf32>
+      %m = arith.addi %n, %one : index
+      %0 = relex.call_dps_packed "env.copy"(%x) sizes(%n) : (tensor<?xf32>) -> tensor<?xf32>
+      %1 = func.call @same(%0) : (tensor<?xf32>) -> tensor<?xf32>
+      %2 = relex.add %1, %x : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+      func.return %2 : tensor<?xf32>
+    }
+    """
+    assert old in text
+    register_func("env.copy", copy)
+    register_func("env.raise", fail)
+    try:
+        with pytest.raises(NotEquivalentError) as caught:
+            check_equivalent(parse_module(text), parse_module(text.replace(old, new), verify=False))
+        print(caught.value)
+    finally:
+        remove_func("env.copy")
+        remove_func("env.raise")
+
+
+def test_a_function_that_raises_afterwards_is_no_note() -> None:
+    """A crash of the interpreter, where there was none before, is the fault of the pass as well."""
+
+    def recurse(module: ModuleOp) -> None:
+        for op in list(module.walk()):
+            if isinstance(op, AddOp):
+                op.parent_block().insert_op_before(  # pyright: ignore[reportOptionalMemberAccess]
+                    call := func.CallOp("main", function(module).args, op.result_types), op
+                )
+                op.results[0].replace_all_uses_with(call.results[0])
+
+    with pytest.raises(NotEquivalentError, match="found that the run stops: it nests or calls itself too deeply"):
+        check_pass(Does(recurse), parse_module(LINEAR))
 
 
 def test_all_kinds_of_functions_are_found() -> None:

@@ -275,5 +275,5 @@ def test_library_functions(monkeypatch: pytest.MonkeyPatch) -> None:
         x[:] = 0
 
     monkeypatch.setitem(LIBRARY, "test.twice", wrong)
-    with pytest.raises(ExecutionError, match=r"'relex.call_dps_packed' op cannot be interpreted: ValueError: "):
+    with pytest.raises(ExecutionError, match=r"'relex.call_dps_packed' op failed: ValueError: "):
         program["main"](x)
