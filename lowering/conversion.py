@@ -30,29 +30,17 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.errors import Diagnostic, PassError, fail
+from relex.dialects.table import Table, find
 
 OpT = TypeVar("OpT", bound=Operation)
-AttrT = TypeVar("AttrT", bound=Attribute)
 
 
-class TypeConverter:
+class TypeConverter(Table[type[Attribute], Callable[[Any], Attribute]]):
     """What each kind of type becomes. A type without a rule stays as it is."""
-
-    def __init__(self):
-        self._rules: dict[type[Attribute], Callable[[Any], Attribute]] = {}
-
-    def rule(self, kind: type[AttrT]) -> Callable[[Callable[[AttrT], Attribute]], Callable[[AttrT], Attribute]]:
-        """Register the decorated function as the rule for types of class `kind`."""
-
-        def register(function: Callable[[AttrT], Attribute]) -> Callable[[AttrT], Attribute]:
-            self._rules[kind] = function
-            return function
-
-        return register
 
     def convert(self, old: Attribute) -> Attribute:
         """The type that stands for `old` after conversion."""
-        rule = self._rules.get(type(old))
+        rule = self.find(old)
         return old if rule is None else rule(old)
 
 
@@ -66,45 +54,18 @@ class Parts(ABC):
 
 Replacement = SSAValue | Parts
 Rule = Callable[[Any, "Conversion"], None]
-RuleT = TypeVar("RuleT", bound=Rule)
 
+ConversionTable = Table[type[Operation], Rule]
+"""What each kind of op becomes.
 
-class ConversionTable:
-    """What each kind of op becomes.
-
-    A rule gets the op and the running `Conversion`. It reads operands with `conversion.value(op.lhs)`, adds new ops
-    with `conversion.add(...)`, and ends with `conversion.replace(...)`, or returns without it to leave the op alone.
-    """
-
-    def __init__(self, *parts: ConversionTable):
-        self._parts = parts
-        self._rules: dict[type[Operation], Rule] = {}
-
-    def rule(self, *kinds: type[Operation]) -> Callable[[RuleT], RuleT]:
-        """Register the decorated function as the rule for ops of the classes `kinds`."""
-
-        def register(function: RuleT) -> RuleT:
-            self._rules.update(dict.fromkeys(kinds, function))
-            return function
-
-        return register
-
-    def __contains__(self, kind: type[Operation]) -> bool:
-        """Whether there is a rule for ops of class `kind`."""
-        return kind in self._rules or any(kind in part for part in self._parts)
-
-    def rules(self) -> Mapping[type[Operation], Rule]:
-        """All rules by class of op, those of the tables that this one is made of included."""
-        merged: dict[type[Operation], Rule] = {}
-        for part in self._parts:
-            merged.update(part.rules())
-        merged.update(self._rules)
-        return merged
+A rule gets the op and the running `Conversion`. It reads operands with `conversion.value(op.lhs)`, adds new ops with
+`conversion.add(...)`, and ends with `conversion.replace(...)`, or returns without it to leave the op alone.
+"""
 
 
 def convert(
     module: ModuleOp,
-    table: ConversionTable,
+    table: Mapping[type[Operation], Rule],
     types: TypeConverter,
     unconverted: Callable[[Operation], None] | None = None,
 ) -> None:
@@ -114,7 +75,7 @@ def convert(
     there. Where rules or `unconverted` fail, all that they say is raised together, as one `PassError`, and the module
     is left half converted. The cost is linear in the number of ops.
     """
-    Conversion(table.rules(), types).run(module, unconverted)
+    Conversion(table, types).run(module, unconverted)
 
 
 class Conversion:
@@ -124,7 +85,8 @@ class Conversion:
         self.types = types
         self.module: ModuleOp
         """The module that is being converted."""
-        self._rules = rules
+        # Flat, where a table has parts.
+        self._rules = dict(rules)
         self._new: dict[SSAValue, Replacement] = {}
         self._replaced: list[Operation] = []
         self._left: list[Operation] = []
@@ -269,7 +231,7 @@ class Conversion:
             # Rules may move them.
             inner = [inner for region in op.regions for block in region.blocks for inner in block.ops]
             self._op = op
-            rule = self._rules.get(type(op))
+            rule = find(self._rules, op)
             replaced = len(self._replaced)
             if rule is not None:
                 try:

@@ -25,7 +25,7 @@ class ConversionPass(RelexPass, ABC):
         convert(op, self.table, self.types)
 
     def takes(self, op: Operation) -> bool:
-        return type(op) in self.table
+        return self.table.find(op) is not None
 
     def refusals(self, module: ModuleOp, ops: Iterable[Operation]) -> list[Diagnostic]:
         """What the rules say when they are tried on a copy of the module. Inside of what they refuse, none is tried."""
@@ -36,5 +36,5 @@ class ConversionPass(RelexPass, ABC):
         def only_chosen(rule: Rule) -> Rule:
             return lambda op, conversion: rule(op, conversion) if op in chosen else None
 
-        rules = {kind: only_chosen(rule) for kind, rule in self.table.rules().items()}
+        rules = {kind: only_chosen(rule) for kind, rule in self.table.items()}
         return Conversion(rules, self.types).walk(copy)

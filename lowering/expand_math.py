@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects import math
 from xdsl.ir import Operation
 from xdsl.utils.type import get_element_type_or_self
 
+from relex.dialects.table import Table
 from relex.lowering.conversion import Conversion, ConversionTable, TypeConverter
 from relex.lowering.conversion_pass import ConversionPass
 from relex.lowering.functions.formulas import erf, exp, log, tanh
 from relex.lowering.functions.numbers import F32, F64, FORMATS, Floats, Format
 
-EXPANSIONS = ConversionTable()
+EXPANSIONS = ConversionTable("expand-math")
 """What each op of `math` becomes that there is a formula for."""
 
-FORMULAS: dict[type[Operation], dict[Format, Callable[[Floats], Floats]]] = {
-    math.ErfOp: {F32: erf},
-    math.ExpOp: {F32: exp, F64: exp},
-    math.LogOp: {F32: log, F64: log},
-    math.TanhOp: {F32: tanh, F64: tanh},
-}
+FORMULAS = Table[type[Operation], Mapping[Format, Callable[[Floats], Floats]]]("math formulas")
 """By op and type of the elements."""
 
 
@@ -52,12 +48,23 @@ class ExpandMathPass(ConversionPass):
     name = "expand-math"
 
     table = EXPANSIONS
-    types = TypeConverter()
+    types = TypeConverter("expand-math types")
 
 
-@EXPANSIONS.rule(*FORMULAS)
 def expand(op: Operation, conversion: Conversion) -> None:
     fmt = FORMATS.get(type(get_element_type_or_self(op.results[0].type)))
-    formula = FORMULAS[type(op)].get(fmt) if fmt is not None else None
+    formula = (FORMULAS.find(op) or {}).get(fmt) if fmt is not None else None
     if formula is not None:
         conversion.replace(formula(Floats(conversion.value(op.operands[0]), conversion)).value)
+
+
+def add_formulas(kind: type[Operation], formulas: Mapping[Format, Callable[[Floats], Floats]]) -> None:
+    """Enter the formulas of an op of one operand, by the type of its elements."""
+    FORMULAS.add(formulas, kind)
+    EXPANSIONS.add(expand, kind)
+
+
+add_formulas(math.ErfOp, {F32: erf})
+add_formulas(math.ExpOp, {F32: exp, F64: exp})
+add_formulas(math.LogOp, {F32: log, F64: log})
+add_formulas(math.TanhOp, {F32: tanh, F64: tanh})

@@ -18,6 +18,7 @@ from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.types import SizedType, with_names
 from relex.dialects.sizes import Requirement, gathering
 from relex.dialects.sizes.requirements import Solver
+from relex.dialects.table import find
 from relex.lowering.emit_te import emit_prim_func
 from relex.lowering.legalizations import LEGALIZATIONS, Legalization
 from relex.lowering.llvm.reserved import RESERVED
@@ -110,7 +111,8 @@ class LegalizeOperator(RewritePattern):
         rewriter.replace(op, call)
 
     def _add_function(self, op: Operator) -> str:
-        legalize = self.table[type(op)]
+        legalize = find(self.table, op)
+        assert legalize is not None
         inputs, requirements = _placeholders(op, _parameters(legalize, len(op.operands)))
         computed = legalize(op, *inputs)
         if isinstance(computed, Tensor):
@@ -152,7 +154,7 @@ def _parameters(function: Legalization, count: int) -> list[str]:
 
 def _refuse(op: Operator, table: Mapping[type[Operation], Legalization]) -> Diagnostic | None:
     """Why an operator cannot be lowered, if so."""
-    if type(op) not in table:
+    if find(table, op) is None:
         return diagnose(op, "has no entry in the legalization table; add one with '@legalizes'")
     for t in map(tensor_type, (*op.operand_types, *op.result_types)):
         if t.element_type not in _NATIVE:

@@ -41,10 +41,10 @@ from relex.lowering.size_values import SizesOfResults
 ALIGNMENT = 64
 """Of buffers and constants, in bytes: a cache line, and the widest vector."""
 
-GRAPH_TO_BUFFERS = ConversionTable()
+GRAPH_TO_BUFFERS = ConversionTable("lower-call-tir")
 """What each op on tensors becomes; other packages add rules for theirs."""
 
-_types = TypeConverter()
+_types = TypeConverter("tensors to buffers")
 
 
 @_types.rule(TensorType)

@@ -20,6 +20,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects.table import Table
+
 Builder = Callable[..., Operation]
 
 
@@ -49,35 +51,39 @@ def _comparison(on_float: str, on_integer: str, on_bool: str) -> Scalar:
     )
 
 
-SCALARS: dict[str, Scalar] = {
-    "add": Scalar(arith.AddfOp, arith.AddiOp, arith.OrIOp),
-    "subtract": Scalar(arith.SubfOp, arith.SubiOp),
-    "multiply": Scalar(arith.MulfOp, arith.MuliOp, arith.AndIOp),
-    "divide": Scalar(arith.DivfOp),
-    "maximum": Scalar(arith.MaximumfOp, arith.MaxSIOp, arith.OrIOp),
-    "minimum": Scalar(arith.MinimumfOp, arith.MinSIOp, arith.AndIOp),
-    "floor_divide": Scalar(on_integer=arith.DivUIOp),
-    "remainder": Scalar(on_integer=arith.RemUIOp),
-    "and": Scalar(on_bool=arith.AndIOp),
-    "or": Scalar(on_bool=arith.OrIOp),
-    "equal": _comparison("oeq", "eq", "eq"),
-    "not_equal": _comparison("une", "ne", "ne"),
-    "less": _comparison("olt", "slt", "ult"),
-    "less_equal": _comparison("ole", "sle", "ule"),
-    "greater": _comparison("ogt", "sgt", "ugt"),
-    "greater_equal": _comparison("oge", "sge", "uge"),
-    "select": Scalar(arith.SelectOp, arith.SelectOp, arith.SelectOp),
-    "negative": Scalar(arith.NegfOp),
-    "abs": Scalar(math.AbsFOp),
-    "floor": Scalar(math.FloorOp),
-    "sqrt": Scalar(math.SqrtOp),
-    "exp": Scalar(math.ExpOp),
-    "log": Scalar(math.LogOp),
-    "tanh": Scalar(math.TanhOp),
-    "erf": Scalar(math.ErfOp),
-    "power": Scalar(math.PowFOp),
-}
+SCALARS = Table[str, Scalar]("scalars")
 """The table; other packages add to it. On i1 the functions are NumPy's: `add` is or, `multiply` is and."""
+
+SCALARS.update(
+    {
+        "add": Scalar(arith.AddfOp, arith.AddiOp, arith.OrIOp),
+        "subtract": Scalar(arith.SubfOp, arith.SubiOp),
+        "multiply": Scalar(arith.MulfOp, arith.MuliOp, arith.AndIOp),
+        "divide": Scalar(arith.DivfOp),
+        "maximum": Scalar(arith.MaximumfOp, arith.MaxSIOp, arith.OrIOp),
+        "minimum": Scalar(arith.MinimumfOp, arith.MinSIOp, arith.AndIOp),
+        "floor_divide": Scalar(on_integer=arith.DivUIOp),
+        "remainder": Scalar(on_integer=arith.RemUIOp),
+        "and": Scalar(on_bool=arith.AndIOp),
+        "or": Scalar(on_bool=arith.OrIOp),
+        "equal": _comparison("oeq", "eq", "eq"),
+        "not_equal": _comparison("une", "ne", "ne"),
+        "less": _comparison("olt", "slt", "ult"),
+        "less_equal": _comparison("ole", "sle", "ule"),
+        "greater": _comparison("ogt", "sgt", "ugt"),
+        "greater_equal": _comparison("oge", "sge", "uge"),
+        "select": Scalar(arith.SelectOp, arith.SelectOp, arith.SelectOp),
+        "negative": Scalar(arith.NegfOp),
+        "abs": Scalar(math.AbsFOp),
+        "floor": Scalar(math.FloorOp),
+        "sqrt": Scalar(math.SqrtOp),
+        "exp": Scalar(math.ExpOp),
+        "log": Scalar(math.LogOp),
+        "tanh": Scalar(math.TanhOp),
+        "erf": Scalar(math.ErfOp),
+        "power": Scalar(math.PowFOp),
+    }
+)
 
 
 def build_scalar(function: str, args: Sequence[SSAValue], flags: arith.FastMathFlagsAttr | None = None) -> Operation:

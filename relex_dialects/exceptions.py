@@ -53,6 +53,10 @@ class RangeError(RelexError, ValueError, OverflowError):
     """A number that a type does not have."""
 
 
+class DuplicateError(RelexError, ValueError):
+    """A second entry of a table for what has one."""
+
+
 class OverlapError(RelexError, ValueError):
     """Arrays that share memory, where each needs memory of its own."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from functools import cache, partial
+from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
@@ -17,10 +17,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.machine import Target
 from relex.dialects.printer import ExactPrinter
-from relex.dialects.sizes.analysis import SIZES
-from relex.lowering.legalizations import LEGALIZATIONS
-from relex.lowering.lower_call_tir import GRAPH_TO_BUFFERS
-from relex.lowering.scalars import SCALARS
+from relex.dialects.table import TABLES, describe, parts_of
 from relex.runtime.container import VERSION
 
 _FLOORS = ("dialects", "passes", "lowering", "runtime")
@@ -29,27 +26,49 @@ _LONG = 256
 
 
 def cache_key(module: ModuleOp, *, strict: bool, target: Target | None) -> str | None:
-    """The name of what a module is compiled to. None where rules that relex does not know well take part: what they do
-    may change without a sign."""
-    if any(not _is_known(rule) for rule in _open_rules()):
+    """The name of what a module is compiled to. None where a rule takes part that no file tells all about."""
+    others = _of_others(module)
+    if others is None:
         return None
     host, wanted = Target.host(), target or Target("")
-    facts = [VERSION, *_versions(), str(host), str(wanted), strict, _text(module)]
+    facts = [VERSION, *_versions(), *others, str(host), str(wanted), strict, _text(module)]
     return sha256(json.dumps(facts).encode()).hexdigest()
 
 
-def _open_rules() -> Iterator[Any]:
-    """What stands in the tables that others may add to."""
-    yield from LEGALIZATIONS.values()
-    yield from GRAPH_TO_BUFFERS.rules().values()
-    yield from SIZES.rules()
-    for scalar in SCALARS.values():
-        yield from filter(None, (scalar.on_float, scalar.on_integer, scalar.on_bool))
+_OWN = {"relex", "xdsl", "builtins"}
 
 
-def _is_known(rule: Any) -> bool:
-    function = rule.func if isinstance(rule, partial) else rule
-    return function.__module__.partition(".")[0] in ("relex", "xdsl")
+def _of_others(module: ModuleOp) -> list[str] | None:
+    """What other packages have to say about the program: their entries in tables, and the ops that they define. None
+    where that may change without a sign."""
+    found: set[str] = set()
+    packages = {_package(type(op)) for op in module.walk()}
+    for table in TABLES:
+        for place, (key, entry) in enumerate(table.items()):
+            parts = [*parts_of(key), *parts_of(entry)]
+            of_entry = {table.entered_by.get(key, "relex").partition(".")[0], *map(_package, parts)}
+            if of_entry <= _OWN:
+                continue
+            if not all(map(_is_known, parts)):
+                return None
+            packages |= of_entry
+            # Rules with names are tried in order.
+            order = f" {place}" if isinstance(key, str) else ""
+            found.add(f"{table.name}{order}: {describe(key)}: {describe(entry)}")
+    digests = [_digest(package) for package in sorted(packages - _OWN)]
+    return None if None in digests else [*sorted(found), *filter(None, digests)]
+
+
+def _package(part: Any) -> str:
+    """The package that a function or class belongs to."""
+    return str(getattr(part, "__module__", None) or "builtins").partition(".")[0]
+
+
+def _is_known(part: Any) -> bool:
+    """Whether the files of its package say all about a function, class or value: nothing is bound to it in a run."""
+    if part is None or isinstance(part, type | str | int | float):
+        return True
+    return isinstance(part, FunctionType) and part.__closure__ is None
 
 
 @cache
@@ -58,14 +77,26 @@ def _versions() -> list[str]:
     # It takes long to import, and most programs are not kept.
     from importlib.metadata import version
 
-    digest = sha256()
-    for floor in _FLOORS:
-        spec = find_spec(f"relex.{floor}")
-        for folder in spec.submodule_search_locations or () if spec is not None else ():
-            for file in sorted(Path(folder).rglob("*.py")):
-                status = file.stat()
-                digest.update(f"{file}:{status.st_size}:{status.st_mtime_ns}\n".encode())
-    return [*map(version, ("relex", "xdsl", "llvmlite")), digest.hexdigest()]
+    floors = [_digest(f"relex.{floor}") or "" for floor in _FLOORS]
+    return [*map(version, ("relex", "xdsl", "llvmlite")), *floors]
+
+
+@cache
+def _digest(package: str) -> str | None:
+    """The state of all files of a package; None if it has none."""
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError):
+        return None
+    if spec is None or not (spec.has_location or spec.submodule_search_locations):
+        return None
+    folders = [Path(folder) for folder in spec.submodule_search_locations or ()]
+    files = [file for folder in folders for file in sorted(folder.rglob("*.py"))]
+    digest = sha256(package.encode())
+    for file in files or [Path(str(spec.origin))]:
+        status = file.stat()
+        digest.update(f"{file}:{status.st_size}:{status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
 
 
 class _KeyPrinter(ExactPrinter):

@@ -42,7 +42,7 @@ from relex.lowering.llvm.types import (
     require_native_floats,
 )
 
-ARITH_TO_LLVM = ConversionTable()
+ARITH_TO_LLVM = ConversionTable("convert-arith-to-llvm")
 """What each op of `arith` becomes."""
 
 

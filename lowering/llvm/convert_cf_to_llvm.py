@@ -19,7 +19,7 @@ from relex.lowering.conversion_pass import ConversionPass
 from relex.lowering.llvm.c_interface import call, declaration
 from relex.lowering.llvm.types import LLVM_TYPES, PTR
 
-CF_TO_LLVM = ConversionTable()
+CF_TO_LLVM = ConversionTable("convert-cf-to-llvm")
 """What each op of `cf` becomes."""
 
 

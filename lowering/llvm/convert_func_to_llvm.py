@@ -26,7 +26,7 @@ from relex.lowering.llvm.descriptor import ALIGNED, Descriptor, field_name, fiel
 from relex.lowering.llvm.parallel_calls import is_shared, share_call
 from relex.lowering.llvm.types import LLVM_TYPES, convert_type
 
-FUNC_TO_LLVM = ConversionTable()
+FUNC_TO_LLVM = ConversionTable("convert-func-to-llvm")
 """What each op of `func` becomes."""
 
 LINKAGE = "llvm.linkage"

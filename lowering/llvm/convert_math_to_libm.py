@@ -16,7 +16,7 @@ from relex.lowering.llvm.c_interface import call, declaration
 from relex.lowering.llvm.lanes import by_lanes
 from relex.lowering.llvm.types import LLVM_TYPES, convert_type, require_native_floats
 
-MATH_TO_LIBM = ConversionTable()
+MATH_TO_LIBM = ConversionTable("convert-math-to-libm")
 """The call that each op of `math` becomes that the C library has a function for."""
 
 

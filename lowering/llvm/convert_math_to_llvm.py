@@ -24,7 +24,7 @@ from relex.lowering.llvm.intrinsics import add_intrinsic, add_intrinsic_rules, f
 from relex.lowering.llvm.lanes import by_lanes
 from relex.lowering.llvm.types import LLVM_TYPES, constant, convert_type, converted_operands, require_native_floats
 
-MATH_TO_LLVM = ConversionTable()
+MATH_TO_LLVM = ConversionTable("convert-math-to-llvm")
 """What each op of `math` becomes that is no function of the C library."""
 
 

@@ -22,7 +22,14 @@ from relex.lowering.llvm.finalize_memref_to_llvm import GENERIC_MEMORY, MEMREF_T
 from relex.lowering.llvm.types import LLVM_TYPES
 
 TO_LLVM = ConversionTable(
-    ARITH_TO_LLVM, MATH_TO_LIBM, MATH_TO_LLVM, VECTOR_TO_LLVM, MEMREF_TO_LLVM, CF_TO_LLVM, FUNC_TO_LLVM
+    "convert-to-llvm",
+    ARITH_TO_LLVM,
+    MATH_TO_LIBM,
+    MATH_TO_LLVM,
+    VECTOR_TO_LLVM,
+    MEMREF_TO_LLVM,
+    CF_TO_LLVM,
+    FUNC_TO_LLVM,
 )
 """What each op of the core level becomes; where there is an intrinsic, no function of the C library is called.
 
@@ -88,8 +95,8 @@ class ConvertToLlvmPass(ConversionPass):
     use_generic_functions: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        table = ConversionTable(TO_LLVM, GENERIC_MEMORY) if self.use_generic_functions else TO_LLVM
-        convert(op, table, LLVM_TYPES, _refuse)
+        generic = GENERIC_MEMORY if self.use_generic_functions else {}
+        convert(op, {**TO_LLVM, **generic}, LLVM_TYPES, _refuse)
 
 
 def removed_by(op: Operation) -> str | None:

@@ -36,7 +36,7 @@ from relex.lowering.llvm.types import (
     vector_alignment,
 )
 
-VECTOR_TO_LLVM = ConversionTable()
+VECTOR_TO_LLVM = ConversionTable("convert-vector-to-llvm")
 """What each op of `vector` becomes."""
 
 Kind = vector.CombiningKindFlag

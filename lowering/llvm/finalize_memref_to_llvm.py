@@ -44,10 +44,10 @@ from relex.lowering.llvm.intrinsics import call_intrinsic
 from relex.lowering.llvm.memref_views import VIEWS_TO_LLVM, new_descriptor
 from relex.lowering.llvm.types import LLVM_TYPES, PTR, constant, convert_type, vector_alignment
 
-MEMREF_TO_LLVM = ConversionTable(VIEWS_TO_LLVM)
+MEMREF_TO_LLVM = ConversionTable("finalize-memref-to-llvm", VIEWS_TO_LLVM)
 """What each op of `memref` becomes."""
 
-GENERIC_MEMORY = ConversionTable()
+GENERIC_MEMORY = ConversionTable("generic memory")
 """What allocations become where who runs the program provides the memory."""
 
 GENERIC_ALLOC = "_mlir_memref_to_llvm_alloc"
@@ -80,8 +80,8 @@ class FinalizeMemrefToLlvmPass(ConversionPass):
     use_generic_functions: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        parts = [MEMREF_TO_LLVM, GENERIC_MEMORY] if self.use_generic_functions else [MEMREF_TO_LLVM]
-        convert(op, ConversionTable(*parts), LLVM_TYPES)
+        generic = GENERIC_MEMORY if self.use_generic_functions else {}
+        convert(op, {**MEMREF_TO_LLVM, **generic}, LLVM_TYPES)
 
 
 @MEMREF_TO_LLVM.rule(memref.LoadOp)

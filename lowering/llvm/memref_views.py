@@ -30,7 +30,7 @@ from relex.lowering.llvm.descriptor import ALIGNED, BASE, OFFSET, Descriptor, Po
 from relex.lowering.llvm.intrinsics import call_intrinsic
 from relex.lowering.llvm.types import EQ, constant
 
-VIEWS_TO_LLVM = ConversionTable()
+VIEWS_TO_LLVM = ConversionTable("views of memory to LLVM")
 """What each op becomes that takes no memory and touches none."""
 
 

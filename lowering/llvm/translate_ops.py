@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import llvmlite.ir as ir
 from xdsl.backend.llvm.convert_op import convert_op
@@ -14,9 +14,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from relex.dialects.errors import fail
 from relex.dialects.llvm import ExtractElementOp, FPToSIOp, FPToUIOp, LoopAnnotationAttr, SwitchOp, UIToFPOp
+from relex.dialects.table import Table
 from relex.lowering.llvm.intrinsics import mangled
-
-OpT = TypeVar("OpT", bound=Operation)
 
 
 @dataclass(frozen=True)
@@ -28,13 +27,12 @@ class Body:
     blocks: dict[Block, ir.Block] = field(default_factory=dict[Block, ir.Block])
 
 
-_Rule = Callable[[OpT, ir.IRBuilder, Body], None]
-_RULES: dict[type[Operation], _Rule[Any]] = {}
+TRANSLATIONS = Table[type[Operation], Callable[[Any, ir.IRBuilder, Body], None]]("LLVM IR")
 
 
 def translate_op(op: Operation, builder: ir.IRBuilder, body: Body) -> None:
     """Add to `body`, where `builder` stands, what `op` becomes."""
-    rule = _RULES.get(type(op))
+    rule = TRANSLATIONS.find(op)
     if rule is None:
         convert_op(op, builder, body.values, body.blocks)
     else:
@@ -44,19 +42,11 @@ def translate_op(op: Operation, builder: ir.IRBuilder, body: Body) -> None:
         instruction.flags.sort()
 
 
-def _rule(*kinds: type[OpT]) -> Callable[[_Rule[OpT]], _Rule[OpT]]:
-    def register(function: _Rule[OpT]) -> _Rule[OpT]:
-        _RULES.update(dict.fromkeys(kinds, function))
-        return function
-
-    return register
-
-
 # Branches. A phi has one value for each block that it is reached from: of several ways from one block to another, all
 # but the first lead over a block of their own.
 
 
-@_rule(llvm.BrOp)
+@TRANSLATIONS.rule(llvm.BrOp)
 def _translate_br(op: llvm.BrOp, builder: ir.IRBuilder, body: Body) -> None:
     branch = builder.branch(_Ways(builder, body).to(op.successor, op.arguments))
     annotation = op.attributes.get("loop_annotation")
@@ -72,14 +62,14 @@ def _loop_metadata(module: ir.Module, annotation: LoopAnnotationAttr) -> ir.MDVa
     return node
 
 
-@_rule(llvm.CondBrOp)
+@TRANSLATIONS.rule(llvm.CondBrOp)
 def _translate_cond_br(op: llvm.CondBrOp, builder: ir.IRBuilder, body: Body) -> None:
     ways = _Ways(builder, body)
     then = ways.to(op.then_block, op.then_arguments)
     builder.cbranch(body.values[op.cond], then, ways.to(op.else_block, op.else_arguments))
 
 
-@_rule(SwitchOp)
+@TRANSLATIONS.rule(SwitchOp)
 def _translate_switch(op: SwitchOp, builder: ir.IRBuilder, body: Body) -> None:
     ways = _Ways(builder, body)
     value = body.values[op.value]
@@ -111,7 +101,7 @@ class _Ways:
         return first
 
 
-@_rule(llvm.FCmpOp)
+@TRANSLATIONS.rule(llvm.FCmpOp)
 def _translate_fcmp(op: llvm.FCmpOp, builder: ir.IRBuilder, body: Body) -> None:
     flags = op.attributes.get("fastmathFlags", op.fastmathFlags)
     predicate = llvm.FCmpPredicateFlag.from_int(op.predicate.value.data).value.strip("_")
@@ -120,27 +110,27 @@ def _translate_fcmp(op: llvm.FCmpOp, builder: ir.IRBuilder, body: Body) -> None:
     )
 
 
-@_rule(FPToSIOp)
+@TRANSLATIONS.rule(FPToSIOp)
 def _translate_fptosi(op: FPToSIOp, builder: ir.IRBuilder, body: Body) -> None:
     body.values[op.result] = builder.fptosi(body.values[op.arg], convert_type(op.result.type))
 
 
-@_rule(FPToUIOp)
+@TRANSLATIONS.rule(FPToUIOp)
 def _translate_fptoui(op: FPToUIOp, builder: ir.IRBuilder, body: Body) -> None:
     body.values[op.result] = builder.fptoui(body.values[op.arg], convert_type(op.result.type))
 
 
-@_rule(UIToFPOp)
+@TRANSLATIONS.rule(UIToFPOp)
 def _translate_uitofp(op: UIToFPOp, builder: ir.IRBuilder, body: Body) -> None:
     body.values[op.result] = builder.uitofp(body.values[op.arg], convert_type(op.result.type))
 
 
-@_rule(ExtractElementOp)
+@TRANSLATIONS.rule(ExtractElementOp)
 def _translate_extractelement(op: ExtractElementOp, builder: ir.IRBuilder, body: Body) -> None:
     body.values[op.res] = builder.extract_element(body.values[op.vector], body.values[op.index])
 
 
-@_rule(llvm.ShuffleVectorOp)
+@TRANSLATIONS.rule(llvm.ShuffleVectorOp)
 def _translate_shufflevector(op: llvm.ShuffleVectorOp, builder: ir.IRBuilder, body: Body) -> None:
     # A lane of -1 may hold anything; llvmlite cannot write that.
     lanes = [max(lane, 0) for lane in op.mask.get_values()]
@@ -148,14 +138,14 @@ def _translate_shufflevector(op: llvm.ShuffleVectorOp, builder: ir.IRBuilder, bo
     body.values[op.res] = builder.shuffle_vector(body.values[op.v1], body.values[op.v2], mask)
 
 
-@_rule(llvm.AllocaOp)
+@TRANSLATIONS.rule(llvm.AllocaOp)
 def _translate_alloca(op: llvm.AllocaOp, builder: ir.IRBuilder, body: Body) -> None:
     convert_op(op, builder, body.values, body.blocks)
     # As llvmlite makes it, a pointer to elements, it could not be used for vectors of them.
     body.values[op.res].type = ir.PointerType()
 
 
-@_rule(llvm.LoadOp, llvm.StoreOp)
+@TRANSLATIONS.rule(llvm.LoadOp, llvm.StoreOp)
 def _translate_access(op: llvm.LoadOp | llvm.StoreOp, builder: ir.IRBuilder, body: Body) -> None:
     if op.ordering is not None and op.ordering.value.data:
         fail(op, "expected a non-atomic access")
@@ -164,14 +154,14 @@ def _translate_access(op: llvm.LoadOp | llvm.StoreOp, builder: ir.IRBuilder, bod
     convert_op(op, builder, body.values)
 
 
-@_rule(llvm.CallIntrinsicOp)
+@TRANSLATIONS.rule(llvm.CallIntrinsicOp)
 def _translate_call_intrinsic(op: llvm.CallIntrinsicOp, builder: ir.IRBuilder, body: Body) -> None:
     if op.op_bundle_operands:
         fail(op, "expected no operand bundles")
     _call_intrinsic(op, op.intrin.data, op.args, builder, body)
 
 
-@_rule(
+@TRANSLATIONS.rule(
     llvm.FAbsOp,
     llvm.FCeilOp,
     llvm.FCopySignOp,
@@ -193,19 +183,19 @@ def _translate_intrinsic_op(op: Operation, builder: ir.IRBuilder, body: Body) ->
     _call_intrinsic(op, name, op.operands, builder, body)
 
 
-@_rule(llvm.VectorReduceFAddOp, llvm.VectorReduceFMulOp)
+@TRANSLATIONS.rule(llvm.VectorReduceFAddOp, llvm.VectorReduceFMulOp)
 def _translate_vector_reduce(op: llvm.VectorReduceOperation, builder: ir.IRBuilder, body: Body) -> None:
     name = mangled(op.name.replace("llvm.intr.", "llvm."), op.vector.type)
     _call_intrinsic(op, name, op.operands, builder, body)
 
 
-@_rule(llvm.MaskedStoreOp)
+@TRANSLATIONS.rule(llvm.MaskedStoreOp)
 def _translate_masked_store(op: llvm.MaskedStoreOp, builder: ir.IRBuilder, body: Body) -> None:
     # Without a word on the alignment, LLVM expects none.
     _call_intrinsic(op, f"{mangled('llvm.masked.store', op.value.type)}.p0", op.operands, builder, body)
 
 
-@_rule(llvm.StackSaveOp, llvm.StackRestoreOp)
+@TRANSLATIONS.rule(llvm.StackSaveOp, llvm.StackRestoreOp)
 def _translate_stack(op: llvm.StackSaveOp | llvm.StackRestoreOp, builder: ir.IRBuilder, body: Body) -> None:
     _call_intrinsic(op, op.name.replace("llvm.intr.", "llvm.") + ".p0", op.operands, builder, body)
 

@@ -40,7 +40,7 @@ EQ, NE, SGT, SLT = (
 )
 """Predicates of `llvm.icmp`."""
 
-LLVM_TYPES = TypeConverter()
+LLVM_TYPES = TypeConverter("LLVM types")
 """What each type of the core level becomes. Open: `LLVM_TYPES.rule(MyType)` registers one more."""
 
 

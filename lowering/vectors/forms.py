@@ -1,7 +1,8 @@
 """Ops on vectors for ops on scalars.
 
 Most ops of `arith` and `math` take vectors as they are. For those that xDSL has for scalars alone, `SUBSTITUTES` has
-others of the `llvm` dialect. What has neither is computed lane by lane.
+others of the `llvm` dialect; other packages enter what their scalar ops become with `vector_form`. What has neither is
+computed lane by lane, if it has no effects.
 """
 
 from __future__ import annotations
@@ -10,26 +11,42 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, VectorType, f32, f64, i1, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType, VectorType, f32, f64, i1, i32, i64
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects.llvm import FPToSIOp, FPToUIOp, UIToFPOp
+from relex.dialects.table import Table
+from relex.dialects.tir.accesses import is_pure
 from relex.lowering.llvm.intrinsics import call_intrinsic, mangled
 from relex.lowering.vectors.lanes import Emitter, Lanes
+
+_WITH_VECTORS = ("arith", "math")
+"""The dialects whose ops mean the same on vectors, if they take them."""
 
 Substitute = Callable[[Any, Sequence[SSAValue], Emitter], SSAValue]
 """Computes an op on vectors that stand for its operands."""
 
-SUBSTITUTES: dict[type[Operation], Substitute] = {}
+SUBSTITUTES = Table[type[Operation], Substitute]("vector forms")
 """By op on scalars. Elements are never of type `index`, and floats are f32 or f64."""
+
+vector_form = SUBSTITUTES.rule
+"""Enters a function that computes an op on vectors."""
+
+
+def can_widen(op: Operation) -> bool:
+    """Whether an op computes numbers from numbers, whatever dialect it is of: then lanes can do so, each for itself."""
+    if op.regions or op.successors:
+        return False
+    kinds = (*op.operand_types, *op.result_types)
+    return is_pure(op) and all(isa(kind, AnyFloat | IntegerType | IndexType) for kind in kinds)
 
 
 def on_vectors(op: Operation, operands: Sequence[Lanes], out: Emitter) -> list[Lanes]:
     """The results of an op in all lanes at once, or one lane after the other if nothing else can be had."""
-    if _takes_vectors(op, out):
+    if Dialect.split_name(op.name)[0] in _WITH_VECTORS and _takes_vectors(op, out):
         vectors = [out.as_vector(lanes) for lanes in operands]
         new = type(op).create(
             operands=vectors,
@@ -38,7 +55,7 @@ def on_vectors(op: Operation, operands: Sequence[Lanes], out: Emitter) -> list[L
             attributes=op.attributes,
         )
         return [Lanes(result, None) for result in out.add(new).results]
-    substitute = SUBSTITUTES.get(type(op))
+    substitute = SUBSTITUTES.find(op)
     kinds = [*op.operand_types, *op.result_types]
     if substitute is not None and all(_is_machine_number(kind) for kind in kinds):
         return [Lanes(substitute(op, [out.as_vector(lanes) for lanes in operands], out), None)]
@@ -72,14 +89,6 @@ def _is_machine_number(kind: Attribute) -> bool:
     return kind != IndexType() and (kind in (f32, f64) or not isinstance(kind, AnyFloat))
 
 
-def _register(*kinds: type[Operation]) -> Callable[[Substitute], Substitute]:
-    def register(function: Substitute) -> Substitute:
-        SUBSTITUTES.update(dict.fromkeys(kinds, function))
-        return function
-
-    return register
-
-
 _CASTS: dict[type[Operation], Callable[[SSAValue, Attribute], Operation]] = {
     arith.ExtSIOp: llvm.SExtOp,
     arith.ExtUIOp: llvm.ZExtOp,
@@ -91,19 +100,19 @@ _CASTS: dict[type[Operation], Callable[[SSAValue, Attribute], Operation]] = {
 }
 
 
-@_register(*_CASTS)
+@SUBSTITUTES.rule(*_CASTS)
 def _cast(op: Operation, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
     return out.add(_CASTS[type(op)](values[0], out.vector_of(op.results[0].type))).results[0]
 
 
-@_register(arith.CmpiOp)
+@SUBSTITUTES.rule(arith.CmpiOp)
 def _compare_integers(op: arith.CmpiOp, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
     lhs, rhs = values
     # Both dialects number the predicates alike.
     return out.add(llvm.ICmpOp(lhs, rhs, IntegerAttr(op.predicate.value.data, i64))).res
 
 
-@_register(arith.SelectOp)
+@SUBSTITUTES.rule(arith.SelectOp)
 def _select(op: arith.SelectOp, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
     return select(out, *values)
 
@@ -139,7 +148,7 @@ _FLOAT_PREDICATES: dict[str, tuple[str, bool]] = {
 """Whether one of these holds, less (<), greater (>) or unordered (?), or else whether none does."""
 
 
-@_register(arith.CmpfOp)
+@SUBSTITUTES.rule(arith.CmpfOp)
 def _compare_floats(op: arith.CmpfOp, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
     """The sign of the difference, which is 0 for equal numbers alone, as nothing is flushed to 0. LLVM makes one
     comparison of it."""

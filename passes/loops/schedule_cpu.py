@@ -158,14 +158,14 @@ def _schedule_block(schedule: Schedule, name: Block, unit: VectorUnit) -> tuple[
     if any(loop.kind.data is not LoopKind.SERIAL for loop in loops_of(block)):
         return schedule, Decision(block, None, "scheduled already", {})
     refusals: dict[str, str] = {}
-    for rule in RULES:
+    for rule, match in RULES.items():
         try:
-            plan = rule.match(block, unit)
+            plan = match(block, unit)
             trial = _carried_out(plan, schedule)
         except PassError as e:
-            refusals[rule.name] = reason_of(e)
+            refusals[rule] = reason_of(e)
         else:
-            return trial, Decision(block, rule.name, plan.summary, refusals)
+            return trial, Decision(block, rule, plan.summary, refusals)
     return schedule, Decision(block, None, "left as it is", refusals)
 
 

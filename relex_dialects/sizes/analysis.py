@@ -7,8 +7,8 @@ the sizes of a run can be said, and checked, where the function is entered.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, SymbolRefAttr
@@ -29,37 +29,10 @@ from relex.dialects.sizes.attributes import (
 from relex.dialects.sizes.expressions import Size, Sizes, name_of_size, names_in, substitute
 from relex.dialects.sizes.limits import bytes_of, limits
 from relex.dialects.sizes.requirements import Requirement, Solver
+from relex.dialects.table import Table
 
-OpT = TypeVar("OpT", bound=Operation)
-
-
-class SizeTable:
-    """What each kind of op says of the sizes of its results. Other packages add rules for theirs."""
-
-    def __init__(self) -> None:
-        self._rules: dict[type[Operation], Callable[[Any, SizeAnalysis], None]] = {}
-
-    def rule(
-        self, *kinds: type[OpT]
-    ) -> Callable[[Callable[[OpT, SizeAnalysis], None]], Callable[[OpT, SizeAnalysis], None]]:
-        """Decorates the rule for these ops and those of classes derived from them."""
-
-        def register(rule: Callable[[OpT, SizeAnalysis], None]) -> Callable[[OpT, SizeAnalysis], None]:
-            self._rules.update(dict.fromkeys(kinds, rule))
-            return rule
-
-        return register
-
-    def rules(self) -> Iterable[Callable[..., None]]:
-        """All of them."""
-        return self._rules.values()
-
-    def find(self, op: Operation) -> Callable[[Any, SizeAnalysis], None] | None:
-        return next((self._rules[kind] for kind in type(op).__mro__ if kind in self._rules), None)
-
-
-SIZES = SizeTable()
-"""The table."""
+SIZES = Table[type[Operation], Callable[[Any, "SizeAnalysis"], None]]("sizes")
+"""What each kind of op says of the sizes of its results. Other packages add rules for theirs."""
 
 
 class SizeAnalysis:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.context import Context
@@ -39,6 +39,7 @@ from xdsl.utils.test_value import create_ssa_value
 from relex.dialects.dtypes import element_type_of
 from relex.dialects.errors import PassError
 from relex.dialects.relex import Operator
+from relex.dialects.table import Table
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.runtime.equivalence.bounded import (
@@ -60,8 +61,6 @@ from relex.runtime.interpreter.program import Function, Program
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
-OpT = TypeVar("OpT", bound=Operation)
-
 FUNCTION_ULPS = 8
 """How many units in the last place two libraries may differ by: each is right up to half of it. (The formulas of
 `expand-math` are right up to 1.5, the common C libraries up to 1 or 2, NumPy up to 4.)"""
@@ -69,8 +68,8 @@ FUNCTION_ULPS = 8
 Rule = Callable[..., Any]
 """From an op, the value of its result, and its operands, to the result with its spread."""
 
-RULES: dict[type[Operation], Rule] = {}
-"""By class of op. Without a rule, a result is known if all operands are."""
+RULES = Table[type[Operation], Rule]("bounds")
+"""What bounds the results of ops, by class of op. Without a rule, a result is known if all operands are."""
 
 
 class BoundedNumbers(Numbers):
@@ -96,7 +95,7 @@ class BoundedNumbers(Numbers):
             return lambda *arrays: self._run_operator(op, function, arrays)
         if isinstance(op.results[0].type, IndexType):
             return lambda *numbers: function(*map(_decided, numbers))
-        rule = RULES.get(type(op), _known_if_operands_are)
+        rule = RULES.find(op) or _known_if_operands_are
 
         def run(*numbers: Any) -> Any:
             value = function(*map(value_of, numbers))
@@ -166,16 +165,6 @@ def _known_if_operands_are(op: Operation, value: Any, *operands: Any) -> Any:
     return plain(value, where(unknown, np.inf, 0.0))
 
 
-def rule(*kinds: type[OpT]) -> Callable[[Rule], Rule]:
-    """Decorates what bounds the results of these ops."""
-
-    def register(function: Rule) -> Rule:
-        RULES.update(dict.fromkeys(kinds, function))
-        return function
-
-    return register
-
-
 _OPEN = (FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT, FastMathFlag.NO_SIGNED_ZEROS)
 """The flags whose effect is bounded."""
 
@@ -212,7 +201,7 @@ def _rounded(op: Operation, value: Any, exact: Any, operands: Sequence[Any], *, 
     return plain(value, result)
 
 
-@rule(arith.AddfOp, arith.SubfOp)
+@RULES.rule(arith.AddfOp, arith.SubfOp)
 def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
     flags = flags_of(op)
     if FastMathFlag.REASSOC in flags and not flags - set(_OPEN):
@@ -220,7 +209,7 @@ def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
     return _rounded(op, value, spread_of(a) + spread_of(b), (a, b))
 
 
-@rule(arith.MulfOp)
+@RULES.rule(arith.MulfOp)
 def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
     wide_a, wide_b, spread_a, spread_b = np.abs(_wide(a)), np.abs(_wide(b)), spread_of(a), spread_of(b)
     exact = wide_a * spread_b + wide_b * spread_a + 2 * spread_a * spread_b
@@ -236,7 +225,7 @@ def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
     return plain(value, spread_of(result) + rounding)
 
 
-@rule(arith.DivfOp)
+@RULES.rule(arith.DivfOp)
 def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
     spread_a, spread_b = spread_of(a), spread_of(b)
     least = np.abs(_wide(b)) - spread_b
@@ -245,24 +234,24 @@ def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
     return _rounded(op, value, where(straddles, np.inf, exact), (a, b), straddles=straddles)
 
 
-@rule(math.FmaOp)
+@RULES.rule(math.FmaOp)
 def _(op: Operation, value: Any, a: Any, b: Any, c: Any) -> Any:
     spread_a, spread_b = spread_of(a), spread_of(b)
     exact = np.abs(_wide(a)) * spread_b + np.abs(_wide(b)) * spread_a + 2 * spread_a * spread_b + spread_of(c)
     return _rounded(op, value, exact, (a, b, c), straddles=True)
 
 
-@rule(arith.NegfOp, math.AbsFOp, arith.ExtFOp)
+@RULES.rule(arith.NegfOp, math.AbsFOp, arith.ExtFOp)
 def _(op: Operation, value: Any, a: Any) -> Any:
     return plain(value, spread_of(a))
 
 
-@rule(arith.TruncFOp)
+@RULES.rule(arith.TruncFOp)
 def _(op: Operation, value: Any, a: Any) -> Any:
     return _rounded(op, value, spread_of(a), (a,))
 
 
-@rule(arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp)
+@RULES.rule(arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp)
 def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
     left, right, spread_a, spread_b = _wide(a), _wide(b), spread_of(a), spread_of(b)
     is_left = np.asarray(value == value_of(a)) | np.isnan(left)
@@ -273,7 +262,7 @@ def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
     return plain(value, where(np.isnan(left) | np.isnan(right), where(np.isfinite(spread), 0.0, np.inf), spread))
 
 
-@rule(arith.CmpfOp)
+@RULES.rule(arith.CmpfOp)
 def _(op: arith.CmpfOp, value: Any, a: Any, b: Any) -> Any:
     left, right, spread = _wide(a), _wide(b), spread_of(a) + spread_of(b)
     is_clear = np.abs(left - right) > spread
@@ -283,7 +272,7 @@ def _(op: arith.CmpfOp, value: Any, a: Any, b: Any) -> Any:
     return plain(value, where((spread == 0) | is_clear | is_nan, 0.0, np.inf))
 
 
-@rule(arith.SelectOp)
+@RULES.rule(arith.SelectOp)
 def _(op: Operation, value: Any, condition: Any, a: Any, b: Any) -> Any:
     chosen = where(value_of(condition), a, b)
     unclear = spread_of(condition) != 0
@@ -298,7 +287,7 @@ def _(op: Operation, value: Any, condition: Any, a: Any, b: Any) -> Any:
     return where(unclear, plain(value, np.broadcast_to(either, np.shape(value))), chosen)[()]
 
 
-@rule(arith.FPToSIOp, arith.FPToUIOp)
+@RULES.rule(arith.FPToSIOp, arith.FPToUIOp)
 def _(op: Operation, value: Any, a: Any) -> Any:
     wide, spread = _wide(a), spread_of(a)
     is_known = (spread == 0) | (np.trunc(wide - spread) == np.trunc(wide + spread))
@@ -341,7 +330,7 @@ _STEADY: dict[type[Operation], float] = {math.CosOp: 1.0, math.SinOp: 1.0, math.
 """Functions whose results lie at most this many times as far apart as their arguments, from libraries."""
 
 
-@rule(*_EXACT, *_GROWING)
+@RULES.rule(*_EXACT, *_GROWING)
 def _(op: Operation, value: Any, a: Any) -> Any:
     function = _EXACT.get(type(op)) or _GROWING[type(op)]
     wide, spread = _wide(a), spread_of(a)
@@ -350,7 +339,7 @@ def _(op: Operation, value: Any, a: Any) -> Any:
     return result if type(op) in _EXACT else _from_library(op, result)
 
 
-@rule(*_STEADY)
+@RULES.rule(*_STEADY)
 def _(op: Operation, value: Any, a: Any) -> Any:
     return _from_library(op, _rounded(op, value, _STEADY[type(op)] * spread_of(a), (a,)))
 
@@ -367,7 +356,7 @@ _CORNERED: dict[type[Operation], Any] = {
 """Functions that only grow or only fall in each argument, as long as their first one has one sign, from libraries."""
 
 
-@rule(*_CORNERED)
+@RULES.rule(*_CORNERED)
 def _(op: Operation, value: Any, *operands: Any) -> Any:
     ends = [(_wide(x) - spread_of(x), _wide(x) + spread_of(x)) for x in operands]
     corners = np.broadcast_arrays(*(_CORNERED[type(op)](*corner) for corner in product(*ends)))
@@ -378,7 +367,7 @@ def _(op: Operation, value: Any, *operands: Any) -> Any:
     return _from_library(op, _rounded(op, value, exact, operands, straddles=True))
 
 
-@rule(math.TanOp, math.Atan2Op, math.FPowIOp)
+@RULES.rule(math.TanOp, math.Atan2Op, math.FPowIOp)
 def _(op: Operation, value: Any, *operands: Any) -> Any:
     return _from_library(op, _known_if_operands_are(op, value, *operands))
 

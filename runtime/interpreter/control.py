@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -68,20 +68,13 @@ def set_values(frame: Frame, slots: Iterable[int], values: Iterable[Any]) -> Non
         frame[slot] = value
 
 
-def branch_rule(kind: type[Operation]) -> Callable[[Callable[[Any, Preparation], Branch]], None]:
-    def register(rule: Callable[[Any, Preparation], Branch]) -> None:
-        BRANCHES[kind] = rule
-
-    return register
-
-
-@branch_rule(cf.BranchOp)
+@BRANCHES.rule(cf.BranchOp)
 def _(op: cf.BranchOp, preparation: Preparation) -> Branch:
     target, slots = op.successor, preparation.slots(op.arguments)
     return lambda frame: (target, tuple([frame[slot] for slot in slots]))
 
 
-@branch_rule(cf.ConditionalBranchOp)
+@BRANCHES.rule(cf.ConditionalBranchOp)
 def _(op: cf.ConditionalBranchOp, preparation: Preparation) -> Branch:
     condition = preparation.slot(op.cond)
     targets = (
@@ -96,7 +89,7 @@ def _(op: cf.ConditionalBranchOp, preparation: Preparation) -> Branch:
     return branch
 
 
-@branch_rule(cf.SwitchOp)
+@BRANCHES.rule(cf.SwitchOp)
 def _(op: cf.SwitchOp, preparation: Preparation) -> Branch:
     flag = preparation.slot(op.flag)
     default = (op.default_block, preparation.slots(op.default_operands))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, SymbolRefAttr, TensorType
 from xdsl.interpreter import Interpreter, InterpreterFunctions
@@ -18,9 +18,8 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import RelexError, UnsupportedError, diagnose, one_line, stop, unsupported
+from relex.dialects.table import Table
 from relex.runtime.interpreter.numbers import Numbers
-
-OpT = TypeVar("OpT", bound=Operation)
 
 Values = tuple[Any, ...]
 
@@ -37,31 +36,11 @@ Branch = Callable[[Frame], tuple[Block, Values]]
 """Runs a terminator that goes on in another block: to which, and with what."""
 
 
-class StepTable:
-    """What makes the step of each kind of op. An op without a rule of its own takes that of a class it derives from."""
+STEPS = Table[type[Operation], Callable[[Any, "Preparation"], Step | None]]("interpreter steps")
+"""What makes the step of each kind of op, or returns None where nothing is left to do in a run; each dialect's module
+adds to it."""
 
-    def __init__(self) -> None:
-        self._rules: dict[type[Operation], Callable[[Any, Preparation], Step | None]] = {}
-
-    def rule(
-        self, *kinds: type[OpT]
-    ) -> Callable[[Callable[[OpT, Preparation], Step | None]], Callable[[OpT, Preparation], Step | None]]:
-        """Decorates what makes the step of these ops. It returns None where nothing is left to do in a run."""
-
-        def register(rule: Callable[[OpT, Preparation], Step | None]) -> Callable[[OpT, Preparation], Step | None]:
-            self._rules.update(dict.fromkeys(kinds, rule))
-            return rule
-
-        return register
-
-    def find(self, op: Operation) -> Callable[[Any, Preparation], Step | None] | None:
-        return next((self._rules[kind] for kind in type(op).__mro__ if kind in self._rules), None)
-
-
-STEPS = StepTable()
-"""The table; each dialect's module adds to it."""
-
-BRANCHES: dict[type[Operation], Callable[[Any, Preparation], Branch]] = {}
+BRANCHES = Table[type[Operation], Callable[[Any, "Preparation"], Branch]]("interpreter branches")
 """What makes the branch of a terminator. Other terminators end their region and hand on their operands."""
 
 
@@ -187,9 +166,10 @@ class Preparation:
         last = block.last_op
         if last is None or not last.successors:
             return None
-        if type(last) not in BRANCHES:
+        rule = BRANCHES.find(last)
+        if rule is None:
             unsupported(last, "nothing says where it goes on")
-        return BRANCHES[type(last)](last, self)
+        return rule(last, self)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -24,9 +24,8 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import array_from_dense, numpy_dtype
 from relex.dialects.errors import DTypeError, unsupported
+from relex.dialects.table import Table
 from relex.runtime.interpreter.program import STEPS, Frame, Preparation, Step
-
-OpT = TypeVar("OpT", bound=Operation)
 
 Function = Callable[..., Any]
 """From the values of an op's operands to its result; a tuple of several."""
@@ -34,28 +33,26 @@ Function = Callable[..., Any]
 Unary = Callable[[Any], Any]
 Binary = Callable[[Any, Any], Any]
 
-_RULES: dict[type[Operation], Callable[[Any], Function]] = {}
+SCALARS = Table[type[Operation], Callable[[Any], Function]]("interpreter scalars")
 
 INDEX = np.dtype(np.int64)
 
 
-def scalar_rule(*kinds: type[OpT]) -> Callable[[Callable[[OpT], Function]], Callable[[OpT], Function]]:
+def scalar_rule(*kinds: type[Operation]) -> Callable[[Callable[[Any], Function]], Callable[[Any], Function]]:
     """Decorates what gives the function of these ops, which have no other effect than their results."""
 
-    def register(rule: Callable[[OpT], Function]) -> Callable[[OpT], Function]:
-        _RULES.update(dict.fromkeys(kinds, rule))
-        STEPS.rule(*kinds)(_scalar_step)
-        return rule
-
-    return register
+    STEPS.add(_scalar_step, *kinds)
+    return SCALARS.rule(*kinds)
 
 
 def is_scalar_op(op: Operation) -> bool:
-    return type(op) in _RULES
+    return SCALARS.find(op) is not None
 
 
 def _scalar_step(op: Operation, preparation: Preparation) -> Step:
-    function = preparation.numbers.function(op, _RULES[type(op)](op))
+    rule = SCALARS.find(op)
+    assert rule is not None
+    function = preparation.numbers.function(op, rule(op))
     operands, results = preparation.slots(op.operands), preparation.slots(op.results)
     result = results[0]
     match operands:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,11 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from programs import Array
+from xdsl.dialects import math
 
 from relex.dialects import CompileError, RelexError, parse_module
 from relex.dialects.machine import Target
 from relex.dialects.relex import Operator, ReluOp
 from relex.lowering.legalizations import LEGALIZATIONS
+from relex.lowering.scalars import SCALARS, Scalar
 from relex.lowering.te import Tensor, compute
 from relex.runtime import CompileCache, build, compilation, compile_cache, register_func, remove_func
 from relex.runtime.cache_key import cache_key
@@ -113,12 +116,90 @@ def shifted(op: Operator, x: Tensor) -> Tensor:
     return compute(x.shape, lambda *i: x[*i] + 1, name="shifted")
 
 
-def test_rules_of_others_are_no_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(LEGALIZATIONS, ReluOp, shifted)
-    assert build(program(1.0), cache=tmp_path)["main"](X).tolist() == [1.0, 4.0, -1.0]
+def test_rules_of_others_have_entries_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: list[object]
+):
+    for _ in range(2):
+        monkeypatch.setitem(LEGALIZATIONS, ReluOp, shifted)
+        assert build(program(1.0), cache=tmp_path)["main"](X).tolist() == [1.0, 4.0, -1.0]
+        monkeypatch.undo()
+        monkeypatch.delenv("RELEX_CACHE", raising=False)
+        assert build(program(1.0), cache=tmp_path)["main"](X).tolist() == [0.0, 3.0, 0.0]
+
+
+def test_rules_that_no_file_tells_are_no_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    number = 1
+
+    def depends(op: Operator, x: Tensor) -> Tensor:
+        return compute(x.shape, lambda *i: x[*i] + number, name="depends")
+
+    monkeypatch.setitem(LEGALIZATIONS, ReluOp, depends)
+    for number in (1, 2):
+        assert build(program(1.0), cache=tmp_path)["main"](X).tolist() == [number, 3.0 + number, number - 2.0]
     assert entries(tmp_path) == []
-    monkeypatch.undo()
-    assert build(program(1.0), cache=tmp_path)["main"](X).tolist() == [0.0, 3.0, 0.0]
+
+
+def test_values_of_others(monkeypatch: pytest.MonkeyPatch):
+    """An entry that is made of what xDSL has is somebody else's all the same."""
+    module = parse_module(program(1.0))
+    keys = [cache_key(module, strict=False, target=None)]
+    for scalar in (Scalar(math.TanhOp), Scalar(math.SqrtOp)):
+        monkeypatch.setitem(SCALARS, "exp", scalar)
+        keys.append(cache_key(module, strict=False, target=None))
+    assert None not in keys
+    assert len(set(keys)) == len(keys)
+
+
+IN_EACH_TABLE = """
+import importlib
+import json
+import pkgutil
+
+import other
+import relex.frontend.script
+from relex.dialects import parse_module
+from relex.dialects.table import TABLES
+from relex.runtime.cache_key import cache_key
+
+for floor in ("dialects", "passes", "lowering", "runtime"):
+    package = importlib.import_module(f"relex.{floor}")
+    for module in pkgutil.walk_packages(package.__path__, f"relex.{floor}."):
+        importlib.import_module(module.name)
+module = parse_module("func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { func.return %x : tensor<3xf32> }")
+
+
+def key():
+    return cache_key(module, strict=False, target=None)
+
+
+keys = {"none": key()}
+for table in TABLES:
+    kind = "other" if any(isinstance(entry, str) for entry in table) else other.Thing
+    other.enter(table, kind)
+    keys[table.name] = key()
+    del table[kind]
+    assert key() == keys["none"]
+print(json.dumps(keys))
+"""
+
+
+def test_a_rule_in_any_table_makes_programs_different(tmp_path: Path):
+    def keys(text: str) -> dict[str, str]:
+        enter = "def enter(table, kind): table.add(rule, kind)"
+        (tmp_path / "other.py").write_text(f"class Thing: ...\ndef rule(*args): {text}\n{enter}\n")
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        command = [sys.executable, "-c", IN_EACH_TABLE]
+        process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert process.returncode == 0, process.stderr
+        return json.loads(process.stdout)
+
+    before, after = keys("return 1"), keys("return 1 + 1")
+    expected = {"schedule-cpu", "convert-to-llvm", "legalizations", "sizes", "scalars", "simplifications", "LLVM IR"}
+    assert expected < set(before)
+    assert None not in before.values()
+    assert len(set(before.values())) == len(before)
+    # Another version of the package, where it takes part.
+    assert [name for name in before if before[name] == after[name]] == ["none"]
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {

@@ -284,8 +284,8 @@ def test_half_precision_only_where_the_target_has_it(cpu: str, op: str, message:
 
 
 def test_tables_are_open():
-    table = ConversionTable(ARITH_TO_LLVM)
-    types = TypeConverter()
+    table = ConversionTable("test", ARITH_TO_LLVM)
+    types = TypeConverter("test types")
     types.rule(IndexType)(lambda _: i64)
 
     @table.rule(test.TestOp)
@@ -306,7 +306,7 @@ def test_tables_are_open():
         "llvm.mlir.constant", "llvm.add", "llvm.add", "builtin.unrealized_conversion_cast", "test.op"
     ]  # fmt: skip
     # The rule of the new table is its own.
-    assert test.TestOp not in ARITH_TO_LLVM.rules()
+    assert test.TestOp not in ARITH_TO_LLVM
 
 
 def test_uses_before_definitions_in_the_text():

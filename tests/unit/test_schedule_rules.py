@@ -13,8 +13,8 @@ from relex.dialects.target import Target, set_target
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.relex_pipeline import RelexPipelinePass, pipeline
 from relex.passes import CheckTirPass, ScheduleCpuPass, run_pass
-from relex.passes.loops.rules.rule import Plan, Rule
-from relex.passes.loops.rules.table import RULES
+from relex.passes.loops.rules.rule import Plan
+from relex.passes.loops.rules.table import RULES, add_rule
 from relex.passes.loops.schedule_cpu import schedule_function
 from relex.passes.loops.tiles import VectorUnit
 from relex.runtime import build
@@ -203,6 +203,10 @@ def test_only_small_numbers() -> None:
 
 
 def test_a_rule_of_somebody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    rule = Rule("mine", lambda block, unit: Plan("nothing", None))
-    monkeypatch.setattr("relex.passes.loops.schedule_cpu.RULES", [rule, *RULES])
+    names = list(RULES)
+    monkeypatch.setattr(RULES, "maps", [dict(RULES)])
+    add_rule("mine", lambda block, unit: Plan("nothing", None), before="tiles")
+    add_rule("last", lambda block, unit: Plan("nothing", None))
+    at = names.index("tiles")
+    assert list(RULES) == [*names[:at], "mine", *names[at:], "last"]
     assert chosen(dense(64, 64, 64)) == "mine"

@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from relex.dialects.relex import Operator
+from relex.dialects.table import Table
 
 Simplification = Callable[..., SSAValue | Operator | None]
 """From an operator to a value that equals its result, or to a new operator with the same result; None if there is none.
@@ -17,8 +18,8 @@ It looks at the operator and those that make its operands, and changes nothing. 
 infinities and zeros of both signs too.
 """
 
-SIMPLIFICATIONS: dict[type[Operation], tuple[Simplify, ...]] = {}
-"""The table, by operator class."""
+SIMPLIFICATIONS = Table[type[Operation], "tuple[Simplify, ...]"]("simplifications")
+"""The table, by operator class; an operator may have several."""
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects.table import Table
 from relex.dialects.tir.ranges import constant_value
 from relex.passes.loops.checking.linear import Constraint, Linear, System, Variable, at_least, different, less, same
-
-OpT = TypeVar("OpT", bound=Operation)
 
 Quotient = tuple[int, frozenset[tuple[Variable, int]], int]
 """The constant and the factors of a dividend, and the divisor."""
@@ -37,14 +36,8 @@ class Values(Protocol):
 Rule = Callable[[Any, Values], Linear | None]
 """From an op and the values to the form of its result; None if it is not understood."""
 
-RULES: dict[type[Operation], Rule] = {}
-
-
-def rule(*kinds: type[OpT]) -> Callable[[Callable[[OpT, Values], Linear | None]], None]:
-    def register(function: Callable[[OpT, Values], Linear | None]) -> None:
-        RULES.update(dict.fromkeys(kinds, function))
-
-    return register
+RULES = Table[type[Operation], Rule]("linear forms")
+rule = RULES.rule
 
 
 def form_of(value: SSAValue, values: Values) -> Linear | None:
@@ -52,9 +45,10 @@ def form_of(value: SSAValue, values: Values) -> Linear | None:
     owner = value.owner
     if (constant := constant_value(value)) is not None:
         return Linear(constant)
-    if not isinstance(owner, Operation) or type(owner) not in RULES:
+    understand = RULES.find(owner)
+    if understand is None:
         return None
-    form = RULES[type(owner)](owner, values)
+    form = understand(owner, values)
     if form is None:
         return None
     (low, high), (smallest, largest) = form.limits, type_limits(value.type)

@@ -26,11 +26,3 @@ class Plan:
 Match: TypeAlias = Callable[[BlockOp, VectorUnit], Plan]
 """From a block, all of whose loops have labels, to what would be done. Fails, and says why, if a rule does not suit it;
 changes nothing."""
-
-
-@dataclass(frozen=True)
-class Rule:
-    """One way to schedule blocks. `--explain-schedule` goes by its name."""
-
-    name: str
-    match: Match

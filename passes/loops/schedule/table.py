@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from relex.dialects.errors import PassError, diagnose, fail
 from relex.dialects.schedule import PrimitiveOp
+from relex.dialects.table import Table
 from relex.dialects.tir import PrimFuncOp
 
-OpT = TypeVar("OpT", bound=PrimitiveOp)
+PRIMITIVES = Table[type[PrimitiveOp], Callable[[Any, PrimFuncOp], None]]("schedule primitives")
 
-_RULES: dict[type[PrimitiveOp], Callable[[Any, PrimFuncOp], None]] = {}
-
-Rule = Callable[[OpT, PrimFuncOp], None]
-
-
-def primitive(kind: type[OpT]) -> Callable[[Rule[OpT]], Rule[OpT]]:
-    """
-    Register the decorated function as what ops of class `kind` do. It gets the op and the function to change, fills in
-    the names of what it makes where the op leaves them open, and calls `fail` before it has changed anything where the
-    op does not apply.
-    """
-
-    def register(rule: Rule[OpT]) -> Rule[OpT]:
-        _RULES[kind] = rule
-        return rule
-
-    return register
+primitive = PRIMITIVES.rule
+"""
+Registers the decorated function as what ops of a class do. It gets the op and the function to change, fills in the
+names of what it makes where the op leaves them open, and calls `fail` before it has changed anything where the op does
+not apply.
+"""
 
 
 def apply_primitive(op: PrimitiveOp, func: PrimFuncOp) -> None:
@@ -36,7 +26,7 @@ def apply_primitive(op: PrimitiveOp, func: PrimFuncOp) -> None:
     Change a loop function as a primitive says. Raises a `PassError` where it does not apply: at the loop or block
     concerned, or at the primitive if that stands in a text.
     """
-    rule = _RULES.get(type(op))
+    rule = PRIMITIVES.find(op)
     if rule is None:
         fail(op, "expected a primitive that is known")
     try:

@@ -1,0 +1,117 @@
+"""Open tables: what one part of the compiler does with each kind of op, type or name, where anyone can add a rule.
+
+```python
+STEPS = Table[type[Operation], MakeStep]("interpreter steps")
+
+
+@STEPS.rule(arith.AddfOp, arith.SubfOp)
+def make_step(op, preparation): ...
+
+
+STEPS.find(op)  # the rule for the class of op, or for the nearest one that it derives from
+```
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import partial
+from types import FrameType
+from typing import Any, TypeVar, cast
+
+from relex.dialects.exceptions import DuplicateError
+
+KeyT = TypeVar("KeyT")
+EntryT = TypeVar("EntryT")
+
+TABLES: list[Table[Any, Any]] = []
+"""All of them: the cache of compiled programs looks here for rules of other packages."""
+
+
+class Table(ChainMap[KeyT, EntryT]):
+    """
+    A mapping from classes, or names, to entries, in the order in which they are added.
+
+    It may consist of others: what is entered there is found here, and in later ones before it is found in earlier ones.
+    Nothing is overwritten by accident: `table[key] = entry` replaces an entry on purpose, `rule` and `add` never do.
+    """
+
+    def __init__(self, name: str, *parts: MutableMapping[KeyT, EntryT]):
+        super().__init__({}, *reversed(parts))
+        self.name = name
+        self.entered_by: dict[KeyT, str] = {}
+        """The modules that entered what is there: an entry may be made of functions of others."""
+        TABLES.append(self)
+
+    def __setitem__(self, key: KeyT, value: EntryT) -> None:
+        self.entered_by[key] = _caller()
+        super().__setitem__(key, value)
+
+    def rule(self, *keys: KeyT) -> Callable[[EntryT], EntryT]:
+        """Decorates the entry for all of these keys. Raises `DuplicateError` if there is one already."""
+
+        def enter(entry: EntryT) -> EntryT:
+            self.add(entry, *keys)
+            return entry
+
+        return enter
+
+    def add(self, entry: EntryT, *keys: KeyT) -> None:
+        """Enter it for all of these keys, or for none if there is an entry for one already: `DuplicateError`."""
+        for key in keys:
+            if key in self:
+                raise DuplicateError(
+                    f"{self.name}: expected one entry for {describe(key)}, found {describe(self[key])} and "
+                    f"{describe(entry)}; assign to replace one"
+                )
+        self.update(dict.fromkeys(keys, entry))
+
+    def find(self, thing: object) -> EntryT | None:
+        """The entry for the class of an op or type, else for the nearest class that it derives from."""
+        return find(self, thing)
+
+
+def find(table: Mapping[Any, EntryT], thing: object) -> EntryT | None:
+    """The entry of any mapping for the class of an op or type, else for the nearest class that it derives from."""
+    return next((table[kind] for kind in type(thing).__mro__ if kind in table), None)
+
+
+def parts_of(entry: Any) -> Iterator[Any]:
+    """What an entry consists of: functions, classes, and values that are bound to them."""
+    if isinstance(entry, partial):
+        yield from parts_of((entry.func, entry.args, entry.keywords))
+    elif isinstance(entry, Mapping):
+        yield from parts_of(tuple(cast("Mapping[Any, Any]", entry).values()))
+    elif isinstance(entry, tuple | list):
+        for part in cast("Sequence[Any]", entry):
+            yield from parts_of(part)
+    elif is_dataclass(entry) and not isinstance(entry, type):
+        yield from parts_of([type(entry), *(getattr(entry, field.name) for field in fields(entry))])
+    else:
+        yield entry
+
+
+def describe(entry: object) -> str:
+    """What an entry or a key is called: the names of its functions and classes, and where functions stand."""
+    return ", ".join(map(_name, parts_of(entry)))
+
+
+def _name(part: Any) -> str:
+    if not hasattr(part, "__qualname__"):
+        return repr(part)
+    code = getattr(part, "__code__", None)
+    return f"{part.__module__}.{part.__qualname__}" + (f" (line {code.co_firstlineno})" if code else "")
+
+
+_BETWEEN = (__name__, "collections", "collections.abc", "_collections_abc")
+
+
+def _caller() -> str:
+    """The module that enters something."""
+    frame: FrameType | None = sys._getframe()  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and frame.f_globals.get("__name__") in _BETWEEN:
+        frame = frame.f_back
+    return frame.f_globals.get("__name__", "") if frame is not None else ""

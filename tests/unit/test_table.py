@@ -1,0 +1,71 @@
+"""Open tables: what is found in them, and what they refuse."""
+
+from __future__ import annotations
+
+import pytest
+
+from relex.dialects.errors import DuplicateError, RelexError
+from relex.dialects.table import TABLES, Table, find
+from relex.lowering.legalizations import LEGALIZATIONS, legalizes
+
+
+class Base: ...
+
+
+class Derived(Base): ...
+
+
+class Other: ...
+
+
+@pytest.fixture(autouse=True)
+def no_more_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a test are in nobody's way."""
+    monkeypatch.setattr("relex.dialects.table.TABLES", [])
+
+
+def test_an_entry_of_the_nearest_class() -> None:
+    table = Table[type, str]("test")
+    table.add("base", Base)
+    assert (table.find(Base()), table.find(Derived()), table.find(Other())) == ("base", "base", None)
+    table.add("derived", Derived)
+    assert (table.find(Base()), table.find(Derived())) == ("base", "derived")
+    assert find(dict(table), Derived()) == "derived"
+
+
+def test_nothing_is_overwritten_by_accident() -> None:
+    table = Table[type, object]("test")
+
+    @table.rule(Base, Derived)
+    def first() -> None: ...
+
+    def second() -> None: ...
+
+    expected = r"^test: expected one entry for test_table.Derived, found test_.*first \(line \d+\) and test_.*second"
+    with pytest.raises(DuplicateError, match=expected):
+        table.rule(Other, Derived)(second)
+    assert issubclass(DuplicateError, RelexError)
+    assert issubclass(DuplicateError, ValueError)
+    # All or nothing.
+    assert dict(table) == {Base: first, Derived: first}
+    table[Derived] = second
+    assert dict(table) == {Base: first, Derived: second}
+
+
+def test_tables_made_of_tables() -> None:
+    first, second = Table[type, str]("first"), Table[type, str]("second")
+    whole = Table[type, str]("whole", first, second)
+    first.add("of the first", Base)
+    second.add("of the second", Base)
+    assert whole.find(Derived()) == "of the second"
+    with pytest.raises(DuplicateError, match=r"whole: .* found 'of the second' and 'third'"):
+        whole.add("third", Base)
+    whole[Base] = "of the whole"
+    assert (first[Base], second[Base], whole[Base]) == ("of the first", "of the second", "of the whole")
+
+
+def test_all_tables_are_known() -> None:
+    assert any(table is LEGALIZATIONS for table in TABLES)
+    kind = next(iter(LEGALIZATIONS))
+    with pytest.raises(DuplicateError, match=r"legalizations: .*relex\.lowering\.legalizations\..* and test_table\."):
+        legalizes(kind)(lambda op: op)
