@@ -15,6 +15,7 @@ from relex.dialects.errors import Diagnostic, PassError, fail
 from relex.dialects.tir.ranges import constant_value
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.vectors import VECTORIZED_ATTR
+from relex.lowering.vectors.forms import can_widen
 from relex.lowering.vectors.widen import widen
 from relex.passes.base import RelexPass
 
@@ -40,6 +41,9 @@ class VectorizeLoopsPass(RelexPass):
     %2 = arith.mulf %0, %1 : vector<16xf32>
     vector.store %2, %y[%i, %c0] : memref<8x16xf32>, vector<16xf32>
     ```
+
+    Ops of other packages that compute numbers from numbers take part: as what `vector_form` has entered for them, or
+    lane by lane. A loop with others, which may do anything, stays as it is.
 
     Requires a constant extent of at most 256, and iterations that depend on each other by sums and the like alone; what
     breaks this is an error at its place. Different buffers are taken to lie apart: that is what `vectorized` promises.
@@ -107,8 +111,13 @@ def _marked_loops(op: Operation) -> list[scf.ForOp]:
 def _vectorize(loop: scf.ForOp) -> None:
     length = _length(loop)
     del loop.attributes[VECTORIZED_ATTR]
-    if length > 1:
+    if length > 1 and not any(map(_stays_scalar, loop.walk())):
         widen(loop, length)
+
+
+def _stays_scalar(op: Operation) -> bool:
+    """Whether an op is one of another package that lanes cannot compute, each for itself."""
+    return type(op).__module__.partition(".")[0] not in ("relex", "xdsl") and not can_widen(op)
 
 
 def _length(loop: scf.ForOp) -> int:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects as get_all_xdsl_dialects
 from xdsl.ir import Dialect
+
+from relex.dialects.errors import DuplicateError, describe
 
 
 def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
@@ -36,3 +40,40 @@ def make_context() -> Context:
     for name, factory in {**get_all_xdsl_dialects(), **get_all_dialects()}.items():
         ctx.register_dialect(name, factory)
     return ctx
+
+
+def register_dialect_of_others(ctx: Context, name: str) -> None:
+    """Register a dialect that a text mentions and the context does not have, if an installed package offers it.
+
+    Only then entry points are looked up, and the modules imported that they name: no other text pays for them.
+    """
+    if name not in ctx.registered_dialect_names and all(dialect.name != name for dialect in ctx.loaded_dialects):
+        factory = _dialects_of_others().get(name)
+        if factory is not None:
+            ctx.register_dialect(name, factory)
+
+
+@cache
+def _dialects_of_others() -> dict[str, Callable[[], Dialect]]:
+    """The dialects that installed packages offer by entry points of the group `xdsl.universe`."""
+    from importlib.metadata import entry_points
+
+    from xdsl.universe import Universe
+
+    found: dict[str, Callable[[], Dialect]] = {}
+    packages: dict[str, str] = {}
+    for entry in entry_points(group="xdsl.universe"):
+        if entry.module.partition(".")[0] in ("relex", "xdsl"):
+            continue
+        try:
+            universe = entry.load()
+        except Exception as e:
+            # The text may mean a dialect of another one.
+            warnings.warn(f"package '{entry.name}' cannot be used: {describe(e)}", stacklevel=2)
+            continue
+        for name, factory in universe.all_dialects.items() if isinstance(universe, Universe) else ():
+            if (other := packages.setdefault(name, entry.name)) != entry.name:
+                message = f"expected one package with a dialect '{name}', found '{other}' and '{entry.name}'"
+                raise DuplicateError(message)
+            found[name] = factory
+    return found

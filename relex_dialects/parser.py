@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import (
     UnknownLoc,
     i1,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import AttrParser, ForwardDeclaredValue, Parser, UnresolvedOperand
 from xdsl.traits import IsolatedFromAbove, SymbolOpInterface
@@ -38,7 +38,7 @@ from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from relex.dialects.context import make_context
+from relex.dialects.context import make_context, register_dialect_of_others
 from relex.dialects.dtypes import dense_bytes
 from relex.dialects.errors import CompileError, Diagnostic, add_source, expect_kind, one_line
 from relex.dialects.functions import NAME_ATTR, argument_attr, argument_attrs, arguments, set_argument_attr
@@ -169,6 +169,8 @@ class RelexParser(Parser):
         return results
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
+        if "." in name:
+            register_dialect_of_others(self.ctx, Dialect.split_name(name)[0])
         try:
             return super()._get_op_by_name(name)
         except ParseError as e:
@@ -185,6 +187,8 @@ class RelexParser(Parser):
             from relex.dialects.llvm import load_missing_attributes
 
             load_missing_attributes(self.ctx)
+        if "." in attr_name:
+            register_dialect_of_others(self.ctx, Dialect.split_name(attr_name)[0])
         return super()._parse_dialect_type_or_attribute_body(attr_name, is_type, is_opaque, starting_opaque_pos)
 
     def _parse_block(self) -> Block:

@@ -8,6 +8,7 @@ from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import IntegerType, MemRefType
 from xdsl.ir import Block, Dialect, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
+from xdsl.traits import is_speculatable
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
@@ -15,7 +16,7 @@ from relex.dialects.memref import PrefetchOp
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.tir.ranges import constant_value
 from relex.lowering.vectors.dependences import check_independent
-from relex.lowering.vectors.forms import by_lanes, on_vectors, select
+from relex.lowering.vectors.forms import by_lanes, can_widen, on_vectors, select
 from relex.lowering.vectors.lanes import Emitter, Lanes
 from relex.lowering.vectors.private import is_private
 from relex.lowering.vectors.reductions import Reduction, reductions
@@ -98,7 +99,7 @@ class _Widening:
                 self._store(op, out, mask)
             case PrefetchOp():
                 self._prefetch(op, out)
-            case _ if Dialect.split_name(op.name)[0] in ("arith", "math"):
+            case _ if can_widen(op):
                 self._set(op, self._compute(op, out, mask))
             case _:
                 fail(op, f"expected loops, conditions, accesses and arithmetic in a vectorized loop, found '{op.name}'")
@@ -241,6 +242,9 @@ class _Widening:
 
 
 def _may_trap(op: Operation) -> bool:
+    """Whether an op may do harm where the program does not compute it."""
+    if Dialect.split_name(op.name)[0] not in ("arith", "math"):
+        return not is_speculatable(op)
     if not isinstance(op, _DIVISIONS):
         return False
     divisor = constant_value(op.rhs)

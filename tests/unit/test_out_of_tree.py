@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,6 +30,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     install = [sys.executable, "-m", "pip", "install", *options, "--target", str(folder), str(source)]
     subprocess.run(install, capture_output=True, text=True, check=True)
     return folder
+
+
+def run_python(site: Path | str, code: str, *arguments: str) -> str:
+    command = [sys.executable, "-W", "error", "-c", code, *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 def run(site: Path, tool: str, *arguments: str, program: str = "program.mlir") -> str:
@@ -57,29 +67,134 @@ def test_without_the_package() -> None:
 
 
 def test_numbers(site: Path) -> None:
-    """Compiled, both forms are what the operator means."""
-    program = """
+    """Compiled, both forms are what the operator means. The text alone says which package is needed."""
+    code = """
+import sys
+from pathlib import Path
 import numpy as np
-from relex_mobile.dialect import HardSwishOp
-from relex_mobile.fuse_hard_swish import FuseHardSwishPass
-from relex_mobile.universe import UNIVERSE
-
-from relex.dialects import make_context, parse_module
+from relex.dialects import parse_module
 from relex.runtime import build, interpret
 
-context = make_context()
-context.register_dialect("mobile", UNIVERSE.all_dialects["mobile"])
-module = parse_module(open("PROGRAM").read(), context=context)
+text = Path(sys.argv[1]).read_text()
+module = parse_module(text)
+from relex_mobile.dialect import HardSwishOp
+from relex_mobile.fuse_hard_swish import FuseHardSwishPass
+
 x = np.array([[0.0, -0.0, -3.0, -4.0, 2.5], [1e30, np.inf, -np.inf, np.nan, -2.999]], np.float32)
 expected = interpret(module)["main"](x)
-for m in (module, FuseHardSwishPass()(module)):
+for m in (module, text, FuseHardSwishPass()(module)):
     np.testing.assert_array_equal(interpret(m)["main"](x), expected)
     np.testing.assert_array_equal(build(m)["main"](x), expected)
 assert sum(isinstance(op, HardSwishOp) for op in FuseHardSwishPass()(module).walk()) == 2
 """
-    code = program.replace("PROGRAM", str(EXAMPLE / "program.mlir"))
-    environment = {**os.environ, "PYTHONPATH": str(site)}
-    process = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True
-    )
-    assert process.returncode == 0, process.stderr
+    run_python(site, code, str(EXAMPLE / "program.mlir"))
+
+
+FUSED = """
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+from relex.dialects import Target, parse_module
+from relex.lowering import RelexPipelinePass
+from relex.passes import SetTargetPass
+from relex.runtime import build
+
+text, has_vectors = Path(sys.argv[1]).read_text(), sys.argv[2] == "vectors"
+host = Target.host()
+module = parse_module(text)
+if not has_vectors:
+    from relex.lowering.vectors.forms import SUBSTITUTES
+    from relex_mobile.dialect import Clamp6Op
+
+    del SUBSTITUTES[Clamp6Op]
+avx2 = "+avx,+avx2,+fma"
+for features, lanes in {avx2: 8, f"{avx2},+avx512f,+avx512bw,+avx512dq,+avx512vl": 16}.items():
+    target = Target(host.triple, "", features)
+    core = str(RelexPipelinePass(to="core")(SetTargetPass(target.triple, target.cpu, target.features)(module)))
+    kinds = {line.rpartition(" : ")[2] for line in core.splitlines() if "mobile.clamp6" in line}
+    assert kinds == {f"vector<{lanes}xf32>" if has_vectors else "f32"}, kinds
+    assert f"vector<{lanes}xf32>" in core
+    if not set(features.split(",")) <= set(host.features.split(",")):
+        continue
+    for m, n, k in ((17, 48, 64), (1, 1, 1), (3, 1000, 5), (0, 4, 2)):
+        sizes = {"17": m, "48": n, "64": k}
+        program = re.sub("[0-9]+(?=x)", lambda size: str(sizes[size[0]]), text)
+        x, w = (np.random.default_rng(0).integers(-4, 5, s).astype(np.float32) for s in ((m, k), (n, k)))
+        x[1:2, 0] = np.nan
+        expected = np.clip(x @ w.T, 0, 6)
+        for source in (program, parse_module(program)):
+            np.testing.assert_array_equal(build(source, target=target)["main"](x, w), expected)
+"""
+
+
+@pytest.mark.parametrize("forms", ["vectors", "scalars"])
+def test_a_scalar_op_in_vectorized_loops(site: Path, forms: str) -> None:
+    """For AVX2 and AVX-512, whether the package says what the op is on vectors or not."""
+    run_python(site, FUSED, str(EXAMPLE / "fused.mlir"), forms)
+
+
+def test_relex_run(site: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x, w = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((17, 64), (48, 64)))
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "w.npy", w)
+    out = tmp_path / "y.npy"
+    inputs = ["--input", str(tmp_path / "x.npy"), "--input", str(tmp_path / "w.npy")]
+    for level in ("native", "graph"):
+        run(site, "relex-run", *inputs, "--level", level, "--output", str(out), program="fused.mlir")
+        np.testing.assert_array_equal(np.load(out), np.clip(x @ w.T, 0, 6))
+
+
+def test_who_does_not_use_the_package_does_not_import_it(site: Path) -> None:
+    code = """
+import sys
+from relex.dialects import context, parse_module
+
+parse_module("func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { func.return %x : tensor<3xf32> }")
+assert "importlib.metadata" not in sys.modules or not context._dialects_of_others.cache_info().misses
+assert not any(name.startswith("relex_mobile") for name in sys.modules)
+try:
+    parse_module('"unknown.op"() : () -> ()')
+except Exception as e:
+    print(e)
+# Names are known then, and nothing else is.
+assert "relex_mobile.universe" in sys.modules
+assert "relex_mobile.dialect" not in sys.modules
+"""
+    assert "operation unknown.op is not registered" in run_python(site, code)
+
+
+@pytest.mark.parametrize(
+    ("universe", "expected"),
+    [
+        ("raise ValueError('broken')", "package 'other' cannot be used: ValueError: broken"),
+        ("UNIVERSE = 7", None),
+        (
+            "from relex_mobile.universe import UNIVERSE",
+            "expected one package with a dialect 'mobile', found '(other|relex-mobile)' and '(other|relex-mobile)'",
+        ),
+    ],
+)
+def test_packages_that_are_broken(site: Path, tmp_path: Path, universe: str, expected: str | None) -> None:
+    (tmp_path / "other.py").write_text(universe)
+    info = tmp_path / "other-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[xdsl.universe]\nother = other:UNIVERSE\n")
+    code = """
+import sys, warnings
+from pathlib import Path
+from relex.dialects import CompileError, parse_module
+
+with warnings.catch_warnings(record=True) as found:
+    warnings.simplefilter("always")
+    try:
+        parse_module(Path(sys.argv[1]).read_text())
+    except CompileError as e:
+        print(e)
+print(*(w.message for w in found))
+"""
+    text = run_python(f"{site}{os.pathsep}{tmp_path}", code, str(EXAMPLE / "program.mlir"))
+    assert re.search(expected, text) if expected else text == "\n"

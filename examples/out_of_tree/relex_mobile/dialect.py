@@ -3,8 +3,9 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from xdsl.ir import Dialect
-from xdsl.irdl import irdl_op_definition
+from xdsl.ir import Dialect, SSAValue
+from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
 
 from relex.dialects.dtypes import FLOATS
 from relex.dialects.relex import UnaryElementwise
@@ -29,4 +30,41 @@ class HardSwishOp(UnaryElementwise):
             return x * minimum(maximum(x + three, zero), six) / six
 
 
-Mobile = Dialect("mobile", [HardSwishOp])
+@irdl_op_definition
+class Relu6Op(UnaryElementwise):
+    """
+    `min(max(x, 0), 6)`; NaN for NaN.
+
+    %y = mobile.relu6 %x : (tensor<2x5xf32>) -> tensor<2x5xf32>
+    """
+
+    name = "mobile.relu6"
+    ALLOWED: ClassVar = FLOATS
+
+    def evaluate(self, *operands: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        (x,) = operands
+        return minimum(maximum(x, x.dtype.type(0)), x.dtype.type(6))
+
+
+@irdl_op_definition
+class Clamp6Op(IRDLOperation):
+    """
+    The same of a number, or of each in a vector, for loops.
+
+    %y = mobile.clamp6 %x : f32
+    """
+
+    name = "mobile.clamp6"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+
+    x = operand_def(T)
+    result = result_def(T)
+
+    traits = traits_def(Pure())
+    assembly_format = "$x attr-dict `:` type($x)"
+
+    def __init__(self, x: SSAValue):
+        super().__init__(operands=[x], result_types=[x.type])
+
+
+Mobile = Dialect("mobile", [HardSwishOp, Relu6Op, Clamp6Op])

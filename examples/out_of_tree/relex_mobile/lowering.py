@@ -1,10 +1,43 @@
-"""What the operators compute, element by element."""
+"""What the operators compute, element by element, and what becomes of scalar ops on the way to machine code."""
 
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from relex.lowering.conversion import Conversion
 from relex.lowering.legalizations import legalizes
-from relex.lowering.te import Tensor, compute, maximum, minimum
-from relex_mobile.dialect import HardSwishOp
+from relex.lowering.llvm.convert_to_llvm import TO_LLVM
+from relex.lowering.llvm.intrinsics import add_intrinsic, float_constant
+from relex.lowering.scalars import SCALARS, Scalar
+from relex.lowering.te import Tensor, call, compute, maximum, minimum
+from relex.lowering.vectors.forms import vector_form
+from relex.lowering.vectors.lanes import Emitter
+from relex_mobile.dialect import Clamp6Op, HardSwishOp, Relu6Op
 
 
 @legalizes(HardSwishOp)
 def hard_swish(op: HardSwishOp, x: Tensor) -> Tensor:
     return compute(x.shape, lambda *i: x[*i] * minimum(maximum(x[*i] + 3, 0), 6) / 6, name="hard_swish")
+
+
+SCALARS.add(Scalar(on_float=Clamp6Op), "clamp6")
+
+
+@legalizes(Relu6Op)
+def relu6(op: Relu6Op, x: Tensor) -> Tensor:
+    return compute(x.shape, lambda *i: call("clamp6", x[*i]), name="relu6")
+
+
+@vector_form(Clamp6Op)
+def clamp_vector(op: Clamp6Op, operands: Sequence[SSAValue], out: Emitter) -> SSAValue:
+    """Without this, vectors are computed lane by lane."""
+    return out.add(Clamp6Op(operands[0])).result
+
+
+@TO_LLVM.rule(Clamp6Op)
+def convert_clamp(op: Clamp6Op, conversion: Conversion) -> None:
+    """Scalars and vectors alike."""
+    x = conversion.value(op.x)
+    zero, six = (float_constant(conversion, number, x.type) for number in (0.0, 6.0))
+    positive = add_intrinsic(conversion, "llvm.maximum", [x, zero])
+    conversion.replace(add_intrinsic(conversion, "llvm.minimum", [positive, six]))
