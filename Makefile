@@ -56,7 +56,7 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS)
 	@touch $@
 
-$(STAMPS)/relex: pyproject.toml | $(STAMPS)/venv
+$(STAMPS)/relex: pyproject.toml build_backend.py | $(STAMPS)/venv
 	$(PIP) --editable .
 	@touch $@
 

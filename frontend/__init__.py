@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from relex.lazy import lazy_exports
+
 if TYPE_CHECKING:
     from relex.frontend import op as op
     from relex.frontend.block_builder import BlockBuilder as BlockBuilder
@@ -14,21 +16,15 @@ if TYPE_CHECKING:
     from relex.frontend.expressions import Expr as Expr
     from relex.frontend.expressions import Var as Var
     from relex.frontend.expressions import const as const
-
-_HOMES = {
-    "BlockBuilder": "relex.frontend.block_builder",
-    "DynTensorType": "relex.frontend.expressions",
-    "Expr": "relex.frontend.expressions",
-    "Var": "relex.frontend.expressions",
-    "const": "relex.frontend.expressions",
-}
-
-
-def __getattr__(name: str) -> object:
-    from importlib import import_module
-
-    if name == "op":
-        return import_module("relex.frontend.op")
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(
+        __name__,
+        {
+            "BlockBuilder": "relex.frontend.block_builder",
+            "DynTensorType": "relex.frontend.expressions",
+            "Expr": "relex.frontend.expressions",
+            "Var": "relex.frontend.expressions",
+            "const": "relex.frontend.expressions",
+            "op": "relex.frontend.op",
+        },
+    )

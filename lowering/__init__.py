@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from relex.passes.base import class_name, lazy_passes
+from relex.lazy import lazy_exports
+from relex.passes.base import lazy_passes, pass_homes
 
 if TYPE_CHECKING:
     from relex.lowering.convert_scf_while_to_cf import ConvertScfWhileToCfPass as ConvertScfWhileToCfPass
@@ -30,37 +31,30 @@ if TYPE_CHECKING:
     )
     from relex.lowering.vectorize_loops import VectorizeLoopsPass as VectorizeLoopsPass
 
-PASSES = lazy_passes(
-    "relex.lowering",
-    {
-        "legalize-ops": "",
-        "lower-call-tir": "",
-        "plan-memory": "",
-        "instrument-calls": "",
-        "convert-tir-to-scf": "",
-        "vectorize-loops": "",
-        "expand-math": "",
-        "outline-parallel-loops": "",
-        "scf-parallel-for-to-nested-fors": "",
-        "convert-scf-while-to-cf": "",
-        "convert-arith-to-llvm": "llvm",
-        "convert-cf-to-llvm": "llvm",
-        "convert-func-to-llvm": "llvm",
-        "convert-math-to-libm": "llvm",
-        "convert-math-to-llvm": "llvm",
-        "convert-vector-to-llvm": "llvm",
-        "finalize-memref-to-llvm": "llvm",
-        "llvm-request-c-wrappers": "llvm",
-        "convert-to-llvm": "llvm",
-        "relex-pipeline": "",
-    },
-)
+_FOLDERS = {
+    "legalize-ops": "",
+    "lower-call-tir": "",
+    "plan-memory": "",
+    "instrument-calls": "",
+    "convert-tir-to-scf": "",
+    "vectorize-loops": "",
+    "expand-math": "",
+    "outline-parallel-loops": "",
+    "scf-parallel-for-to-nested-fors": "",
+    "convert-scf-while-to-cf": "",
+    "convert-arith-to-llvm": "llvm",
+    "convert-cf-to-llvm": "llvm",
+    "convert-func-to-llvm": "llvm",
+    "convert-math-to-libm": "llvm",
+    "convert-math-to-llvm": "llvm",
+    "convert-vector-to-llvm": "llvm",
+    "finalize-memref-to-llvm": "llvm",
+    "llvm-request-c-wrappers": "llvm",
+    "convert-to-llvm": "llvm",
+    "relex-pipeline": "",
+}
+PASSES = lazy_passes(__name__, _FOLDERS)
 """The passes of this package by name."""
 
-_CLASSES = {class_name(name): factory for name, factory in PASSES.items()}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _CLASSES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _CLASSES[name]()
+if not TYPE_CHECKING:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, pass_homes(__name__, _FOLDERS), "PASSES")

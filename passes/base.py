@@ -71,10 +71,18 @@ def lazy_passes(package: str, modules: dict[str, str]) -> dict[str, Callable[[],
     """
 
     def factory(name: str, folder: str) -> Callable[[], type[ModulePass]]:
-        module = ".".join(part for part in (package, folder, name.replace("-", "_")) if part)
-        return lambda: getattr(import_module(module), class_name(name))
+        return lambda: getattr(import_module(_module_of(package, folder, name)), class_name(name))
 
     return {name: factory(name, folder) for name, folder in modules.items()}
+
+
+def pass_homes(package: str, modules: dict[str, str]) -> dict[str, str]:
+    """The module of each of the classes that `lazy_passes` makes factories for, by the name of the class."""
+    return {class_name(name): _module_of(package, folder, name) for name, folder in modules.items()}
+
+
+def _module_of(package: str, folder: str, name: str) -> str:
+    return ".".join(part for part in (package, folder, name.replace("-", "_")) if part)
 
 
 def class_name(pass_name: str) -> str:

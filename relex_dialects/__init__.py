@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from relex.lazy import lazy_exports
+
 if TYPE_CHECKING:
     from relex.dialects.context import make_context as make_context
     from relex.dialects.errors import CompileError as CompileError
@@ -11,21 +13,16 @@ if TYPE_CHECKING:
     from relex.dialects.machine import Target as Target
     from relex.dialects.parser import parse_module as parse_module
     from relex.dialects.parser import verify_module as verify_module
-
-_HOMES = {
-    "CompileError": "relex.dialects.errors",
-    "RelexError": "relex.dialects.exceptions",
-    "Target": "relex.dialects.machine",
-    "make_context": "relex.dialects.context",
-    "parse_module": "relex.dialects.parser",
-    "verify_module": "relex.dialects.parser",
-}
-
-
-def __getattr__(name: str) -> object:
+else:
     # What runs compiled code imports modules of this package, and no xDSL.
-    from importlib import import_module
-
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    __getattr__, __dir__, __all__ = lazy_exports(
+        __name__,
+        {
+            "CompileError": "relex.dialects.errors",
+            "RelexError": "relex.dialects.exceptions",
+            "Target": "relex.dialects.machine",
+            "make_context": "relex.dialects.context",
+            "parse_module": "relex.dialects.parser",
+            "verify_module": "relex.dialects.parser",
+        },
+    )

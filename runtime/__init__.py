@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from relex.lazy import lazy_exports
+
 if TYPE_CHECKING:
     from relex.runtime.c.export import build_object as build_object
     from relex.runtime.compilation import build as build
@@ -30,39 +32,34 @@ if TYPE_CHECKING:
     from relex.runtime.virtual_machine import Device as Device
     from relex.runtime.virtual_machine import VirtualMachine as VirtualMachine
     from relex.runtime.virtual_machine import cpu as cpu
-
-_HOMES = {
-    "CFunction": "relex.runtime.library",
-    "Device": "relex.runtime.virtual_machine",
-    "CompileCache": "relex.runtime.compile_cache",
-    "CompiledFunction": "relex.runtime.executable",
-    "Executable": "relex.runtime.executable",
-    "Interpretation": "relex.runtime.interpreter.api",
-    "InterpretedFunction": "relex.runtime.interpreter.api",
-    "NotEquivalentError": "relex.runtime.equivalence.check",
-    "KernelCalls": "relex.runtime.profile",
-    "Profile": "relex.runtime.profile",
-    "VirtualMachine": "relex.runtime.virtual_machine",
-    "build": "relex.runtime.compilation",
-    "build_object": "relex.runtime.c.export",
-    "c_function": "relex.runtime.library",
-    "check_equivalent": "relex.runtime.equivalence.check",
-    "check_pass": "relex.runtime.equivalence.check",
-    "cpu": "relex.runtime.virtual_machine",
-    "get_threads": "relex.runtime.threads.pool",
-    "set_threads": "relex.runtime.threads.pool",
-    "get_func": "relex.runtime.library",
-    "interpret": "relex.runtime.interpreter.api",
-    "load": "relex.runtime.saving",
-    "register_func": "relex.runtime.library",
-    "release_memory": "relex.runtime.loader",
-    "remove_func": "relex.runtime.library",
-}
-
-
-def __getattr__(name: str) -> object:
-    from importlib import import_module
-
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(
+        __name__,
+        {
+            "CFunction": "relex.runtime.library",
+            "CompileCache": "relex.runtime.compile_cache",
+            "CompiledFunction": "relex.runtime.executable",
+            "Device": "relex.runtime.virtual_machine",
+            "Executable": "relex.runtime.executable",
+            "Interpretation": "relex.runtime.interpreter.api",
+            "InterpretedFunction": "relex.runtime.interpreter.api",
+            "KernelCalls": "relex.runtime.profile",
+            "NotEquivalentError": "relex.runtime.equivalence.check",
+            "Profile": "relex.runtime.profile",
+            "VirtualMachine": "relex.runtime.virtual_machine",
+            "build": "relex.runtime.compilation",
+            "build_object": "relex.runtime.c.export",
+            "c_function": "relex.runtime.library",
+            "check_equivalent": "relex.runtime.equivalence.check",
+            "check_pass": "relex.runtime.equivalence.check",
+            "cpu": "relex.runtime.virtual_machine",
+            "get_func": "relex.runtime.library",
+            "get_threads": "relex.runtime.threads.pool",
+            "interpret": "relex.runtime.interpreter.api",
+            "load": "relex.runtime.saving",
+            "register_func": "relex.runtime.library",
+            "release_memory": "relex.runtime.loader",
+            "remove_func": "relex.runtime.library",
+            "set_threads": "relex.runtime.threads.pool",
+        },
+    )

@@ -77,8 +77,10 @@ def _versions() -> list[str]:
     # It takes long to import, and most programs are not kept.
     from importlib.metadata import version
 
+    from relex.version import DISTRIBUTION
+
     floors = [_digest(f"relex.{floor}") or "" for floor in _FLOORS]
-    return [*map(version, ("relex", "xdsl", "llvmlite")), *floors]
+    return [*map(version, (DISTRIBUTION, "xdsl", "llvmlite")), *floors]
 
 
 @cache

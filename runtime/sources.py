@@ -24,6 +24,14 @@ _NOT_IN_PATHS = re.compile(r'[%@{}"\n]|^\s*//')
 """Every program has some of this."""
 
 
+def parse(program: str | PathLike[str]) -> ModuleOp:
+    """The verified module of MLIR text, or of the path of an `.mlir` file or of a `.py` file in TVMScript.
+
+    Raises `CompileError` for a program that is wrong, and `RelexError` for a file that cannot be read.
+    """
+    return read_program(program)[0]
+
+
 def read_program(source: AnyProgram) -> tuple[ModuleOp, str | None]:
     """A verified module, and its text, if it came as such. Raises `CompileError` for a program that is wrong, and
     `RelexError` for a file that cannot be read or an object that is no program."""

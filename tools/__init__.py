@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from relex.lazy import lazy_exports
+
 if TYPE_CHECKING:
     from relex.tools.display import show as show
-
-
-def __getattr__(name: str) -> object:
-    if name != "show":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from relex.tools.display import show
-
-    return show
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, {"show": "relex.tools.display"})

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib.metadata import version
 from io import BytesIO, StringIO
 from itertools import accumulate
 from pathlib import Path, PurePath
@@ -43,6 +42,7 @@ from relex.tools.pass_help import help_pass, list_passes
 from relex.tools.pipelines import find_pass, flatten, instantiate, pipeline_text
 from relex.tools.plugins import Plugins
 from relex.tools.universe import RELEX_UNIVERSE, get_all_targets
+from relex.tools.version import versions
 
 FLAGS_VARIABLE = "RELEX_OPT_FLAGS"
 """The environment variable that holds arguments that come before all others."""
@@ -64,7 +64,7 @@ class RelexOptMain(xDSLOptMain):
     Raises `ToolError` for wrong arguments. `run` prints the mistakes of a wrong program and then raises `SystemExit`.
     """
 
-    version_format = f"relex {version('relex')}, xdsl {{xdsl_version}}, llvmlite {version('llvmlite')}"
+    version_format = versions()
 
     def __init__(self, args: Sequence[str]):
         # xDSL registers everything before it looks at the arguments.

@@ -18,6 +18,7 @@ from relex.tools.inputs import Input, count_calls, for_argument, source_of
 from relex.tools.native_code import check_trusted
 from relex.tools.plugins import import_file
 from relex.tools.progress import with_progress
+from relex.tools.version import VersionAction
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -115,6 +116,7 @@ def make_parser() -> argparse.ArgumentParser:
         help="compile programs that are native code already, at the core and machine levels: they reach all memory. "
         "Buffers that are given no --input are made, and are the results; else all are",
     )
+    parser.add_argument("--version", action=VersionAction)
     parser.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
     raise_tool_errors(parser)
     return parser

@@ -94,7 +94,7 @@ def test_what_makes_programs_different():
     assert keys[0] == cache_key(parse_module(texts[0]), strict=False, target=None)
 
 
-@pytest.mark.parametrize("name", ["xdsl", "llvmlite", "relex"])
+@pytest.mark.parametrize("name", ["xdsl", "llvmlite", "relex-compiler"])
 def test_versions_make_programs_different(name: str, monkeypatch: pytest.MonkeyPatch):
     from relex.runtime import cache_key as module
 

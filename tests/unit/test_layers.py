@@ -16,8 +16,11 @@ FLOORS = {
     "runtime": "runtime",
     "frontend": "frontend",
     "tools": "tools",
+    "": "api",
 }
-"""Packages of relex and their folders, the lowest floor first."""
+"""Packages of relex and their folders, the lowest floor first; the last one is `relex` itself."""
+GROUND = ["lazy", "version"]
+"""Modules of `relex` itself that every floor stands on."""
 
 
 def _imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -29,6 +32,8 @@ def _imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 continue
             case ast.Import():
                 yield from ((node.lineno, alias.name) for alias in node.names)
+            case ast.ImportFrom(module="relex"):
+                yield from ((node.lineno, f"relex.{alias.name}") for alias in node.names)
             case ast.ImportFrom():
                 yield node.lineno, "." * node.level + (node.module or "")
             case _:
@@ -45,10 +50,19 @@ def test_lower_floors_do_not_import_upper_ones(floor: str):
     wrong: list[str] = []
     for file in _files(floor):
         for line, name in _imports(ast.parse(file.read_text())):
-            parts = name.split(".")
-            if parts[0] == "relex" and order.index(parts[1]) > order.index(floor):
+            package, _, rest = name.partition(".")
+            imported = rest.partition(".")[0]
+            if package != "relex" or imported in GROUND:
+                continue
+            if order.index(imported if imported in FLOORS else "") > order.index(floor):
                 wrong.append(f"{file.relative_to(ROOT)}:{line} imports {name}")
     assert wrong == []
+
+
+@pytest.mark.parametrize("module", GROUND)
+def test_the_ground_stands_on_nothing(module: str):
+    tree = ast.parse((ROOT / FLOORS[""] / f"{module}.py").read_text())
+    assert [name for _, name in _imports(tree) if name.startswith("relex")] == []
 
 
 @pytest.mark.parametrize("floor", FLOORS)
@@ -75,4 +89,4 @@ def test_executables_run_without_the_compiler():
         "print(*sorted({'.'.join(m.split('.')[:2]) for m in sys.modules if m.split('.')[0] in ('xdsl', 'relex')}))"
     )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert process.stdout.split() == ["relex", "relex.dialects", "relex.runtime"]
+    assert process.stdout.split() == ["relex", "relex.dialects", "relex.lazy", "relex.runtime"]

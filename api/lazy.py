@@ -1,0 +1,33 @@
+"""Names of packages that are imported when they are first used.
+
+A package says its public names twice: for type checkers as imports below `if TYPE_CHECKING`, and for Python, in the
+`else` branch, as `__getattr__, __dir__, __all__ = lazy_exports(__name__, {...})`. A type checker that saw `__getattr__`
+would take every name for one that exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+
+def lazy_exports(
+    package: str, homes: Mapping[str, str], *eager: str
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package.
+
+    `homes` has the module that each name is imported from; a name whose home is `package.name` is that module itself.
+    `eager` are public names that the package defines without help.
+    """
+    public = sorted([*homes, *eager])
+
+    def __getattr__(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = import_module(homes[name])
+        return module if homes[name] == f"{package}.{name}" else getattr(module, name)
+
+    def __dir__() -> list[str]:
+        return public
+
+    return __getattr__, __dir__, public

@@ -1,0 +1,137 @@
+"""What users meet who have installed relex: from the wheel, or editable; wherever they start Python."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from readme import ROOT, blocks
+
+if int(version("setuptools").partition(".")[0]) < 77:
+    pytest.skip("needs setuptools 77", allow_module_level=True)
+
+IGNORED = (".*", "__pycache__", "build", "dist", "*.egg-info", "tests", "benchmarks", "docs")
+
+
+class Installation:
+    """An environment with relex, its sources in a clone that is called `relex`, and a folder to work in."""
+
+    def __init__(self, folder: Path, *, editable: bool):
+        self.home = folder
+        self.clone = folder / "relex"
+        self.editable = editable
+        shutil.copytree(ROOT, self.clone, ignore=shutil.ignore_patterns(*IGNORED))
+        environment = folder / "environment"
+        run([sys.executable, "-m", "venv", "--without-pip", str(environment)])
+        self.scripts = environment / "bin"
+        # What relex stands on comes from the environment of the tests.
+        packages = {"base": str(environment), "platbase": str(environment)}
+        site = Path(sysconfig.get_path("purelib", vars=packages))
+        (site / "others.pth").write_text(sysconfig.get_path("purelib"))
+        options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
+        pip = [sys.executable, "-m", "pip", "--python", str(self.python), "install", *options]
+        run([*pip, *(["--editable"] if editable else []), str(self.clone)])
+        self.source = self.clone / "api" if editable else site / "relex"
+
+    @property
+    def python(self) -> Path:
+        return self.scripts / "python"
+
+    def run(self, *command: str, cwd: Path | None = None) -> str:
+        """The output of one of the programs of the environment, in the parent of the clone by default."""
+        path = os.pathsep.join([str(self.scripts), os.environ["PATH"]])
+        return run([str(self.scripts / command[0]), *command[1:]], cwd or self.home, PATH=path)
+
+
+def run(command: list[str], cwd: Path | None = None, **environment: str) -> str:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    process = subprocess.run(
+        command, cwd=cwd, env={**clean, **environment}, capture_output=True, text=True, check=False
+    )
+    assert process.returncode == 0, process.stderr
+    assert process.stderr == ""
+    return process.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    return Installation(tmp_path_factory.mktemp("wheel"), editable=False)
+
+
+@pytest.fixture(scope="module")
+def editable(tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    return Installation(tmp_path_factory.mktemp("editable"), editable=True)
+
+
+@pytest.fixture(params=["wheel", "editable"])
+def installation(request: pytest.FixtureRequest) -> Installation:
+    return request.getfixturevalue(request.param)
+
+
+PROGRAM = """
+import relex, relex.passes.graph.fuse_ops
+text = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { func.return %x : tensor<2xf32> }"
+assert str(relex.parse(text).body.block.first_op.sym_name) == '"main"'
+def test_place():
+    assert relex.__file__ == FILE, relex.__file__
+test_place()
+"""
+
+
+@pytest.mark.parametrize("start", ["-c", "script", "module", "pytest"])
+def test_in_the_parent_of_a_clone(start: str, installation: Installation):
+    assert (installation.home / "relex" / "passes").is_dir()
+    code = PROGRAM.replace("FILE", repr(str(installation.source / "__init__.py")))
+    script = installation.home / "test_program.py"
+    script.write_text(code)
+    commands = {
+        "-c": ["-c", code],
+        "script": [str(script)],
+        "module": ["-m", "test_program"],
+        "pytest": ["-m", "pytest", "-p", "no:cacheprovider", str(script)],
+    }
+    installation.run("python", *commands[start])
+
+
+def test_submodules_come_with_it(installation: Installation):
+    code = "import relex.runtime.executable as m, relex.passes as p; print(m.__file__, p.__file__)"
+    files = [Path(file) for file in installation.run("python", "-c", code).split()]
+    folder = installation.clone if installation.editable else installation.source
+    assert files == [folder / "runtime/executable.py", folder / "passes/__init__.py"]
+
+
+@pytest.mark.parametrize("command", ["relex-opt", "relex-run", "python -m relex"])
+def test_version(command: str, installation: Installation):
+    pattern = rf"relex {re.escape(version('relex-compiler'))}, xdsl [\d.]+, llvmlite [\d.]+\n"
+    assert re.fullmatch(pattern, installation.run(*command.split(), "--version"))
+
+
+def test_module(installation: Installation):
+    """`python -m relex` is the tools."""
+    assert "python -m relex opt ..." in installation.run("python", "-m", "relex")
+    arguments = [str(ROOT / "examples" / "digits" / "mlp.mlir"), "-p", "legalize-ops"]
+    by_name = installation.run("relex-opt", *arguments)
+    assert "tir.prim_func" in by_name
+    assert installation.run("python", "-m", "relex", "opt", *arguments) == by_name
+
+
+@pytest.mark.parametrize("code", blocks("python"), ids=lambda code: code.split("\n", 1)[0])
+def test_readme_in_python(code: str, wheel: Installation, tmp_path: Path):
+    (tmp_path / "program.py").write_text(code)
+    wheel.run("python", "-W", "error", "program.py", cwd=tmp_path)
+
+
+def test_readme_on_the_command_line(wheel: Installation, tmp_path: Path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for command in "".join(blocks("sh")).splitlines():
+        wheel.run(*shlex.split(command), cwd=tmp_path)
+    assert (tmp_path / "mlp.o").stat().st_size > 0
+    assert (tmp_path / "y.npy").stat().st_size > 0
