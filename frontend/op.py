@@ -3,13 +3,17 @@ The operators as functions: `op.dense(x, w)`, `op.sum(x, axis=1)`, `op.nn.relu(x
 
 Every operator of the graph dialect is here under the last part of its name. It takes tensors first, then what its class
 takes. `of` makes such a function for an operator of another dialect. What is called is computed when it is emitted.
+
+The functions are made of the operators' classes; type checkers read them in `op.pyi`, which is written from here.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Any
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from inspect import Parameter
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.dialects.func import CallOp as FuncCallOp
@@ -29,31 +33,26 @@ from relex.frontend.places import refuse, user_place
 Shapes = Sequence[Size] | Sequence[Sequence[Size]]
 """The shape of the result, or a list of shapes, one for each result."""
 
-_OPERATORS = {kind.name.partition(".")[2]: kind for kind in Relex.operations if issubclass(kind, Operator)}
-
-
-class _Namespace:
-    """Operators by name, for the spelling `op.nn.relu`."""
-
-    def __getattr__(self, name: str) -> Callable[..., Call]:
-        return __getattr__(name)
-
-
-nn = _Namespace()
-
-
-def __getattr__(name: str) -> Callable[..., Call]:
-    if name not in _OPERATORS:
-        raise AttributeError(f"no operator '{name}'; there are {', '.join(sorted(_OPERATORS))}")
-    return of(_OPERATORS[name])
-
 
 def of(kind: type[Operator]) -> Callable[..., Call]:
     """The function for an operator: tensors first, then what its class takes."""
-    declared = kind.get_irdl_definition().operands
-    names = [name for name, _ in declared]
-    if any(isinstance(declaration, VarOperandDef) for _, declaration in declared):
-        return _variadic(kind)
+    function = _variadic(kind) if _is_variadic(kind) else _with_fixed_number(kind)
+    shown = {"__name__": _name(kind), "__doc__": inspect.getdoc(kind), "__signature__": _signature(kind)}
+    for attribute, value in shown.items():
+        setattr(function, attribute, value)
+    return function
+
+
+def _name(kind: type[Operator]) -> str:
+    return kind.name.partition(".")[2]
+
+
+def _is_variadic(kind: type[Operator]) -> bool:
+    return any(isinstance(declaration, VarOperandDef) for _, declaration in kind.get_irdl_definition().operands)
+
+
+def _with_fixed_number(kind: type[Operator]) -> Callable[..., Call]:
+    names = [name for name, _ in kind.get_irdl_definition().operands]
 
     def function(*args: Any, **properties: Any) -> Call:
         tensors = [*args[: len(names)], *(properties.pop(n) for n in names[len(args) :] if n in properties)]
@@ -73,11 +72,29 @@ def _variadic(kind: type[Operator]) -> Callable[..., Call]:
     return function
 
 
+def _signature(kind: type[Operator]) -> inspect.Signature:
+    """What the function takes: its tensors are tensors of the program where those of the class are values."""
+    declared = [name for name, _ in kind.get_irdl_definition().operands]
+    if _is_variadic(kind):
+        tensors = [Parameter(declared[0], Parameter.VAR_POSITIONAL, annotation="Operand | Sequence[Operand]")]
+    else:
+        tensors = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation="Operand") for name in declared]
+    return inspect.Signature([*tensors, *_properties(kind, len(tensors))], return_annotation="Call")
+
+
+def _properties(kind: type[Operator], tensors: int) -> Iterator[Parameter]:
+    """What the class takes after its tensors. A type may be given as the name of a dtype."""
+    own = [] if kind.__init__ is Operator.__init__ else list(inspect.signature(kind.__init__).parameters.values())
+    for parameter in own[1 + tensors :]:
+        annotation = parameter.annotation
+        yield parameter.replace(annotation="Attribute | str") if annotation == "Attribute" else parameter
+
+
 def _call(kind: type[Operator], tensors: Sequence[Operand], rest: Sequence[Any], named: dict[str, Any]) -> Call:
     taken = list(inspect.signature(kind.__init__).parameters)[1 + len(tensors) :]
     properties = {**dict(zip(taken, rest, strict=False)), **named}
     if len(rest) > len(taken) or len(properties) != len(rest) + len(named):
-        refuse(user_place(), f"'{kind.name}' op expected at most {', '.join(taken) or 'nothing'} behind the tensors")
+        refuse(user_place(), f"'{kind.name}' op expected at most {', '.join(taken) or 'nothing'} after the tensors")
     if isinstance(dtype := properties.get("dtype"), str):
         properties["dtype"] = element_type(dtype)
     return Call(kind.name, tensors, lambda _, operands: kind(*operands, **properties))
@@ -141,3 +158,20 @@ def _results(shape: Shapes, dtype: str) -> tuple[list[TensorType], list[str]]:
 
 def _all(args: Operand | Sequence[Operand]) -> Sequence[Operand]:
     return args if isinstance(args, Sequence) else [args]
+
+
+_OPERATORS = {_name(kind): of(kind) for kind in Relex.operations if issubclass(kind, Operator)}
+nn = sys.modules[__name__]
+"""The same functions, for the spelling `op.nn.relu`."""
+
+if not TYPE_CHECKING:
+    __all__ = sorted([*_OPERATORS, "alloc_tensor", "call", "call_dps_packed", "call_tir", "nn", "of"])
+
+    # Not in the module's dictionary: `sum` and `max` are also Python's.
+    def __getattr__(name: str) -> Callable[..., Call]:
+        if name not in _OPERATORS:
+            raise AttributeError(f"no operator '{name}'; there are {', '.join(sorted(_OPERATORS))}")
+        return _OPERATORS[name]
+
+    def __dir__() -> list[str]:
+        return __all__

@@ -330,16 +330,19 @@ def foreign_size(a: te.Tensor) -> te.Tensor:
     return te.compute((named("m"),), lambda i: a[i, 0])
 
 
+unchecked: Any = op
+"""The operators for calls that a type checker refuses."""
+
 MISTAKES: list[tuple[Make, str]] = [
     (lambda bb, x: bb.emit(op.dense(x, op.astype(x, "float64"))), "'relex.dense' op expected operands of one element"),
     (lambda bb, x: bb.emit(op.dense(x, const(np.zeros((4, 4), np.float32)))), "'relex.dense' op expected equal last"),
     (lambda bb, x: bb.emit(x + const(np.zeros(4, np.float32))), "'relex.add' op expected"),
     (lambda bb, x: bb.emit(x + const(np.zeros(3))), "'relex.add' op expected"),
-    (lambda bb, x: bb.emit(op.add(x)), "'relex.add' op expected 2 tensors (lhs, rhs), found 1"),
-    (lambda bb, x: bb.emit(op.add(x, x, 1)), "'relex.add' op expected at most nothing behind the tensors"),
+    (lambda bb, x: bb.emit(unchecked.add(x)), "'relex.add' op expected 2 tensors (lhs, rhs), found 1"),
+    (lambda bb, x: bb.emit(unchecked.add(x, x, 1)), "'relex.add' op expected at most nothing after the tensors"),
     (lambda bb, x: bb.emit(op.sum(x, axis=7)), "'relex.sum' op expected"),
-    (lambda bb, x: bb.emit(op.sum(x, color=7)), "'relex.sum' op"),
-    (lambda bb, x: bb.emit(op.add(x, "y")), "'relex.add' op expected tensors of the program, found 'y'"),
+    (lambda bb, x: bb.emit(unchecked.sum(x, color=7)), "'relex.sum' op"),
+    (lambda bb, x: bb.emit(unchecked.add(x, "y")), "'relex.add' op expected tensors of the program, found 'y'"),
     (lambda bb, x: bb.emit(op.add(1, 2)), "'relex.add' op expected tensors of the program, found 1"),
     (lambda bb, x: bb.emit(op.astype(x, "int32") + 1.5), "'relex.add' op expected elements of i32, found 1.5"),
     (lambda bb, x: bb.emit(op.astype(x, "int8") + 300), "'relex.add' op expected elements of i8, found 300"),
@@ -501,6 +504,6 @@ def test_wrong_parameters_and_constants():
     with pytest.raises(TypeError, match="no truth value"):
         bool(Var("x", (1,)))
     with pytest.raises(AttributeError, match="no operator 'nope'; there are abs, add"):
-        op.nope  # noqa: B018
+        unchecked.nope  # noqa: B018
     assert issubclass(CompileError, RelexError)
     assert const(1.5).value.dtype == np.float32

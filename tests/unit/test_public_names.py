@@ -1,0 +1,89 @@
+"""The public names of the packages: what Python, type checkers, `dir` and `help` know of them is the same."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pydoc
+import runpy
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import relex
+from relex.frontend import op
+
+ROOT = Path(__file__).resolve().parents[2]
+LAZY = ["relex", *(f"relex.{floor}" for floor in ("dialects", "passes", "lowering", "runtime", "frontend", "tools"))]
+"""Packages whose names are imported when they are first used."""
+
+
+def _declared(package: str) -> Iterator[tuple[str, str]]:
+    """The names that type checkers see in a package, with the modules that they come from."""
+    tree = ast.parse(Path(str(import_module(package).__file__)).read_text())
+    guarded = [part for part in tree.body if isinstance(part, ast.If) and ast.unparse(part.test) == "TYPE_CHECKING"]
+    for node in [*tree.body, *(statement for part in guarded for statement in part.body)]:
+        match node:
+            case ast.ImportFrom(module=str(module)):
+                yield from ((alias.name, module) for alias in node.names if alias.asname == alias.name)
+            case ast.Assign(targets=[ast.Name(id=name)]) if not name.startswith("_"):
+                yield name, package
+            case _:
+                pass
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_type_checkers_see_what_python_sees(package: str):
+    module, declared = import_module(package), dict(_declared(package))
+    assert dir(module) == sorted(declared) == module.__all__
+    for name, home in declared.items():
+        # A name that is a module, such as `relex.frontend.op`, is imported from the package itself.
+        expected = import_module(f"{package}.{name}") if home == package and name != "PASSES" else None
+        assert getattr(module, name) is (expected or getattr(import_module(home), name))
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nonsense'"):
+        _ = module.nonsense
+
+
+@pytest.mark.parametrize("package", [*LAZY, "relex.frontend.op"])
+def test_everything_has_a_docstring(package: str):
+    module = import_module(package)
+    public = [getattr(module, name) for name in dir(module)]
+    assert [value for value in public if callable(value) and not inspect.getdoc(value)] == []
+    assert inspect.getdoc(module)
+
+
+def test_help():
+    text = pydoc.plain(pydoc.render_doc(relex))
+    for shown in ("build(module: ", "load(path: ", "parse(program: ", "show(op: ", "interpret(module: ", "VERSION"):
+        assert shown in text, shown
+    text = pydoc.plain(pydoc.render_doc(op.sum))
+    assert "sum(operand: 'Operand', axis: 'int | Sequence[int] | None' = None, keepdims: 'bool' = False)" in text
+    assert "integers wrap around" in text
+    assert "softmax(data: 'Operand', axis: 'int' = -1) -> 'Call'" in pydoc.plain(pydoc.render_doc(op))
+
+
+def test_importing_is_light():
+    code = (
+        "import relex, sys; dir(relex); packages = ('relex', 'xdsl', 'numpy', 'llvmlite');"
+        "print(*sorted(name for name in sys.modules if name.split('.')[0] in packages))"
+    )
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.split() == ["relex", "relex.lazy"]
+
+
+def test_operators_are_written_down_for_type_checkers():
+    """If not, run `python tests/typing/operators.py`."""
+    script = runpy.run_path(str(ROOT / "tests" / "typing" / "operators.py"))
+    written, expected = (ast.dump(ast.parse(text)) for text in (script["STUB"].read_text(), script["write_stub"]()))
+    assert written == expected
+
+
+def test_operators_are_functions():
+    assert op.nn is op
+    assert op.nn.relu is op.relu
+    assert {"sum", "call_tir", "of", "nn"} < {*dir(op)}
+    assert str(inspect.signature(op.concat)) == "(*tensors: 'Operand | Sequence[Operand]', axis: 'int' = 0) -> 'Call'"
