@@ -50,7 +50,7 @@ class Executable(Mapping[str, "CompiledFunction"]):
         }
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a file that `relex.runtime.load` reads. Raises `RelexError` when that is not possible."""
+        """Write a file that `relex.load` reads. Raises `RelexError` when that is not possible."""
         write_file(as_path(path), self._program.pack())
 
     def __reduce__(self) -> tuple[Callable[[bytes], Executable], tuple[bytes]]:

@@ -69,7 +69,7 @@ def _is_path(text: str) -> bool:
 
 def _read_file(path: Path) -> tuple[ModuleOp, str]:
     if path.suffix == _SAVED:
-        raise RelexError(f"{path}: expected a program, found a saved executable; 'relex.runtime.load' reads it")
+        raise RelexError(f"{path}: expected a program, found a saved executable; 'relex.load' reads it")
     suffix = path.suffix.removeprefix(".")
     if suffix not in READERS:
         files = f"'{path.suffix}' files" if suffix else "files without a suffix"

@@ -90,7 +90,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--save",
         metavar="FILE",
-        help="save the compiled program instead of running it: FILE.relex is for relex-run and relex.runtime.load, "
+        help="save the compiled program instead of running it: FILE.relex is for relex-run and relex.load, "
         "FILE.o an object file for C and C++, with a header FILE.h beside it",
     )
     parser.add_argument("--strict", action="store_true", help="keep the order and the roundings of plain loops in sums")

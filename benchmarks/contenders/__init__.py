@@ -60,7 +60,7 @@ class Contender:
 CONTENDERS = {
     contender.title: contender
     for contender in (
-        Contender("relex", "relex", "in_relex:RELEX"),
+        Contender("relex", "relex-compiler", "in_relex:RELEX"),
         Contender("NumPy", "numpy", "in_numpy:NUMPY"),
         Contender("ONNX Runtime", "onnxruntime", "in_onnx:ONNX_RUNTIME"),
         Contender("OpenVINO", "openvino", "in_onnx:OPENVINO"),

@@ -24,7 +24,7 @@ if int(version("setuptools").partition(".")[0]) < 77:
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what the packages are built from; a build leaves files behind."""
     copy = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", "README.md"):
+    for name in ("pyproject.toml", "README.md", "MANIFEST.in", "build_backend.py"):
         shutil.copy(ROOT / name, copy)
     for folder in FOLDERS.values():
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
@@ -33,7 +33,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _build(kind: str, source: Path) -> Path:
     """Run the build backend in `source`, without network, and return what it made."""
-    code = f"import sys; from setuptools.build_meta import build_{kind} as build; print(build(sys.argv[1]))"
+    code = f"import sys; from build_backend import build_{kind} as build; print(build(sys.argv[1]))"
     command = [sys.executable, "-c", code, str(source)]
     process = subprocess.run(command, cwd=source, capture_output=True, text=True, check=True)
     return source / process.stdout.splitlines()[-1]
