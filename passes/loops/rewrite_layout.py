@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, DictionaryAttr, FunctionType, ModuleOp
-from xdsl.ir import BlockArgument
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    i32,
+)
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.irdl import AttrSizedOperandSegments
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.dtypes import array_from_dense
 from relex.dialects.functions import argument_attrs
 from relex.dialects.relex import CallTirOp, ConstantOp
-from relex.dialects.relex.operator import tensor_type
 from relex.passes.base import RelexPass
 from relex.passes.loops.constants import KnownCalls, constant_of, known_calls
 from relex.passes.loops.indices import remove_unused
@@ -106,7 +115,6 @@ class _Rewriting:
         self._constants = [known.func.inputs[i] for i in sorted(known.constants)]
         self._made = made
         self._attrs = argument_attrs(known.func) or []
-        self._operands = [list(call.arguments) for call in known.calls]
 
     def run(self) -> None:
         copies = [copy for argument in self._constants for copy in reorderings(self._func, argument)]
@@ -118,17 +126,18 @@ class _Rewriting:
             self._set_types()
 
     def _take(self, copy: Reordering) -> bool:
-        """Let the function take what it has made so far as an argument, behind the one that it has made it of."""
+        """Let the function take what it has made so far as an argument, after the one that it has made it of."""
         number = copy.source.index
-        old = [constant_of(operands[number]) for operands in self._operands]
-        new = [_reordered(constant, copy) for constant in old]
-        if not all(self._made.accept(a.value, b.value) for a, b in zip(old, new, strict=True)):
+        constants = [constant_of(call.arguments[number]) for call in self._calls]
+        new = {constant: _reordered(constant, copy) for constant in dict.fromkeys(constants)}
+        if not all(self._made.accept(before.value, after.value) for before, after in new.items()):
             return False
+        for before, after in new.items():
+            Rewriter.insert_op(after, InsertPoint.after(before))
         argument = self._func.body.block.insert_arg(copy.buffer.buffer.type, number + 1)
         self._attrs.insert(number + 1, DictionaryAttr({}))
-        for operands, before, constant in zip(self._operands, old, new, strict=True):
-            Rewriter.insert_op(constant, InsertPoint.after(before))
-            operands.insert(number + 1, constant.result)
+        for call, constant in zip(self._calls, constants, strict=True):
+            _set_arguments(call, [*call.arguments[: number + 1], new[constant].result, *call.arguments[number + 1 :]])
         copy.replace_by(argument)
         return True
 
@@ -136,19 +145,23 @@ class _Rewriting:
         number = argument.index
         self._func.body.block.erase_arg(argument)
         del self._attrs[number]
-        for operands in self._operands:
-            del operands[number]
+        for call in self._calls:
+            _set_arguments(call, [*call.arguments[:number], *call.arguments[number + 1 :]])
 
     def _set_types(self) -> None:
         func = self._func
         remove_unused(list(func.body.block.ops))
         func.function_type = FunctionType.from_lists([arg.type for arg in func.args], [])
         func.arg_attrs = ArrayAttr(self._attrs) if any(attr.data for attr in self._attrs) else None
-        for call, operands in zip(self._calls, self._operands, strict=True):
-            new = CallTirOp(call.callee, operands, list(map(tensor_type, call.result_types)), call.sizes)
-            new.location = call.location
-            new.attributes.update(call.attributes)
-            Rewriter.replace_op(call, new)
+
+
+def _set_arguments(call: CallTirOp, arguments: Sequence[SSAValue]) -> None:
+    """Change a call in its place: it may be an argument of another call of the same function."""
+    sizes = call.sizes
+    call.operands = [*arguments, *sizes]
+    call.properties[AttrSizedOperandSegments.attribute_name] = DenseArrayBase.from_list(
+        i32, [len(arguments), len(sizes)]
+    )
 
 
 def _reordered(constant: ConstantOp, copy: Reordering) -> ConstantOp:
