@@ -2,44 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
-from math import prod
-from operator import mul
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import BlockArgument, SSAValue
 
 from relex.dialects.errors import PassError
 from relex.dialects.tir import AllocBufferOp, BlockOp, IterKind, IterKindAttr, PrimFuncOp
 from relex.dialects.tir.accesses import Access, accesses
-from relex.passes.loops.affine import Atom, Form, Quotient, form_of
+from relex.passes.loops.affine import form_of
 from relex.passes.loops.buffers import buffers_read
-from relex.passes.loops.dependences import block_accesses
+from relex.passes.loops.dependences import BlockAccess, block_accesses
+from relex.passes.loops.gathers import Gather, Index, Limit
 from relex.passes.loops.indices import is_scalar
 from relex.passes.loops.structure import blocks_in, check_conditions, conditions_of, erase_empty, loops_of
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
-Grid = Mapping[SSAValue, "Array"]
-"""The values of loop variables in all iterations."""
-
 
 @dataclass(frozen=True)
 class Reordering:
-    """
-    A block that does nothing but copy elements of an input to a local buffer, which is then only read. `origin` has the
-    shape of the buffer, and for each of its places the number of the element of the input that is copied there, row by
-    row; -1 where none is.
-    """
+    """A block that does nothing but copy elements of an input to a local buffer, which is then only read."""
 
     block: BlockOp
     source: BlockArgument
     buffer: AllocBufferOp
-    origin: Array
+    gather: Gather
 
     @classmethod
     def of(cls, block: BlockOp) -> Reordering | None:
@@ -55,18 +47,15 @@ class Reordering:
             return None
         try:
             check_conditions(block)
-            elements = {access.access.op: access.element for access in block_accesses(block)}
+            of_op = {access.access.op: access for access in block_accesses(block)}
         except PassError:
             return None
-        source, target = _number(elements[load.op], load.shape), _number(elements[store.op], store.shape)
-        origin = _origin(block, source, target, prod(store.shape))
-        return cls(block, argument, buffer, origin.reshape(store.shape)) if origin is not None else None
+        gather = _gather_of(block, of_op[load.op], of_op[store.op])
+        return cls(block, argument, buffer, gather) if gather is not None else None
 
     def apply(self, array: Array) -> Array:
         """The elements of the input in their new order; 0 where none is copied to."""
-        import numpy as np
-
-        return np.append(array, array.dtype.type(0))[self.origin]
+        return self.gather.apply(array)
 
     def replace_by(self, copy: SSAValue) -> None:
         """Let what reads the buffer read a copy that is there already."""
@@ -105,59 +94,29 @@ def _is_filled_by(block: BlockOp, buffer: AllocBufferOp) -> bool:
     return not buffer.sizes and all(isinstance(op, memref.LoadOp | memref.DimOp) for op in users)
 
 
-def _number(element: Sequence[Form], shape: Sequence[int]) -> Form:
-    """The number of an element of a buffer, row by row."""
-    strides = reversed(list(accumulate(reversed(shape[1:]), mul, initial=1)))
-    return sum((form * stride for form, stride in zip(element, strides, strict=False)), Form(0))
+def _gather_of(block: BlockOp, load: BlockAccess, store: BlockAccess) -> Gather | None:
+    """What a block copies in all its iterations; None if that is not known, or not the same each time."""
+    loops = loops_of(block)
+    extents: dict[SSAValue, int] = {loop.variable: loop.extent for loop in loops if isinstance(loop.extent, int)}
+    limits = [_limit(condition) for condition in conditions_of(block)]
+    known = [limit for limit in limits if limit is not None]
+    if len(extents) < len(loops) or len(known) < len(limits) or DYNAMIC_INDEX in load.access.shape:
+        return None
+    return Gather.of(extents, _indices(load), _indices(store), known)
+
+
+def _indices(access: BlockAccess) -> list[Index]:
+    return [Index(form, size) for form, size in zip(access.element, access.access.shape, strict=True)]
 
 
 _HOLDS: dict[str, Callable[[Any], Any]] = {"slt": lambda difference: difference < 0, "sge": lambda d: d >= 0}
 """The comparisons that schedules make, by the difference of what is compared."""
 
 
-def _origin(block: BlockOp, source: Form, target: Form, size: int) -> Array | None:
-    """The source for each target of a copy, over all iterations; None if that is not known, or not always the same."""
-    import numpy as np
-
-    loops = loops_of(block)
-    extents = [loop.extent for loop in loops if isinstance(loop.extent, int)]
-    limits = [_limit(condition) for condition in conditions_of(block)]
-    known = [limit for limit in limits if limit is not None]
-    variables = {value for form in (source, target, *(form for form, _ in known)) for value in form.variables()}
-    if len(extents) < len(loops) or len(known) < len(limits) or not variables <= {loop.variable for loop in loops}:
-        return None
-    axes = np.ogrid[tuple(slice(0, extent) for extent in extents)]
-    grid: dict[SSAValue, Array] = {loop.variable: axis for loop, axis in zip(loops, axes, strict=True)}
-    runs = np.ones(extents, bool)
-    for form, holds in known:
-        runs &= holds(_evaluate(form, grid))
-    places, numbers = (np.broadcast_to(_evaluate(form, grid), extents)[runs] for form in (target, source))
-    origin = np.full(size, -1)
-    origin[places] = numbers
-    return origin if np.array_equal(origin[places], numbers) else None
-
-
-def _limit(condition: SSAValue) -> tuple[Form, Callable[[Any], Any]] | None:
+def _limit(condition: SSAValue) -> Limit | None:
     """A condition as a form, and what must hold of it."""
     op = condition.owner
     if not isinstance(op, arith.CmpiOp):
         return None
     holds = _HOLDS.get(arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data])
-    return (form_of(op.lhs) - form_of(op.rhs), holds) if holds is not None else None
-
-
-def _evaluate(form: Form, grid: Grid) -> Array:
-    """The values of a form in all iterations."""
-    import numpy as np
-
-    total = np.asarray(form.constant)
-    for atom, factor in form.terms.items():
-        total = total + factor * _evaluate_atom(atom, grid)
-    return total
-
-
-def _evaluate_atom(atom: Atom, grid: Grid) -> Array:
-    if isinstance(atom, SSAValue):
-        return grid[atom]
-    divided = _evaluate(atom.form, grid)
-    return divided // atom.divisor if isinstance(atom, Quotient) else divided % atom.divisor
+    return Limit(form_of(op.lhs) - form_of(op.rhs), holds) if holds is not None else None

@@ -119,7 +119,7 @@ tir.prim_func private @use(%w: memref<2xf64>) outs(%y: memref<2xf64>) {
 // A call whose argument is the result of another call of the function, and one with a constant that both have.
 
 // CHECK-LABEL: @chain(
-// CHECK: %[[W_REVERSED:.*]] = relex.constant dense<[2.0, 1.0]>
+// CHECK: %[[W_REVERSED:.*]] = relex.constant dense<{{\[\[}}2.0], [1.0]]> : tensor<2x1xf64>
 // CHECK-NOT: relex.constant
 // CHECK: %[[FIRST:.*]] = relex.call_tir @use(%x, %[[W_REVERSED]])
 // CHECK: %[[SECOND:.*]] = relex.call_tir @use(%[[FIRST]], %[[W_REVERSED]])
@@ -131,18 +131,19 @@ func.func @chain(%x: tensor<2xf64>) -> tensor<2xf64> {
   func.return %1 : tensor<2xf64>
 }
 tir.prim_func private @use(%x: memref<2xf64>, %w: memref<2xf64>) outs(%y: memref<2xf64>) {
+  %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %w_local = tir.alloc_buffer : memref<2xf64>
+  %w_local = tir.alloc_buffer : memref<2x1xf64>
   tir.for %i in (2) {
     tir.block @w_local (%v: spatial<2> = %i) {
       %0 = memref.load %w[%v] : memref<2xf64>
       %1 = arith.subi %c1, %v : index
-      memref.store %0, %w_local[%1] : memref<2xf64>
+      memref.store %0, %w_local[%1, %c0] : memref<2x1xf64>
     }
   }
   tir.for %i in (2) {
     tir.block @y (%v: spatial<2> = %i) {
-      %0 = memref.load %w_local[%v] : memref<2xf64>
+      %0 = memref.load %w_local[%v, %c0] : memref<2x1xf64>
       %1 = memref.load %x[%v] : memref<2xf64>
       %2 = arith.addf %0, %1 : f64
       memref.store %2, %y[%v] : memref<2xf64>

@@ -1,0 +1,217 @@
+"""Arrays made of elements of others, by index forms; axes that share no loop are gathered one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from xdsl.ir import SSAValue
+
+from relex.passes.loops.affine import Atom, Form, Quotient
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+MAX_LIST = 2**22
+"""The most iterations or elements that are listed, each as a 64-bit integer: those of axes that do not come apart."""
+
+Grid = Mapping[SSAValue, "Array"]
+"""The values of loop variables in all iterations."""
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index into an axis of a size."""
+
+    form: Form
+    size: int
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A condition on iterations: what must hold of the value of a form."""
+
+    form: Form
+    holds: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Axes whose indices share loops with each other, and with no axis of another part. `origin` has for each element
+    of the target's axes, row by row, the number of the element of the source's axes that goes there; -1 for none."""
+
+    source: Sequence[int]
+    target: Sequence[int]
+    origin: Array
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Which element of a source goes to each place of a target, in parts. Their axes are those of the arrays after
+    axes were split: an index `%i * 16 + %j`, with `%j` below 16, counts as two."""
+
+    source_sizes: Sequence[int]
+    target_sizes: Sequence[int]
+    parts: Sequence[Part]
+    shape: Sequence[int]
+    """That of the target, before its axes were split."""
+
+    @classmethod
+    def of(
+        cls, extents: Mapping[SSAValue, int], source: Sequence[Index], target: Sequence[Index], limits: Sequence[Limit]
+    ) -> Gather | None:
+        """The gather that copies `source` to `target` in all iterations of loops within limits. None if a place is
+        given more than one element, indices leave their axes or depend on more than loops, or too many elements would
+        have to be listed."""
+        sources, targets = ([axis for index in indices for axis in _split(index)] for indices in (source, target))
+        used = [set(item.form.variables()) for item in (*sources, *targets, *limits)]
+        if not all(variables <= extents.keys() for variables in used):
+            return None
+        groups = _connected([*({variable} for variable in extents), *used])
+        parts = [_part(group, extents, sources, targets, limits) for group in groups]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        # Taking from the axes as they stand in memory copies whole rows.
+        known.sort(key=lambda part: list(part.source))
+        return cls(_sizes(sources), _sizes(targets), known, _sizes(target))
+
+    def apply(self, array: Array) -> Array:
+        """The target for a source; 0 where nothing goes."""
+        import numpy as np
+
+        axes = [axis for part in self.parts for axis in part.source]
+        sizes = [prod(self.source_sizes[axis] for axis in part.source) for part in self.parts]
+        array = array.reshape(self.source_sizes).transpose(axes).reshape(sizes)
+        for axis, part in enumerate(self.parts):
+            array = _take(array, part.origin, axis)
+        axes = [axis for part in self.parts for axis in part.target]
+        array = array.reshape([self.target_sizes[axis] for axis in axes]).transpose(np.argsort(axes))
+        return np.ascontiguousarray(array).reshape(self.shape)
+
+
+def _sizes(indices: Sequence[Index]) -> list[int]:
+    return [index.size for index in indices]
+
+
+def _split(index: Index) -> Iterator[Index]:
+    """The same index as several, where it numbers the elements of rows and its rows share no loop with its columns."""
+    for factor in sorted(set(map(abs, index.form.terms.values()))):
+        if factor > 1 and index.size % factor == 0:
+            row, column = index.form // factor, index.form % factor
+            in_row = set(row.variables())
+            if in_row and in_row.isdisjoint(column.variables()):
+                yield from _split(Index(row, index.size // factor))
+                yield Index(column, factor)
+                return
+    yield index
+
+
+def _connected(sets: Iterable[set[SSAValue]]) -> list[set[SSAValue]]:
+    """The unions of sets that overlap, after the empty set."""
+    unions: list[set[SSAValue]] = [set()]
+    for found in filter(None, sets):
+        overlapping = [union for union in unions if union & found]
+        unions = [union for union in unions if union not in overlapping] + [found.union(*overlapping)]
+    return unions
+
+
+def _part(
+    group: set[SSAValue],
+    extents: Mapping[SSAValue, int],
+    source: Sequence[Index],
+    target: Sequence[Index],
+    limits: Sequence[Limit],
+) -> Part | None:
+    """The axes that depend on a group of loops; those that depend on none belong to the empty group."""
+
+    def within(items: Sequence[Index | Limit]) -> list[int]:
+        used = [set(item.form.variables()) for item in items]
+        return [i for i, variables in enumerate(used) if variables <= group and bool(variables) == bool(group)]
+
+    axes, places = within(source), within(target)
+    origin = _origin(
+        {variable: extent for variable, extent in extents.items() if variable in group},
+        [source[axis] for axis in axes],
+        [target[axis] for axis in places],
+        [limits[i] for i in within(limits)],
+    )
+    return Part(axes, places, origin) if origin is not None else None
+
+
+def _origin(
+    extents: Mapping[SSAValue, int], source: Sequence[Index], target: Sequence[Index], limits: Sequence[Limit]
+) -> Array | None:
+    """The number of the source's element for each of the target's; None if that is not known, or not always the same,
+    or these are too many."""
+    import numpy as np
+
+    shape, size = tuple(extents.values()), prod(_sizes(target))
+    if max(prod(shape), size) > MAX_LIST:
+        return None
+    axes = np.ogrid[tuple(slice(extent) for extent in shape)]
+    grid: Grid = dict(zip(extents, axes, strict=True))
+    runs = np.ones(shape, bool)
+    for limit in limits:
+        runs &= limit.holds(_evaluate(limit.form, grid))
+    numbers, places = _numbers(source, grid, runs), _numbers(target, grid, runs)
+    if numbers is None or places is None:
+        return None
+    origin = np.full(size, -1)
+    origin[places] = numbers
+    return origin if np.array_equal(origin[places], numbers) else None
+
+
+def _numbers(indices: Sequence[Index], grid: Grid, runs: Array) -> Array | None:
+    """The number, row by row, of the element at these indices in each iteration that runs; None if one is outside."""
+    import numpy as np
+
+    numbers = np.zeros(np.count_nonzero(runs), int)
+    for index in indices:
+        values = np.broadcast_to(_evaluate(index.form, grid), runs.shape)[runs]
+        if ((values < 0) | (values >= index.size)).any():
+            return None
+        numbers = numbers * index.size + values
+    return numbers
+
+
+def _evaluate(form: Form, grid: Grid) -> Array:
+    """The values of a form in all iterations."""
+    import numpy as np
+
+    total = np.asarray(form.constant)
+    for atom, factor in form.terms.items():
+        total = total + factor * _evaluate_atom(atom, grid)
+    return total
+
+
+def _evaluate_atom(atom: Atom, grid: Grid) -> Array:
+    if isinstance(atom, SSAValue):
+        return grid[atom]
+    divided = _evaluate(atom.form, grid)
+    return divided // atom.divisor if isinstance(atom, Quotient) else divided % atom.divisor
+
+
+def _take(array: Array, origin: Array, axis: int) -> Array:
+    """The elements of an axis with these numbers, and 0 for -1."""
+    import numpy as np
+
+    size: int = array.shape[axis]
+    if np.array_equal(origin, np.arange(size)):
+        return array
+    (places,) = np.nonzero(origin >= 0)
+    before = (slice(None),) * axis
+    result = np.zeros((*array.shape[:axis], len(origin), *array.shape[axis + 1 :]), array.dtype)
+    result[*before, _as_slice(places)] = array[*before, _as_slice(origin[places])]
+    return result
+
+
+def _as_slice(numbers: Array) -> Array | slice:
+    """Consecutive numbers as a slice: that is copied faster, and at once."""
+    import numpy as np
+
+    count = len(numbers)
+    first = int(numbers[0]) if count else 0
+    return slice(first, first + count) if np.array_equal(numbers, np.arange(first, first + count)) else numbers
