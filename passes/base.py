@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -12,7 +14,8 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from relex.dialects.context import make_context
-from relex.dialects.errors import Diagnostic, expect_kind, expect_module
+from relex.dialects.errors import CompileError, Diagnostic, expect_kind, expect_module
+from relex.dialects.verifier import verify_module
 
 SameCall = Callable[[Operation, Sequence[Any]], tuple[Sequence[Any], Sequence[Any]] | None]
 """From a function and arguments for it to arguments for the function before and after a pass; see `RelexPass`."""
@@ -61,6 +64,28 @@ def run_pass(p: ModulePass, module: ModuleOp) -> ModuleOp:
     expect_module(module, f"pass '{p.name}'")
     _, result = p.apply_to_clone(make_context(), module)
     return result
+
+
+def verify_after(p: ModulePass, module: ModuleOp) -> None:
+    """Verify what a pass has left. The errors name the pass: their places are those of ops that it was given."""
+    try:
+        verify_module(module)
+    except CompileError as e:
+        found = [replace(d, message=f"{d.message} after pass '{p.name}'") for d in e.diagnostics]
+        raise type(e)(found) from e.__cause__ or e
+
+
+def verify_each(passes: Iterable[ModulePass], module: ModuleOp) -> None:
+    """Run passes on a copy of a module and verify what each of them leaves, as far as they run: to find the one that is
+    to blame when something has failed."""
+    context, module = make_context(), module.clone()
+    with warnings.catch_warnings(action="ignore"):
+        for p in passes:
+            try:
+                p.apply(context, module)
+            except Exception:
+                return
+            verify_after(p, module)
 
 
 def lazy_passes(package: str, modules: dict[str, str]) -> dict[str, Callable[[], type[ModulePass]]]:

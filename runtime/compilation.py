@@ -18,6 +18,7 @@ from relex.lowering.llvm.object_code import compile_module
 from relex.lowering.llvm.packed_entries import add_packed_entries
 from relex.lowering.memory.needs import MemoryNeeds
 from relex.lowering.relex_pipeline import pipeline
+from relex.passes.base import verify_each
 from relex.runtime.cache_key import cache_key
 from relex.runtime.callbacks import LibraryUse
 from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache
@@ -113,20 +114,25 @@ def lower_program(
 ) -> LoweredProgram:
     """Run the default compilation on a copy of a module, verified where it enters a new level. `check` sees the library
     functions that are called, each with its declaration."""
-    module = program.clone()
+    module = _prepared(program, target)
     context = make_context()
-    if target is not None:
-        set_target(module, target)
     interface: Mapping[str, Signature] = {}
     libraries: Mapping[LibraryUse, Operation] = {}
+    begun: list[ModulePass] = []
     for level, passes in pipeline(strict=strict, use_generic_functions=use_generic_functions):
-        for p in passes:
-            if instrument is not None:
-                instrument(p, module)
-            p.apply(context, module)
-        if level != "llvm":
-            # What leaves that level, LLVM verifies itself.
-            verify_module(module)
+        begun += passes
+        try:
+            for p in passes:
+                if instrument is not None:
+                    instrument(p, module)
+                p.apply(context, module)
+            if level != "llvm":
+                # What leaves that level, LLVM verifies itself.
+                verify_module(module)
+        except Exception:
+            # Verifying after each pass takes long; it is done only now, to name the one that left a wrong module.
+            verify_each(begun, _prepared(program, target))
+            raise
         if level == "loops":
             # With all that the lowering so far expects of sizes.
             interface = {**signatures(module), **buffer_signatures(module)}
@@ -135,6 +141,14 @@ def lower_program(
             check(libraries)
             interface = _with_needs(interface, MemoryNeeds(module))
     return LoweredProgram(module, interface, tuple(libraries))
+
+
+def _prepared(program: ModuleOp, target: Target | None) -> ModuleOp:
+    """A copy to compile for a target."""
+    module = program.clone()
+    if target is not None:
+        set_target(module, target)
+    return module
 
 
 def _with_needs(interface: Mapping[str, Signature], needs: MemoryNeeds) -> Mapping[str, Signature]:

@@ -32,7 +32,7 @@ from relex.dialects.errors import CompileError, Diagnostic, InternalError
 from relex.dialects.parser import verify_module
 from relex.dialects.printer import ElidingPrinter, ExactPrinter
 from relex.dialects.readers import READERS, find_reader
-from relex.passes.base import steps_of
+from relex.passes.base import steps_of, verify_after
 from relex.tools.arguments import add_arguments, normalize, pass_specs, plugin_files, set_up
 from relex.tools.checking import CheckEach, CheckOptions, VerifyRoundtrip
 from relex.tools.diagnostics import Source, ToolError, compile_warnings, read_text, run_tool, stage, write_bytes
@@ -252,7 +252,7 @@ class RelexOptMain(xDSLOptMain):
                     self._run_pass(step, module, source, watchers)
             else:
                 self._apply(p, module, source)
-                self._verify(module, source, f" after pass '{p.name}'")
+                self._verify(module, source, p)
         except Exception:
             for watcher in watchers:
                 watcher.failed(p, module)
@@ -311,16 +311,15 @@ class RelexOptMain(xDSLOptMain):
             folder = self._dump_folder(index) or beside_output
             yield CheckEach(self._check, self.ctx, self.args.input_file or "<stdin>", folder, loaded)
 
-    def _verify(self, module: ModuleOp, source: Source, when: str = "") -> None:
+    def _verify(self, module: ModuleOp, source: Source, p: ModulePass | None = None) -> None:
+        """Verify the input, or what a pass has left."""
         if self.args.disable_verify:
             return
-        try:
-            with self._timing.measure("Verifier"), stage(f"the verifier{when}", source):
+        with self._timing.measure("Verifier"), stage("the verifier", source):
+            if p is None:
                 verify_module(module)
-        except InternalError:
-            raise
-        except CompileError as e:
-            raise CompileError([replace(d, message=d.message + when) for d in e.diagnostics]) from e
+            else:
+                verify_after(p, module)
 
     def _emit(self, module: ModuleOp, source: Source) -> bytes:
         with self._timing.measure("Output"), stage(f"target '{self.target.name}'", source):

@@ -17,9 +17,8 @@ from xdsl.traits import SymbolTable
 
 from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, diagnose, expect_module
-from relex.dialects.parser import verify_module
 from relex.dialects.symbols import symbols_used
-from relex.passes.base import SameCall, same_call_of, steps_of
+from relex.passes.base import SameCall, same_call_of, steps_of, verify_after
 from relex.runtime.equivalence import execution, sizes
 from relex.runtime.equivalence.comparison import Mismatch, find_mismatch, is_same
 from relex.runtime.equivalence.execution import Outcome, Runner, TooLong
@@ -404,7 +403,7 @@ def _check_steps(p: ModulePass, module: ModuleOp, checker: Checker) -> None:
     if steps_of(p):
         return
     p.apply(make_context(), module)
-    verify_module(module)
+    verify_after(p, module)
     difference = checker.after(p, module)
     if difference is not None:
         raise checker.error(difference)

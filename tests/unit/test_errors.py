@@ -8,13 +8,20 @@ errors as for its --verify-diagnostics.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 
 from relex.dialects import CompileError, parse_module
-from relex.dialects.errors import InternalError
+from relex.dialects.errors import InternalError, fail
+from relex.dialects.relex import CallTirOp
+from relex.lowering import RelexPipelinePass
+from relex.passes import InlineBlocksPass, ScheduleCpuPass
+from relex.runtime import build, check_pass
 from relex.tools.diagnostics import Source
 from relex.tools.expected import find_expectations
 from relex.tools.relex_opt import main
@@ -110,6 +117,60 @@ def test_what_a_verifier_stumbles_over_is_enough(monkeypatch: pytest.MonkeyPatch
         parse_module("func.func @f() { func.call @g() : () -> () func.return }")
     assert not isinstance(caught.value, InternalError)
     assert len(caught.value.diagnostics) == 1
+
+
+PROGRAM = """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %y = relex.exp %x : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %y : tensor<2xf32>
+}"""
+
+
+def forget_the_argument(inline_blocks: InlineBlocksPass, ctx: Context, op: ModuleOp) -> None:
+    """A pass with a mistake: what it leaves is wrong at the user's line."""
+    (call,) = (inner for inner in op.walk() if isinstance(inner, CallTirOp))
+    call.operands = []
+
+
+def crash(schedule_cpu: ScheduleCpuPass, ctx: Context, op: ModuleOp) -> None:
+    raise KeyError("nothing")
+
+
+def refuse(schedule_cpu: ScheduleCpuPass, ctx: Context, op: ModuleOp) -> None:
+    (call,) = (inner for inner in op.walk() if isinstance(inner, CallTirOp))
+    fail(call, "expected something else")
+
+
+NAMED = re.compile(r"a.mlir:2:8: error: 'relex.call_tir' op .* after pass 'inline-blocks'\n  %y = relex.exp")
+
+
+@pytest.mark.parametrize("later", [None, crash, refuse])
+def test_a_pass_that_leaves_a_wrong_module_is_named(
+    later: Callable[..., None] | None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+):
+    """Also where a later pass fails because of it."""
+    monkeypatch.setattr(InlineBlocksPass, "apply", forget_the_argument)
+    if later is not None:
+        monkeypatch.setattr(ScheduleCpuPass, "apply", later)
+    path = tmp_path / "a.mlir"
+    path.write_text(PROGRAM)
+    with pytest.raises(CompileError) as built:
+        build(path)
+    with pytest.raises(CompileError) as checked:
+        check_pass(RelexPipelinePass(), parse_module(PROGRAM, "a.mlir"))
+    assert main([str(path), "-p", "relex-pipeline"]) == 1
+    assert NAMED.search(str(built.value))
+    assert NAMED.search(capsys.readouterr().err)
+    assert "after pass 'inline-blocks'" in str(checked.value)
+
+
+def test_a_pass_that_refuses_an_op_is_not_blamed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ScheduleCpuPass, "apply", refuse)
+    with pytest.raises(CompileError) as caught:
+        build(PROGRAM)
+    assert str(caught.value).startswith("<string>:2:8: error: 'relex.call_tir' op expected something else\n")
 
 
 def test_strings_that_are_not_closed_take_no_time():
