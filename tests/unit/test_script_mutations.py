@@ -115,6 +115,7 @@ def problem(text: str) -> str | None:
     return None
 
 
+@pytest.mark.filterwarnings("ignore::relex.dialects.errors.CompileWarning")
 def test_mutated_scripts() -> None:
     rng = random.Random(SEED)
     trees = scripts()

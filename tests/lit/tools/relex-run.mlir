@@ -28,14 +28,14 @@
 // RUN: not relex-run %s --input %t.none.npy 2>&1 | filecheck %s --check-prefix=FILE
 // FILE: relex-run: error: cannot read '{{.*}}.none.npy'
 // RUN: not relex-run %s --input %s 2>&1 | filecheck %s --check-prefix=FORMAT
-// FORMAT: relex-run: error: cannot read '{{.*}}relex-run.mlir'
+// FORMAT: relex-run: error: cannot read '{{.*}}relex-run.mlir': expected an .npy file, as numpy.save writes it, found a file of another kind
 // RUN: not relex-run %s --input %t.p.npz 2>&1 | filecheck %s --check-prefix=ARCHIVE
-// ARCHIVE: expected one array, found an archive of several
+// ARCHIVE: expected an .npy file, as numpy.save writes it, found an archive
 // RUN: not relex-run %s --input %t.x.npy --params %s 2>&1 | filecheck %s --check-prefix=DAMAGED
 // DAMAGED: relex-run: error: cannot read '{{.*}}relex-run.mlir'
 // RUN: cp %t.b.npy "%t=b.npy" && relex-run %s --input %t.x.npy --input "%t=b.npy" | filecheck %s
 // RUN: not relex-run %s --params %t.x.npy 2>&1 | filecheck %s --check-prefix=PARAMS
-// PARAMS: expected an .npz file, found a single array
+// PARAMS: expected an .npz file, as numpy.savez writes it, found a single array
 // RUN: not relex-run %t.none.mlir 2>&1 | filecheck %s --check-prefix=MISSING
 // MISSING: relex-run: error: cannot read '{{.*}}.none.mlir': No such file
 // RUN: not relex-run %s --input %t.x.npy --params %t.p.npz --output %t.none/y.npy 2>&1 | filecheck %s --check-prefix=WRITE
