@@ -17,6 +17,7 @@ from xdsl.dialects.func import FuncOp
 from relex.dialects.errors import CompileError, RelexError, UnknownNameError, locate
 from relex.dialects.functions import find_function
 from relex.frontend import BlockBuilder, Var, const, op
+from relex.runtime import build, build_object
 
 
 def relu_module() -> ModuleOp:
@@ -204,3 +205,13 @@ def test_places_outside_of_the_working_folder_are_names_of_files(
     first, line, _ = str(caught.value).splitlines()
     assert first.startswith("net_outside.py:7:")
     assert line == PROGRAM.splitlines()[6]
+
+
+def test_saved_programs_do_not_tell_where_they_were_built(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(PROGRAM)
+    module = imported(file).make(4)
+    build(module).save(tmp_path / "net.relex")
+    build_object(module, tmp_path / "net.o")
+    for saved in ("net.relex", "net.o", "net.h"):
+        assert str(tmp_path).encode() not in (tmp_path / saved).read_bytes()
