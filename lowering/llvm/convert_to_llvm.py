@@ -95,8 +95,8 @@ class ConvertToLlvmPass(ConversionPass):
     use_generic_functions: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        generic = GENERIC_MEMORY if self.use_generic_functions else {}
-        convert(op, {**TO_LLVM, **generic}, LLVM_TYPES, _refuse)
+        table = {**TO_LLVM, **GENERIC_MEMORY} if self.use_generic_functions else TO_LLVM
+        convert(op, table, LLVM_TYPES, _refuse)
 
 
 def removed_by(op: Operation) -> str | None:

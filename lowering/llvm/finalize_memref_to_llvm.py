@@ -80,8 +80,8 @@ class FinalizeMemrefToLlvmPass(ConversionPass):
     use_generic_functions: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        generic = GENERIC_MEMORY if self.use_generic_functions else {}
-        convert(op, {**MEMREF_TO_LLVM, **generic}, LLVM_TYPES)
+        table = {**MEMREF_TO_LLVM, **GENERIC_MEMORY} if self.use_generic_functions else MEMREF_TO_LLVM
+        convert(op, table, LLVM_TYPES)
 
 
 @MEMREF_TO_LLVM.rule(memref.LoadOp)
@@ -115,7 +115,6 @@ def convert_prefetch(op: PrefetchOp, conversion: Conversion) -> None:
 # Allocation
 
 
-@MEMREF_TO_LLVM.rule(memref.AllocOp)
 def convert_alloc(op: memref.AllocOp, conversion: Conversion, function: str = "malloc") -> None:
     kind = _contiguous(op, op.memref.type)
     sizes = _sizes(conversion, kind, op.dynamic_sizes)
@@ -164,7 +163,6 @@ def convert_alloca_scope_return(op: memref.AllocaScopeReturnOp, conversion: Conv
     conversion.replace()
 
 
-@MEMREF_TO_LLVM.rule(memref.DeallocOp)
 def convert_dealloc(op: memref.DeallocOp, conversion: Conversion, function: str = "free") -> None:
     buffer_type(op, op.memref.type)
     conversion.declare(function, lambda: declaration(function, [PTR], llvm.LLVMVoidType()))
@@ -173,8 +171,10 @@ def convert_dealloc(op: memref.DeallocOp, conversion: Conversion, function: str 
     conversion.replace()
 
 
-GENERIC_MEMORY.rule(memref.AllocOp)(partial(convert_alloc, function=GENERIC_ALLOC))
-GENERIC_MEMORY.rule(memref.DeallocOp)(partial(convert_dealloc, function=GENERIC_FREE))
+MEMREF_TO_LLVM.add(convert_alloc, memref.AllocOp)
+MEMREF_TO_LLVM.add(convert_dealloc, memref.DeallocOp)
+GENERIC_MEMORY.add(partial(convert_alloc, function=GENERIC_ALLOC), memref.AllocOp)
+GENERIC_MEMORY.add(partial(convert_dealloc, function=GENERIC_FREE), memref.DeallocOp)
 
 
 def byte_count(op: Operation, conversion: Conversion, kind: MemRefType, count: SSAValue) -> SSAValue:

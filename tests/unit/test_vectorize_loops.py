@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects import arith, scf
+from xdsl.ir import Dialect, Operation, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
 
+from relex.dialects import make_context, parse_module
 from relex.dialects.relex.types import without_names
+from relex.lowering import VectorizeLoopsPass
+from relex.lowering.vectors.forms import SUBSTITUTES
+from relex.lowering.vectors.lanes import Emitter
 from relex.runtime import Executable, build
 from relex.runtime.executable import CompiledFunction
 
@@ -333,3 +342,76 @@ def test_computes_what_the_loop_computes(program: Executable, name: str) -> None
 def results(function: CompiledFunction, inputs: list[Array]) -> tuple[Array, ...]:
     given = function(*inputs)
     return given if len(function.signature.outputs) > 1 else (given,)
+
+
+@irdl_op_definition
+class Twice(IRDLOperation):
+    """A number times two, computed by somebody else."""
+
+    name = "other.twice"
+
+    x = operand_def()
+    y = result_def()
+
+    traits = traits_def(Pure())
+    assembly_format = "$x attr-dict `:` type($x) `->` type($y)"
+
+
+@irdl_op_definition
+class Count(IRDLOperation):
+    """The same, and who knows what else."""
+
+    name = "other.count"
+
+    x = operand_def()
+    y = result_def()
+
+    assembly_format = "$x attr-dict `:` type($x) `->` type($y)"
+
+
+FOREIGN = """
+func.func @f(%X: memref<8xf32>, %Y: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %x = memref.load %X[%i] : memref<8xf32>
+    %y = other.twice %x : f32 -> f32
+    %z = arith.negf %y : f32
+    memref.store %z, %Y[%i] : memref<8xf32>
+  } {relex.vectorized}
+  func.return
+}
+"""
+
+
+def vectorized(text: str) -> list[Operation]:
+    """The ops in a function after its loops have become vectors."""
+    context = make_context()
+    context.register_dialect("other", lambda: Dialect("other", [Twice, Count]))
+    return list(VectorizeLoopsPass()(parse_module(text, context=context)).walk())
+
+
+def types_of(ops: list[Operation], kind: type[Operation]) -> list[str]:
+    return [str(op.results[0].type) for op in ops if isinstance(op, kind)]
+
+
+def test_a_pure_op_of_others_is_computed_lane_by_lane() -> None:
+    ops = vectorized(FOREIGN)
+    assert types_of(ops, Twice) == ["f32"]
+    assert types_of(ops, arith.NegfOp) == ["vector<8xf32>"]
+
+
+def test_a_vector_form_of_others_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def twice(op: Operation, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
+        return out.add(Twice.create(operands=values, result_types=[values[0].type])).results[0]
+
+    monkeypatch.setitem(SUBSTITUTES, Twice, twice)
+    assert types_of(vectorized(FOREIGN), Twice) == ["vector<8xf32>"]
+
+
+@pytest.mark.parametrize("op", ["other.count %x : f32 -> f32", "other.twice %X : memref<8xf32> -> f32"])
+def test_a_loop_with_other_ops_of_others_stays(op: str) -> None:
+    ops = vectorized(FOREIGN.replace("other.twice %x : f32 -> f32", op))
+    assert types_of(ops, arith.NegfOp) == ["f32"]
+    assert [inner.attributes for inner in ops if isinstance(inner, scf.ForOp)] == [{}]
