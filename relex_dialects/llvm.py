@@ -16,7 +16,9 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntElementsAttr,
     IntAttr,
+    IntegerAttr,
     IntegerType,
+    UnitAttr,
     VectorType,
     i32,
 )
@@ -241,6 +243,19 @@ def _print_target(printer: Printer, block: Block, arguments: Sequence[SSAValue])
         printer.print_list([argument.type for argument in arguments], printer.print_attribute)
 
 
+NO_WRAP_INBOUNDS = 3
+"""`inbounds` as MLIR's generic form has it: its bit, and that of `nusw`, which it implies."""
+
+
+def set_inbounds(op: llvm.GEPOp, inbounds: bool) -> None:
+    """Say whether an address is inside its object, as xDSL does and as MLIR does.
+
+    xDSL prints no other flags of addresses, so there are none: without them, the program promises less.
+    """
+    op.inbounds = UnitAttr() if inbounds else None
+    op.noWrapFlags = IntegerAttr(NO_WRAP_INBOUNDS if inbounds else 0, i32)
+
+
 LOOP_ANNOTATION = "llvm.loop_annotation"
 """The attribute of a loop, and of the branch that closes it, at the levels above the `llvm` dialect."""
 
@@ -250,6 +265,31 @@ class Unrolling(StrEnum):
 
     FULL = "full"
     DISABLE = "disable"
+
+
+@irdl_attr_definition
+class LoopUnrollAttr(Data[Unrolling]):
+    """
+    The part of `#llvm.loop_annotation` that says it. MLIR prints it under a name of its own:
+
+    ```mlir
+    #loop_unroll = #llvm.loop_unroll<full = true>
+    ```
+    """
+
+    name = "llvm.loop_unroll"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Unrolling:
+        with parser.in_angle_brackets():
+            unrolling = parser.parse_str_enum(Unrolling)
+            parser.parse_punctuation("=")
+            parser.parse_keyword("true")
+        return unrolling
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f"{self.data} = true")
 
 
 @irdl_attr_definition
@@ -266,16 +306,16 @@ class LoopAnnotationAttr(Data[Unrolling]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Unrolling:
-        parser.parse_characters("<")
-        parser.parse_keyword("unroll")
-        parser.parse_characters("=")
-        parser.parse_characters("<")
-        unrolling = parser.parse_str_enum(Unrolling)
-        parser.parse_characters("=")
-        parser.parse_keyword("true")
-        parser.parse_characters(">")
-        parser.parse_characters(">")
-        return unrolling
+        with parser.in_angle_brackets():
+            parser.parse_keyword("unroll")
+            parser.parse_punctuation("=")
+            start = parser.pos
+            named = parser.parse_optional_attribute()
+            if named is None:
+                return LoopUnrollAttr.parse_parameter(parser)
+            if not isinstance(named, LoopUnrollAttr):
+                parser.raise_error(f"expected {LoopUnrollAttr.name}, found {named}", start)
+            return named.data
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(f"<unroll = <{self.data} = true>>")
@@ -285,7 +325,9 @@ MISSING_OPS: dict[str, type[Operation]] = {
     op.name: op for op in (ExtractElementOp, FPToSIOp, FPToUIOp, SwitchOp, UIToFPOp)
 }
 
-MISSING_ATTRIBUTES: dict[str, type[Attribute]] = {LoopAnnotationAttr.name: LoopAnnotationAttr}
+MISSING_ATTRIBUTES: dict[str, type[Attribute]] = {
+    attribute.name: attribute for attribute in (LoopAnnotationAttr, LoopUnrollAttr)
+}
 
 
 def load_missing_ops(context: Context) -> None:

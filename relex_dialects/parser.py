@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -24,6 +25,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntAttr,
     IntegerType,
+    LocationAttr,
     ModuleOp,
     RankedStructure,
     StringAttr,
@@ -44,6 +46,7 @@ from relex.dialects.errors import CompileError, Diagnostic, add_source, expect_k
 from relex.dialects.functions import NAME_ATTR, argument_attr, argument_attrs, arguments, set_argument_attr
 from relex.dialects.lexer import Lexer
 from relex.dialects.syntax_errors import UndefinedNames, explain, python_notes
+from relex.dialects.upstream_syntax import adapt_generic_form, reading_custom_form
 from relex.dialects.verifier import verify_module
 
 AttributeT = TypeVar("AttributeT", bound=Attribute)
@@ -78,6 +81,8 @@ class RelexParser(Parser):
         self._first_uses: dict[SSAValue, Span] = {}
         self._elements: list[AttrParser._TensorLiteralElement] = []
         self._open_ops: list[tuple[str, FileLineColLoc]] = []
+        self._is_custom = True
+        self._read_ahead: set[str] = set()
 
     @property
     def line_and_column(self) -> tuple[int, int]:
@@ -164,11 +169,43 @@ class RelexParser(Parser):
 
     def _parse_op_result_list(self) -> list[tuple[Span, int]]:
         results = super()._parse_op_result_list()
+        self._is_custom = self._current_token.kind is not MLIRTokenKind.STRING_LIT
         # As in MLIR, an op stands where its name does.
         self._open_ops.append((self._current_token.text.strip('"'), self.location))
         return results
 
+    def _parse_location(self) -> LocationAttr:
+        name = self._current_token.text
+        if name not in self.attribute_aliases and (start := self._later_locations.get(name)) is not None:
+            here = self.pos
+            self._resume_from(start)
+            self._parse_alias_def()
+            self._resume_from(here)
+            self._read_ahead.add(name)
+        return super()._parse_location()
+
+    @cached_property
+    def _later_locations(self) -> Mapping[str, int]:
+        """Where locations are named: MLIR does that at the end of a text, after their use."""
+        return {found[1]: found.start() for found in _NAMED_LOCATION.finditer(self.lexer.input.content)}
+
+    def _parse_alias_def(self) -> None:
+        name = self._current_token.text
+        if name in self._read_ahead:
+            self._read_ahead.remove(name)
+            del self.attribute_aliases[name]
+        super()._parse_alias_def()
+
+    def _parse_generic_operation(self, op_type: type[Operation]) -> Operation:
+        op = super()._parse_generic_operation(op_type)
+        adapt_generic_form(op)
+        return op
+
     def _get_op_by_name(self, name: str) -> type[Operation]:
+        op = self._known_op(name)
+        return reading_custom_form(op) if self._is_custom else op
+
+    def _known_op(self, name: str) -> type[Operation]:
         if "." in name:
             register_dialect_of_others(self.ctx, Dialect.split_name(name)[0])
         try:
@@ -253,6 +290,8 @@ class RelexParser(Parser):
         self._elements.append(element)
         return element
 
+
+_NAMED_LOCATION = re.compile(r"^(#\w+) = loc\(", re.MULTILINE)
 
 _BYTES = re.compile(r'<\s*"([^"]*)"')
 

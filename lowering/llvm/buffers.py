@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.llvm import set_inbounds
 from relex.lowering.conversion import Conversion
 from relex.lowering.llvm.descriptor import ALIGNED, OFFSET, Descriptor, size_at, stride_at
 from relex.lowering.llvm.types import constant, convert_type
@@ -41,7 +42,9 @@ def element_pointer(
         position = step if position is None else conversion.add(llvm.AddOp(position, step, overflow=no_wrap)).res
     if position is None:
         return pointer
-    return conversion.add(llvm.GEPOp.from_mixed_indices(pointer, [position], element, inbounds=inside)).result
+    address = llvm.GEPOp.from_mixed_indices(pointer, [position], element)
+    set_inbounds(address, inside)
+    return conversion.add(address).result
 
 
 def _no_wrap(strides: Sequence[int | None]) -> IntegerAttr[IntegerType]:
