@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 
 from relex.dialects.exceptions import RelexError
-from relex.runtime.container import as_path, map_file, write_file
+from relex.runtime.container import MappedFile, as_path, write_file
 from relex.runtime.program import CompiledProgram
 
 FOLDER_VARIABLE = "RELEX_CACHE"
@@ -48,7 +48,8 @@ class CompileCache:
         """The program of a key, if there is one that is whole."""
         path = self._path(key)
         try:
-            program = CompiledProgram.unpack(map_file(path))
+            # Nobody writes here but `put`, which replaces files; the times of mapped ones change with each use.
+            program = CompiledProgram.unpack(MappedFile(path).data)
         except RelexError:
             return None
         with suppress(OSError):

@@ -9,11 +9,13 @@ import hashlib
 import json
 import mmap
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from struct import Struct
 from typing import TypeVar, cast
 from uuid import uuid4
+from weakref import finalize
 
 from relex.dialects.exceptions import RelexError, expect_kind
 from relex.dialects.machine import CONSTANT_ALIGNMENT
@@ -130,14 +132,50 @@ def write_file(path: Path, chunks: Sequence[Buffer]) -> None:
         raise RelexError(f"{path}: cannot be written: {_reason(e)}") from e
 
 
-def map_file(path: Path) -> memoryview:
-    """The contents of a file, which stays mapped as long as they are used. Raises `RelexError`."""
-    try:
-        with path.open("rb") as file:
+class MappedFile:
+    """A file as memory that processes share, and that shows what is written to the file in place.
+
+    Where a file becomes shorter, reading what is gone ends the process (SIGBUS). Raises `RelexError` for a file that
+    cannot be read.
+    """
+
+    def __init__(self, path: Path):
+        self._path = path
+        with _reading(path), path.open("rb") as file:
+            self._file = os.dup(file.fileno())
+            finalize(self, os.close, self._file)
+            self._status = self._current_status()
+            size, _ = self._status
             # What is empty cannot be mapped.
-            if os.fstat(file.fileno()).st_size == 0:
-                return memoryview(b"")
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            self.data = memoryview(mmap.mmap(self._file, size, access=mmap.ACCESS_READ) if size else b"")
+
+    def expect_unchanged(self) -> None:
+        """Raise `RelexError` if the file has been written since. It does not matter what is at its path now."""
+        if self._current_status() != self._status:
+            raise RelexError(
+                f"{self._path}: expected a file that stays as it is while it is in use, found it overwritten: load it "
+                "again, and replace such files by 'save' or a rename"
+            )
+
+    def _current_status(self) -> tuple[int, int]:
+        status = os.fstat(self._file)
+        return status.st_size, status.st_mtime_ns
+
+
+def read_file(path: Path) -> memoryview:
+    """The contents of a file in memory of their own, aligned as those of a mapped one. Raises `RelexError`."""
+    with _reading(path), path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size == 0:
+            return memoryview(b"")
+        space = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE)
+        return memoryview(space)[: file.readinto(space)]
+
+
+@contextmanager
+def _reading(path: Path) -> Generator[None]:
+    try:
+        yield
     except (OSError, ValueError) as e:
         raise RelexError(f"{path}: cannot be read: {_reason(e)}") from e
 

@@ -16,6 +16,7 @@ from relex.runtime.entry.native import native_entry
 from relex.runtime.entry.plans import NativePlans, Plan
 from relex.runtime.linking import LoadedCode
 from relex.runtime.loader import load
+from relex.runtime.plain import Buffer
 from relex.runtime.program import CompiledProgram
 from relex.runtime.results import ResultArrays, split_out
 from relex.runtime.shapes import ShapeRule
@@ -26,10 +27,15 @@ if TYPE_CHECKING:
     from relex.runtime.profile import Profile
 
 
+Check = Callable[[], None]
+Pack = Callable[[], list[Buffer]]
+
+
 class Executable(Mapping[str, "CompiledFunction"]):
     """Native code in this process: a mapping from the names of functions to functions.
 
-    `symbols` are the addresses of what else the code calls; `profile` makes profiles, if the program is still known.
+    `symbols` are the addresses of what else the code calls; `profile` makes profiles, if the program is still known;
+    `check` raises where the constants of the program are no longer what they were.
     Raises `RelexError` for code that cannot run here, `UnknownNameError` for library functions that nobody registered.
     """
 
@@ -39,22 +45,24 @@ class Executable(Mapping[str, "CompiledFunction"]):
         *,
         symbols: Mapping[str, int] | None = None,
         profile: Callable[[str, Sequence[Any], Mapping[str, Any]], Profile] | None = None,
+        check: Check | None = None,
     ):
         library = LibraryCalls(program.libraries)
         code = load(program.code, {**library.symbols, **(symbols or {})})
         self._program = program
         self._profile = profile
+        self._pack = partial(_pack, program, check)
         self._functions = {
-            name: _compiled_function(program, code, signature, library)
+            name: _compiled_function(self._pack, code, signature, library, check)
             for name, signature in program.signatures.items()
         }
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a file that `relex.load` reads. Raises `RelexError` when that is not possible."""
-        write_file(as_path(path), self._program.pack())
+        write_file(as_path(path), self._pack())
 
     def __reduce__(self) -> tuple[Callable[[bytes], Executable], tuple[bytes]]:
-        return _unpickle, (b"".join(self._program.pack()),)
+        return _unpickle, (b"".join(self._pack()),)
 
     def profile(self, /, *args: Any, entry: str = "main", **named: Any) -> Profile:
         """How long the calls of loop functions and library functions take in a call of a function with these arguments.
@@ -78,6 +86,13 @@ class Executable(Mapping[str, "CompiledFunction"]):
 
     def __len__(self) -> int:
         return len(self._functions)
+
+
+def _pack(program: CompiledProgram, check: Check | None) -> list[Buffer]:
+    """The contents of a file with the program in it, in pieces."""
+    if check is not None:
+        check()
+    return program.pack()
 
 
 def _unpickle(data: bytes) -> Executable:
@@ -104,9 +119,10 @@ class CompiledFunction:
     Pickled, it is the whole program: where several functions travel, send the executable.
     """
 
-    def __init__(self, program: CompiledProgram, code: LoadedCode, signature: Signature, library: LibraryCalls):
+    def __init__(self, pack: Pack, code: LoadedCode, signature: Signature, library: LibraryCalls, check: Check | None):
         self.signature = signature
-        self._program = program
+        self._pack = pack
+        self._check = check
         self._alive = code, library  # The machine code, its constants, and what it calls.
         self._plans_of_shapes = ShapeRule(signature, partial(Plan, signature))
         self._readers = [argument_reader(spec, signature.name) for spec in signature.inputs]
@@ -131,10 +147,13 @@ class CompiledFunction:
     __call__ = _call_checked
 
     def _plan(self, inputs: Sequence[Array]) -> Plan:
+        # Native calls with shapes that are known do not come here.
+        if self._check is not None:
+            self._check()
         return self._plans_of_shapes(inputs)
 
     def __reduce__(self) -> tuple[Callable[[bytes, str], CompiledFunction], tuple[bytes, str]]:
-        return _unpickle_function, (b"".join(self._program.pack()), self.signature.name)
+        return _unpickle_function, (b"".join(self._pack()), self.signature.name)
 
     def __repr__(self) -> str:
         return f"<compiled {self.signature}>"
@@ -147,9 +166,15 @@ class _NativeCalls(CompiledFunction):
     _plans: int
 
     def __init__(
-        self, program: CompiledProgram, code: LoadedCode, signature: Signature, library: LibraryCalls, entry: int
+        self,
+        pack: Pack,
+        code: LoadedCode,
+        signature: Signature,
+        library: LibraryCalls,
+        check: Check | None,
+        entry: int,
     ):
-        super().__init__(program, code, signature, library)
+        super().__init__(pack, code, signature, library, check)
         address = code.address(signature.symbol)
         inputs, outputs = ([spec.dtype for spec in specs] for specs in (signature.inputs, signature.outputs))
         self._native = NativePlans(address, inputs, outputs)
@@ -169,11 +194,11 @@ def _native_class(native: type) -> Callable[..., CompiledFunction]:
 
 
 def _compiled_function(
-    program: CompiledProgram, code: LoadedCode, signature: Signature, library: LibraryCalls
+    pack: Pack, code: LoadedCode, signature: Signature, library: LibraryCalls, check: Check | None
 ) -> CompiledFunction:
     """A function of compiled code. What calls Python anyway does not gain from native calls; they do not look whether
     arguments may be written."""
     entry = native_entry() if not library.calls_python and not signature.writes_inputs else None
     if entry is None:
-        return CompiledFunction(program, code, signature, library)
-    return _native_class(entry.type)(program, code, signature, library, entry.address)
+        return CompiledFunction(pack, code, signature, library, check)
+    return _native_class(entry.type)(pack, code, signature, library, check, entry.address)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 import hashlib
 import json
+import os
 import pickle
 import re
 import subprocess
@@ -25,7 +27,7 @@ from programs import Array
 from relex.dialects.errors import RelexError, UnknownNameError
 from relex.dialects.machine import Target
 from relex.runtime import Executable, VirtualMachine, build, load, register_func, remove_func
-from relex.runtime.container import HEADER, VERSION, map_file
+from relex.runtime.container import HEADER, VERSION, MappedFile, read_file
 from relex.runtime.loader import load as load_code
 from relex.runtime.program import CompiledProgram
 
@@ -75,9 +77,11 @@ def saved(ex: Executable, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(params=["loaded", "pickled"])
+@pytest.fixture(params=["loaded", "read", "pickled"])
 def again(request: pytest.FixtureRequest, ex: Executable, saved: Path) -> Executable:
-    return load(saved) if request.param == "loaded" else pickle.loads(pickle.dumps(ex))
+    if request.param == "pickled":
+        return pickle.loads(pickle.dumps(ex))
+    return load(saved, mapped=request.param == "loaded")
 
 
 def same(a: Array, b: Array) -> bool:
@@ -149,7 +153,7 @@ def test_neither_xdsl_nor_the_compiler_is_imported(saved: Path):
 
 
 def test_constants_stay_in_the_file(saved: Path):
-    data = map_file(saved)
+    data = MappedFile(saved).data
     program = CompiledProgram.unpack(data)
     assert program.code.constants
     start = np.frombuffer(data, np.uint8).ctypes.data
@@ -169,6 +173,68 @@ def test_another_file_in_the_place_of_one_that_is_used(ex: Executable, tmp_path:
     assert same(first["main"](x, y), ex["main"](x, y))
     assert list(load(path)) == ["main"]
     assert [file.name for file in tmp_path.iterdir()] == ["model.relex"]
+
+
+OVERWRITTEN = """
+import os, shutil, sys
+import numpy as np
+from relex.dialects import RelexError
+from relex.runtime import load
+path, other, mapped, calls = sys.argv[1], sys.argv[2], sys.argv[3] == "mapped", int(sys.argv[4])
+x, y = np.ones((3, 40), np.float32), np.ones((3, 96), np.float32)
+ex = load(path, mapped=mapped)
+wanted = load(path, mapped=False)["main"](x, y)
+for _ in range(calls):
+    ex["main"](x, y)
+if other == "save":
+    ex.save(path)
+elif other == "truncate":
+    os.truncate(path, 0)
+else:
+    shutil.copyfile(other, path)
+for use in (lambda: ex["main"](x[calls:], y[calls:]), lambda: ex.save(path + ".again"), ex.__reduce__):
+    try:
+        found = use()
+        print("equal" if not isinstance(found, np.ndarray) or np.array_equal(found, wanted[calls:]) else "wrong")
+    except RelexError as e:
+        print(e)
+"""
+
+
+@pytest.mark.parametrize("calls", [0, 1])
+@pytest.mark.parametrize("mapped", ["mapped", "read"])
+@pytest.mark.parametrize("other", ["smaller", "larger", "truncate", "save"])
+def test_files_that_are_overwritten_while_they_are_used(
+    other: str, mapped: str, calls: int, ex: Executable, tmp_path: Path
+):
+    path, new = tmp_path / "model.relex", tmp_path / "new.relex"
+    ex.save(path)
+    build("func.func @main() { func.return }" if other == "smaller" else PROGRAM + PROGRAM.replace("@", "@_")).save(new)
+    given = str(new) if other in ("smaller", "larger") else other
+    command = [sys.executable, "-c", OVERWRITTEN, str(path), given, mapped, str(calls)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    unharmed = mapped == "read" or other == "save"
+    message = f"{path}: expected a file that stays as it is while it is in use, found it overwritten: load it again"
+    assert len(lines := run.stdout.splitlines()) == 3
+    assert all(line == "equal" if unharmed else line.startswith(message) for line in lines)
+
+
+def test_constants_that_are_read_are_not_copied_again(saved: Path):
+    data = read_file(saved)
+    program = CompiledProgram.unpack(data)
+    start = np.frombuffer(data, np.uint8).ctypes.data
+    assert data == saved.read_bytes()
+    assert all(start < used.ctypes.data < start + len(data) for used in load_code(program.code).constants)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_files_are_closed(saved: Path):
+    before = os.listdir("/proc/self/fd")
+    found = load(saved)
+    assert len(os.listdir("/proc/self/fd")) > len(before)
+    del found
+    gc.collect()
+    assert os.listdir("/proc/self/fd") == before
 
 
 def test_variables_are_fresh_in_each_executable(tmp_path: Path):
@@ -394,7 +460,7 @@ def test_code_that_is_none_is_refused(saved: Path, tmp_path: Path):
 
 
 def with_target(path: Path, target: Target, needs: frozenset[str]) -> bytes:
-    program = CompiledProgram.unpack(map_file(path))
+    program = CompiledProgram.unpack(MappedFile(path).data)
     changed = replace(program, code=replace(program.code, target=target, needs=needs))
     return b"".join(changed.pack())
 
