@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from io import BytesIO
+from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import (
@@ -72,16 +75,48 @@ def element_type_of(dtype: np.dtype[Any]) -> Attribute:
 
 
 def dense_from_array(array: Array) -> DenseIntOrFPElementsAttr:
-    """A dense attribute holding the bytes of an array, in row-major order."""
+    """A dense attribute holding the bytes of an array, in row-major order. An array that is a view of all of a `bytes`
+    object, as `array_from_dense` makes them, shares these."""
     import numpy as np
 
     element_type = element_type_of(array.dtype)
     if element_type == i1:
         # A view of other memory may hold any byte.
         array = np.require(array, requirements="C").view(np.uint8) != 0
-    little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-    tensor_type = cast(TensorType[AnyDenseElement], TensorType(element_type, array.shape))
-    return DenseIntOrFPElementsAttr(tensor_type, BytesAttr(little.tobytes()))
+    elif (data := _viewed_bytes(array)) is not None:
+        return DenseIntOrFPElementsAttr(_dense_type(element_type, array.shape), BytesAttr(data))
+    return filled_dense(element_type, array.shape, lambda elements: np.copyto(elements, array))
+
+
+def filled_dense(
+    element_type: Attribute, shape: Sequence[int], fill: Callable[[Array], None]
+) -> DenseIntOrFPElementsAttr:
+    """A dense attribute with the elements that `fill` puts into an array of that shape, which it may not keep. There
+    is one copy of them at any time, as matters for hundreds of megabytes."""
+    import numpy as np
+
+    dtype = numpy_dtype(element_type).newbyteorder("<")
+    # It gives its bytes away without copying them.
+    buffer = BytesIO(bytes(prod(shape) * dtype.itemsize))
+    with buffer.getbuffer() as memory:
+        fill(np.ndarray(tuple(shape), dtype, memory))
+    return DenseIntOrFPElementsAttr(_dense_type(element_type, shape), BytesAttr(buffer.getvalue()))
+
+
+def _dense_type(element_type: Attribute, shape: Sequence[int]) -> TensorType[AnyDenseElement]:
+    return cast(TensorType[AnyDenseElement], TensorType(element_type, shape))
+
+
+def _viewed_bytes(array: Array) -> bytes | None:
+    """The `bytes` object whose bytes are those of the array, in row-major order, if there is one."""
+    import numpy as np
+
+    owner: object = array
+    while isinstance(owner, np.ndarray):
+        owner = cast(object, owner.base)
+    if not isinstance(owner, bytes) or len(owner) != array.nbytes:
+        return None
+    return owner if array.flags.c_contiguous and array.dtype == array.dtype.newbyteorder("<") else None
 
 
 def array_from_dense(dense: DenseIntOrFPElementsAttr) -> Array:
@@ -96,4 +131,8 @@ def array_from_dense(dense: DenseIntOrFPElementsAttr) -> Array:
 def dense_bytes(dense: DenseIntOrFPElementsAttr) -> bytes:
     """The bytes of a dense attribute, little-endian; of i1 0 and 1, where xDSL has 0 and 255 as well."""
     data = dense.data.data
-    return bytes(map(bool, data)) if dense.get_element_type() == i1 else data
+    return data.translate(_TRUTH) if dense.get_element_type() == i1 else data
+
+
+_TRUTH = bytes([0, *[1] * 255])
+"""From a byte of i1 to 0 or 1."""

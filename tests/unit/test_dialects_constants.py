@@ -249,3 +249,18 @@ def test_true_is_one() -> None:
 def test_bytes_that_are_no_booleans_are_refused(byte: int) -> None:
     with pytest.raises(CompileError, match="true and false"):
         parse_module(f'%0 = relex.constant dense<"0x00{byte:02X}"> : tensor<2xi1>')
+
+
+def test_views_of_all_bytes_share_them() -> None:
+    dense = dense_from_array(np.arange(12, dtype=np.float32).reshape(3, 4))
+    array = array_from_dense(dense)
+    assert dense_from_array(array.reshape(2, 6)).data.data is dense.data.data
+    assert dense_from_array(array.view(np.int32)).data.data is dense.data.data
+    for other in (array.T, array[::-1], array[1:], array.astype(">f4"), np.broadcast_to(array, (2, 3, 4))):
+        assert dense_from_array(other).data.data == np.ascontiguousarray(other, np.float32).tobytes()
+    big_endian = np.frombuffer(np.arange(3, dtype=">i4").tobytes(), ">i4")
+    assert array_from_dense(dense_from_array(big_endian)).tolist() == [0, 1, 2]
+
+
+def test_any_byte_of_a_bool_but_0_is_true() -> None:
+    assert dense_from_array(np.frombuffer(b"\x07\x00\x01", np.bool_)).data.data == b"\x01\x00\x01"
