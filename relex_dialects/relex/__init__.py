@@ -59,6 +59,7 @@ from relex.dialects.relex.normalization import (
     SoftmaxOp,
 )
 from relex.dialects.relex.operator import (
+    Exactness,
     Operator,
 )
 from relex.dialects.relex.reductions import (
@@ -197,6 +198,7 @@ __all__ = [
     "EqualOp",
     "ErfOp",
     "EwiseFMAOp",
+    "Exactness",
     "ExpOp",
     "ExpandDimsOp",
     "FloorOp",

@@ -12,6 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def
 
 from relex.dialects.dtypes import TensorConstr
 from relex.dialects.relex.elementwise import BinaryElementwise, Elementwise
+from relex.dialects.relex.operator import Exactness
 from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 class Comparison(BinaryElementwise, ABC):
     """Whether a relation holds, element by element. With NaN only `not_equal` does; on i1 false is less than true."""
 
+    EXACTNESS: ClassVar = Exactness.BITS
     NUMPY: ClassVar[str]
     """Its name in NumPy."""
 
@@ -129,6 +131,7 @@ class WhereOp(Elementwise):
     """
 
     name = "relex.where"
+    EXACTNESS: ClassVar = Exactness.BITS
 
     condition = operand_def(TensorConstr)
     x = operand_def(TensorConstr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import UnitAttr
@@ -13,7 +14,7 @@ from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, opt_
 from relex.dialects.dtypes import FLOATS, NUMBERS, TensorConstr
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.extremes import largest
-from relex.dialects.relex.operator import Operator, ieee_arithmetic
+from relex.dialects.relex.operator import Exactness, Operator, ieee_arithmetic, tensor_type
 from relex.dialects.relex.properties import (
     IntegerConstr,
     IntegersConstr,
@@ -101,6 +102,10 @@ class Conv2dOp(Operator):
         counts = Windows.read(weight[2:], properties).counts(data[2:])
         return SizedType(element_type, (data[0], weight[0], *counts))
 
+    @property
+    def terms(self) -> int:
+        return prod(tensor_type(self.weight.type).get_shape()[1:])
+
     def windows(self, weight: Sequence[Size]) -> Windows:
         """What a weight of this shape moves over."""
         return Windows.read(weight[2:], self.properties)
@@ -144,6 +149,10 @@ class _Pool2d(Operator, ABC):
         return SizedType(element_type, (*data[:2], *_pool_windows(properties).counts(data[2:])))
 
     @property
+    def terms(self) -> int:
+        return prod(as_integers(self.pool_size))
+
+    @property
     def windows(self) -> Windows:
         """What the elements of the result are computed from."""
         return _pool_windows(self.properties)
@@ -166,6 +175,7 @@ class MaxPool2dOp(_Pool2d):
     """
 
     name = "relex.max_pool2d"
+    EXACTNESS: ClassVar = Exactness.NUMBERS
 
     assembly_format = (
         "$data `pool_size` `=` $pool_size (`strides` `=` $strides^)? (`padding` `=` $padding^)? "

@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, TensorConstr
 from relex.dialects.relex.extremes import maximum, minimum
-from relex.dialects.relex.operator import Operator, ieee_arithmetic
+from relex.dialects.relex.operator import Exactness, Operator, ieee_arithmetic
 from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class AddOp(BinaryElementwise):
     """
 
     name = "relex.add"
+    EXACTNESS: ClassVar = Exactness.NUMBERS
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
@@ -76,6 +77,7 @@ class SubtractOp(BinaryElementwise):
     """
 
     name = "relex.subtract"
+    EXACTNESS: ClassVar = Exactness.NUMBERS
     ALLOWED: ClassVar = NUMBERS
 
     def evaluate(self, *operands: Array) -> Array:
@@ -96,6 +98,7 @@ class MultiplyOp(BinaryElementwise):
     """
 
     name = "relex.multiply"
+    EXACTNESS: ClassVar = Exactness.NUMBERS
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
@@ -115,6 +118,7 @@ class DivideOp(BinaryElementwise):
     """
 
     name = "relex.divide"
+    EXACTNESS: ClassVar = Exactness.NUMBERS
     ALLOWED: ClassVar = FLOATS
 
     def evaluate(self, *operands: Array) -> Array:
@@ -155,6 +159,7 @@ class MaximumOp(BinaryElementwise):
     """
 
     name = "relex.maximum"
+    EXACTNESS: ClassVar = Exactness.NUMBERS
 
     def evaluate(self, *operands: Array) -> Array:
         return maximum(*operands)
@@ -171,6 +176,7 @@ class MinimumOp(BinaryElementwise):
     """
 
     name = "relex.minimum"
+    EXACTNESS: ClassVar = Exactness.NUMBERS
 
     def evaluate(self, *operands: Array) -> Array:
         return minimum(*operands)
@@ -187,6 +193,7 @@ class ReluOp(UnaryElementwise):
     """
 
     name = "relex.relu"
+    EXACTNESS: ClassVar = Exactness.NUMBERS
 
     def evaluate(self, *operands: Array) -> Array:
         (x,) = operands
@@ -204,6 +211,7 @@ class EwiseFMAOp(Elementwise):
     """
 
     name = "relex.ewise_fma"
+    EXACTNESS: ClassVar = Exactness.NUMBERS
 
     x = operand_def(TensorConstr)
     y = operand_def(TensorConstr)

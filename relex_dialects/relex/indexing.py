@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
@@ -18,7 +18,7 @@ from xdsl.irdl import (
 
 from relex.dialects.dtypes import INTEGERS, TensorConstr
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import Operator, tensor_type
+from relex.dialects.relex.operator import Exactness, Operator, tensor_type
 from relex.dialects.relex.properties import (
     IntegerConstr,
     IntegersConstr,
@@ -59,6 +59,7 @@ class ConcatOp(Operator):
     """
 
     name = "relex.concat"
+    EXACTNESS: ClassVar = Exactness.BITS
 
     tensors = var_operand_def(TensorConstr)
     axis = prop_def(IntegerConstr, default_value=integer(0))
@@ -113,6 +114,7 @@ class StridedSliceOp(Operator):
     """
 
     name = "relex.strided_slice"
+    EXACTNESS: ClassVar = Exactness.BITS
 
     operand = operand_def(TensorConstr)
     axes = prop_def(IntegersConstr)
@@ -207,6 +209,7 @@ class TakeOp(Operator):
     """
 
     name = "relex.take"
+    EXACTNESS: ClassVar = Exactness.BITS
 
     operand = operand_def(TensorConstr)
     indices = operand_def(TensorConstr)
@@ -267,6 +270,7 @@ class PadOp(Operator):
     """
 
     name = "relex.pad"
+    EXACTNESS: ClassVar = Exactness.BITS
 
     operand = operand_def(TensorConstr)
     pad_width = prop_def(IntegersConstr)

@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from relex.dialects.dtypes import TensorConstr
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import Operator, ieee_arithmetic
+from relex.dialects.relex.operator import Operator, ieee_arithmetic, tensor_type
 from relex.dialects.relex.types import SizedType, broadcast, contract, same_element_type, shape_str
 
 if TYPE_CHECKING:
@@ -46,6 +46,10 @@ class DenseOp(Operator):
         contract(data[-1], weight[1], "last sizes of data and weight")
         return SizedType(element_type, (*data[:-1], weight[0]))
 
+    @property
+    def terms(self) -> int:
+        return tensor_type(self.data.type).get_shape()[-1]
+
     def evaluate(self, *operands: Array) -> Array:
         data, weight = operands
         with ieee_arithmetic():
@@ -80,6 +84,10 @@ class MatmulOp(Operator):
         contract(lhs[-1], rhs[max(len(rhs) - 2, 0)], "sizes of the summed dimension")
         rows, columns = lhs[-2:-1], rhs[-1:] if len(rhs) > 1 else ()
         return SizedType(element_type, (*broadcast(lhs[:-2], rhs[:-2]), *rows, *columns))
+
+    @property
+    def terms(self) -> int:
+        return tensor_type(self.lhs.type).get_shape()[-1]
 
     def evaluate(self, *operands: Array) -> Array:
         lhs, rhs = operands

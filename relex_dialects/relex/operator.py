@@ -5,7 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from enum import Enum, auto
+from math import prod
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
@@ -23,6 +25,17 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 
+class Exactness(Enum):
+    """How far NumPy and compiled code agree about the result of an operator."""
+
+    ROUNDED = auto()
+    """Up to rounding: a sum has no fixed order, and libraries differ in functions like `exp`."""
+    NUMBERS = auto()
+    """In every number and in the sign of every zero; a NaN may have another sign and payload."""
+    BITS = auto()
+    """In every bit, those of NaN included: elements are moved or compared, or only change their sign."""
+
+
 class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     """
     A pure graph operator with one result.
@@ -32,6 +45,9 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     """
 
     traits = traits_def(Pure())
+
+    EXACTNESS: ClassVar[Exactness] = Exactness.ROUNDED
+    """Operators on constants are computed at compile time where that changes no result."""
 
     def __init__(self, *operands: SSAValue | Operation, properties: Mapping[str, Attribute | None] | None = None):
         values = [SSAValue.get(operand) for operand in operands]
@@ -58,6 +74,18 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     @abstractmethod
     def evaluate(self, *operands: Array) -> Array:
         """The result for these operands: the reference semantics that every lowering is tested against."""
+
+    @property
+    def terms(self) -> int:
+        """How many steps an element of the result takes, as for the terms of a product of matrices. The operands, which
+        have known sizes, are read once besides."""
+        return 1
+
+    @property
+    def work(self) -> int:
+        """About how many elements `evaluate` reads and writes. All sizes must be known."""
+        sizes = [prod(tensor_type(value.type).get_shape()) for value in (*self.operands, *self.results)]
+        return sum(sizes[:-1]) + sizes[-1] * self.terms
 
     @classmethod
     def type_of_result(cls, operands: Sequence[Attribute], properties: Mapping[str, Attribute]) -> TensorType:

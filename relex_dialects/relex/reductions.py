@@ -14,7 +14,7 @@ from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, opt_
 from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, TensorConstr
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.extremes import largest, smallest
-from relex.dialects.relex.operator import Operator, ieee_arithmetic, tensor_type
+from relex.dialects.relex.operator import Exactness, Operator, ieee_arithmetic, tensor_type
 from relex.dialects.relex.properties import (
     IntegerConstr,
     IntegersConstr,
@@ -157,6 +157,7 @@ class MaxOp(Reduction):
     """
 
     name = "relex.max"
+    EXACTNESS: ClassVar = Exactness.NUMBERS
     OVER_NONE: ClassVar = False
 
     def evaluate(self, *operands: Array) -> Array:
@@ -175,6 +176,7 @@ class MinOp(Reduction):
     """
 
     name = "relex.min"
+    EXACTNESS: ClassVar = Exactness.NUMBERS
     OVER_NONE: ClassVar = False
 
     def evaluate(self, *operands: Array) -> Array:
@@ -195,6 +197,7 @@ class ArgmaxOp(Operator):
     """
 
     name = "relex.argmax"
+    EXACTNESS: ClassVar = Exactness.BITS
 
     operand = operand_def(TensorConstr)
     axis = opt_prop_def(IntegerConstr)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from relex.dialects.dtypes import TensorConstr
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import Operator, tensor_type
+from relex.dialects.relex.operator import Exactness, Operator, tensor_type
 from relex.dialects.relex.properties import IntegersConstr, as_integers, integers
 from relex.dialects.relex.types import Shape, SizedType, SizeT, expect_integers, normalize_axes, shape_str
 from relex.dialects.sizes import Size, Sizes, count, equal
@@ -33,6 +33,7 @@ class PermuteDimsOp(Operator):
     """
 
     name = "relex.permute_dims"
+    EXACTNESS: ClassVar = Exactness.BITS
 
     operand = operand_def(TensorConstr)
     axes = opt_prop_def(IntegersConstr)
@@ -78,6 +79,7 @@ class ReshapeOp(Operator):
     """
 
     name = "relex.reshape"
+    EXACTNESS: ClassVar = Exactness.BITS
 
     operand = operand_def(TensorConstr)
     shape = prop_def(IntegersConstr)
@@ -128,6 +130,7 @@ class ExpandDimsOp(Operator):
     """
 
     name = "relex.expand_dims"
+    EXACTNESS: ClassVar = Exactness.BITS
 
     operand = operand_def(TensorConstr)
     axis = prop_def(IntegersConstr)
@@ -167,6 +170,7 @@ class SqueezeOp(Operator):
     """
 
     name = "relex.squeeze"
+    EXACTNESS: ClassVar = Exactness.BITS
 
     operand = operand_def(TensorConstr)
     axis = opt_prop_def(IntegersConstr)
@@ -212,6 +216,7 @@ class BroadcastToOp(Operator):
     """
 
     name = "relex.broadcast_to"
+    EXACTNESS: ClassVar = Exactness.BITS
 
     operand = operand_def(TensorConstr)
     shape = prop_def(IntegersConstr)

@@ -13,7 +13,7 @@ from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, INTEGERS, NUMBERS, Elem
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.elementwise import UnaryElementwise
 from relex.dialects.relex.extremes import maximum, minimum
-from relex.dialects.relex.operator import ieee_arithmetic
+from relex.dialects.relex.operator import Exactness, ieee_arithmetic
 from relex.dialects.relex.properties import ScalarConstr, expect_scalar, number, scalar
 from relex.dialects.relex.types import SizedType
 
@@ -45,6 +45,7 @@ class NegativeOp(UnaryFunction):
     """
 
     name = "relex.negative"
+    EXACTNESS: ClassVar = Exactness.BITS
     ALLOWED: ClassVar = NUMBERS
     NUMPY: ClassVar = "negative"
 
@@ -60,6 +61,7 @@ class AbsOp(UnaryFunction):
     """
 
     name = "relex.abs"
+    EXACTNESS: ClassVar = Exactness.BITS
     NUMPY: ClassVar = "abs"
 
 
@@ -74,6 +76,7 @@ class FloorOp(UnaryFunction):
     """
 
     name = "relex.floor"
+    EXACTNESS: ClassVar = Exactness.NUMBERS
     ALLOWED: ClassVar = FLOATS
     NUMPY: ClassVar = "floor"
 
@@ -89,6 +92,7 @@ class SqrtOp(UnaryFunction):
     """
 
     name = "relex.sqrt"
+    EXACTNESS: ClassVar = Exactness.NUMBERS
     ALLOWED: ClassVar = FLOATS
     NUMPY: ClassVar = "sqrt"
 
@@ -104,6 +108,7 @@ class RsqrtOp(UnaryElementwise):
     """
 
     name = "relex.rsqrt"
+    EXACTNESS: ClassVar = Exactness.NUMBERS
     ALLOWED: ClassVar = FLOATS
 
     def evaluate(self, *operands: Array) -> Array:
@@ -251,6 +256,7 @@ class AstypeOp(UnaryElementwise):
     """
 
     name = "relex.astype"
+    EXACTNESS: ClassVar = Exactness.NUMBERS
 
     dtype = prop_def(ElementConstr)
 
@@ -272,11 +278,12 @@ class AstypeOp(UnaryElementwise):
 
         (x,) = operands
         dtype = numpy_dtype(self.dtype)
-        if self.dtype not in INTEGERS or x.dtype.kind != "f":
-            with ieee_arithmetic():
-                return x.astype(dtype)
+        is_truncated = self.dtype in INTEGERS and x.dtype.kind == "f"
+        with ieee_arithmetic():
+            wide = x.astype(np.float64 if is_truncated else dtype)
+        if not is_truncated:
+            return wide
         low, end = float(np.iinfo(dtype).min), -float(np.iinfo(dtype).min)
-        wide = x.astype(np.float64)
         inside = (low <= wide) & (wide < end)
         small, large = np.iinfo(dtype).min, np.iinfo(dtype).max
         beyond = np.where(wide < low, small, np.where(wide >= end, large, 0))
@@ -295,6 +302,7 @@ class ClipOp(UnaryElementwise):
     """
 
     name = "relex.clip"
+    EXACTNESS: ClassVar = Exactness.NUMBERS
 
     min = opt_prop_def(ScalarConstr)
     max = opt_prop_def(ScalarConstr)

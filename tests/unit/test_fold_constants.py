@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+import struct
+import tracemalloc
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import cycle, islice
 
 import numpy as np
 import pytest
 from operator_cases import CASES
-from programs import Array, MakeOperator, operator_program
-from xdsl.dialects.builtin import ModuleOp
+from programs import Array, MakeOperator, operator_program, random_array, tensor_of
+from random_graphs import operator_of
+from xdsl.dialects.builtin import ModuleOp, StringAttr, f32, f64, i1, i8, i32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation
+from xdsl.utils.test_value import create_ssa_value
 
-from relex.dialects import verify_module
+from relex.dialects import make_context, parse_module, verify_module
 from relex.dialects.dtypes import array_from_dense
-from relex.dialects.relex import ConstantOp, Operator, ReluOp
+from relex.dialects.errors import RelexError
+from relex.dialects.relex import (
+    AstypeOp,
+    ConstantOp,
+    DenseOp,
+    Elementwise,
+    Exactness,
+    MultiplyOp,
+    NegativeOp,
+    Operator,
+    PermuteDimsOp,
+    ReluOp,
+    ReshapeOp,
+)
 from relex.passes import FoldConstantsPass
+from relex.passes.graph import evaluation
 from relex.runtime import build
 
 
@@ -69,3 +91,158 @@ def test_an_operator_that_is_wrong_is_left_alone(monkeypatch: pytest.MonkeyPatch
 
 def test_no_elements() -> None:
     assert "relu" not in str(FoldConstantsPass(limit=0)(program(ReluOp, [np.ones((0, 3), np.float32)])))
+
+
+DTYPES = ["float32", "float64", "int8", "int32", "int64", "bool"]
+"""What operators are compiled for."""
+NANS = {
+    "float32": struct.pack("<6I", 0x7FC00000, 0xFFC00000, 0x7FC12345, 0xFFFABCDE, 0x7F800001, 0xFFA55555),
+    "float64": struct.pack("<4Q", 0x7FF8 << 48, 0xFFF8 << 48, (0x7FF8 << 48) + 0x12345, (0xFFF0 << 48) + 1),
+}
+"""Of both signs, with payloads, quiet and signalling."""
+
+CONVERSIONS = [partial(AstypeOp, dtype=t) for t in (f32, f64, i1, i8, i32, i64)]
+EXACT_CASES = [
+    *((make, operands) for make, operands in CASES if operator_of(make).EXACTNESS is not Exactness.ROUNDED),
+    *((make, [np.zeros((3, 5), np.float32)]) for make in CONVERSIONS),
+]
+
+
+def awkward(dtype: str, shape: Sequence[int]) -> Array:
+    """The ends of the range, zeros of both signs, denormals, numbers between two integers, infinities and NaNs."""
+    kind, count = np.dtype(dtype), int(np.prod(shape))
+    if kind.kind != "f":
+        numbers = random_array(np.random.default_rng(1), dtype, (count,))
+        edges = np.array([0, 1] if kind.kind == "b" else [np.iinfo(kind).min, np.iinfo(kind).max, -1, 0, 1], kind)
+    else:
+        info = np.finfo(kind)
+        numbers = np.random.default_rng(1).standard_normal(count).astype(kind) * 50
+        few = [np.inf, -np.inf, 0, -0.0, -0.5, 2.5, 1e9, 127.5, info.max, info.min, info.smallest_subnormal, info.tiny]
+        with np.errstate(over="ignore"):
+            edges = np.concatenate([np.frombuffer(NANS[dtype], kind), np.array(few).astype(kind)])
+    mixed = np.stack([np.fromiter(islice(cycle(edges), count), kind, count), numbers], axis=1).reshape(-1)
+    return mixed[:count].reshape(shape).copy()
+
+
+def finite(dtype: str, shape: Sequence[int]) -> Array:
+    x = awkward(dtype, shape)
+    return np.where(np.isfinite(x), x, x.dtype.type(-3))
+
+
+def positive(dtype: str, shape: Sequence[int]) -> Array:
+    x = abs(finite(dtype, shape))
+    return np.where(x == 0, x.dtype.type(1), x)
+
+
+def variants(make: MakeOperator, operands: Sequence[Array], dtype: str) -> Iterator[list[Array]]:
+    """Operands like those of a case, but of another dtype, the worst ones first. Rows of elementwise operators are
+    long enough for vectors and a rest."""
+    own = {operand.dtype for operand in operands}
+    replaced = np.dtype(np.float32) if np.float32 in own else operands[0].dtype
+    scale = 7 if issubclass(operator_of(make), Elementwise) else 1
+    for values in (awkward, finite, positive):
+        shapes = [[size if size == 1 else scale * size for size in operand.shape] for operand in operands]
+        dtypes = [dtype if operand.dtype == replaced else operand.dtype.name for operand in operands]
+        yield [
+            operand if operand.dtype != replaced and scale == 1 else values(name, shape)
+            for operand, name, shape in zip(operands, dtypes, shapes, strict=True)
+        ]
+
+
+def takes(make: MakeOperator, operands: Sequence[Array]) -> bool:
+    """Whether the operator takes operands like these."""
+    try:
+        make(*(create_ssa_value(tensor_of(array)) for array in operands))
+    except RelexError:
+        return False
+    return True
+
+
+def folded(make: MakeOperator, operands: Sequence[Array]) -> Array | None:
+    """What the default compilation makes of an operator on constants, however large; None if it stays."""
+    module = FoldConstantsPass(strict=True, limit=2**20)(program(make, operands))
+    if any(isinstance(op, Operator) for op in module.walk()):
+        return None
+    (constant,) = (op for op in module.walk() if isinstance(op, ConstantOp))
+    return array_from_dense(constant.value)
+
+
+@pytest.mark.parametrize(("make", "operands"), EXACT_CASES)
+def test_exact_operators_are_folded_to_the_bits_of_compiled_code(
+    make: MakeOperator, operands: Sequence[Array], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluation, "SLAB", 100)
+    taken = {dtype: all_of for dtype in DTYPES if takes(make, (all_of := list(variants(make, operands, dtype)))[0])}
+    assert taken
+    module = ModuleOp([])
+    for dtype, all_of in taken.items():
+        (main,) = parse_module(operator_program(make, all_of[0])).ops
+        main.detach()
+        main.properties["sym_name"] = StringAttr(dtype)
+        module.body.block.add_op(main)
+    compiled = build(module)
+    for dtype, all_of in taken.items():
+        results = [(folded(make, variant), compiled[dtype](*variant)) for variant in all_of]
+        for found, expected in results:
+            if found is None:
+                assert operator_of(make).EXACTNESS is Exactness.NUMBERS
+                assert np.isnan(expected).any()
+            else:
+                assert found.dtype == expected.dtype
+                assert found.shape == expected.shape
+                assert found.tobytes() == expected.tobytes(), dtype
+        assert any(found is not None for found, _ in results), dtype
+
+
+def test_exactness_is_declared_by_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of other packages, which do not say more, are taken for sums."""
+    module = program(ReluOp, [np.ones(3, np.float32)])
+    assert "relu" not in str(FoldConstantsPass(strict=True)(module))
+    monkeypatch.setattr(ReluOp, "EXACTNESS", Operator.EXACTNESS)
+    assert "relu" in str(FoldConstantsPass(strict=True)(module))
+    assert "relu" not in str(FoldConstantsPass()(module))
+
+
+def peak_of_folding(module: ModuleOp) -> int:
+    """The most bytes that there are besides those of the module, while it is folded in place."""
+    tracemalloc.start()
+    FoldConstantsPass(strict=True).apply(make_context(), module)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak
+
+
+WEIGHT = 2**24
+MAKERS: dict[str, tuple[MakeOperator, float]] = {
+    "another order": (partial(PermuteDimsOp, axes=[1, 0]), 1),
+    "another shape": (partial(ReshapeOp, shape=[-1]), 0),
+    "arithmetic": (lambda x: MultiplyOp(x, x), 1),
+}
+
+
+@pytest.mark.parametrize(("make", "copies"), MAKERS.values(), ids=MAKERS)
+def test_there_is_one_new_copy_at_most(make: MakeOperator, copies: float) -> None:
+    module = program(make, [np.ones((2**11, 2**11), np.float32)])
+    assert copies * WEIGHT <= peak_of_folding(module) < (copies + 0.5) * WEIGHT
+
+
+def test_what_is_replaced_goes_at_once() -> None:
+    """A chain of operators on a constant needs no more memory than two of them."""
+    gc.disable()
+    try:
+        weight = ConstantOp(np.ones((2**11, 2**11), np.float32))
+        ops: list[Operation] = [weight]
+        for _ in range(5):
+            ops.append(NegativeOp(ops[-1]))
+        function = FuncOp("main", ([], ops[-1].result_types))
+        function.body.block.add_ops([*ops, ReturnOp(ops[-1])])
+        assert peak_of_folding(ModuleOp([function])) < 2.5 * WEIGHT
+    finally:
+        gc.enable()
+
+
+def test_work_counts_the_terms_of_products() -> None:
+    """4 x 6 elements of 5 terms each, and what is read: 20 + 30 elements."""
+    module = program(DenseOp, [np.ones((4, 5), np.float32), np.ones((6, 5), np.float32)])
+    assert "dense %" in str(FoldConstantsPass(work=169)(module))
+    assert "dense %" not in str(FoldConstantsPass(work=170)(module))

@@ -48,10 +48,12 @@ func.func @different_ones() -> (tensor<1xf32>, tensor<1xf32>, tensor<1xi32>) {
   func.return %a, %b, %c : tensor<1xf32>, tensor<1xf32>, tensor<1xi32>
 }
 
-// In a fused group too. NaN and infinity are numbers like others.
+// In a fused group too. NaN and infinity are numbers like others, but what NaN compiled code computes nobody knows.
 // CHECK-LABEL: func.func private @group
 // CHECK-NEXT:    relex.constant dense<"0x0000807F{{.*}}"> : tensor<3xf32>
 // CHECK-NEXT:    func.return
+// STRICT-LABEL: func.func private @group
+// STRICT:         relex.divide
 func.func private @group() -> tensor<3xf32> attributes {relex.primitive} {
   %a = relex.constant dense<[1.0, -1.0, 0.0]> : tensor<3xf32>
   %z = relex.constant dense<0.0> : tensor<f32>
@@ -98,19 +100,30 @@ func.func @inexact() -> (tensor<f32>, tensor<2xf32>, tensor<2xf32>) {
   func.return %0, %1, %2 : tensor<f32>, tensor<2xf32>, tensor<2xf32>
 }
 
+// NaNs that are moved keep their bits.
+// STRICT-LABEL: func.func @moved
+// STRICT-NEXT: relex.constant dense<"0x010080FF563412FF"> : tensor<2xf32>
+func.func @moved() -> tensor<2xf32> {
+  %a = relex.constant dense<"0x563412FF010080FF"> : tensor<2xf32>
+  %b = relex.strided_slice %a axes = [0] begin = [-1] end = [-9] strides = [-1] : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %b : tensor<2xf32>
+}
+
 // What depends on an argument, calls, and elements that NumPy does not have, stay.
 // CHECK-LABEL: func.func @not_known
-func.func @not_known(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<2xf32>, tensor<2xbf16>) {
+func.func @not_known(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<2xf32>, tensor<2xbf16>, tensor<2xbf16>) {
   // CHECK: relex.add %x
   // CHECK: relex.call_dps_packed
   // CHECK: relex.add %c, %c
+  // CHECK: relex.astype %a dtype = bf16
   %a = relex.constant dense<[1.0, 2.0]> : tensor<2xf32>
   %b = relex.constant dense<1.0> : tensor<1xf32>
   %0 = relex.add %x, %b : (tensor<?xf32>, tensor<1xf32>) -> tensor<?xf32>
   %1 = relex.call_dps_packed "env.relu"(%a) : (tensor<2xf32>) -> tensor<2xf32>
   %c = relex.constant dense<[1.0, 2.0]> : tensor<2xbf16>
   %2 = relex.add %c, %c : (tensor<2xbf16>, tensor<2xbf16>) -> tensor<2xbf16>
-  func.return %0, %1, %2 : tensor<?xf32>, tensor<2xf32>, tensor<2xbf16>
+  %3 = relex.astype %a dtype = bf16 : (tensor<2xf32>) -> tensor<2xbf16>
+  func.return %0, %1, %2, %3 : tensor<?xf32>, tensor<2xf32>, tensor<2xbf16>, tensor<2xbf16>
 }
 
 // CHECK-LABEL: func.func @unused

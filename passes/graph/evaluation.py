@@ -1,0 +1,74 @@
+"""The results of operators on constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+
+from relex.dialects.dtypes import array_from_dense, dense_from_array, filled_dense, numpy_dtype
+from relex.dialects.relex import ConstantOp, Elementwise, Exactness, Operator
+from relex.dialects.relex.operator import tensor_type
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+SLAB = 2**18
+"""About how many elements elementwise operators compute at a time, so that what they hold in between stays small."""
+
+
+def evaluated(op: Operator, *, same_bits: bool) -> DenseIntOrFPElementsAttr | None:
+    """What an operator on constants gives, as its NumPy semantics say. None if that does not fit the type of its
+    result, or if with `same_bits` compiled code could give other bits."""
+    operands = [array_from_dense(value.owner.value) for value in op.operands if isinstance(value.owner, ConstantOp)]
+    result = tensor_type(op.results[0].type)
+    shape = result.get_shape()
+    try:
+        if not isinstance(op, Elementwise):
+            return dense_from_array(_part(op, operands, shape, same_bits=same_bits))
+        return filled_dense(
+            result.element_type, shape, lambda elements: _fill(elements, op, operands, same_bits=same_bits)
+        )
+    except _UnknownResult:
+        return None
+
+
+class _UnknownResult(Exception):
+    """What NumPy gives is not what the operator gives."""
+
+
+def _fill(elements: Array, op: Elementwise, operands: Sequence[Array], *, same_bits: bool) -> None:
+    """Compute an elementwise operator slab by slab."""
+    import numpy as np
+
+    whole = [np.broadcast_to(operand, elements.shape) for operand in operands]
+    for slab in _slabs(elements.shape):
+        parts = [operand[slab] for operand in whole]
+        elements[slab] = _part(op, parts, elements[slab].shape, same_bits=same_bits)
+
+
+def _part(op: Operator, operands: Sequence[Array], shape: Sequence[int], *, same_bits: bool) -> Array:
+    """The result for arrays, checked."""
+    import numpy as np
+
+    result = np.asarray(op.evaluate(*operands))
+    dtype = numpy_dtype(tensor_type(op.results[0].type).element_type)
+    if result.shape != tuple(shape) or result.dtype != dtype:
+        raise _UnknownResult
+    if same_bits and op.EXACTNESS is not Exactness.BITS and dtype.kind == "f" and np.isnan(result).any():
+        raise _UnknownResult
+    return result
+
+
+def _slabs(shape: Sequence[int]) -> Iterator[tuple[slice, ...]]:
+    """The parts of an array of this shape along its longest dimension, of about `SLAB` elements each."""
+    if not shape:
+        yield ()
+        return
+    axis = max(range(len(shape)), key=shape.__getitem__)
+    size = shape[axis]
+    step = max(1, SLAB * size // max(1, prod(shape)))
+    for start in range(0, size, step):
+        yield (*[slice(None)] * axis, slice(start, start + step))
