@@ -121,7 +121,7 @@ def _read_alloca_scope(parser: Parser) -> memref.AllocaScopeOp:
     """`-> (f32) { ... }`"""
     from xdsl.dialects.memref import AllocaScopeOp, AllocaScopeReturnOp
 
-    types = _types(parser) if _arrow(parser) else []
+    types = _result_types(parser)
     body = parser.parse_region()
     if not types and not (body.block.last_op and body.block.last_op.has_trait(IsTerminator)):
         body.block.add_op(AllocaScopeReturnOp.build(operands=[[]]))
@@ -139,7 +139,7 @@ def _read_parallel(parser: Parser) -> scf.ParallelOp:
     lower, upper, steps = (_bounds(parser, after) for after in ("=", "to", "step"))
     start = parser.pos
     initial = _operands(parser) if parser.parse_optional_keyword("init") else []
-    types = _types(parser) if _arrow(parser) else []
+    types = _result_types(parser)
     values = parser.resolve_operands(initial, types, start)
     body = parser.parse_region(variables)
     if not (body.block.last_op and body.block.last_op.has_trait(IsTerminator)):
@@ -154,12 +154,10 @@ def _bounds(parser: Parser, after: str) -> Sequence[SSAValue]:
     return [parser.resolve_operand(bound, IndexType()) for bound in _operands(parser)]
 
 
-def _arrow(parser: Parser) -> bool:
-    return parser.parse_optional_punctuation("->") is not None
-
-
-def _types(parser: Parser) -> Sequence[Attribute]:
-    """A type, or several in parentheses."""
+def _result_types(parser: Parser) -> Sequence[Attribute]:
+    """`-> f32`, or several in parentheses, or nothing."""
+    if not parser.parse_optional_punctuation("->"):
+        return ()
     types = parser.parse_optional_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_type)
     return [parser.parse_type()] if types is None else types
 
