@@ -16,7 +16,7 @@ from programs import Array, MakeOperator, operator_program, random_array, tensor
 from random_graphs import operator_of
 from xdsl.dialects.builtin import ModuleOp, StringAttr, f32, f64, i1, i8, i32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects import make_context, parse_module, verify_module
@@ -212,11 +212,15 @@ def peak_of_folding(module: ModuleOp) -> int:
     return peak
 
 
+def square(x: SSAValue | Operation) -> Operator:
+    return MultiplyOp(x, x)
+
+
 WEIGHT = 2**24
 MAKERS: dict[str, tuple[MakeOperator, float]] = {
     "another order": (partial(PermuteDimsOp, axes=[1, 0]), 1),
     "another shape": (partial(ReshapeOp, shape=[-1]), 0),
-    "arithmetic": (lambda x: MultiplyOp(x, x), 1),
+    "arithmetic": (square, 1),
 }
 
 
