@@ -23,6 +23,7 @@ from relex.lowering.scf_parallel_for_to_nested_fors import ScfParallelForToNeste
 from relex.lowering.vectorize_loops import VectorizeLoopsPass
 from relex.passes import (
     AnnotateOpPatternPass,
+    FoldConstantsPass,
     FuseOpsPass,
     FuseTirPass,
     InferSizesPass,
@@ -45,13 +46,14 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,infer-sizes,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,schedule-cpu,
-    // rewrite-layout,merge-loops,lower-call-tir,plan-memory,convert-tir-to-scf,vectorize-loops,expand-math,
-    // outline-parallel-loops,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,
-    // convert-to-llvm
+    // set-target,fold-constants{strict=true},infer-sizes,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,
+    // inline-blocks,schedule-cpu,rewrite-layout,merge-loops,lower-call-tir,plan-memory,convert-tir-to-scf,
+    // vectorize-loops,expand-math,outline-parallel-loops,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,
+    // convert-scf-to-cf,convert-to-llvm
     ```
 
-    With `strict`, sums keep the order and the roundings of the plain loop, and functions are those of the C library.
+    Operators on constants are computed at compile time where compiled code would give the same bits. With `strict`,
+    sums keep the order and the roundings of the plain loop, and functions are those of the C library.
     """
 
     name = "relex-pipeline"
@@ -75,7 +77,7 @@ def pipeline(
     math = [] if strict else [ExpandMathPass()]
     to_llvm = ConvertToLlvmPass(use_generic_functions)
     levels: list[tuple[Level, list[ModulePass]]] = [
-        ("graph", [SetTargetPass(), InferSizesPass()]),
+        ("graph", [SetTargetPass(), FoldConstantsPass(strict=True), InferSizesPass()]),
         ("loops", [LegalizeOpsPass(strict), *_fusion()]),
         ("core", [*buffers, ConvertTirToScfPass(), VectorizeLoopsPass(), *math, OutlineParallelLoopsPass()]),
         ("llvm", [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf(), to_llvm]),

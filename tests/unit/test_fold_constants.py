@@ -17,6 +17,7 @@ from random_graphs import operator_of
 from xdsl.dialects.builtin import ModuleOp, StringAttr, f32, f64, i1, i8, i32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import irdl_op_definition
 from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects import make_context, parse_module, verify_module
@@ -34,10 +35,13 @@ from relex.dialects.relex import (
     PermuteDimsOp,
     ReluOp,
     ReshapeOp,
+    UnaryElementwise,
 )
-from relex.passes import FoldConstantsPass
+from relex.lowering import RelexPipelinePass
+from relex.passes import BindParamsPass, FoldConstantsPass
 from relex.passes.graph import evaluation
 from relex.runtime import build
+from relex.runtime.cache_key import cache_key
 
 
 def program(make: MakeOperator, operands: Sequence[Array]) -> ModuleOp:
@@ -194,13 +198,27 @@ def test_exact_operators_are_folded_to_the_bits_of_compiled_code(
         assert any(found is not None for found, _ in results), dtype
 
 
-def test_exactness_is_declared_by_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of other packages, which do not say more, are taken for sums."""
-    module = program(ReluOp, [np.ones(3, np.float32)])
-    assert "relu" not in str(FoldConstantsPass(strict=True)(module))
-    monkeypatch.setattr(ReluOp, "EXACTNESS", Operator.EXACTNESS)
-    assert "relu" in str(FoldConstantsPass(strict=True)(module))
-    assert "relu" not in str(FoldConstantsPass()(module))
+@irdl_op_definition
+class HalfOp(UnaryElementwise):
+    """Half of each element: an operator of another package, which has no legalization."""
+
+    name = "other.half"
+
+    def evaluate(self, *operands: Array) -> Array:
+        (x,) = operands
+        return x * x.dtype.type(0.5)
+
+
+def test_operators_of_others_declare_their_exactness(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = program(HalfOp, [np.ones(3, np.float32)])
+    assert "other.half" not in str(FoldConstantsPass()(module))
+    with pytest.raises(RelexError, match="half"):
+        build(module)
+    monkeypatch.setattr(HalfOp, "EXACTNESS", Exactness.NUMBERS)
+    assert build(module)["main"]().tolist() == [0.5, 0.5, 0.5]
+    # What it computes may change without a sign, so that nothing of it is kept.
+    assert cache_key(module, strict=False, target=None) is None
+    assert cache_key(program(ReluOp, [np.ones(3, np.float32)]), strict=False, target=None) is not None
 
 
 def peak_of_folding(module: ModuleOp) -> int:
@@ -250,3 +268,27 @@ def test_work_counts_the_terms_of_products() -> None:
     module = program(DenseOp, [np.ones((4, 5), np.float32), np.ones((6, 5), np.float32)])
     assert "dense %" in str(FoldConstantsPass(work=169)(module))
     assert "dense %" not in str(FoldConstantsPass(work=170)(module))
+
+
+TRANSPOSED = """
+func.func @main(%x: tensor<5x{K}xf32>, %w: tensor<{K}x{N}xf32>) -> tensor<5x{N}xf32> {{
+  %t = relex.permute_dims %w : (tensor<{K}x{N}xf32>) -> tensor<{N}x{K}xf32>
+  %y = relex.dense %x, %t : (tensor<5x{K}xf32>, tensor<{N}x{K}xf32>) -> tensor<5x{N}xf32>
+  func.return %y : tensor<5x{N}xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 17), (200, 64)])
+def test_default_compilation_transposes_a_weight_once(shape: tuple[int, int]) -> None:
+    """And what it computes is what it was where every call transposes the weight."""
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal((5, shape[0]), np.float32), rng.standard_normal(shape, np.float32)
+    module = parse_module(TRANSPOSED.format(K=shape[0], N=shape[1]))
+    assert "permute_dims" in str(RelexPipelinePass("loops")(module))
+    bound = BindParamsPass(params={"w": w})(module)
+    assert "permute_dims" not in str(RelexPipelinePass("loops")(bound))
+    assert "permute_dims" not in str(RelexPipelinePass("loops", strict=True)(bound))
+    expected = build(module, strict=True)["main"](x, w)
+    assert build(bound, strict=True)["main"](x).tobytes() == expected.tobytes()
+    np.testing.assert_allclose(build(bound)["main"](x), expected, rtol=1e-5, atol=1e-5)

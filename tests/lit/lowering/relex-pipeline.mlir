@@ -5,7 +5,7 @@
 
 // The passes one by one give the same text.
 // RUN: relex-opt %s -p relex-pipeline{to=llvm} -o %t.at-once.mlir
-// RUN: relex-opt %s -p set-target,infer-sizes,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,schedule-cpu,rewrite-layout,merge-loops,lower-call-tir,plan-memory,convert-tir-to-scf,vectorize-loops,expand-math,outline-parallel-loops,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm -o %t.one-by-one.mlir
+// RUN: relex-opt %s -p set-target,fold-constants{strict=true},infer-sizes,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,schedule-cpu,rewrite-layout,merge-loops,lower-call-tir,plan-memory,convert-tir-to-scf,vectorize-loops,expand-math,outline-parallel-loops,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm -o %t.one-by-one.mlir
 // RUN: diff %t.at-once.mlir %t.one-by-one.mlir
 
 // Every level goes on from the text of the one before.
@@ -18,7 +18,17 @@
 // CHECK: builtin.module attributes {relex.target = {triple = "
 // GRAPH: func.func @main(%x: tensor<2x3xf32>, %w: tensor<4x3xf32>) -> tensor<2x4xf32>
 // GRAPH: relex.dense
+// GRAPH: func.func @transposed_weight
+// GRAPH-NEXT: relex.constant dense<{{\[}}[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]> : tensor<3x2xf32>
+// GRAPH-NEXT: relex.dense
+// GRAPH: relex.exp
 // LOOPS: relex.call_tir @dense
+// LOOPS: func.func @transposed_weight
+// LOOPS-NOT: permute_dims
+// LOOPS-NOT: exp
+// LOOPS: relex.call_tir @{{.*}}dense
+// LOOPS: relex.call_tir @exp
+// LOOPS-NOT: permute_dims
 // LOOPS: tir.prim_func private @dense
 // CORE:  func.func @main(%x: memref<2x3xf32>, %w: memref<4x3xf32>, %out: memref<2x4xf32>)
 // CORE:  func.call @dense
@@ -28,4 +38,14 @@
 func.func @main(%x: tensor<2x3xf32>, %w: tensor<4x3xf32>) -> tensor<2x4xf32> {
   %y = relex.dense %x, %w : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
   func.return %y : tensor<2x4xf32>
+}
+
+// A weight is transposed once, when the program is compiled. Functions like `exp` are left to compiled code.
+func.func @transposed_weight(%x: tensor<5x2xf32>) -> (tensor<5x3xf32>, tensor<2xf32>) {
+  %w = relex.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+  %t = relex.permute_dims %w : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %y = relex.dense %x, %t : (tensor<5x2xf32>, tensor<3x2xf32>) -> tensor<5x3xf32>
+  %c = relex.constant dense<[0.5, 1.5]> : tensor<2xf32>
+  %e = relex.exp %c : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %y, %e : tensor<5x3xf32>, tensor<2xf32>
 }
