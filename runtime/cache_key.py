@@ -42,7 +42,10 @@ def _of_others(module: ModuleOp) -> list[str] | None:
     """What other packages have to say about the program: their entries in tables, and the ops that they define. None
     where that may change without a sign."""
     found: set[str] = set()
-    packages = {_package(type(op)) for op in module.walk()}
+    kinds = {type(op) for op in module.walk()}
+    packages = {_package(kind) for kind in kinds}
+    if not all(map(_is_known, kinds)):
+        return None
     for table in TABLES:
         for place, (key, entry) in enumerate(table.items()):
             parts = [*parts_of(key), *parts_of(entry)]
@@ -66,7 +69,9 @@ def _package(part: Any) -> str:
 
 def _is_known(part: Any) -> bool:
     """Whether the files of its package say all about a function, class or value: nothing is bound to it in a run."""
-    if part is None or isinstance(part, type | str | int | float):
+    if isinstance(part, type):
+        return "<locals>" not in part.__qualname__
+    if part is None or isinstance(part, str | int | float):
         return True
     return isinstance(part, FunctionType) and part.__closure__ is None
 

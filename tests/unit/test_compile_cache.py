@@ -14,10 +14,13 @@ import numpy as np
 import pytest
 from programs import Array
 from xdsl.dialects import math
+from xdsl.irdl import irdl_op_definition
+from xdsl.rewriter import Rewriter
 
 from relex.dialects import CompileError, RelexError, parse_module
 from relex.dialects.machine import Target
 from relex.dialects.relex import Operator, ReluOp
+from relex.dialects.relex.elementwise import UnaryElementwise
 from relex.lowering.legalizations import LEGALIZATIONS
 from relex.lowering.scalars import SCALARS, Scalar
 from relex.lowering.te import Tensor, compute
@@ -137,6 +140,24 @@ def test_rules_that_no_file_tells_are_no_part_of_it(tmp_path: Path, monkeypatch:
     for number in (1, 2):
         assert build(program(1.0), cache=tmp_path)["main"](X).tolist() == [number, 3.0 + number, number - 2.0]
     assert entries(tmp_path) == []
+
+
+def test_operators_that_no_file_tells_are_no_part_of_it():
+    """Constants of them are folded by what they compute in Python."""
+    kept = cache_key(parse_module(program(1.0)), strict=False, target=None)
+
+    @irdl_op_definition
+    class OtherReluOp(UnaryElementwise):
+        name = "other.relu"
+
+        def evaluate(self, *operands: Array) -> Array:
+            return operands[0]
+
+    module = parse_module(program(1.0))
+    relu = next(op for op in module.walk() if isinstance(op, ReluOp))
+    Rewriter.replace_op(relu, OtherReluOp(relu.operand))
+    assert kept is not None
+    assert cache_key(module, strict=False, target=None) is None
 
 
 def test_values_of_others(monkeypatch: pytest.MonkeyPatch):

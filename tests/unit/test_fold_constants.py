@@ -41,7 +41,6 @@ from relex.lowering import RelexPipelinePass
 from relex.passes import BindParamsPass, FoldConstantsPass
 from relex.passes.graph import evaluation
 from relex.runtime import build
-from relex.runtime.cache_key import cache_key
 
 
 def program(make: MakeOperator, operands: Sequence[Array]) -> ModuleOp:
@@ -216,9 +215,6 @@ def test_operators_of_others_declare_their_exactness(monkeypatch: pytest.MonkeyP
         build(module)
     monkeypatch.setattr(HalfOp, "EXACTNESS", Exactness.NUMBERS)
     assert build(module)["main"]().tolist() == [0.5, 0.5, 0.5]
-    # What it computes may change without a sign, so that nothing of it is kept.
-    assert cache_key(module, strict=False, target=None) is None
-    assert cache_key(program(ReluOp, [np.ones(3, np.float32)]), strict=False, target=None) is not None
 
 
 def peak_of_folding(module: ModuleOp) -> int:
