@@ -15,6 +15,7 @@ from relex.passes.loops.dependences import block_accesses
 from relex.passes.loops.reduction_axes import Layout, ReductionAxes, output_of
 from relex.passes.loops.rules.nests import block_named, named
 from relex.passes.loops.rules.rule import Plan
+from relex.passes.loops.rules.unrolling import unroll_in_tile
 from relex.passes.loops.schedule import Block, Loop, Schedule
 from relex.passes.loops.structure import find_block, function_of, loops_of, name_of_block
 from relex.passes.loops.tiles import Tile, VectorUnit
@@ -172,7 +173,7 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes,
         schedule.unguard(nest.block)
     init = schedule.decompose_reduction(nest.block, nest.terms[0])
     for part in (init, nest.block, epilogue):
-        _use_registers(schedule, part, row_tile, nest.terms, tile.lanes)
+        _use_registers(schedule, part, nest, row_tile, tile.lanes)
 
 
 def _finish_in(schedule: Schedule, block: Block, loop: Loop) -> Block:
@@ -214,11 +215,10 @@ def _put_columns_inside(schedule: Schedule, block: Block, follower: Block, tile_
     schedule.reorder(*map(named, order))
 
 
-def _use_registers(schedule: Schedule, block: Block, tile_loop: Loop, terms: Sequence[Loop], lanes: int) -> None:
-    """Write out the loops of a block in a tile, that of the columns as vectors."""
+def _use_registers(schedule: Schedule, block: Block, nest: _Nest, tile_loop: Loop, lanes: int) -> None:
+    """Let a block go through a tile of a nest's results in vectors, all of them at constant places."""
     loops = schedule.get_loops(block)
-    *rows, columns = [loop for loop in loops[loops.index(tile_loop) + 1 :] if loop not in terms]
+    *rows, columns = [loop for loop in loops[loops.index(tile_loop) + 1 :] if loop not in nest.terms]
     vectors, lane = schedule.split(columns, [None, lanes])
-    for loop in (*rows, vectors):
-        schedule.unroll(loop)
+    unroll_in_tile(schedule, block, [*rows, vectors], nest.block)
     schedule.vectorize(lane)

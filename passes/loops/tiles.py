@@ -21,6 +21,10 @@ LOW = 4
 MAX_VECTORS = 8
 """Of a row of a tile."""
 
+MAX_COPIES = 32
+"""Copies of a block that unrolled loops make, as many as there are vectors in the largest tile; more are more code, and
+not faster."""
+
 
 @dataclass(frozen=True)
 class VectorUnit:

@@ -29,14 +29,18 @@ def tensor_of(array: Array) -> TensorType[Attribute]:
 
 def operator_program(make: MakeOperator, operands: Sequence[Array]) -> str:
     """A function @main that applies one operator to arguments like `operands`."""
-    types = [tensor_of(array) for array in operands]
+    return str(operator_module(make, [tensor_of(array) for array in operands]))
+
+
+def operator_module(make: MakeOperator, types: Sequence[TensorType[Attribute]]) -> ModuleOp:
+    """A function @main that applies one operator to arguments of these types."""
     block = Block(arg_types=types)
     for i, argument in enumerate(block.args):
         argument.name_hint = f"x{i}"
     operator = make(*block.args)
     block.add_ops([operator, func.ReturnOp(*operator.results)])
     main = func.FuncOp("main", FunctionType.from_lists(types, operator.result_types), Region(block))
-    return str(ModuleOp([main]))
+    return ModuleOp([main])
 
 
 def random_array(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Array:

@@ -19,8 +19,9 @@ from relex.passes.loops.reductions import combiner_of
 from relex.passes.loops.rules.columns import columns_of
 from relex.passes.loops.rules.nests import Reduction, bits_of, block_named, count, is_side_by_side, named, uses
 from relex.passes.loops.rules.rule import Plan
+from relex.passes.loops.rules.unrolling import unroll_in_tile
 from relex.passes.loops.schedule import Block, Loop, Schedule
-from relex.passes.loops.structure import find_block, find_loop, label_of, name_of_block
+from relex.passes.loops.structure import find_block, label_of, loops_of, name_of_block
 from relex.passes.loops.tiles import LATENCY, VectorUnit
 
 MIN_VECTORS = 4
@@ -236,8 +237,10 @@ def _schedule(schedule: Schedule, kernel: DotKernel, tile: Tile) -> None:
     init = schedule.decompose_reduction(block, schedule.get_loops(block)[-1])
     for part in vectors:
         schedule.vectorize(schedule.get_loops(part)[-1])
-    for part in (*vectors, init, *following):
-        _unroll(schedule, part, [*outer, *terms])
+    in_tiles = [*((part, partial) for part in vectors), *((part, block) for part in (init, *following))]
+    for part, producer in in_tiles:
+        loops = _serial_loops(schedule, part)
+        unroll_in_tile(schedule, part, [loop for loop in loops if loop not in (*outer, *terms)], producer)
 
 
 def _follow(schedule: Schedule, block: Block, loop: Loop) -> list[Block]:
@@ -256,8 +259,7 @@ def _follow(schedule: Schedule, block: Block, loop: Loop) -> list[Block]:
     return [reader]
 
 
-def _unroll(schedule: Schedule, block: Block, besides: Sequence[Loop]) -> None:
-    """Write out the serial loops of a block in a tile."""
-    for loop in schedule.get_loops(block):
-        if loop not in besides and find_loop(schedule.function(block.func), loop.label).kind.data is LoopKind.SERIAL:
-            schedule.unroll(loop)
+def _serial_loops(schedule: Schedule, block: Block) -> list[Loop]:
+    func = schedule.function(block.func)
+    loops = loops_of(find_block(func, block.name))
+    return [named(loop) for loop in loops if loop.kind.data is LoopKind.SERIAL]

@@ -1,0 +1,28 @@
+"""The code of an operator does not grow with its operands."""
+
+from __future__ import annotations
+
+import pytest
+from operator_cases import CASES
+from operator_sizes import Growth, code_size, growths, operator_of
+from xdsl.dialects.builtin import f64
+
+from relex.dialects.machine import Target
+
+TARGET = Target("x86_64-unknown-linux-gnu", "haswell", "+avx2,+fma")
+"""With doubles, a row is more vectors than on others, and less is left to LLVM."""
+
+FEW = 500
+"""Operations that cannot hold a copy for each vector of 4096 elements."""
+
+GROWTHS = list(growths())
+
+
+def test_no_operator_is_forgotten() -> None:
+    assert {operator_of(growth.make) for growth in GROWTHS} == {operator_of(make) for make, _ in CASES}
+
+
+@pytest.mark.parametrize("growth", GROWTHS, ids=str)
+def test_code_stays_as_long(growth: Growth) -> None:
+    large = code_size(growth.program(4096, f64), TARGET)
+    assert large <= FEW or large <= 1.5 * code_size(growth.program(256, f64), TARGET)
