@@ -209,12 +209,21 @@ class ReductionAxes:
         """Whether the elements of neighbouring columns stand side by side."""
         return is_side_by_side(self.right.access, self.columns)
 
+    @property
+    def use_count(self) -> int:
+        """How often each element of the operand of the columns is used."""
+        loops = [*self.outer, self.rows, *self.inside]
+        return prod(_likely_extent(loop) for loop in loops if not self.right.uses(loop))
+
     def is_packed(self, tile: Tile) -> bool:
         """Whether the operand of the columns is copied to the order in which tiles need it."""
         if self.has_constant_columns():
             return self.column_count != tile.columns or not self.is_unit_stride()
-        if self.column_count % tile.columns or not self.is_unit_stride():
+        if not self.is_unit_stride():
             return True
+        if self.column_count % tile.columns:
+            # What is used once is not worth a copy: conditions keep vectors at the edge from reading further.
+            return self.use_count > 1
         may_be_packed = (
             self.right.has_dimension_of(self.columns) and DYNAMIC_INDEX not in self.right.access.access.shape
         )
@@ -240,9 +249,7 @@ class ReductionAxes:
         self.right.dimension_of(self.columns)
         if self.has_constant_columns():
             return
-        count = prod(
-            _likely_extent(loop) for loop in [*self.outer, self.rows, *self.inside] if not self.right.uses(loop)
-        )
+        count = self.use_count
         if not self.is_unit_stride() and count < MIN_ROWS_TO_PACK:
             fail(self.block, f"expected {MIN_ROWS_TO_PACK} rows or more that make up for packed columns, found {count}")
 

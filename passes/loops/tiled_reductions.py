@@ -29,8 +29,9 @@ def tile_reduction(block: BlockOp, unit: VectorUnit) -> Plan:
     This suits a block if one of its loops, the columns, indexes one operand, and another one, the rows, uses that
     operand's elements again. Columns are best where neighbouring results stand side by side; narrow images that are
     convolved have channels as columns instead. The operand of the columns is copied to the order of the tiles, unless
-    its elements stand side by side and the tiles divide the columns; columns at the edge compute more than is stored.
-    Where it is a constant in every call, `rewrite-layout` makes the copy at compile time: it is worth it for one row
+    its elements stand side by side and the tiles divide the columns, or each element is used once. Columns at the edge
+    of a copy compute more than is stored; without a copy, a condition keeps them inside of the operand. Where the
+    operand is a constant in every call, `rewrite-layout` makes the copy at compile time: it is worth it for one row
     then. Rows that are left over by tiles of one height are done in lower ones; there may be any number of them, known
     at run time only.
 
@@ -169,7 +170,7 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes,
     if not axes.is_stored_in_vectors:
         _put_columns_last(schedule, nest.block, axes.output_dimension)
         _put_columns_inside(schedule, nest.block, epilogue, row_tile)
-    if not axes.has_full_panels(tile):
+    if axes.is_packed(tile) and not axes.has_full_panels(tile):
         schedule.unguard(nest.block)
     init = schedule.decompose_reduction(nest.block, nest.terms[0])
     for part in (init, nest.block, epilogue):

@@ -219,6 +219,41 @@ tir.prim_func @one_row(%X: memref<1x784xf32>, %W: memref<128x784xf32>) outs(%Y: 
 
 // -----
 
+// Sums of columns that no vector divides, and what is divided by them. Nothing is copied for sums that use each element
+// once, and only loops along a tile are unrolled: the one over 400 rows may have any number of iterations.
+
+// CHECK-LABEL: @shares(
+// CHECK-NOT: _local
+// CHECK: tir.for %{{.+}}, unrolled %{{.+}}, unrolled %{{.+}}, vectorized %{{.+}} in (400, 1, 2, 16)
+// CHECK: tir.for %{{.+}}, unrolled %{{.+}}, vectorized %{{.+}} in (400, 2, 16)
+// CHECK-NOT: tir.for
+tir.prim_func @shares(%X: memref<400x31xf32>) outs(%Z: memref<400x31xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %Y = tir.alloc_buffer : memref<1x31xf32>
+  tir.for %i, %j, %k in (1, 31, 400) {
+    tir.block @Y (%vi: spatial<1> = %i, %vj: spatial<31> = %j, %vk: reduce<400> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi, %vj] : memref<1x31xf32>
+      }
+      %y = memref.load %Y[%vi, %vj] : memref<1x31xf32>
+      %x = memref.load %X[%vk, %vj] : memref<400x31xf32>
+      %s = arith.addf %y, %x fastmath<reassoc> : f32
+      memref.store %s, %Y[%vi, %vj] : memref<1x31xf32>
+    }
+  }
+  tir.for %k, %j in (400, 31) {
+    tir.block @Z (%vk: spatial<400> = %k, %vj: spatial<31> = %j) {
+      %x = memref.load %X[%vk, %vj] : memref<400x31xf32>
+      %y = memref.load %Y[%c0, %vj] : memref<1x31xf32>
+      %q = arith.divf %x, %y : f32
+      memref.store %q, %Z[%vk, %vj] : memref<400x31xf32>
+    }
+  }
+}
+
+// -----
+
 // Maxima are found by integers, one for a row at a time, of which LLVM makes vectors.
 
 // CHECK-LABEL: @maximum(
