@@ -93,6 +93,17 @@ def test_what_is_shown_is_what_was_measured() -> None:
     assert found.calls.keys() <= module("rows").ROWS.keys()
 
 
+def test_compile_times_of_operators() -> None:
+    program = [sys.executable, "-m", "benchmarks.operator_compile_time", "--sizes", "16", "64", "--operators"]
+    result = subprocess.run(
+        [*program, "relex.relu Nx31"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert re.search(r"^relex.relu Nx31(\s+\d+\s+\d+\.\d\s+\d+){2}$", result.stdout, re.MULTILINE)
+    result = subprocess.run([*program, "none"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 2
+    assert "no operator has a name like 'none'" in result.stderr
+
+
 ROWS_OF_ALL_OPERATORS = [
     "LeNet, batch 1",
     "dense 17x33x65",

@@ -1,0 +1,92 @@
+"""What the compilation of each operator costs where one axis of its operands has 16, 256 and 4096 elements.
+
+The operators and their axes are those of the tests, `tests/unit/operator_sizes.py`. For each size there are the
+operations of the core level, each as often as LLVM is told to copy it by unrolling loops, the kilobytes of object code,
+and the milliseconds from the module to object code, those of the processor. None of them grows with a size once it is
+large: an operator for which one does is marked `grows`. `--operators` picks some by a pattern, `--sizes` names other
+sizes, `--element` another dtype than f32, and `--cpu` and `--features` another x86-64 than this machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from time import process_time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from relex.dialects.dtypes import element_type_of
+from relex.dialects.machine import Target
+from relex.lowering.llvm.object_code import compile_module
+from relex.runtime.compilation import lower_program
+
+if TYPE_CHECKING:
+    from operator_sizes import Growth
+    from xdsl.ir import Attribute
+
+TESTS = Path(__file__).parents[1] / "tests" / "unit"
+
+GROWS = 1.5
+"""How much more operations and object code the largest size may have than the one before."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one compilation takes."""
+
+    operations: int
+    kilobytes: float
+    milliseconds: float
+
+    def __str__(self) -> str:
+        return f"{self.operations:8d}{self.kilobytes:8.1f}{self.milliseconds:8.0f}"
+
+
+def cost(growth: Growth, size: int, element: Attribute, target: Target) -> Cost:
+    from operator_sizes import code_size
+
+    program = growth.program(size, element)
+    start = process_time()
+    code = compile_module(lower_program(program, target=target).module).code
+    seconds = process_time() - start
+    return Cost(code_size(program, target), len(code) / 1024, 1e3 * seconds)
+
+
+def grows(costs: list[Cost]) -> bool:
+    """Whether the code still becomes longer at the largest size."""
+    *_, before, last = costs
+    return last.operations > GROWS * before.operations or last.kilobytes > GROWS * before.kilobytes
+
+
+def main() -> None:
+    sys.path.append(str(TESTS))
+    from operator_sizes import growths
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--operators", default="*", help="a pattern such as '*softmax*'")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[16, 256, 4096], help="of what grows, two or more")
+    parser.add_argument("--element", type=np.dtype, default="float32", help="a NumPy dtype for f32")
+    parser.add_argument("--cpu", help="such as haswell")
+    parser.add_argument("--features", default="", help="such as +avx2,+fma")
+    arguments = parser.parse_args()
+    sizes: list[int] = arguments.sizes
+    if len(sizes) < 2:
+        parser.error(f"expected two sizes or more, found {len(sizes)}")
+    found = [growth for growth in growths() if fnmatch(str(growth), arguments.operators)]
+    if not found:
+        parser.error(f"no operator has a name like {arguments.operators!r}")
+    host = Target.host()
+    element = element_type_of(arguments.element)
+    target = Target(host.triple, arguments.cpu, arguments.features) if arguments.cpu else host
+    print(f"{'operations, kB, ms for N =':72}" + "".join(f"{size:>24}" for size in sizes))
+    for growth in found:
+        costs = [cost(growth, size, element, target) for size in sizes]
+        print(f"{growth!s:72}", *costs, "  grows" if grows(costs) else "", sep="", flush=True)
+
+
+if __name__ == "__main__":
+    main()
