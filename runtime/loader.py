@@ -13,6 +13,7 @@ from relex.dialects.exceptions import RelexError
 from relex.dialects.machine import CONSTANT_ALIGNMENT, PARALLEL_ENTRY, ObjectCode, Target
 from relex.runtime.arenas import ALLOC, FREE, Arenas
 from relex.runtime.linking import Buffer, LoadedCode, link
+from relex.runtime.once import once
 
 
 def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCode:
@@ -88,7 +89,7 @@ def _process() -> ctypes.CDLL:
     return ctypes.CDLL(None)
 
 
-@lru_cache(maxsize=1)
+@once
 def arenas() -> Arenas:
     """Where code that is loaded here gets memory from."""
     return Arenas()

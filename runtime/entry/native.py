@@ -6,7 +6,7 @@ import ctypes
 import os
 import platform
 import sys
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib import import_module
 from importlib.resources import files
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 
 from relex.dialects.exceptions import RelexError
 from relex.runtime.linking import LoadedCode, link_ir
+from relex.runtime.once import once
 
 VARIABLE = "RELEX_CALLS"
 """The environment variable that says how new executables are called: `native` (where that is known to work) or
@@ -55,7 +56,7 @@ def native_entry() -> Entry | None:
     return _entry() if wish == "native" else None
 
 
-@cache
+@once
 def _entry() -> Entry | None:
     return Entry(_compile()) if layouts_are_known() else None
 

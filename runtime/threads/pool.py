@@ -5,13 +5,13 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
-from functools import cache
 from importlib.resources import files
 
 import llvmlite.binding as llvm
 
 from relex.dialects.exceptions import RelexError
 from relex.runtime.linking import LoadedCode, link_ir
+from relex.runtime.once import once
 
 VARIABLE = "RELEX_NUM_THREADS"
 """The environment variable that says how many threads share a loop, until `set_threads` is called."""
@@ -57,7 +57,7 @@ class Pool:
         ctypes.CFUNCTYPE(None, *kinds)(self._code.address(name))(*numbers)
 
 
-@cache
+@once
 def pool() -> Pool:
     """The threads of this process. Raises `RelexError` for a number in the environment that is none."""
     return Pool(_compile(), threads_wanted())
