@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
+from relex.dialects.features import default_target
 from relex.dialects.machine import Target
 from relex.dialects.printer import ExactPrinter
 from relex.dialects.table import TABLES, describe, parts_of
@@ -30,8 +31,8 @@ def cache_key(module: ModuleOp, *, strict: bool, target: Target | None) -> str |
     others = _of_others(module)
     if others is None:
         return None
-    host, wanted = Target.host(), target or Target("")
-    facts = [VERSION, *_versions(), *others, str(host), str(wanted), strict, _text(module)]
+    targets = [Target.host(), default_target(), target]
+    facts = [VERSION, *_versions(), *others, *map(str, targets), strict, _text(module)]
     return sha256(json.dumps(facts).encode()).hexdigest()
 
 

@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from relex.dialects.context import make_context
+from relex.dialects.features import as_target
 from relex.dialects.parser import verify_module
 from relex.dialects.sizes import names_in
 from relex.dialects.target import Target, set_target
@@ -40,14 +41,15 @@ def build(
     module: AnyProgram,
     *,
     strict: bool = False,
-    target: Target | None = None,
+    target: Target | str | None = None,
     cache: CacheOption = None,
 ) -> Executable:
     """Compile a program for the machine that this process runs on.
 
     `module` is a module, MLIR text, or the path of an `.mlir` file or of a `.py` file in TVMScript. It stays as it is.
-    With `strict`, sums keep the order and the roundings of the plain loop. `target` may name fewer CPU features than
-    this machine has.
+    With `strict`, sums keep the order and the roundings of the plain loop. `target` is a
+    `Target`, which may have fewer CPU features than this machine, a triple, or "llvm" for this machine, which is the
+    default; the environment variable `RELEX_CPU` names a processor instead.
 
     `cache` is a folder that keeps what is compiled, or a `CompileCache`. True stands for the folder that the
     environment variable `RELEX_CACHE` names, else `~/.cache/relex`; that is the default if the variable is set, and
@@ -56,6 +58,7 @@ def build(
     Raises `CompileError` for a program that is wrong, or that calls library functions that are not registered, and
     `RelexError` for a file that cannot be read; an object that is no program is a `TypeError` too.
     """
+    target = as_target(target)
     program, text = read_program(module)
     source = program.clone() if text is None else program
 

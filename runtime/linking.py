@@ -10,11 +10,15 @@ import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 
+from relex.dialects.code_generator import optimize, parsed_ir
 from relex.dialects.exceptions import RelexError, UnknownNameError
 
 Buffer = npt.NDArray[np.uint8]
 
 _library_numbers = count()
+
+_LIBRARIES = 32
+"""How many libraries a JIT takes. It keeps 9 kB of each that is unloaded; to make a JIT takes as long as four loads."""
 
 
 class LoadedCode:
@@ -43,8 +47,9 @@ def link(
         library.import_symbol(name, address)
     for name in exports:
         library.export_symbol(name)
+    number = next(_library_numbers)
     try:
-        loaded = library.link(_jit(), f"relex.{next(_library_numbers)}")
+        loaded = library.link(_jit(number // _LIBRARIES), f"relex.{number}")
     except RuntimeError as e:
         raise RelexError(f"cannot load object code: {str(e).strip()}") from e
     return LoadedCode(loaded, exports, constants)
@@ -56,12 +61,12 @@ def link_ir(text: str, exports: Iterable[str], symbols: Mapping[str, int] | None
     _initialize()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     machine = target.create_target_machine(opt=2, reloc="pic", codemodel="default")
-    module = llvm.parse_assembly(text)
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
-    builder.getModulePassManager().run(module, builder)
-    return link(machine.emit_object(module), symbols or {}, exports)
+    with parsed_ir(text) as module:
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        optimize(module, machine, 0)
+        code = machine.emit_object(module)
+    return link(code, symbols or {}, exports)
 
 
 def _initialize() -> None:
@@ -70,7 +75,8 @@ def _initialize() -> None:
 
 
 @lru_cache(maxsize=1)
-def _jit() -> llvm.LLJIT:
+def _jit(number: int) -> llvm.LLJIT:
+    """The JIT that is filled at present. An earlier one ends with the last code that it has loaded."""
     _initialize()
     # JITLink keeps code and its data close together wherever it puts them, and reaches the rest through tables.
     return llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)

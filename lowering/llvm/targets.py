@@ -10,8 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target as OutputTarget
 
 from relex.dialects.errors import RelexError
-from relex.dialects.target import Target, get_target
-from relex.lowering.llvm.features import check_target
+from relex.dialects.features import check_target, module_target
 from relex.lowering.llvm.object_code import DEFAULT_LEVEL, compile_module, compile_to_assembly
 from relex.lowering.llvm.translate import translate
 
@@ -27,7 +26,7 @@ class LlvmTarget(OutputTarget):
     name = "llvm"
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        target = get_target(module) or Target.host()
+        target = module_target(module)
         check_target(target)
         output.write(translate(module, triple=target.triple, embed_constants=True).text)
 

@@ -23,9 +23,8 @@ from xdsl.utils.hints import isa
 from xdsl.utils.type import get_element_type_or_self
 
 from relex.dialects.errors import fail
-from relex.dialects.target import Target, get_target
+from relex.dialects.features import has_feature, module_target
 from relex.lowering.conversion import Conversion, TypeConverter
-from relex.lowering.llvm.features import has_feature
 
 PTR = llvm.LLVMPointerType()
 
@@ -110,7 +109,7 @@ def require_native_floats(op: Operation, conversion: Conversion, *, fused: bool 
         _refuse_bf16(op)
     if Float16Type() not in kinds:
         return
-    target = get_target(conversion.module) or Target.host()
+    target = module_target(conversion.module)
     needed = "avx512fp16" if fused or Float64Type() in kinds else "f16c"
     if target.triple.startswith("x86_64") and not has_feature(target, needed):
         fail(op, f"expected f32 or f64, found f16: the target has no '{needed}' instructions for it")

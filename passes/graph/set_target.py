@@ -15,7 +15,8 @@ from relex.passes.base import RelexPass
 class SetTargetPass(RelexPass):
     """
     Records what the module is compiled for, so that later passes and printed text agree on it. A module that names a
-    target keeps it; options override it field by field; without either, the target is the machine it runs on.
+    target keeps it; options override it field by field; without either, the target is the machine it runs on, or the
+    processor that the environment variable `RELEX_CPU` names.
 
     ```mlir
     builtin.module {}
@@ -31,11 +32,13 @@ class SetTargetPass(RelexPass):
     features: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        from relex.dialects.features import default_target
+
         target = get_target(op)
         if target is None:
             # Features of this machine are no features of another cpu or triple.
-            host = Target.host()
-            target = host if self.triple is None and self.cpu is None else Target(host.triple)
+            default = default_target()
+            target = default if self.triple is None and self.cpu is None else Target(default.triple)
         set_target(
             op,
             Target(

@@ -38,6 +38,9 @@ class VectorUnit:
     @classmethod
     def of(cls, target: Target | None) -> VectorUnit | None:
         """Those of a target, or None if nothing is known of them."""
+        # The tools start without LLVM.
+        from relex.dialects.features import has_feature
+
         if target is None:
             return None
         architecture = target.triple.partition("-")[0]
@@ -45,9 +48,9 @@ class VectorUnit:
             return cls(128, 32, has_maximum=True)
         if architecture != "x86_64":
             return None
-        if "avx512f" in target.enabled:
+        if has_feature(target, "avx512f"):
             return cls(512, 32)
-        return cls(256, 16) if "avx2" in target.enabled else cls(128, 16)
+        return cls(256, 16) if has_feature(target, "avx2") else cls(128, 16)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from os import PathLike
 from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.exceptions import RelexError
+from relex.dialects.features import as_target
 from relex.dialects.machine import Target
 from relex.lowering.llvm.c_interface import C_PREFIX
 from relex.lowering.llvm.object_code import compile_module
@@ -20,20 +21,25 @@ OBJECT_SUFFIX = ".o"
 
 
 def build_object(
-    module: AnyProgram, path: str | PathLike[str], *, strict: bool = False, target: Target | None = None
+    module: AnyProgram,
+    path: str | PathLike[str],
+    *,
+    strict: bool = False,
+    target: Target | str | None = None,
 ) -> None:
     """Compile a program into an object file, `path`, and write a header for C and C++ beside it.
 
     All names begin with that of the file: `model.o` and `model.h` have `model_main`. The constants are in the object
     file; it needs the C library (`-lm`), and the library functions that the program calls, which the header declares.
     Functions that take or give numbers are left out.
-    `module` and `strict` are as in `build`; `target` may be any machine.
+    `module` and `strict` are as in `build`; `target` may be any machine, also named by a triple.
 
     Raises `CompileError` for a program that is wrong, `RelexError` for files that cannot be written.
     """
     path = as_path(path)
     if path.suffix != OBJECT_SUFFIX:
         raise RelexError(f"{path}: expected the name of an object file to end with {OBJECT_SUFFIX}")
+    target = as_target(target)
     program, text = read_program(module)
     with showing_source(text):
         lowered = lower_program(program, strict=strict, target=target)

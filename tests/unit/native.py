@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -15,11 +14,11 @@ from xdsl.passes import ModulePass
 from xdsl.transforms.convert_scf_to_cf import ConvertScfToCf
 
 from relex.dialects import parse_module
+from relex.dialects.code_generator import code_generator, optimize, parsed_ir
 from relex.dialects.target import Target
 from relex.dialects.verifier import verify_module
 from relex.lowering.convert_scf_while_to_cf import ConvertScfWhileToCfPass
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
-from relex.lowering.llvm.features import native_target
 from relex.lowering.llvm.llvm_request_c_wrappers import LlvmRequestCWrappersPass
 from relex.lowering.llvm.object_code import ObjectCode, compile_module
 from relex.lowering.scf_parallel_for_to_nested_fors import ScfParallelForToNestedForsPass
@@ -59,16 +58,16 @@ def compile_core_by_mlir(text: str, *passes: str) -> LoadedCode:
     translate = ["mlir-translate-22", "--mlir-to-llvmir"]
     ir = subprocess.run(translate, input=machine.stdout, capture_output=True, text=True, check=True).stdout
     target = Target.host()
-    native = native_target(target.triple).create_target_machine(
+    native = code_generator(target.triple).create_target_machine(
         cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="default"
     )
-    module = llvm.parse_assembly(ir)
-    module.triple = target.triple
-    module.data_layout = str(native.target_data)
-    builder = llvm.create_pass_builder(native, llvm.create_pipeline_tuning_options(speed_level=2))
-    builder.getModulePassManager().run(module, builder)
-    functions = tuple(f.name for f in module.functions if f.name.startswith("_mlir_ciface_"))
-    return load(ObjectCode(native.emit_object(module), functions, (), {}, target))
+    with parsed_ir(ir) as module:
+        module.triple = target.triple
+        module.data_layout = str(native.target_data)
+        optimize(module, native, 2)
+        functions = tuple(f.name for f in module.functions if f.name.startswith("_mlir_ciface_"))
+        code = native.emit_object(module)
+    return load(ObjectCode(code, functions, (), {}, target))
 
 
 def descriptor(array: Array) -> ctypes.Structure:

@@ -97,6 +97,14 @@ def test_what_makes_programs_different():
     assert keys[0] == cache_key(parse_module(texts[0]), strict=False, target=None)
 
 
+def test_the_processor_makes_programs_different(monkeypatch: pytest.MonkeyPatch):
+    def key(cpu: str) -> str | None:
+        monkeypatch.setenv("RELEX_CPU", cpu)
+        return cache_key(parse_module(program(1.0)), strict=False, target=None)
+
+    assert len({key(""), key("x86-64-v2"), key("x86-64-v3")}) == 3
+
+
 @pytest.mark.parametrize("name", ["xdsl", "llvmlite", "relex-compiler"])
 def test_versions_make_programs_different(name: str, monkeypatch: pytest.MonkeyPatch):
     from relex.runtime import cache_key as module
@@ -358,7 +366,7 @@ def test_processes_share_a_cache(tmp_path: Path):
         worker.stdin.write(program(1.0))
         worker.stdin.close()
         worker.stdin = None
-    errors = [worker.communicate(timeout=120)[1] for worker in workers]
+    errors = [worker.communicate(timeout=600)[1] for worker in workers]
     assert errors == [""] * 3
     files = list(tmp_path.iterdir())
     assert {path.suffix for path in files} == {".relex"}

@@ -13,14 +13,13 @@ import pytest
 from native import DTYPES, Array, bits, call, compile_core, compile_core_by_mlir, needs_mlir, samples
 from xdsl.passes import ModulePass
 
-from relex.dialects.target import Target
+from relex.dialects.features import default_target, has_feature
 from relex.lowering.llvm.convert_math_to_libm import ConvertMathToLibmPass
-from relex.lowering.llvm.features import has_feature
 from relex.runtime.linking import LoadedCode
 
 LANES = 4
 
-HALF = ["f16"] if has_feature(Target.host(), "f16c") else []
+HALF = ["f16"] if has_feature(default_target(), "f16c") else []
 FLOATS = [*HALF, "f32", "f64"]
 INTEGERS = ["i8", "i16", "i32", "i64", "index"]
 

@@ -8,7 +8,6 @@ import io
 import math
 import pickle
 import re
-import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
@@ -19,14 +18,15 @@ from xdsl.utils.target import Target as OutputTarget
 
 from relex.dialects import make_context, parse_module
 from relex.dialects.errors import CompileError, RelexError, UnknownNameError
+from relex.dialects.features import as_target, check_target, default_target, has_feature, used_features
 from relex.dialects.target import Target, set_target
 from relex.lowering.llvm.convert_math_to_libm import FUNCTIONS
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
-from relex.lowering.llvm.features import check_target, has_feature, used_features
 from relex.lowering.llvm.object_code import compile_module, compile_to_assembly
 from relex.lowering.llvm.reserved import MATH
 from relex.lowering.llvm.targets import AsmTarget, LlvmTarget, ObjTarget
 from relex.lowering.llvm.translate import EXTERNAL_CONSTANT_BYTES, translate
+from relex.passes import SetTargetPass
 from relex.runtime import build
 from relex.runtime.linking import LoadedCode
 from relex.runtime.loader import load
@@ -82,12 +82,9 @@ def test_constants(count: int, embed: bool):
 def test_big_constants_are_never_text():
     values = np.arange(125_000, dtype=np.float32)
     module = with_constant(values)
-    start = time.perf_counter()
     translation = translate(module)
-    seconds = time.perf_counter() - start
     assert len(translation.text) < 1000
     assert translation.constants == {"table": values.tobytes()}
-    assert seconds < 0.1
     assert read_all(load(compile_module(module)), 3) == [0.0, 1.0, 2.0]
 
 
@@ -286,6 +283,14 @@ llvm.func @f(%p: !llvm.ptr) {
         (Target("nonsense"), "no code generator for triple 'nonsense'"),
         (Target(""), "no code generator for triple ''"),
         (Target(X86, "nonsense"), f"unknown cpu 'nonsense' for triple '{X86}'"),
+        (Target(X86, "", "+nonsense"), f"unknown feature '+nonsense' for triple '{X86}'"),
+        (Target(ARM, "nonsense"), f"unknown cpu 'nonsense' for triple '{ARM}'"),
+        (Target(ARM, "", "+neon,+nonsense"), f"unknown feature '+nonsense' for triple '{ARM}'"),
+        # LLVM ends the process over these.
+        (Target(X86, "pentium4"), f"LLVM makes no code for triple '{X86}', cpu 'pentium4'"),
+        (Target(X86, "haswell", "-64bit"), f"LLVM makes no code for triple '{X86}', cpu 'haswell', features '-64bit'"),
+        (Target("riscv64-linux-gnu", "generic-rv32"), "LLVM makes no code for triple 'riscv64-linux-gnu'"),
+        (Target("amdgcn"), "LLVM makes no code for triple 'amdgcn'"),
     ],
 )
 def test_unknown_targets(target: Target, message: str):
@@ -296,6 +301,65 @@ def test_unknown_targets(target: Target, message: str):
         compile_to_assembly(module)
     with pytest.raises(UnknownNameError, match=re.escape(message)):
         emit(LlvmTarget(), module)
+
+
+@pytest.mark.parametrize(
+    "triple",
+    [
+        "aarch64-linux-gnu",
+        "arm64-apple-darwin",
+        "armv7-linux-gnueabihf",
+        "powerpc64le-linux-gnu",
+        "riscv64-linux-gnu",
+        "wasm32-unknown-unknown",
+        "x86_64-pc-windows-msvc",
+    ],
+)
+def test_other_targets_compile_in_silence(triple: str, capfd: pytest.CaptureFixture[str]):
+    code = compile_module(for_target(Target(triple)))
+    assert code.functions == ("add",)
+    said = capfd.readouterr()
+    assert (said.out, said.err) == ("", "")
+
+
+def test_what_names_a_target():
+    host = Target.host()
+    assert as_target(None) is None
+    assert as_target(host) == host
+    assert as_target("llvm") == default_target()
+    assert as_target(ARM) == Target(ARM)
+    with pytest.raises(UnknownNameError, match="no code generator for triple 'cuda'"):
+        as_target("cuda")
+    for wrong in (3, object(), ["llvm"]):
+        with pytest.raises(TypeError, match=f"expected target to be a Target, a triple .* {type(wrong).__name__}$"):
+            as_target(wrong)
+
+
+def test_targets_of_builds():
+    text = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { func.return %x : tensor<2xf32> }"
+    for target in ("llvm", Target.host().triple, None):
+        assert build(text, target=target)["main"](np.ones(2, np.float32)).tolist() == [1, 1]
+    other = ARM if Target.host().triple.startswith("x86_64") else X86
+    with pytest.raises(RelexError, match=f"code for '{other}' cannot run on"):
+        build(text, target=other)
+
+
+X86_ONLY = pytest.mark.skipif(not Target.host().triple.startswith("x86_64"), reason="names processors of x86-64")
+
+
+@X86_ONLY
+def test_the_environment_names_the_processor(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("RELEX_CPU", raising=False)
+    assert default_target() == Target.host()
+    monkeypatch.setenv("RELEX_CPU", "x86-64-v2")
+    assert default_target() == Target(Target.host().triple, "x86-64-v2")
+    assert compile_module(parse_module(ADD)).target.cpu == "x86-64-v2"
+    assert 'cpu = "x86-64-v2"' in str(SetTargetPass()(parse_module(ADD)))
+    # Who names a target is not overruled.
+    assert compile_module(for_target(Target(X86, "haswell"))).target.cpu == "haswell"
+    monkeypatch.setenv("RELEX_CPU", "nonsense")
+    with pytest.raises(RelexError, match="expected RELEX_CPU to name a processor, found 'nonsense'"):
+        compile_module(parse_module(ADD))
 
 
 def test_features_behind_cpu_names():
@@ -381,20 +445,17 @@ def test_code_and_constants_are_released():
     del loaded
     gc.collect()
     assert alive() is None
-    # Loading again and again neither fails nor takes longer and longer.
+    # Loading again and again does not fail.
     for _ in range(200):
         assert read_all(load(code), 1) == [0.0]
 
 
-def test_loading_is_quick():
-    code = compile_module(with_constant(np.zeros(100_000, np.float32)))
-    load(code)
-    times: list[float] = []
-    for _ in range(5):
-        start = time.perf_counter()
-        load(code)
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.05
+def test_big_constants_are_not_linked():
+    values = np.zeros(100_000, np.float32)
+    code = compile_module(with_constant(values))
+    assert len(code.code) < 10_000
+    (constant,) = load(code).constants
+    assert constant.nbytes == values.nbytes
 
 
 NAMED = """
@@ -438,7 +499,7 @@ def test_reserved_names_are_those_that_conversions_call():
     assert set(FUNCTIONS.values()) <= MATH
 
 
-@pytest.mark.parametrize("features", ["avx2", "+avx2 , -fma", "-64bit", "+avx2,,+fma", "+", "+a b"])
+@pytest.mark.parametrize("features", ["avx2", "+avx2 , -fma", "+avx2,,+fma", "+", "+a b"])
 def test_features_that_cannot_be_read_are_refused(features: str):
     with pytest.raises(UnknownNameError, match="expected features such as"):
         check_target(Target("x86_64-unknown-linux-gnu", "", features))

@@ -17,8 +17,8 @@ import psutil
 import pytest
 from programs import Array
 
+from relex.dialects.code_generator import code_generator
 from relex.dialects.errors import RelexError, ShapeError
-from relex.lowering.llvm.features import native_target
 from relex.runtime import CFunction, CompiledFunction, Executable, build, register_func, remove_func
 from relex.runtime.entry import native
 from relex.runtime.entry.plans import KEPT, MAX_WORDS
@@ -335,7 +335,7 @@ stop:
 @pytest.mark.parametrize("calls", ["native", "ctypes"])
 def test_other_threads_run_meanwhile(monkeypatch: pytest.MonkeyPatch, calls: str) -> None:
     monkeypatch.setenv("RELEX_CALLS", calls)
-    machine = native_target(llvm.get_process_triple()).create_target_machine(reloc="pic", codemodel="default")
+    machine = code_generator(llvm.get_process_triple()).create_target_machine(reloc="pic", codemodel="default")
     code = link(machine.emit_object(llvm.parse_assembly(WAIT)), {}, ("wait",))
     register_func("test.wait", CFunction(code.address("wait"), code))
     try:

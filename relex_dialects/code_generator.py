@@ -1,0 +1,49 @@
+"""LLVM's code generators and optimizer, used such that LLVM keeps nothing of what it has compiled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import cache
+
+import llvmlite.binding as llvm
+
+from relex.dialects.exceptions import UnknownNameError
+
+
+@cache
+def code_generator(triple: str) -> llvm.Target:
+    """LLVM's code generator for a triple; raises `UnknownNameError` when there is none."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    try:
+        return llvm.Target.from_triple(triple)
+    except RuntimeError as e:
+        raise UnknownNameError(f"no code generator for triple '{triple}': {str(e).strip()}") from e
+
+
+@cache
+def pointer_bits(triple: str) -> int:
+    """The size of a pointer, which is that of C's `size_t`."""
+    layout = str(code_generator(triple).create_target_machine().target_data)
+    found = re.search(r"(?:^|-)p:(\d+)", layout)
+    return int(found[1]) if found else 64
+
+
+@contextmanager
+def parsed_ir(text: str) -> Generator[llvm.ModuleRef]:
+    """A module of LLVM IR. It ends with the block, together with its types and constants: those of llvmlite's global
+    context would stay until the process ends. Raises `RuntimeError` for text that is no LLVM IR."""
+    with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
+        yield module
+
+
+def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int) -> None:
+    """Run LLVM's passes of an optimization level, 0 to 3."""
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=level))
+    passes = builder.getModulePassManager()
+    passes.run(module, builder)
+    # llvmlite 0.50 has a method for this, but its classes inherit in an order that hides it.
+    llvm.ffi.lib.LLVMPY_DisposeNewModulePassManger(passes)
+    passes.detach()

@@ -1,0 +1,167 @@
+"""What the machines of a compilation target can do, asked of LLVM itself.
+
+A cpu name stands for a set of features, and LLVM has no function that lists them. But its inliner knows them: one
+function is inlined into another only if the machine of the caller has every feature of the machine of the callee.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from llvmlite.binding import get_triple_parts
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects.code_generator import code_generator, optimize, parsed_ir
+from relex.dialects.exceptions import DTypeError, UnknownNameError
+from relex.dialects.target import Target, get_target
+
+VARIABLE = "RELEX_CPU"
+"""The environment variable that names the processor to compile for, where neither program nor caller names a target."""
+
+_NEVER_GENERATED = frozenset(
+    "cldemote clflushopt clwb clzero enqcmd fsgsbase hreset invpcid kl lwp movdir64b movdiri mwaitx pconfig pku prfchw "
+    "ptwrite raoint rdpid rdpru rdrnd rdseed rtm serialize sgx shstk tsxldtrk uintr usermsr waitpkg wbnoinvd widekl "
+    "xsave xsavec xsaveopt xsaves".split()
+)
+"""Features for instructions that only an explicit request produces; virtual machines often hide them."""
+
+
+_TRIAL = """
+import sys
+import llvmlite.binding as llvm
+triple, cpu, features = sys.argv[1:]
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+machine = llvm.Target.from_triple(triple).create_target_machine(cpu, features, reloc="pic", codemodel="default")
+module = llvm.parse_assembly("define void @f(ptr %p, ptr %q) { %x = load i64, ptr %p store i64 %x, ptr %q ret void }")
+module.triple, module.data_layout = machine.triple, str(machine.target_data)
+try:
+    machine.emit_object(module)
+except RuntimeError as e:
+    sys.exit(str(e))
+"""
+"""A program that compiles for a target. Over a wrong one LLVM ends the process, or writes to standard error."""
+
+_FLAG = re.compile(r"[+-][A-Za-z0-9][A-Za-z0-9._-]*")
+_UNKNOWN = re.compile(r"'(.*)' is not a recognized (processor|feature)")
+
+
+def default_target() -> Target:
+    """What programs are compiled for when nothing names a target: this machine, or the processor of it that `RELEX_CPU`
+    names. Raises `UnknownNameError` for another name."""
+    host, cpu = Target.host(), os.environ.get(VARIABLE)
+    if not cpu:
+        return host
+    target = Target(host.triple, cpu)
+    try:
+        check_target(target)
+    except UnknownNameError as e:
+        raise UnknownNameError(f"expected {VARIABLE} to name a processor, found '{cpu}': {e}") from e
+    return target
+
+
+def module_target(module: ModuleOp) -> Target:
+    """The target that a module names, or the default."""
+    return get_target(module) or default_target()
+
+
+def as_target(target: object) -> Target | None:
+    """A target from what callers may give for one: a `Target`, a triple, "llvm" for this machine, or None. Raises
+    `DTypeError` for anything else, `UnknownNameError` for triples, processors and features that LLVM lacks."""
+    match target:
+        case None:
+            return None
+        case Target():
+            found = target
+        case "llvm":
+            found = default_target()
+        case str():
+            found = Target(target)
+        case _:
+            expected = f"a Target, a triple such as '{Target.host().triple}', or 'llvm' for this machine"
+            raise DTypeError(f"expected target to be {expected}, found {type(target).__name__}")
+    check_target(found)
+    return found
+
+
+@lru_cache(maxsize=64)
+def check_target(target: Target) -> None:
+    """Raise `UnknownNameError` unless LLVM knows the triple, the cpu and the features of a target, and makes code."""
+    code_generator(target.triple)
+    if target == Target.host():
+        return
+    for flag in target.features.split(",") if target.features else ():
+        # What has no sign ends the process.
+        if not _FLAG.fullmatch(flag):
+            raise UnknownNameError(f"expected features such as '+avx2,-fma', found '{flag}' in '{target.features}'")
+    command = [sys.executable, "-c", _TRIAL, target.triple, target.cpu, target.features]
+    trial = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if unknown := _UNKNOWN.search(trial.stderr):
+        kind = "cpu" if unknown[2] == "processor" else "feature"
+        raise UnknownNameError(f"unknown {kind} '{unknown[1]}' for triple '{target.triple}'")
+    if trial.returncode or trial.stderr:
+        reason = trial.stderr.strip().splitlines() or ["it ends the process"]
+        raise UnknownNameError(f"LLVM makes no code for {_shown(target)}: {reason[0]}")
+
+
+@lru_cache(maxsize=64)
+def has_feature(target: Target, feature: str) -> bool:
+    """Whether every machine of `target` has `feature` (a name of LLVM's, such as `avx2`)."""
+    host = Target.host()
+    if target == host:
+        return feature in host.enabled
+    return feature in _features_among(target, (feature,))
+
+
+@lru_cache(maxsize=64)
+def used_features(target: Target) -> frozenset[str]:
+    """The features that code for a target may use, among those that LLVM tells of the machine that this runs on. For
+    another architecture, those that the target switches on."""
+    host = Target.host()
+    if target == host:
+        return host.enabled - _NEVER_GENERATED
+    if _architecture(target) != _architecture(host):
+        return target.enabled
+    known = (flag[1:] for flag in host.features.split(",") if flag)
+    return _features_among(target, sorted(frozenset(known) - _NEVER_GENERATED))
+
+
+def _features_among(target: Target, candidates: Sequence[str]) -> frozenset[str]:
+    check_target(target)
+    pairs = [(Target(target.triple, "", f"+{name}"), target) for name in candidates]
+    return frozenset(name for name, found in zip(candidates, _inlines(target.triple, pairs), strict=True) if found)
+
+
+def _inlines(triple: str, pairs: Iterable[tuple[Target, Target]]) -> list[bool]:
+    """For each pair: is a function for the first target inlined into one for the second?"""
+    functions: list[str] = [f'target triple = "{triple}"']
+    for i, (callee, caller) in enumerate(pairs):
+        functions += [
+            f"define void @callee{i}(ptr %p) {_attributes(callee)} {{ store i8 0, ptr %p\n ret void }}",
+            f"define void @caller{i}(ptr %p) {_attributes(caller)} {{ call void @callee{i}(ptr %p)\n ret void }}",
+        ]
+    with parsed_ir("\n".join(functions)) as module:
+        optimize(module, code_generator(triple).create_target_machine(), 1)
+        callers = (function for function in module.functions if function.name.startswith("caller"))
+        return [
+            all(instruction.opcode != "call" for block in function.blocks for instruction in block.instructions)
+            for function in callers
+        ]
+
+
+def _attributes(target: Target) -> str:
+    return f'"target-cpu"="{target.cpu}" "target-features"="{target.features}"'
+
+
+def _architecture(target: Target) -> str:
+    return get_triple_parts(target.triple).Arch
+
+
+def _shown(target: Target) -> str:
+    parts = (f"cpu '{target.cpu}'" * bool(target.cpu), f"features '{target.features}'" * bool(target.features))
+    return ", ".join([f"triple '{target.triple}'", *filter(None, parts)])
