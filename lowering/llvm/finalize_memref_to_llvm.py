@@ -32,7 +32,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects.code_generator import pointer_bits
 from relex.dialects.errors import fail
+from relex.dialects.features import module_target
 from relex.dialects.memref import PrefetchOp
 from relex.lowering.conversion import Conversion, ConversionTable, convert
 from relex.lowering.conversion_pass import ConversionPass
@@ -122,10 +124,26 @@ def convert_alloc(op: memref.AllocOp, conversion: Conversion, function: str = "m
     alignment = op.alignment.value.data if op.alignment is not None else 1
     if alignment > 1:
         size = conversion.add(llvm.AddOp(size, constant(conversion, alignment - 1))).res
-    conversion.declare(function, lambda: declaration(function, [i64], PTR))
-    base = conversion.add(call(SymbolRefAttr(function), [size], PTR)).results[0]
+    argument = _as_size_type(conversion, size)
+    conversion.declare(function, lambda: declaration(function, [argument.type], PTR))
+    base = conversion.add(call(SymbolRefAttr(function), [argument], PTR)).results[0]
     aligned = _align(conversion, base, alignment) if alignment > 1 else base
     conversion.replace(new_descriptor(conversion, op.memref, base, aligned, sizes))
+
+
+def _as_size_type(conversion: Conversion, size: SSAValue) -> SSAValue:
+    """A number of bytes as C's `size_t`. Where it has fewer than 64 bits, the largest number stands for those that it
+    does not have, so that the allocation fails rather than give too little."""
+    bits = _size_bits(conversion)
+    if bits >= 64:
+        return size
+    most = constant(conversion, 2**bits - 1)
+    fitting = conversion.add(call_intrinsic("llvm.umin.i64", [size, most], [i64])).results[0]
+    return conversion.add(llvm.TruncOp(fitting, IntegerType(bits))).res
+
+
+def _size_bits(conversion: Conversion) -> int:
+    return pointer_bits(module_target(conversion.module).triple)
 
 
 @MEMREF_TO_LLVM.rule(memref.AllocaOp)
@@ -178,11 +196,14 @@ GENERIC_MEMORY.add(partial(convert_dealloc, function=GENERIC_FREE), memref.Deall
 
 
 def byte_count(op: Operation, conversion: Conversion, kind: MemRefType, count: SSAValue) -> SSAValue:
-    """The size in bytes of `count` elements: the address behind them in a buffer at address zero."""
+    """The size in bytes of `count` elements: the address behind them in a buffer at address zero, where addresses have
+    64 bits, else the address behind the first, times `count`."""
+    is_narrow = _size_bits(conversion) < 64
     null = conversion.add(llvm.ZeroOp(result_types=[PTR])).res
     element = convert_type(op, kind.element_type)
-    end = conversion.add(llvm.GEPOp.from_mixed_indices(null, [count], element)).result
-    return conversion.add(llvm.PtrToIntOp(end)).output
+    end = conversion.add(llvm.GEPOp.from_mixed_indices(null, [1 if is_narrow else count], element)).result
+    size = conversion.add(llvm.PtrToIntOp(end)).output
+    return conversion.add(llvm.MulOp(size, count)).res if is_narrow else size
 
 
 def _contiguous(op: Operation, kind: MemRefType) -> MemRefType:
