@@ -142,6 +142,6 @@ take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint64)(loader.arenas().symbol
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 take({size})
 """
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=600)
     assert found.returncode != 0
     assert "relex: out of memory" in found.stderr

@@ -61,7 +61,7 @@ def run_c(folder: Path, source: str, *objects: str) -> str:
     command = ["cc", *FLAGS, "main.c", *objects, "-lm", "-o", "main"]
     compiled = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert compiled.returncode == 0, compiled.stderr
-    return subprocess.run([folder / "main"], capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run([folder / "main"], capture_output=True, text=True, check=True, timeout=600).stdout
 
 
 @needs_cc

@@ -122,7 +122,8 @@ def test_library_functions() -> None:
     first, exp, second = profile.rows
     assert [first.function, second.function] == ["test.slow"] * 2
     assert first.is_library
-    assert first.seconds >= 0.02 > exp.seconds
+    assert min(first.seconds, second.seconds) >= 0.02
+    assert exp.seconds > 0
     assert (first.flops, first.flops_per_second, first.bytes) == (None, None, 40)
     assert str(profile).splitlines()[2].endswith("     -  test.slow(5xf32) -> (5xf32)")
 

@@ -1,0 +1,77 @@
+"""What `relex-run` says of calls that are wrong. Its results are in `tests/lit/tools/relex-run*.mlir`."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from relex.tools.relex_run import main
+
+PROGRAM = """
+func.func @main(%x: tensor<1x3xf32>, %b: tensor<3xf32>) -> (tensor<1x3xf32>, tensor<1x3xf32>) {
+  %y = relex.add %x, %b : (tensor<1x3xf32>, tensor<3xf32>) -> tensor<1x3xf32>
+  %z = relex.relu %y : (tensor<1x3xf32>) -> tensor<1x3xf32>
+  func.return %y, %z : tensor<1x3xf32>, tensor<1x3xf32>
+}
+
+func.func @other(%x: tensor<3xf32>) -> tensor<3xf32> {
+  func.return %x : tensor<3xf32>
+}
+"""
+
+WRONG = {
+    "too few": ("p.mlir", "main() expected 2 arguments (x, b), found none for x, b"),
+    "shape": (
+        "p.mlir --input b.npy --input b.npy",
+        "main() argument 'x': expected shape (1, 3), found (3,)",
+    ),
+    "name": ("p.mlir --input y=b.npy", "main() expected 2 arguments (x, b), found one named 'y'"),
+    "name twice": ("p.mlir --input b=b.npy --input b=b.npy", "expected every --input name once"),
+    "entry": ("p.mlir --entry nobody", "no function 'nobody'; there are main, other"),
+    "no array": ("p.mlir --input none.npy", "cannot read 'none.npy'"),
+    "not an array": (
+        "p.mlir --input p.mlir",
+        "cannot read 'p.mlir': expected an .npy file, as numpy.save writes it, found a file of another kind",
+    ),
+    "archive": ("p.mlir --input p.npz", "expected an .npy file, as numpy.save writes it, found an archive"),
+    "damaged parameters": ("p.mlir --input x.npy --params p.mlir", "cannot read 'p.mlir'"),
+    "an array as parameters": ("p.mlir --params x.npy", "expected an .npz file, as numpy.savez writes it, found a single array"),
+    "no program": ("none.mlir", "cannot read 'none.mlir': No such file"),
+    "no folder": ("p.mlir --input x.npy --params p.npz --output none/y.npy", "cannot write 'none/y.npy'"),
+    "outputs": (
+        "p.mlir --input x.npy --params p.npz --output a --output b --output c",
+        "expected at most 2 --output, found 3",
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.mlir").write_text(PROGRAM)
+    np.save("x.npy", np.array([[1, -2, 3]], np.float32))
+    np.save("b.npy", np.ones(3, np.float32))
+    np.savez("p.npz", b=np.ones(3, np.float32))
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_wrong_calls(what: str, capsys: pytest.CaptureFixture[str]):
+    arguments, message = WRONG[what]
+    assert main(arguments.split()) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("relex-run: error: ")
+    assert message in said.err
+
+
+def test_wrong_programs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"func.func @main() { nonsense }")))
+    assert main(["-"]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "<stdin>:1:21: error: operation nonsense is not registered",
+        "func.func @main() { nonsense }",
+        "                    ^^^^^^^^",
+    ]
