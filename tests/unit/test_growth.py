@@ -8,6 +8,6 @@ SCRIPT = Path(__file__).parents[1] / "stress" / "growth.py"
 
 
 def test_memory_does_not_grow():
-    command = [sys.executable, SCRIPT, "--compilations=60", "--builds=0", "--loads=300"]
+    command = [sys.executable, SCRIPT, "--compilations=100", "--builds=0", "--loads=500"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout + found.stderr
