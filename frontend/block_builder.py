@@ -29,7 +29,7 @@ from relex.dialects.names import Names
 from relex.dialects.parser import verify_module
 from relex.dialects.relex import PRIMITIVE_ATTR, CallTirOp
 from relex.dialects.relex.types import with_names, without_names
-from relex.dialects.sizes import Dim, gathering, name_of_size, named
+from relex.dialects.sizes import IndexExpr, gathering, name_of_size, named
 from relex.dialects.sizes.analysis import SizeAnalysis
 from relex.dialects.sizes.modules import is_static, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
@@ -153,7 +153,7 @@ class BlockBuilder:
             inner.location = place
         self._module.body.block.add_op(prim_func)
         types = [TensorType(t.type, without_names(t.shape)) for t in outputs]
-        unknown = [size for t in outputs for size in t.shape if isinstance(size, Dim)]
+        unknown = [size for t in outputs for size in t.shape if isinstance(size, IndexExpr)]
         bindings = [Binding(value, body.dataflow or body) for value in values]
 
         def call(body: FunctionBody, operands: list[SSAValue]) -> Operation:

@@ -75,13 +75,13 @@ class FunctionBody:
         if name not in self._sources:
             known = ", ".join(self._sources) or "none"
             raise RelexError(f"expected a size that a parameter has, found '{name}'; there are {known}")
-        return self._sizes.value(named(name))
+        return self._sizes.emit(named(name))
 
     def compute_sizes(self, sizes: Sequence[Size], sources: Sources, place: FileLineColLoc) -> list[SSAValue]:
         """Sizes of a run as values, computed where the function has come to."""
         block = Block()
         computed = SizeValues(block, sources)
-        values = [computed.value(size) for size in sizes]
+        values = [computed.emit(size) for size in sizes]
         for op in list(block.ops):
             op.detach()
             op.location = place

@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint
 
 from relex.dialects.names import Names
 from relex.dialects.relex.types import without_names
-from relex.dialects.sizes import Dim, Requirement
+from relex.dialects.sizes import IndexExpr, Requirement
 from relex.dialects.sizes.attributes import FunctionSizes, annotate
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
 from relex.lowering.scalars import build_constant, build_conversion, build_scalar
@@ -59,7 +59,7 @@ def emit_prim_func(
     builder = Builder(InsertPoint.at_end(func.body.block))
     for tensor in _in_order(outputs):
         if tensor not in buffers:
-            unknown = [sizes.value(size) for size in tensor.shape if isinstance(size, Dim)]
+            unknown = [sizes.emit(size) for size in tensor.shape if isinstance(size, IndexExpr)]
             buffers[tensor] = builder.insert(AllocBufferOp(buffer_type(tensor), unknown)).buffer
             buffers[tensor].name_hint = tensor.name
         _Stage(builder, tensor, buffers, sizes, names, strict).emit()
@@ -138,7 +138,7 @@ class _Stage:
         return loops
 
     def _extent(self, axis: Axis) -> int | SSAValue:
-        return self._sizes.value(axis.extent) if isinstance(axis.extent, Dim) else axis.extent
+        return self._sizes.emit(axis.extent) if isinstance(axis.extent, IndexExpr) else axis.extent
 
     def _open_block(self, loops: Sequence[ForOp], axes: Sequence[Axis]) -> BlockOp:
         block = BlockOp(
@@ -170,7 +170,7 @@ class _Stage:
         """The value of an expression, built when first asked for. `product_flags` go on a product that is summed, so
         that it may become an FMA."""
         if isinstance(expr, Extent):
-            return self._sizes.value(expr.size)
+            return self._sizes.emit(expr.size)
         if expr not in self._values:
             self._values[expr] = builder.insert(self._build(builder, expr, product_flags)).results[0]
         return self._values[expr]

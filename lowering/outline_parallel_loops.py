@@ -23,8 +23,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import SymbolTable
 
 from relex.dialects.functions import PARALLEL_ATTR, argument_attr
+from relex.dialects.index.domains import constant_value
 from relex.dialects.names import Names
-from relex.dialects.tir.ranges import constant_value
 from relex.passes.base import RelexPass
 
 NOALIAS = "llvm.noalias"

@@ -118,9 +118,9 @@ class _Arena:
         if first is None or not self._buffers or (len(self._buffers) == 1 and not on_stack):
             return
         values = SizeValues.of(self._block, self._sizes.of_function)
-        offsets = list(map(values.value, self._offsets))
+        offsets = list(map(values.emit, self._offsets))
         shape, dynamic = (
-            ([self.size], []) if isinstance(self.size, int) else ([DYNAMIC_INDEX], [values.value(self.size)])
+            ([self.size], []) if isinstance(self.size, int) else ([DYNAMIC_INDEX], [values.emit(self.size)])
         )
         kind = memref.AllocaOp if on_stack else memref.AllocOp
         alloc = kind.get(i8, ALIGNMENT, shape, dynamic)

@@ -6,8 +6,8 @@ operators on elements of other tensors, numbers and indices:
     k = reduce_axis(x.shape[-1])
     compute((x.shape[0], w.shape[0]), lambda i, j: sum(x[i, k] * w[j, k], axis=k))
 
-Sizes that are known at run time are expressions of names, `relex.dialects.sizes.Dim`: they stand where numbers may, in
-shapes, extents and arithmetic. `relex.lowering.emit_te` turns all of it into a `tir.prim_func`.
+Sizes that are known at run time are expressions of names (`relex.dialects.sizes.IndexExpr`): they stand where numbers
+may, in shapes, extents and arithmetic. `relex.lowering.emit_te` turns all of it into a `tir.prim_func`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, i1, i64
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
-from relex.dialects.sizes import Dim, Size, Sizes
+from relex.dialects.sizes import IndexExpr, Size, Sizes
 from relex.dialects.tir import IterKind
 
-Number = int | float | Dim
+Number = int | float | IndexExpr
 """A number; a size is one that is known at run time."""
 
 
@@ -124,7 +124,7 @@ class Axis(Expr):
 class Extent(Expr):
     """A size that is known at run time."""
 
-    size: Dim
+    size: IndexExpr
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +193,7 @@ class Tensor:
 def as_expr(value: Expr | Number, type: Attribute) -> Expr:
     if isinstance(value, Expr):
         return value
-    if not isinstance(value, Dim):
+    if not isinstance(value, IndexExpr):
         return Const(type, value)
     extent = Extent(IndexType(), value)
     return cast(cast(extent, i64), type) if type != IndexType() else extent

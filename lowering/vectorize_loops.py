@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 
 from relex.dialects.context import make_context
 from relex.dialects.errors import Diagnostic, PassError, fail
-from relex.dialects.tir.ranges import constant_value
+from relex.dialects.index.domains import constant_value
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.vectors import VECTORIZED_ATTR
 from relex.lowering.vectors.forms import can_widen

@@ -12,13 +12,13 @@ from functools import cache
 from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
-from relex.dialects.sizes import MAX_SIZE, Dim, Requirement, parse_requirement, parse_size
+from relex.dialects.sizes import MAX_SIZE, IndexExpr, Requirement, parse_index, parse_requirement
 
 Plain = None | bool | int | str | list["Plain"] | dict[str, "Plain"]
 
 Buffer = bytes | memoryview
 
-_TEXTS: dict[type, Callable[[str], Any]] = {Dim: parse_size, Requirement: parse_requirement}
+_TEXTS: dict[type, Callable[[str], Any]] = {IndexExpr: parse_index, Requirement: parse_requirement}
 """What is written as its `str`, and how that is read."""
 
 
@@ -27,7 +27,7 @@ def to_plain(value: Any, store: Callable[[Buffer], Plain]) -> Plain:
     match value:
         case bytes() | memoryview():
             return store(cast(Buffer, value))
-        case Dim() | Requirement():
+        case IndexExpr() | Requirement():
             return str(value)
         case Mapping():
             return {key: to_plain(of_key, store) for key, of_key in cast("Mapping[str, Any]", value).items()}

@@ -10,7 +10,7 @@ import numpy as np
 
 from relex.dialects.exceptions import ShapeError, UnknownNameError
 from relex.dialects.machine import NUMPY_NAMES, PACKED_PREFIX
-from relex.dialects.sizes import Dim, Requirement, Size, Sizes, evaluate, names_in, sources
+from relex.dialects.sizes import IndexExpr, Requirement, Size, Sizes, evaluate, names_in, sources
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class TensorSpec:
     A scalar is a number that is passed as such: its element type may also be "index". It has no shape; but an index
     that sizes depend on is a size itself, its only one.
 
-    A size that is known at run time is a `Dim`, an expression of names: `n`, `2 * n`, `n + m`. Each name is by itself a
-    size of some argument. `Signature.with_sizes({"n": 3, "m": 0})` gives the specs with numbers.
+    A size that is known at run time is an `IndexExpr`, an expression of names: `n`, `2 * n`, `n + m`. Each name is by
+    itself a size of some argument. `Signature.with_sizes({"n": 3, "m": 0})` gives the specs with numbers.
     """
 
     name: str
@@ -48,7 +48,7 @@ class TensorSpec:
     def fits(self, shape: Sequence[int]) -> bool:
         """Whether a shape is that of the argument as far as that is known."""
         return len(shape) == len(self.shape) and all(
-            isinstance(size, Dim) or size == found for size, found in zip(self.shape, shape, strict=True)
+            isinstance(size, IndexExpr) or size == found for size, found in zip(self.shape, shape, strict=True)
         )
 
     def shape_with(self, values: Mapping[str, int]) -> tuple[int, ...]:

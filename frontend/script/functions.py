@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, i1
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
-from relex.dialects.tir import BlockOp, ForOp
-from relex.dialects.tir.ranges import Range, constant_value, range_of
+from relex.dialects.index.domains import constant_value
+from relex.dialects.index.expr import span_of
+from relex.dialects.index.from_ir import index_of
 from relex.lowering.scalars import SCALARS, Scalar, build_constant, build_scalar
 
 Emit = Callable[[Operation], SSAValue]
@@ -70,21 +71,8 @@ def _integers(values: Sequence[SSAValue]) -> Sequence[SSAValue]:
 def _is_unsigned(lhs: SSAValue, rhs: SSAValue) -> bool:
     """Whether a quotient is one of an index that is not negative and a constant, as far as is known where it stands."""
     divisor = constant_value(rhs)
-    dividend = range_of(lhs, variable_range) if isinstance(lhs.type, IndexType) else None
-    return divisor is not None and divisor > 0 and dividend is not None and dividend.low >= 0
-
-
-def variable_range(value: SSAValue) -> Range | None:
-    """The values of a variable of a loop or block, if their number is constant."""
-    if not isinstance(value, BlockArgument):
-        return None
-    match value.owner.parent_op():
-        case ForOp(static_extent=extent) if extent is not None:
-            return Range(0, extent.value.data - 1)
-        case BlockOp() as block if isinstance(extent := block.extent_of(value), int):
-            return Range(0, extent - 1)
-        case _:
-            return None
+    is_natural = isinstance(lhs.type, IndexType) and span_of(index_of(lhs)).low >= 0
+    return is_natural and divisor is not None and divisor > 0
 
 
 def _sigmoid(emit: Emit, values: Sequence[SSAValue]) -> SSAValue:

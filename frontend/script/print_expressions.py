@@ -21,8 +21,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.index.domains import constant_value
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
-from relex.dialects.tir.ranges import constant_value
 from relex.frontend.script.functions import NAMES_OF_OPS
 from relex.frontend.script.writing import CANNOT, Writer, dtype_name, python_number, special
 

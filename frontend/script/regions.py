@@ -6,15 +6,14 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
+from relex.dialects.index.bounds import range_of
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import BlockOp, ForOp, InitOp
 from relex.dialects.tir.accesses import Access, accesses
-from relex.dialects.tir.ranges import range_of
 from relex.frontend.script.buffers import expected_indices
 from relex.frontend.script.expressions import ExpressionReader
-from relex.frontend.script.functions import variable_range
 from relex.frontend.script.numbers import Literal
 from relex.frontend.script.source import ScriptError, shown
 
@@ -106,9 +105,7 @@ def _misses(region: _Region, access: Access, scratch: Block) -> bool:
     always = _always_runs(access.op)
     for index, (low, high) in zip(access.indices, region.bounds, strict=True):
         for left, right in ((index, low), (high, index)):
-            difference = arith.SubiOp(left, right)
-            scratch.add_op(difference)
-            room = range_of(difference.result, variable_range)
+            room = range_of(index_of(left) - index_of(right))
             if room is not None and (room.high < 0 or (always and room.exact and room.low < 0)):
                 return True
     return False

@@ -8,13 +8,13 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir.accesses import Access, accesses
-from relex.dialects.tir.ranges import linear_form
 from relex.lowering.vectors.reductions import Reduction
 from relex.lowering.vectors.steps import index_step
 
 
-def check_independent(loop: scf.ForOp, length: int, found: Iterable[Reduction]) -> None:
+def check_independent(loop: scf.ForOp, found: Iterable[Reduction]) -> None:
     """Fail at a store to a place that another iteration may touch. Different buffers are taken to lie apart."""
     read_by: dict[Operation, Operation] = {r.store: r.load for r in found}
     by_buffer: dict[SSAValue, list[Access]] = {}
@@ -23,7 +23,7 @@ def check_independent(loop: scf.ForOp, length: int, found: Iterable[Reduction]) 
     for group in by_buffer.values():
         for store in (access for access in group if access.is_write):
             for other in group:
-                if other is store or other.op is read_by.get(store.op) or _same_lane(loop, length, store, other):
+                if other is store or other.op is read_by.get(store.op) or _same_lane(loop, store, other):
                     continue
                 fail(
                     store.op,
@@ -32,9 +32,9 @@ def check_independent(loop: scf.ForOp, length: int, found: Iterable[Reduction]) 
                 )
 
 
-def _same_lane(loop: scf.ForOp, length: int, store: Access, other: Access) -> bool:
+def _same_lane(loop: scf.ForOp, store: Access, other: Access) -> bool:
     """Whether two accesses can meet within one iteration only: an index of both tells the iterations apart."""
     return any(
-        linear_form(first) == linear_form(second) and index_step(first, loop, length)
+        index_of(first) == index_of(second) and index_step(first, loop)
         for first, second in zip(store.indices, other.indices, strict=True)
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.dialects.tir.ranges import Range, constant_value, range_of
+from relex.dialects.index.expr import span_of
+from relex.dialects.index.from_ir import index_of
 
 
 def is_private(access: memref.LoadOp | memref.StoreOp) -> bool:
@@ -32,16 +33,5 @@ def _is_shared(made: memref.AllocaOp, access: Operation) -> bool:
 
 
 def _is_below(index: SSAValue, size: int) -> bool:
-    values = range_of(index, _iterations)
-    return values is not None and values.low >= 0 and values.high < size
-
-
-def _iterations(variable: SSAValue) -> Range | None:
-    """The values of a loop's variable, if its bounds are constants."""
-    loop = variable.owner.parent_op() if isinstance(variable.owner, Block) else None
-    if not isinstance(loop, scf.ForOp) or variable is not loop.body.block.args[0]:
-        return None
-    start, end, step = (constant_value(bound) for bound in (loop.lb, loop.ub, loop.step))
-    if start is None or end is None or step is None or step <= 0:
-        return None
-    return Range(start, start + (max(end - start, 1) - 1) // step * step)
+    span = span_of(index_of(index))
+    return span.low >= 0 and span.high < size

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import IntegerType, MemRefType
+from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
 from xdsl.ir import Block, Dialect, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_speculatable
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.index.domains import constant_value
 from relex.dialects.memref import PrefetchOp
 from relex.dialects.tir.accesses import variables_in
-from relex.dialects.tir.ranges import constant_value
 from relex.lowering.vectors.dependences import check_independent
 from relex.lowering.vectors.forms import by_lanes, can_widen, on_vectors, select
 from relex.lowering.vectors.lanes import Emitter, Lanes
 from relex.lowering.vectors.private import is_private
 from relex.lowering.vectors.reductions import Reduction, reductions
-from relex.lowering.vectors.steps import step_of
+from relex.lowering.vectors.steps import index_step
 
 Mask = SSAValue | None
 """The lanes in which something happens; None for all."""
@@ -52,7 +52,7 @@ class _Widening:
         variable = loop.body.block.args[0]
         self._lanes: dict[SSAValue, Lanes] = {variable: Lanes(loop.lb, 1)}
         found = [r for r in reductions(loop) if not any(self._varies(index) for index in r.store.indices)]
-        check_independent(loop, length, found)
+        check_independent(loop, found)
         self._updates = {r.store: r for r in found}
         self._in_updates: set[Operation] = {op for r in found for op in (r.load, r.combine)}
 
@@ -228,13 +228,19 @@ class _Widening:
         values = {old: lanes.value for old, lanes in zip(op.operands, self._of(op.operands), strict=True)}
         return out.add(op.clone(values)).results[0]
 
+    def _step(self, op: Operation, operands: Sequence[Lanes]) -> int | None:
+        """By how much an index grows from lane to lane, if the scalars that stand for its operands tell it."""
+        if any(lanes.step is None for lanes in operands) or [*op.result_types] != [IndexType()]:
+            return None
+        return index_step(op.results[0], self._loop)
+
     def _compute(self, op: Operation, out: Emitter, mask: Mask) -> list[Lanes]:
         operands = self._of(op.operands)
         if mask is not None and _may_trap(op):
             return by_lanes(op, operands, out, mask)
         if all(lanes.same for lanes in operands):
             return [Lanes(self._scalar(op, out))]
-        if (step := step_of(op, [lanes.step for lanes in operands], self._loop, self._length)) is not None:
+        if (step := self._step(op, operands)) is not None:
             return [Lanes(self._scalar(op, out), step)]
         if isinstance(op, arith.CmpiOp) and (inside := _first_lanes(op, operands, out)) is not None:
             return [Lanes(inside, None)]

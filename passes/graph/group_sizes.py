@@ -11,9 +11,9 @@ from xdsl.dialects.tensor import DimOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from relex.dialects.errors import fail
+from relex.dialects.index.domains import constant_value
 from relex.dialects.relex import CallOp, CallTirOp, DataflowOp
 from relex.dialects.relex.operator import tensor_type
-from relex.dialects.tir.ranges import constant_value
 from relex.passes.graph.primitive import is_size
 
 

@@ -12,9 +12,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.domains import constant_value
 from relex.dialects.tir import AllocBufferOp, BlockOp, IterKind, PrimFuncOp
 from relex.dialects.tir.accesses import accesses
-from relex.dialects.tir.ranges import constant_value
 from relex.passes.loops.dependences import BlockAccess, block_accesses, may_alias
 from relex.passes.loops.indices import Emitter, constant
 from relex.passes.loops.structure import (

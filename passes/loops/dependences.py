@@ -16,12 +16,24 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from relex.dialects.errors import fail
+from relex.dialects.index.expr import (
+    Atom,
+    Index,
+    IndexExpr,
+    Quotient,
+    Remainder,
+    constant_of,
+    span_of_atom,
+    terms_of,
+    values_in,
+)
+from relex.dialects.index.from_ir import Lookup, index_of
+from relex.dialects.index.span import Span
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp
 from relex.dialects.tir.accesses import Access
-from relex.passes.loops.affine import Atom, Form, Lookup, Quotient, Remainder, Span, form_of, span_of
 from relex.passes.loops.structure import blocks_in, function_of, label_of, name_of_block
 
-Element: TypeAlias = tuple[Form, ...]
+Element: TypeAlias = tuple[Index, ...]
 
 
 @dataclass(frozen=True)
@@ -48,7 +60,7 @@ class BlockAccess:
 
 def bound_variables(block: BlockOp) -> Lookup:
     """The variables of a block as forms of the loops around."""
-    forms = {v.variable: form_of(v.binding) for v in block.iter_vars}
+    forms = {v.variable: index_of(v.binding) for v in block.iter_vars}
     return lambda value: forms.get(value) if isinstance(value, BlockArgument) else None
 
 
@@ -59,7 +71,7 @@ def block_accesses(block: BlockOp) -> list[BlockAccess]:
     for op in block.walk():
         if isinstance(op, memref.LoadOp | memref.StoreOp):
             access = Access(op)
-            found.append(BlockAccess(block, access, tuple(form_of(index, variables) for index in access.indices)))
+            found.append(BlockAccess(block, access, tuple(index_of(index, variables) for index in access.indices)))
         elif _uses_memory(op):
             fail(op, f"expected only loads and stores in a scheduled block, found '{op.name}'")
     return found
@@ -97,7 +109,7 @@ def carrying(loops: Sequence[ForOp], a: BlockAccess, b: BlockAccess) -> list[For
 
 def check_bindings_differ(block: BlockOp, loops: Sequence[ForOp]) -> None:
     """Fails unless a block's variables have other values in each iteration of `loops`, one inside the other."""
-    bindings = [form_of(binding) for binding in block.bindings]
+    bindings = [index_of(binding) for binding in block.bindings]
     same = equal_atoms([(binding, binding) for binding in bindings], loops[0])
     for loop in loops:
         if loop.variable not in same and loop.extent != 1:
@@ -105,7 +117,7 @@ def check_bindings_differ(block: BlockOp, loops: Sequence[ForOp]) -> None:
                         "apart")  # fmt: skip
 
 
-def equal_atoms(equations: Iterable[tuple[Form, Form]], scope: Operation, known: Iterable[Atom] = ()) -> set[Atom]:
+def equal_atoms(equations: Iterable[tuple[Index, Index]], scope: Operation, known: Iterable[Atom] = ()) -> set[Atom]:
     """
     The atoms that have the same value in two iterations of the loops in `scope`, if the forms of each equation do:
     those of the first in the one iteration, those of the second in the other. What stands outside of `scope` has one
@@ -121,30 +133,30 @@ def equal_atoms(equations: Iterable[tuple[Form, Form]], scope: Operation, known:
             same |= _solve(left, right, scope, same)
         for atom in [a for a in same if isinstance(a, Remainder) and a not in divided]:
             # Both the quotient and the remainder are the same: so is what was divided.
-            if Quotient(atom.form, atom.divisor) in same:
+            if Quotient(atom.dividend, atom.divisor) in same:
                 divided.add(atom)
-                pending.append((atom.form, atom.form))
+                pending.append((atom.dividend, atom.dividend))
     return same
 
 
-def _solve(left: Form, right: Form, scope: Operation, same: set[Atom]) -> set[Atom]:
+def _solve(left: Index, right: Index, scope: Operation, same: set[Atom]) -> set[Atom]:
     """The atoms that must have the same value where `left` in one iteration equals `right` in another."""
     unknown: list[tuple[int, Atom]] = []
-    rest = Span(left.constant - right.constant, left.constant - right.constant)
-    for atom in {**left.terms, **right.terms}:
-        a, b = left.terms.get(atom, 0), right.terms.get(atom, 0)
-        if atom in same or _is_outside(atom, scope) or not span_of(atom).width:
-            rest += span_of(atom).scaled(a - b) if a != b else Span(0, 0)
+    rest = Span(constant_of(left) - constant_of(right), constant_of(left) - constant_of(right))
+    for atom in {**terms_of(left), **terms_of(right)}:
+        a, b = terms_of(left).get(atom, 0), terms_of(right).get(atom, 0)
+        if atom in same or _is_outside(atom, scope) or not span_of_atom(atom).width:
+            rest += span_of_atom(atom).scaled(a - b) if a != b else Span(0, 0)
         elif a == b:
             unknown.append((abs(a), atom))
         else:
-            rest += span_of(atom).scaled(a) + span_of(atom).scaled(-b)
+            rest += span_of_atom(atom).scaled(a) + span_of_atom(atom).scaled(-b)
     found: set[Atom] = set()
     unknown.sort(key=lambda term: term[0])
     reach = max(abs(rest.low), abs(rest.high))
     reaches = [reach]
     for factor, atom in unknown:
-        reach += factor * span_of(atom).width
+        reach += factor * span_of_atom(atom).width
         reaches.append(reach)
     # The largest step cannot be made up for by all that is smaller: so there is none. Then the next.
     for i, (factor, atom) in reversed(list(enumerate(unknown))):
@@ -155,6 +167,4 @@ def _solve(left: Form, right: Form, scope: Operation, same: set[Atom]) -> set[At
 
 
 def _is_outside(atom: Atom, scope: Operation) -> bool:
-    if isinstance(atom, SSAValue):
-        return not scope.is_ancestor(atom.owner)
-    return all(_is_outside(value, scope) for value in atom.form.variables())
+    return not any(scope.is_ancestor(value.owner) for value in values_in(IndexExpr.of(atom)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import SSAValue
 
-from relex.passes.loops.affine import Atom, Form, Quotient
+from relex.dialects.index.expr import Atom, Index, Quotient, Remainder, constant_of, terms_of, values_in
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -22,10 +22,10 @@ Grid = Mapping[SSAValue, "Array"]
 
 
 @dataclass(frozen=True)
-class Index:
+class AxisIndex:
     """An index into an axis of a size."""
 
-    form: Form
+    form: Index
     size: int
 
 
@@ -33,7 +33,7 @@ class Index:
 class Limit:
     """A condition on iterations: what must hold of the value of a form."""
 
-    form: Form
+    form: Index
     holds: Callable[[Any], Any]
 
 
@@ -60,13 +60,17 @@ class Gather:
 
     @classmethod
     def of(
-        cls, extents: Mapping[SSAValue, int], source: Sequence[Index], target: Sequence[Index], limits: Sequence[Limit]
+        cls,
+        extents: Mapping[SSAValue, int],
+        source: Sequence[AxisIndex],
+        target: Sequence[AxisIndex],
+        limits: Sequence[Limit],
     ) -> Gather | None:
         """The gather that copies `source` to `target` in all iterations of loops within limits. None if a place is
         given more than one element, indices leave their axes or depend on more than loops, or too many elements would
         have to be listed."""
         sources, targets = ([axis for index in indices for axis in _split(index)] for indices in (source, target))
-        used = [set(item.form.variables()) for item in (*sources, *targets, *limits)]
+        used = [set(values_in(item.form)) for item in (*sources, *targets, *limits)]
         if not all(variables <= extents.keys() for variables in used):
             return None
         groups = _connected([*({variable} for variable in extents), *used])
@@ -92,19 +96,19 @@ class Gather:
         return np.ascontiguousarray(array).reshape(self.shape)
 
 
-def _sizes(indices: Sequence[Index]) -> list[int]:
+def _sizes(indices: Sequence[AxisIndex]) -> list[int]:
     return [index.size for index in indices]
 
 
-def _split(index: Index) -> Iterator[Index]:
+def _split(index: AxisIndex) -> Iterator[AxisIndex]:
     """The same index as several, where it numbers the elements of rows and its rows share no loop with its columns."""
-    for factor in sorted(set(map(abs, index.form.terms.values()))):
+    for factor in sorted(set(map(abs, terms_of(index.form).values()))):
         if factor > 1 and index.size % factor == 0:
             row, column = index.form // factor, index.form % factor
-            in_row = set(row.variables())
-            if in_row and in_row.isdisjoint(column.variables()):
-                yield from _split(Index(row, index.size // factor))
-                yield Index(column, factor)
+            in_row = set(values_in(row))
+            if in_row and in_row.isdisjoint(values_in(column)):
+                yield from _split(AxisIndex(row, index.size // factor))
+                yield AxisIndex(column, factor)
                 return
     yield index
 
@@ -121,14 +125,14 @@ def _connected(sets: Iterable[set[SSAValue]]) -> list[set[SSAValue]]:
 def _part(
     group: set[SSAValue],
     extents: Mapping[SSAValue, int],
-    source: Sequence[Index],
-    target: Sequence[Index],
+    source: Sequence[AxisIndex],
+    target: Sequence[AxisIndex],
     limits: Sequence[Limit],
 ) -> Part | None:
     """The axes that depend on a group of loops; those that depend on none belong to the empty group."""
 
-    def within(items: Sequence[Index | Limit]) -> list[int]:
-        used = [set(item.form.variables()) for item in items]
+    def within(items: Sequence[AxisIndex | Limit]) -> list[int]:
+        used = [set(values_in(item.form)) for item in items]
         return [i for i, variables in enumerate(used) if variables <= group and bool(variables) == bool(group)]
 
     axes, places = within(source), within(target)
@@ -142,7 +146,7 @@ def _part(
 
 
 def _origin(
-    extents: Mapping[SSAValue, int], source: Sequence[Index], target: Sequence[Index], limits: Sequence[Limit]
+    extents: Mapping[SSAValue, int], source: Sequence[AxisIndex], target: Sequence[AxisIndex], limits: Sequence[Limit]
 ) -> Array | None:
     """The number of the source's element for each of the target's; None if that is not known, or not always the same,
     or these are too many."""
@@ -154,9 +158,12 @@ def _origin(
     axes = np.ogrid[tuple(slice(extent) for extent in shape)]
     grid: Grid = dict(zip(extents, axes, strict=True))
     runs = np.ones(shape, bool)
-    for limit in limits:
-        runs &= limit.holds(_evaluate(limit.form, grid))
-    numbers, places = _numbers(source, grid, runs), _numbers(target, grid, runs)
+    try:
+        for limit in limits:
+            runs &= limit.holds(_evaluate(limit.form, grid))
+        numbers, places = _numbers(source, grid, runs), _numbers(target, grid, runs)
+    except NotListedError:
+        return None
     if numbers is None or places is None:
         return None
     origin = np.full(size, -1)
@@ -164,7 +171,7 @@ def _origin(
     return origin if np.array_equal(origin[places], numbers) else None
 
 
-def _numbers(indices: Sequence[Index], grid: Grid, runs: Array) -> Array | None:
+def _numbers(indices: Sequence[AxisIndex], grid: Grid, runs: Array) -> Array | None:
     """The number, row by row, of the element at these indices in each iteration that runs; None if one is outside."""
     import numpy as np
 
@@ -177,21 +184,30 @@ def _numbers(indices: Sequence[Index], grid: Grid, runs: Array) -> Array | None:
     return numbers
 
 
-def _evaluate(form: Form, grid: Grid) -> Array:
+class NotListedError(Exception):
+    """An index that is made of more than sums of loops, quotients and remainders."""
+
+
+def _evaluate(form: Index, grid: Grid) -> Array:
     """The values of a form in all iterations."""
     import numpy as np
 
-    total = np.asarray(form.constant)
-    for atom, factor in form.terms.items():
+    total = np.asarray(constant_of(form))
+    for atom, factor in terms_of(form).items():
         total = total + factor * _evaluate_atom(atom, grid)
     return total
 
 
 def _evaluate_atom(atom: Atom, grid: Grid) -> Array:
-    if isinstance(atom, SSAValue):
-        return grid[atom]
-    divided = _evaluate(atom.form, grid)
-    return divided // atom.divisor if isinstance(atom, Quotient) else divided % atom.divisor
+    match atom:
+        case Quotient(dividend=dividend, divisor=divisor):
+            return _evaluate(dividend, grid) // divisor
+        case Remainder(dividend=dividend, divisor=divisor):
+            return _evaluate(dividend, grid) % divisor
+        case SSAValue():
+            return grid[atom]
+        case _:
+            raise NotListedError
 
 
 def _take(array: Array, origin: Array, axis: int) -> Array:

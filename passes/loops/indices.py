@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import floor, isfinite
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsolatedFromAbove
 
+from relex.dialects.index.domains import constant_value
+from relex.dialects.index.expr import Index, IndexExpr
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.index.to_ir import IndexBuilder
 from relex.dialects.tir import BlockOp, ForOp, loops_around
-from relex.dialects.tir.ranges import constant_value
-from relex.passes.loops.affine import Atom, Form, Quotient, Remainder, form_of
 
 
 def constant(value: int, user: Operation) -> SSAValue:
@@ -43,59 +44,20 @@ def function_block(op: Operation) -> Block:
     return scope.regions[0].block
 
 
-class Emitter:
-    """Writes index arithmetic in front of an op, each part once."""
+class Emitter(IndexBuilder):
+    """Writes index arithmetic in front of an op, each part once, and constants at the top of the function."""
 
     def __init__(self, before: Operation):
+        super().__init__()
         self.before = before
         self._builder = Builder(InsertPoint.before(before))
-        self._values: dict[Form | Atom, SSAValue] = {}
 
-    def emit(self, form: Form, hint: str | None = None) -> SSAValue:
-        """The value of a form; `hint` names it if it is computed here."""
-        if form not in self._values:
-            self._values[form] = self._form(form)
-        value = self._values[form]
-        if isinstance(value, OpResult) and value.name_hint is None:
-            value.name_hint = hint
-        return value
-
-    def add(self, op: Operation) -> SSAValue:
-        """Insert an op; returns its result."""
+    def insert(self, op: Operation) -> None:
         op.location = self.before.location
-        return self._builder.insert(op).results[0]
+        self._builder.insert(op)
 
-    def _form(self, form: Form) -> SSAValue:
-        total: SSAValue | None = None
-        for atom, factor in form.terms.items():
-            term = self._atom(atom)
-            if factor != 1:
-                term = self.add(arith.MuliOp(term, constant(factor, self.before)))
-            total = term if total is None else self.add(arith.AddiOp(total, term))
-        if total is None:
-            return constant(form.constant, self.before)
-        return self.add(arith.AddiOp(total, constant(form.constant, self.before))) if form.constant else total
-
-    def _atom(self, atom: Atom) -> SSAValue:
-        if isinstance(atom, SSAValue):
-            return atom
-        if atom not in self._values:
-            self._values[atom] = self._divided(atom)
-        return self._values[atom]
-
-    def _divided(self, atom: Quotient | Remainder) -> SSAValue:
-        """A quotient or a remainder. The ops that are quick round towards 0, which is down for what is not negative."""
-        low = atom.form.span.low
-        may_be_negative = low < 0
-        if may_be_negative and isinstance(atom, Remainder):
-            if isfinite(low):
-                raised = atom.form + -floor(low / atom.divisor) * atom.divisor
-                return self.add(arith.RemSIOp(self.emit(raised), constant(atom.divisor, self.before)))
-            return self.emit(atom.form - Form.of(Quotient(atom.form, atom.divisor)) * atom.divisor)
-        form, divisor = self.emit(atom.form), constant(atom.divisor, self.before)
-        if isinstance(atom, Remainder):
-            return self.add(arith.RemSIOp(form, divisor))
-        return self.add((arith.FloorDivSIOp if may_be_negative else arith.DivSIOp)(form, divisor))
+    def constant(self, value: int) -> SSAValue:
+        return constant(value, self.before)
 
 
 def is_scalar(op: Operation) -> bool:
@@ -128,7 +90,7 @@ def steps_in(scope: Operation) -> Iterator[Operation]:
                 yield from steps_in(op)
 
 
-def substitute(loop: ForOp, values: Mapping[SSAValue, Form] | None = None) -> None:
+def substitute(loop: ForOp, values: Mapping[SSAValue, Index] | None = None) -> None:
     """
     Replace values in the extents, conditions and bindings in a loop. In the whole nest that the loop is in, index
     arithmetic is written anew in front of each op that needs it, and what no loop changes in front of the nest, so that
@@ -136,7 +98,7 @@ def substitute(loop: ForOp, values: Mapping[SSAValue, Form] | None = None) -> No
     """
     nest = [loop, *loops_around(loop)][-1]
     loops = [nest, *(op for op in steps_in(nest) if isinstance(op, ForOp))]
-    outside: dict[SSAValue, Form] = {inner.variable: Form.of(inner.variable) for inner in loops}
+    outside: dict[SSAValue, Index] = {inner.variable: IndexExpr.of(inner.variable) for inner in loops}
     inside = outside | dict(values or {})
     rebuilders: dict[Operation, _Rebuilder] = {}
     for op in list(steps_in(nest)):
@@ -173,7 +135,7 @@ def remove_unused(ops: Sequence[Operation]) -> None:
 class _Rebuilder:
     """Writes what an op needs in front of it, with values replaced by forms."""
 
-    def __init__(self, user: Operation, forms: Mapping[SSAValue, Form]):
+    def __init__(self, user: Operation, forms: Mapping[SSAValue, Index]):
         self._forms = forms
         self._emitter = Emitter(user)
         self._done: dict[SSAValue, SSAValue] = {}
@@ -184,16 +146,16 @@ class _Rebuilder:
             return value
         if value not in self._done:
             if isinstance(value.type, IndexType):
-                form = form_of(value, self._lookup, lambda opaque: Form.of(self._clone(opaque)))
+                form = index_of(value, self._lookup, lambda opaque: IndexExpr.of(self._clone(opaque)))
                 self._done[value] = self._emitter.emit(form, value.name_hint)
             else:
                 self._done[value] = self._clone(value)
         return self._done[value]
 
-    def _lookup(self, value: SSAValue) -> Form | None:
+    def _lookup(self, value: SSAValue) -> Index | None:
         if value in self._forms:
             return self._forms[value]
-        return None if self._changes(value) or constant_value(value) is not None else Form.of(value)
+        return None if self._changes(value) or constant_value(value) is not None else IndexExpr.of(value)
 
     def _clone(self, value: SSAValue) -> SSAValue:
         op = value.owner

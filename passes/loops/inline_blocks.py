@@ -9,9 +9,9 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from relex.dialects.index.domains import constant_value
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.dialects.tir.accesses import accesses
-from relex.dialects.tir.ranges import constant_value
 from relex.passes.base import RelexPass
 from relex.passes.loops.producers import Producer
 from relex.passes.loops.sharing import has_views, is_understood

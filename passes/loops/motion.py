@@ -10,8 +10,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import Atom, Index, IndexExpr, span_of, terms_of
+from relex.dialects.index.from_ir import index_of, is_below
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, PrimFuncOp
-from relex.passes.loops.affine import Atom, Form, form_of, is_below
 from relex.passes.loops.buffers import statement_accesses
 from relex.passes.loops.dependences import BlockAccess, block_accesses, may_alias
 from relex.passes.loops.indices import Emitter, is_scalar, may_trap, substitute
@@ -97,7 +98,7 @@ def check_runs_anywhere(block: BlockOp) -> None:
     check_unshared_outputs(block)
     for access in block_accesses(block):
         for index, size in zip(access.access.indices, access.access.shape, strict=True):
-            span = form_of(index).span
+            span = span_of(index_of(index))
             if not (0 <= span.low and span.high < size):
                 fail(block, f"expected {name_of_block(block)} to run without its condition, found indices of "
                             f"{name_of(access.buffer)} that may be out of bounds then")  # fmt: skip
@@ -120,7 +121,7 @@ def check_reduces_in_order(block: BlockOp) -> None:
     expected: list[Atom] = []
     for v in block.iter_vars:
         if v.kind is IterKind.REDUCE:
-            terms = sorted(form_of(v.binding).terms.items(), key=lambda term: -term[1])
+            terms = sorted(terms_of(index_of(v.binding)).items(), key=lambda term: -term[1])
             expected += [atom for atom, _ in terms]
     found = [loop.variable for loop in loops_of(block) if loop.variable in expected]
     if found != expected and (reason := order_matters(block)) is not None:
@@ -189,7 +190,7 @@ class Placement:
         left = block.parent_op()
         block.detach()
         erase_empty(left)
-        forms: list[Form] = []
+        forms: list[Index] = []
         loops: list[ForOp] = []
         for v, interval in zip(block.iter_vars, self.ranges, strict=True):
             if interval is not None and interval.extent == 1:
@@ -197,7 +198,7 @@ class Placement:
                 continue
             extent = v.extent if interval is None else interval.extent
             loops.append(new_loop(extent, labels[len(loops)], block))
-            variable = Form.of(loops[-1].variable)
+            variable = IndexExpr.of(loops[-1].variable)
             forms.append(variable if interval is None else interval.base + variable)
         insert_nest(loops, block, at)
         emitter = Emitter(block)
@@ -206,12 +207,12 @@ class Placement:
         self._guard(forms)
         substitute(self.loop)
 
-    def _guard(self, forms: Sequence[Form]) -> None:
+    def _guard(self, forms: Sequence[Index]) -> None:
         """Conditions for intervals that reach beyond the values of a variable."""
         for v, form, interval in zip(self.block.iter_vars, forms, self.ranges, strict=True):
             if interval is None:
                 continue
-            if form.span.low < 0:
+            if span_of(form).low < 0:
                 add_lower_guard(self.block, form)
             if not is_below(form, v.extent):
                 add_guard(self.block, form, v.extent)

@@ -13,10 +13,12 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import ConstantLike
 
+from relex.dialects.index.domains import constant_value
+from relex.dialects.index.expr import terms_of
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, IterVar, PrimFuncOp
 from relex.dialects.tir.accesses import accesses, is_pure
 from relex.dialects.tir.indices import known_size, loop_of, sizes_of, variable_of
-from relex.dialects.tir.ranges import constant_value, linear_form
 from relex.passes.loops.sharing import is_understood, may_share
 
 
@@ -173,7 +175,7 @@ def _reads_an_element_once(load: memref.LoadOp) -> bool:
     block, in_init = _block_around(load)
     if block is None:
         return False
-    alone = [set(v for v, factor in linear_form(i).factors.items() if factor) for i in load.indices]
+    alone = [set(terms_of(index_of(i))) for i in load.indices]
     variables = (v for v in block.iter_vars if v.extent != 1 and not (in_init and v.kind is IterKind.REDUCE))
     return all({v.variable} in alone for v in variables)
 

@@ -9,8 +9,9 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects.index.expr import Atom, Index, IndexExpr, terms_of
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, IterVar
-from relex.passes.loops.affine import Atom, Form, form_of
 from relex.passes.loops.indices import Emitter
 
 
@@ -18,31 +19,31 @@ def is_bound_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> boo
     """Whether some variables of a block are sums of loops, each of which drives variables of one kind."""
     kinds: dict[Atom, IterKind] = {}
     for v in block.iter_vars:
-        for atom in form_of(v.binding).terms:
+        for atom in terms_of(index_of(v.binding)):
             is_loop = isinstance(atom, BlockArgument) and isinstance(atom.owner.parent_op(), ForOp)
             if (v.variable in variables and not is_loop) or kinds.setdefault(atom, v.kind) is not v.kind:
                 return False
     return True
 
 
-def bind_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> tuple[BlockOp, dict[SSAValue, Form]]:
+def bind_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> tuple[BlockOp, dict[SSAValue, Index]]:
     """
     Replace variables of a block that are bound to sums of loops by one variable for each of these loops. Returns the
     new block, and the loops in terms of its variables.
     """
     columns = [v for v in block.iter_vars if v.variable not in variables]
     old = [v for v in block.iter_vars if v.variable in variables]
-    loops: dict[SSAValue, Form] = {
-        v.binding: Form.of(v.variable) for v in columns if isinstance(v.binding, BlockArgument)
+    loops: dict[SSAValue, Index] = {
+        v.binding: IndexExpr.of(v.variable) for v in columns if isinstance(v.binding, BlockArgument)
     }
     for v in old:
-        form = form_of(v.binding)
-        for atom in form.terms:
+        form = index_of(v.binding)
+        for atom in terms_of(form):
             if isinstance(atom, BlockArgument) and atom not in loops:
                 column = _loop_variable(v, atom)
-                loops[atom] = Form.of(column.variable)
+                loops[atom] = IndexExpr.of(column.variable)
                 columns.append(column)
-        _replace_variable(block, v.variable, form_of(v.binding, lambda value: loops.get(value)))
+        _replace_variable(block, v.variable, index_of(v.binding, lambda value: loops.get(value)))
     return with_variables(block, columns), loops
 
 
@@ -77,7 +78,7 @@ def _loop_variable(old: IterVar, variable: BlockArgument) -> IterVar:
     return IterVar(new, old.kind, loop.extent, variable)
 
 
-def _replace_variable(block: BlockOp, variable: BlockArgument, form: Form) -> None:
+def _replace_variable(block: BlockOp, variable: BlockArgument, form: Index) -> None:
     """Let a block use a form in the place of a variable: computed at its top, and at the top of its init."""
     init = block.init
     emitters: dict[bool, Emitter] = {}
@@ -93,7 +94,7 @@ def _first_step(block: BlockOp) -> Operation | None:
     return next((op for op in block.body.block.ops if not isinstance(op, InitOp)), None)
 
 
-def set_indices(access: memref.LoadOp | memref.StoreOp, buffer: SSAValue, indices: Sequence[Form]) -> None:
+def set_indices(access: memref.LoadOp | memref.StoreOp, buffer: SSAValue, indices: Sequence[Index]) -> None:
     """Let a load or store access another buffer at other indices."""
     emitter = Emitter(access)
     values = [emitter.emit(form) for form in indices]

@@ -11,8 +11,8 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from relex.dialects.errors import PassError, diagnose, fail, name_of
+from relex.dialects.index.expr import IndexExpr, values_in
 from relex.dialects.tir import BlockOp, ForOp
-from relex.passes.loops.affine import Form
 from relex.passes.loops.buffers import buffers_read
 from relex.passes.loops.constants import is_constant_input
 from relex.passes.loops.dependences import BlockAccess, Element, block_accesses
@@ -60,10 +60,10 @@ class Operand:
         if not self.has_dimension_of(loop):
             fail(self.access.block, f"expected {name_of(self.access.buffer)} to be indexed by {label_of(loop)} alone, "
                                     "in one dimension")  # fmt: skip
-        return self.access.element.index(Form.of(loop.variable))
+        return self.access.element.index(IndexExpr.of(loop.variable))
 
     def has_dimension_of(self, loop: ForOp) -> bool:
-        return [f for f in self.access.element if loop.variable in f.variables()] == [Form.of(loop.variable)]
+        return [f for f in self.access.element if loop.variable in values_in(f)] == [IndexExpr.of(loop.variable)]
 
     def uses(self, loop: ForOp) -> bool:
         return uses(self.access, loop)
@@ -116,7 +116,7 @@ class ReductionAxes:
         last = _output_element(block)[-1:]
         found: list[ReductionAxes] = []
         problems: list[PassError] = []
-        for columns in sorted(reversed(spatial), key=lambda loop: last != (Form.of(loop.variable),)):
+        for columns in sorted(reversed(spatial), key=lambda loop: last != (IndexExpr.of(loop.variable),)):
             try:
                 found.append(cls._of(block, columns, spatial, terms, operands))
             except PassError as e:
@@ -134,7 +134,7 @@ class ReductionAxes:
         terms: Sequence[ForOp],
         operands: Sequence[Operand],
     ) -> ReductionAxes:
-        if Form.of(columns.variable) not in _output_element(block):
+        if IndexExpr.of(columns.variable) not in _output_element(block):
             fail(block, f"expected {name_of_block(block)} to write elements along {label_of(columns)}")
         right = [operand for operand in operands if operand.uses(columns)]
         if len(right) != 1:
@@ -185,12 +185,12 @@ class ReductionAxes:
     @property
     def is_stored_in_vectors(self) -> bool:
         """Whether the results of neighbouring columns stand side by side."""
-        return _output_element(self.block)[-1] == Form.of(self.columns.variable)
+        return _output_element(self.block)[-1] == IndexExpr.of(self.columns.variable)
 
     @property
     def output_dimension(self) -> int:
         """The dimension of the result that the columns index."""
-        return _output_element(self.block).index(Form.of(self.columns.variable))
+        return _output_element(self.block).index(IndexExpr.of(self.columns.variable))
 
     def has_full_panels(self, tile: Tile) -> bool:
         return self.column_count % tile.columns == 0

@@ -11,9 +11,9 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.index.domains import is_same_value
 from relex.dialects.tir import BlockOp, InitOp
 from relex.dialects.tir.accesses import accesses
-from relex.dialects.tir.ranges import is_same_value
 from relex.passes.loops.structure import name_of_block
 
 _EXACT = (

@@ -9,8 +9,18 @@ from typing import TypeAlias
 
 from xdsl.ir import BlockArgument, SSAValue
 
+from relex.dialects.index.expr import (
+    Atom,
+    Index,
+    IndexExpr,
+    combination,
+    constant_of,
+    span_of,
+    span_of_atom,
+    terms_of,
+    values_in,
+)
 from relex.dialects.tir import ForOp
-from relex.passes.loops.affine import Atom, Form, span_of
 from relex.passes.loops.dependences import Element
 
 
@@ -18,7 +28,7 @@ from relex.passes.loops.dependences import Element
 class Interval:
     """The `extent` indices from `base` on, which changes with the loops outside."""
 
-    base: Form
+    base: Index
     extent: int
     full: bool
     """Each of them is reached, not only some."""
@@ -26,7 +36,7 @@ class Interval:
     def holds(self, other: Interval) -> bool:
         """Whether each index of another interval is one of this."""
         ahead = other.base - self.base
-        return self.full and not ahead.terms and 0 <= ahead.constant <= self.extent - other.extent
+        return self.full and not terms_of(ahead) and 0 <= constant_of(ahead) <= self.extent - other.extent
 
 
 Region: TypeAlias = tuple[Interval | None, ...]
@@ -39,40 +49,40 @@ def region_of(elements: Sequence[Element], loop: ForOp) -> Region:
     return tuple(_join(dimension) for dimension in zip(*boxes, strict=True))
 
 
-def split_form(form: Form, loop: ForOp) -> tuple[Form, Form] | None:
+def split_form(form: Index, loop: ForOp) -> tuple[Index, Index] | None:
     """The parts of a form that stay the same in an iteration of a loop, and those that change; None if an atom does
     both."""
     outer: dict[Atom, int] = {}
     inner: dict[Atom, int] = {}
-    for atom, factor in form.terms.items():
-        values = [atom] if isinstance(atom, SSAValue) else atom.form.variables()
+    for atom, factor in terms_of(form).items():
+        values = values_in(IndexExpr.of(atom))
         changes = {loop.is_ancestor(value.owner) and value is not loop.variable for value in values}
         if len(changes) != 1:
             return None
         (inner if changes.pop() else outer)[atom] = factor
-    return Form(form.constant, outer), Form(0, inner)
+    return combination(constant_of(form), outer), combination(0, inner)
 
 
-def interval_of(form: Form, loop: ForOp) -> Interval | None:
+def interval_of(form: Index, loop: ForOp) -> Interval | None:
     """The values of a form in one iteration of a loop, if their number is known."""
     parts = split_form(form, loop)
     if parts is None:
         return None
     outer, inner = parts
     # A loop of one iteration changes nothing.
-    fixed = Form(0, {atom: factor for atom, factor in outer.terms.items() if not span_of(atom).width})
-    outer = outer - fixed + int(fixed.span.low)
-    span = inner.span
+    fixed = combination(0, {atom: factor for atom, factor in terms_of(outer).items() if not span_of_atom(atom).width})
+    outer = outer - fixed + int(span_of(fixed).low)
+    span = span_of(inner)
     if not -inf < span.low <= span.high < inf:
         return None
     return Interval(outer + int(span.low), int(span.width) + 1, is_full(inner))
 
 
-def is_full(form: Form) -> bool:
+def is_full(form: Index) -> bool:
     """Whether a sum of variables that move independently takes every value between its ends."""
     reach: float = 0
-    for atom, factor in sorted(form.terms.items(), key=lambda term: abs(term[1])):
-        width = span_of(atom).width
+    for atom, factor in sorted(terms_of(form).items(), key=lambda term: abs(term[1])):
+        width = span_of_atom(atom).width
         if not isinstance(atom, SSAValue) or (width and abs(factor) > reach + 1):
             return False
         reach += abs(factor) * width
@@ -81,12 +91,12 @@ def is_full(form: Form) -> bool:
 
 def covers(interval: Interval, extent: int) -> bool:
     """Whether an interval runs through every value from 0 up to `extent`, and maybe more, with the loops outside."""
-    span = interval.base.span
+    span = span_of(interval.base)
     reach: float = interval.extent - 1
-    for atom, factor in sorted(interval.base.terms.items(), key=lambda term: abs(term[1])):
+    for atom, factor in sorted(terms_of(interval.base).items(), key=lambda term: abs(term[1])):
         if not isinstance(atom, BlockArgument) or abs(factor) > reach + 1:
             return False
-        reach += abs(factor) * span_of(atom).width
+        reach += abs(factor) * span_of_atom(atom).width
     return interval.full and span.low <= 0 and span.high + interval.extent >= extent
 
 
@@ -95,11 +105,11 @@ def _join(intervals: Iterable[Interval | None]) -> Interval | None:
     first, *rest = intervals
     if first is None:
         return None
-    low, high, full = first.base.constant, first.base.constant + first.extent, first.full
+    low, high, full = constant_of(first.base), constant_of(first.base) + first.extent, first.full
     for interval in rest:
-        if interval is None or interval.base.terms != first.base.terms:
+        if interval is None or terms_of(interval.base) != terms_of(first.base):
             return None
-        start, end = interval.base.constant, interval.base.constant + interval.extent
+        start, end = constant_of(interval.base), constant_of(interval.base) + interval.extent
         full = full and interval.full and start <= high and low <= end
         low, high = min(low, start), max(high, end)
-    return Interval(Form(low, first.base.terms), high - low, full)
+    return Interval(combination(low, terms_of(first.base)), high - low, full)

@@ -11,12 +11,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import BlockArgument, SSAValue
 
 from relex.dialects.errors import PassError
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, IterKind, IterKindAttr, PrimFuncOp
 from relex.dialects.tir.accesses import Access, accesses
-from relex.passes.loops.affine import form_of
 from relex.passes.loops.buffers import buffers_read
 from relex.passes.loops.dependences import BlockAccess, block_accesses
-from relex.passes.loops.gathers import Gather, Index, Limit
+from relex.passes.loops.gathers import AxisIndex, Gather, Limit
 from relex.passes.loops.indices import is_scalar
 from relex.passes.loops.structure import blocks_in, check_conditions, conditions_of, erase_empty, loops_of
 
@@ -105,8 +105,8 @@ def _gather_of(block: BlockOp, load: BlockAccess, store: BlockAccess) -> Gather 
     return Gather.of(extents, _indices(load), _indices(store), known)
 
 
-def _indices(access: BlockAccess) -> list[Index]:
-    return [Index(form, size) for form, size in zip(access.element, access.access.shape, strict=True)]
+def _indices(access: BlockAccess) -> list[AxisIndex]:
+    return [AxisIndex(form, size) for form, size in zip(access.element, access.access.shape, strict=True)]
 
 
 _HOLDS: dict[str, Callable[[Any], Any]] = {"slt": lambda difference: difference < 0, "sge": lambda d: d >= 0}
@@ -119,4 +119,4 @@ def _limit(condition: SSAValue) -> Limit | None:
     if not isinstance(op, arith.CmpiOp):
         return None
     holds = _HOLDS.get(arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data])
-    return Limit(form_of(op.lhs) - form_of(op.rhs), holds) if holds is not None else None
+    return Limit(index_of(op.lhs) - index_of(op.rhs), holds) if holds is not None else None

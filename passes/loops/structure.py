@@ -12,9 +12,10 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail
+from relex.dialects.index.expr import Index, IndexExpr
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.names import Names
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterVar, LoopKind, PrimFuncOp, loops_around
-from relex.passes.loops.affine import Form, form_of
 from relex.passes.loops.indices import Emitter, constant, is_scalar, steps_in
 
 
@@ -229,18 +230,18 @@ def runs_for_all_values(block: BlockOp) -> bool:
 
 def _keeps_in_range(condition: SSAValue, v: IterVar) -> bool:
     op = condition.owner
-    if not isinstance(op, arith.CmpiOp) or form_of(op.lhs) != form_of(v.binding):
+    if not isinstance(op, arith.CmpiOp) or index_of(op.lhs) != index_of(v.binding):
         return False
     match op.predicate.value.data:
         case 2:  # less, signed
-            return form_of(op.rhs) == (Form(v.extent) if isinstance(v.extent, int) else Form.of(v.extent))
+            return index_of(op.rhs) == (v.extent if isinstance(v.extent, int) else IndexExpr.of(v.extent))
         case 5:  # at least, signed
-            return form_of(op.rhs) == Form(0)
+            return index_of(op.rhs) == 0
         case _:
             return False
 
 
-def add_guard(block: BlockOp, form: Form, bound: int | SSAValue) -> None:
+def add_guard(block: BlockOp, form: Index, bound: int | SSAValue) -> None:
     """Let a block run only where `form` is less than `bound`."""
     guard = guard_of(block)
     emitter = Emitter(guard or block)
@@ -249,7 +250,7 @@ def add_guard(block: BlockOp, form: Form, bound: int | SSAValue) -> None:
     _add_condition(block, guard, emitter, emitter.add(arith.CmpiOp(value, limit, "slt")))
 
 
-def add_lower_guard(block: BlockOp, form: Form) -> None:
+def add_lower_guard(block: BlockOp, form: Index) -> None:
     """Let a block run only where `form` is 0 or more."""
     guard = guard_of(block)
     emitter = Emitter(guard or block)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from relex.dialects.errors import CompileError, PassError, fail
+from relex.dialects.index.expr import IndexExpr, atom_of, terms_of
 from relex.dialects.tir import AllocBufferOp, BlockOp
-from relex.passes.loops.affine import Form
 from relex.passes.loops.buffers import accesses_in
 from relex.passes.loops.dependences import block_accesses
 from relex.passes.loops.reduction_axes import Layout, ReductionAxes, output_of
@@ -142,9 +142,9 @@ def _rows_of_reader(schedule: Schedule, nest: _Nest) -> Loop:
     op = find_block(schedule.function(nest.block.func), nest.block.name)
     rows = next(loop.variable for loop in loops_of(op) if named(loop) == nest.rows)
     (element,) = {access.element for access in block_accesses(op) if access.is_write and not access.in_init}
-    dimension = element.index(Form.of(rows))
+    dimension = element.index(IndexExpr.of(rows))
     reader = _only_reader(op) or fail(op, f"expected one block that reads what {name_of_block(op)} writes")
-    atoms = {access.element[dimension].atom for access in block_accesses(reader) if access.buffer is output_of(op)}
+    atoms = {atom_of(access.element[dimension]) for access in block_accesses(reader) if access.buffer is output_of(op)}
     loops = [loop for loop in loops_of(reader) if {loop.variable} == atoms]
     if not loops:
         fail(reader, f"expected {name_of_block(reader)} to go on with what {name_of_block(op)} writes row by row")
@@ -211,7 +211,7 @@ def _put_columns_inside(schedule: Schedule, block: Block, follower: Block, tile_
     loops = schedule.get_loops(follower)
     inside = loops[loops.index(tile_loop) + 1 :]
     inner = [loop for loop in loops_of(reader) if named(loop) in inside]
-    columns = [loop for loop in inner if index.terms.get(loop.variable) == 1]
+    columns = [loop for loop in inner if terms_of(index).get(loop.variable) == 1]
     order = [*(loop for loop in inner if loop not in columns), *columns]
     schedule.reorder(*map(named, order))
 

@@ -1,29 +1,15 @@
 """Sizes that are known at run time: expressions of names, and what must hold of them."""
 
-from relex.dialects.sizes.expressions import (
-    MAX_ARGUMENT_SIZE,
-    MAX_SIZE,
-    Dim,
-    Size,
-    Sizes,
-    count,
-    evaluate,
-    larger,
-    name_of_size,
-    named,
-    names_in,
-    never_negative,
-    parse_size,
-    smaller,
-    sources,
-    substitute,
-)
+from relex.dialects.index.expr import IndexExpr, larger, name_of_size, named, names_in, never_negative, smaller
+from relex.dialects.index.text import parse_index
+from relex.dialects.index.values import evaluate, substitute
+from relex.dialects.sizes.expressions import MAX_ARGUMENT_SIZE, MAX_SIZE, Size, Sizes, count, sources
 from relex.dialects.sizes.requirements import Requirement, at_most, equal, gathering, parse_requirement
 
 __all__ = [
     "MAX_ARGUMENT_SIZE",
     "MAX_SIZE",
-    "Dim",
+    "IndexExpr",
     "Requirement",
     "Size",
     "Sizes",
@@ -37,8 +23,8 @@ __all__ = [
     "named",
     "names_in",
     "never_negative",
+    "parse_index",
     "parse_requirement",
-    "parse_size",
     "smaller",
     "sources",
     "substitute",

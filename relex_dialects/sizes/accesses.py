@@ -6,32 +6,26 @@ extents of the loops, and must lie in the buffer. Of other indices, and of acces
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from math import prod
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import memref
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from relex.dialects.index.expr import (
+    Index,
+    IndexExpr,
+    constant_of,
+    factors_of,
+    never_negative,
+    terms_of,
+    values_in,
+)
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
-from relex.dialects.sizes.expressions import Size, count, never_negative
+from relex.dialects.sizes.expressions import Size, count
 from relex.dialects.sizes.requirements import Requirement
 from relex.dialects.tir import BlockOp, CallOp, ForOp, InitOp, PrimFuncOp
-
-
-@dataclass(frozen=True)
-class _Linear:
-    """A sum of variables, each with a factor, and a constant."""
-
-    constant: Size
-    factors: Mapping[BlockArgument, Size]
-
-    def __add__(self, other: _Linear) -> _Linear:
-        variables = {**self.factors, **other.factors}
-        factors = {v: self.factors.get(v, 0) + other.factors.get(v, 0) for v in variables}
-        return _Linear(self.constant + other.constant, factors)
-
-    def __mul__(self, factor: Size) -> _Linear:
-        return _Linear(self.constant * factor, {v: old * factor for v, old in self.factors.items()})
 
 
 @SIZES.rule(memref.LoadOp, memref.StoreOp)
@@ -40,16 +34,40 @@ def _(op: memref.LoadOp | memref.StoreOp, analysis: SizeAnalysis) -> None:
         analysis.unchecked.append(op)
         return
     for index, size in zip(op.indices, analysis.sizes(op.memref), strict=True):
-        form = _linear(index, analysis)
-        if form is None or not _require_inside(form, size, analysis):
+        if not _require_inside(_in_loops(index, analysis), size, analysis):
             analysis.unchecked.append(op)
 
 
-def _require_inside(form: _Linear, size: Size, analysis: SizeAnalysis) -> bool:
+def _in_loops(index: SSAValue, analysis: SizeAnalysis) -> Index:
+    """An index in terms of loop variables and named sizes."""
+
+    def lookup(value: SSAValue) -> Index | None:
+        if analysis.knows(value):
+            return analysis.number(value)
+        scope = value.owner.parent_op() if isinstance(value, BlockArgument) else None
+        if isinstance(value, BlockArgument) and isinstance(scope, BlockOp):
+            return index_of(scope.bindings[value.index], lookup)
+        return None
+
+    return index_of(index, lookup)
+
+
+def _require_inside(index: Index, size: Size, analysis: SizeAnalysis) -> bool:
     """Require that an index stays in a dimension. Returns whether it was possible to say so."""
-    extents = {v: _extent(v, analysis) for v in form.factors}
-    low = high = form.constant
-    for variable, factor in form.factors.items():
+    constant, factors = constant_of(index), dict[BlockArgument, Index]()
+    for atom, factor in terms_of(index).items():
+        parts = factors_of(atom)
+        variables = [part for part in parts if isinstance(part, BlockArgument)]
+        known = prod((IndexExpr.of(part) for part in parts if part not in variables), start=factor)
+        if len(variables) > 1 or any(True for _ in values_in(known)):
+            return False
+        if variables:
+            factors[variables[0]] = factors.get(variables[0], 0) + known
+        else:
+            constant += known
+    extents = {variable: _extent(variable, analysis) for variable in factors}
+    low = high = constant
+    for variable, factor in factors.items():
         extent = extents[variable]
         if extent is None:
             return False
@@ -65,33 +83,9 @@ def _require_inside(form: _Linear, size: Size, analysis: SizeAnalysis) -> bool:
     runs = count([extent for extent in extents.values() if extent is not None])
     for lhs, rhs in ((0, low), (high + 1, size)):
         plain = Requirement(lhs, "<=", rhs)
-        says_it_all = form.constant == 0 or plain.holds
+        says_it_all = constant == 0 or plain.holds
         analysis.require(plain if says_it_all else Requirement(lhs * runs, "<=", rhs * runs))
     return True
-
-
-def _linear(value: SSAValue, analysis: SizeAnalysis) -> _Linear | None:
-    if analysis.knows(value):
-        return _Linear(analysis.number(value), {})
-    if isinstance(value, BlockArgument):
-        scope = value.owner.parent_op()
-        if isinstance(scope, BlockOp):
-            return _linear(scope.bindings[value.index], analysis)
-        return _Linear(0, {value: 1}) if isinstance(scope, ForOp) else None
-    match value.owner:
-        case arith.AddiOp(lhs=lhs, rhs=rhs):
-            left, right = _linear(lhs, analysis), _linear(rhs, analysis)
-            return left + right if left and right else None
-        case arith.SubiOp(lhs=lhs, rhs=rhs):
-            left, right = _linear(lhs, analysis), _linear(rhs, analysis)
-            return left + right * -1 if left and right else None
-        case arith.MuliOp(lhs=lhs, rhs=rhs):
-            left, right = _linear(lhs, analysis), _linear(rhs, analysis)
-            if left is None or right is None or (left.factors and right.factors):
-                return None
-            return left * right.constant if left.factors else right * left.constant
-        case _:
-            return None
 
 
 def _extent(variable: BlockArgument, analysis: SizeAnalysis) -> Size | None:

@@ -17,6 +17,8 @@ from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.functions import argument_names, arguments
+from relex.dialects.index.expr import name_of_size, names_in
+from relex.dialects.index.values import substitute
 from relex.dialects.names import Names
 from relex.dialects.sizes.attributes import (
     FunctionSizes,
@@ -26,7 +28,7 @@ from relex.dialects.sizes.attributes import (
     stated_requirements,
     stated_results,
 )
-from relex.dialects.sizes.expressions import Size, Sizes, name_of_size, names_in, substitute
+from relex.dialects.sizes.expressions import Size, Sizes
 from relex.dialects.sizes.limits import bytes_of, limits
 from relex.dialects.sizes.requirements import Requirement, Solver
 from relex.dialects.table import Table

@@ -20,7 +20,9 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.functions import DIMS_ATTR, REQUIRES_ATTR, argument_attrs, result_attrs, set_argument_attr
-from relex.dialects.sizes.expressions import Dim, Size, Sizes, parse_size, sources
+from relex.dialects.index.expr import IndexExpr
+from relex.dialects.index.text import parse_index
+from relex.dialects.sizes.expressions import Size, Sizes, sources
 from relex.dialects.sizes.requirements import Requirement, parse_requirement
 
 
@@ -92,7 +94,7 @@ def _stated(
         if not isa(dims, ArrayAttr[StringAttr]) or len(dims) != rank:
             fail(function, f"expected '{DIMS_ATTR}' with {rank} texts for {t}, found {dims}")
         try:
-            found.append([parse_size(text.data) if text.data else None for text in dims])
+            found.append([parse_index(text.data) if text.data else None for text in dims])
         except ValueError as e:
             fail(function, f"cannot read '{DIMS_ATTR}': {e}")
     return found
@@ -128,5 +130,5 @@ def annotate(function: Operation, sizes: FunctionSizes) -> None:
 def _dims(t: Attribute, sizes: Sizes) -> ArrayAttr[StringAttr]:
     pairs = zip(sizes_in_type(t), sizes, strict=True)
     return ArrayAttr(
-        StringAttr(str(size) if known == DYNAMIC_INDEX or isinstance(size, Dim) else "") for known, size in pairs
+        StringAttr(str(size) if known == DYNAMIC_INDEX or isinstance(size, IndexExpr) else "") for known, size in pairs
     )

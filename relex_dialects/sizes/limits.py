@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType, TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
-from relex.dialects.sizes.expressions import (
-    MAX_ARGUMENT_SIZE,
-    MAX_SIZE,
-    Extreme,
-    Monomial,
-    Quotient,
-    Size,
-    atoms,
-    count,
-    largest_terms,
-    never_negative,
-)
+from relex.dialects.index.expr import Product, atoms_in, never_negative, parts_of
+from relex.dialects.index.values import Bounds, upper_terms
+from relex.dialects.sizes.expressions import MAX_ARGUMENT_SIZE, MAX_SIZE, Size, count
 from relex.dialects.sizes.requirements import Requirement
 
 Typed = tuple[Attribute, Sequence[Size]]
@@ -39,17 +30,17 @@ def limits(given: Iterable[Typed], computed: Iterable[Typed]) -> list[Requiremen
     return [Requirement(size, "<=", MAX_SIZE).reduced() for size in too_large]
 
 
-def _bounds(given: Iterable[Typed]) -> Mapping[Monomial, Fraction]:
+def _bounds(given: Iterable[Typed]) -> Bounds:
     """What products of names cannot exceed, as tensors of these sizes are in memory."""
-    bounds: dict[Monomial, Fraction] = {(): Fraction(1)}
+    bounds = {**upper_terms(1)}
     for size in (size for t, sizes in given for size in (bytes_of(t, sizes), *sizes) if never_negative(size)):
-        for names, factor in largest_terms(size).items():
+        for names, factor in upper_terms(size).items():
             bounds[names] = min(bounds.get(names, Fraction(MAX_SIZE)), MAX_ARGUMENT_SIZE / factor)
     return bounds
 
 
-def _is_bounded(size: Size, bounds: Mapping[Monomial, Fraction]) -> bool:
-    terms = largest_terms(size)
+def _is_bounded(size: Size, bounds: Bounds) -> bool:
+    terms = upper_terms(size)
     return terms.keys() <= bounds.keys() and sum(factor * bounds[names] for names, factor in terms.items()) <= MAX_SIZE
 
 
@@ -57,11 +48,9 @@ def _steps(sizes: Sequence[Size]) -> Iterator[Size]:
     """The sizes, and those that are computed before them."""
     for size in sizes:
         yield size
-        for atom in atoms(size):
-            if isinstance(atom, Quotient):
-                yield atom.dividend
-            elif isinstance(atom, Extreme):
-                yield from atom.sizes
+        for atom in atoms_in(size):
+            if not isinstance(atom, Product):
+                yield from parts_of(atom)
 
 
 def bytes_of(t: Attribute, sizes: Sequence[Size]) -> Size:

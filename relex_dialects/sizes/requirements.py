@@ -13,21 +13,19 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Literal
 
-from relex.dialects.sizes.expressions import (
-    Size,
-    Sizes,
-    common_terms,
-    divided,
+from relex.dialects.index.expr import (
+    Index,
+    combination,
+    constant_of,
     name_of_size,
     named,
     names_in,
-    negative_terms,
     never_negative,
-    parse_text,
-    read_size,
-    substitute,
     terms_of,
 )
+from relex.dialects.index.text import parse_text, read_index
+from relex.dialects.index.values import substitute
+from relex.dialects.sizes.expressions import Size, Sizes
 
 
 @dataclass(frozen=True)
@@ -49,9 +47,7 @@ class Requirement:
             return True if never_negative(slack) else False if never_negative(-slack - 1) else None
         if isinstance(slack, int):
             return slack == 0
-        step = gcd(*(factor for monomial, factor in slack.terms if monomial))
-        constant = sum(factor for monomial, factor in slack.terms if not monomial)
-        return False if constant % step else None
+        return False if slack.constant % gcd(*slack.terms.values()) else None
 
     def substitute(self, values: Mapping[str, Size]) -> Requirement:
         return Requirement(substitute(self.lhs, values), self.relation, substitute(self.rhs, values)).reduced()
@@ -61,17 +57,39 @@ class Requirement:
         stands for, without negative terms."""
         lhs, rhs = self.lhs, self.rhs
         if self.relation == "<=" or not (name_of_size(lhs) or name_of_size(rhs)):
-            moved = negative_terms(lhs) + negative_terms(rhs)
+            moved = _negative_terms(lhs) + _negative_terms(rhs)
             lhs, rhs = lhs - moved, rhs - moved
-        shared = common_terms(lhs, rhs)
+        shared = _common_terms(lhs, rhs)
         lhs, rhs = lhs - shared, rhs - shared
-        factor = gcd(*(factor for side in (lhs, rhs) for _, factor in terms_of(side))) or 1
-        lhs, rhs = divided(lhs, factor), divided(rhs, factor)
+        factor = gcd(*(factor for side in (lhs, rhs) for factor in (constant_of(side), *terms_of(side).values()))) or 1
+        lhs, rhs = _divided(lhs, factor), _divided(rhs, factor)
         if self.relation == "<=" and (isinstance(lhs, int) or isinstance(rhs, int)):
             # Whole numbers: 1 <= 2 * n says no more than 1 <= n.
-            step = gcd(*(factor for side in (lhs, rhs) if not isinstance(side, int) for _, factor in side.terms)) or 1
-            lhs, rhs = -(-lhs // step) if isinstance(lhs, int) else divided(lhs, step), divided(rhs, step)
+            sides = [side for side in (lhs, rhs) if not isinstance(side, int)]
+            step = gcd(*(factor for side in sides for factor in (side.constant, *side.terms.values()))) or 1
+            lhs, rhs = -(-lhs // step) if isinstance(lhs, int) else _divided(lhs, step), _divided(rhs, step)
         return Requirement(lhs, self.relation, rhs)
+
+
+def _negative_terms(size: Index) -> Index:
+    """The terms with negative factors."""
+    return combination(min(constant_of(size), 0), {atom: min(factor, 0) for atom, factor in terms_of(size).items()})
+
+
+def _common_terms(lhs: Index, rhs: Index) -> Index:
+    """The terms that are in both sizes."""
+    others = terms_of(rhs)
+    shared = {atom: _common(factor, others.get(atom, 0)) for atom, factor in terms_of(lhs).items()}
+    return combination(_common(constant_of(lhs), constant_of(rhs)), shared)
+
+
+def _common(a: int, b: int) -> int:
+    return min(a, b, key=abs) if a * b > 0 else 0
+
+
+def _divided(size: Index, divisor: int) -> Index:
+    """The quotient by a number, of each factor rounded down."""
+    return combination(constant_of(size) // divisor, {atom: f // divisor for atom, f in terms_of(size).items()})
 
 
 _gathered: ContextVar[list[Requirement] | None] = ContextVar("gathered", default=None)
@@ -111,7 +129,7 @@ def parse_requirement(text: str) -> Requirement:
     match parse_text(text):
         case ast.Compare(left=left, ops=[ast.Eq() | ast.LtE() as relation], comparators=[right]):
             sign = "==" if isinstance(relation, ast.Eq) else "<="
-            return Requirement(read_size(left, text), sign, read_size(right, text))
+            return Requirement(read_index(left, text), sign, read_index(right, text))
         case _:
             raise ValueError(f"expected a comparison by '==' or '<=', found '{text}'")
 

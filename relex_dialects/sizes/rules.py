@@ -10,11 +10,13 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import InferenceError, fail, name_of, one_line
+from relex.dialects.index.expr import larger, never_negative, smaller
+from relex.dialects.index.values import substitute
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, DataflowOp, Operator
 from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.attributes import sizes_in_type
-from relex.dialects.sizes.expressions import Size, larger, never_negative, smaller, substitute
+from relex.dialects.sizes.expressions import Size
 from relex.dialects.sizes.requirements import Requirement, gathering
 from relex.dialects.tir import AllocBufferOp
 

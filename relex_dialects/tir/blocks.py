@@ -31,6 +31,7 @@ from xdsl.traits import HasParent, NoTerminator, RecursivelySpeculatable, Recurs
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from relex.dialects.index.domains import Counting
 from relex.dialects.tir.loops import ForOp, parse_size, print_size, resolve_size, verify_name
 
 
@@ -57,7 +58,7 @@ class IterVar:
 
 
 @irdl_op_definition
-class BlockOp(IRDLOperation):
+class BlockOp(Counting, IRDLOperation):
     """
     One step of a computation, separate from the loops that drive it: its body is written in terms of its own variables,
     and those are bound to the loops around. A spatial variable takes part in the place that is written, a reduce

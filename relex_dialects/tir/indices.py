@@ -10,11 +10,11 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.functions import DIMS_ATTR, argument_attr
+from relex.dialects.index.domains import constant_value
 from relex.dialects.tir.accesses import Access
 from relex.dialects.tir.blocks import BlockOp, IterVar
 from relex.dialects.tir.functions import AllocBufferOp, PrimFuncOp
 from relex.dialects.tir.loops import ForOp
-from relex.dialects.tir.ranges import constant_value
 
 
 def variable_of(index: SSAValue, block: BlockOp) -> IterVar | None:

@@ -31,6 +31,7 @@ from xdsl.traits import NoTerminator, RecursivelySpeculatable, RecursiveMemoryEf
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from relex.dialects.index.domains import Counting
 from relex.dialects.parser import RelexParser
 
 
@@ -49,7 +50,7 @@ class LoopKindAttr(EnumAttribute[LoopKind], SpacedOpaqueSyntaxAttribute):
 
 
 @irdl_op_definition
-class ForOp(IRDLOperation):
+class ForOp(Counting, IRDLOperation):
     """
     A loop from 0 to an extent, which is a number or an `index` value. `parallel`, `vectorized` and `unrolled` allow its
     iterations to be run that way. A label (`@i`) is a name for schedules. Loops that stand directly in each other print
@@ -92,6 +93,9 @@ class ForOp(IRDLOperation):
             },
             regions=[body or Region(Block(arg_types=[IndexType()]))],
         )
+
+    def extent_of(self, variable: BlockArgument) -> int | SSAValue:
+        return self.extent
 
     @property
     def extent(self) -> int | SSAValue:

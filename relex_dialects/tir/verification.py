@@ -10,10 +10,10 @@ from xdsl.traits import ConstantLike, IsolatedFromAbove, MemoryEffectKind, get_e
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.errors import WrongOp, name_of
+from relex.dialects.index.bounds import Range, range_of, variable_range
 from relex.dialects.tir.accesses import Access, accesses, variables_in
 from relex.dialects.tir.blocks import BlockOp, InitOp, IterKind, IterVar, loops_around
 from relex.dialects.tir.loops import ForOp
-from relex.dialects.tir.ranges import Range, range_of
 
 
 def verify_block(block: BlockOp) -> None:
@@ -31,14 +31,13 @@ def verify_block(block: BlockOp) -> None:
 
 def verify_bounds(access: Access) -> None:
     """With constant bounds, an access stays in its buffer."""
-    domains = _domains_at(access.op)
-    if domains is None or len(access.indices) != len(access.shape):
+    if not _runs(access.op) or len(access.indices) != len(access.shape):
         return  # It may not run at all, or its own verifier says what is wrong.
     block = innermost_block(access.op)
     # A condition around the block may cut off values that its variables take one by one, but not together.
     under_condition = block is not None and _is_guarded(block)
     for dimension, (index, size) in enumerate(zip(access.indices, access.shape, strict=True)):
-        taken = range_of(index, domains.get)
+        taken = range_of(index)
         if taken is None or size == DYNAMIC_INDEX:
             continue
         if size == 0:
@@ -58,7 +57,7 @@ def _verify_binding(block: BlockOp, v: IterVar) -> None:
     """A variable's binding runs through exactly the values that the variable takes."""
     if not isinstance(v.extent, int):
         return
-    bound = range_of(v.binding, _domain)
+    bound = range_of(v.binding)
     if bound is None:
         return
     expected = Range(0, v.extent - 1)
@@ -72,22 +71,8 @@ def _verify_binding(block: BlockOp, v: IterVar) -> None:
         )
 
 
-def _domain(value: SSAValue) -> Range | None:
-    """The values of a variable of a loop or block, if their number is constant."""
-    if not isinstance(value, BlockArgument):
-        return None
-    match value.owner.parent_op():
-        case ForOp(static_extent=extent) if extent is not None:
-            return Range(0, extent.value.data - 1)
-        case BlockOp() as block if isinstance(extent := block.extent_of(value), int):
-            return Range(0, extent - 1)
-        case _:
-            return None
-
-
-def _domains_at(op: Operation) -> dict[SSAValue, Range] | None:
-    """The domains of the variables that are free at `op`; None if it runs under a condition, or not at all."""
-    domains: dict[SSAValue, Range] = {}
+def _runs(op: Operation) -> bool:
+    """Whether an op runs: no condition stands between it and its block, and no loop or block around has no values."""
     in_init = False
     for scope in _scopes(op):
         match scope:
@@ -98,18 +83,14 @@ def _domains_at(op: Operation) -> dict[SSAValue, Range] | None:
                     # An init runs even where there is nothing to reduce.
                     if in_init and isinstance(scope, BlockOp) and scope.kind_of(variable) is IterKind.REDUCE:
                         continue
-                    if (domain := _domain(variable)) is None:
-                        continue
-                    if domain.empty:
-                        return None
-                    domains[variable] = domain
+                    domain = variable_range(variable)
+                    if domain is not None and domain.empty:
+                        return False
                 if isinstance(scope, BlockOp):
-                    return domains
-            case _ if scope.has_trait(IsolatedFromAbove):
-                return domains
+                    return True
             case _:
-                return None
-    return domains
+                return scope.has_trait(IsolatedFromAbove)
+    return True
 
 
 def _is_guarded(block: BlockOp) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
+from relex.dialects.index.expr import Atom, Extreme, Quotient, Remainder, Symbol, constant_of, factors_of
+from relex.dialects.index.text import ordered_terms
 from relex.dialects.machine import Target
 from relex.dialects.names import Names
 from relex.dialects.sizes import Size, evaluate, names_in
-from relex.dialects.sizes.expressions import Atom, Extreme, Quotient, Symbol, terms_of
 from relex.runtime.c.names import KEYWORDS, CNames, identifier
 from relex.runtime.callbacks import BufferKind, LibraryUse
 from relex.runtime.signature import Signature, TensorSpec
@@ -230,15 +231,17 @@ static inline int {name}({", ".join(parameters) or "void"}) {{
         """A size as an expression of C."""
         if not names_in(size):
             return _number(evaluate(size, {}))
-        terms = [self._product(monomial, factor) for monomial, factor in terms_of(size)]
+        terms = [self._product(factors_of(atom), factor) for atom, factor in ordered_terms(size)]
+        if constant_of(size):
+            terms.append(_number(constant_of(size)))
         text = terms[0]
         for term in terms[1:]:
             text = f"relex_add(&wrong, {text}, {term})"
         return text
 
-    def _product(self, monomial: Iterable[Atom], factor: int) -> str:
-        parts = [self._atom(atom) for atom in monomial]
-        parts = [*([_number(factor)] if factor != 1 or not parts else []), *parts]
+    def _product(self, atoms: Iterable[Atom], factor: int) -> str:
+        parts = [self._atom(atom) for atom in atoms]
+        parts = [*([_number(factor)] if factor != 1 else []), *parts]
         text = parts[0]
         for part in parts[1:]:
             text = f"relex_multiply(&wrong, {text}, {part})"
@@ -250,8 +253,12 @@ static inline int {name}({", ".join(parameters) or "void"}) {{
                 return self.sizes[name]
             case Quotient(dividend=dividend, divisor=divisor):
                 return f"relex_divide({self._size(dividend)}, {_number(divisor)})"
-            case Extreme(which=which, sizes=(lhs, rhs)):
+            case Remainder(dividend=dividend, divisor=divisor):
+                return f"relex_remainder({self._size(dividend)}, {_number(divisor)})"
+            case Extreme(which=which, operands=(lhs, rhs)):
                 return f"relex_{which}({self._size(lhs)}, {self._size(rhs)})"
+            case _:
+                raise ValueError(f"expected an expression of names, found {atom}")
 
 
 def _number(value: int) -> str:

@@ -35,6 +35,11 @@ static inline int64_t relex_divide(int64_t a, int64_t divisor) {
   return a / divisor - (a % divisor < 0);
 }
 
+static inline int64_t relex_remainder(int64_t a, int64_t divisor) {
+  int64_t rest = a % divisor;
+  return rest < 0 ? rest + divisor : rest;
+}
+
 static inline int64_t relex_min(int64_t a, int64_t b) {
   return a < b ? a : b;
 }

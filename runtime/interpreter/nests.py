@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from xdsl.dialects import arith, memref
 from xdsl.ir import Operation, SSAValue
 
+from relex.dialects.index.domains import constant_value
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind
 from relex.dialects.tir.accesses import accesses, variables_in
-from relex.dialects.tir.ranges import constant_value
 from relex.runtime.interpreter.scalars import is_scalar_op
 
 

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects.errors import InferenceError
+from relex.dialects.index.domains import constant_value
 from relex.dialects.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
 from relex.dialects.machine import Target
 from relex.dialects.relex import (
@@ -34,7 +35,6 @@ from relex.dialects.relex import (
     TakeOp,
 )
 from relex.dialects.target import set_target
-from relex.dialects.tir.ranges import constant_value
 from relex.lowering.relex_pipeline import RelexPipelinePass
 
 Types = Sequence[TensorType[Attribute]]

@@ -12,8 +12,10 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects.index.expr import Extreme, Index, IndexExpr, atom_of, span_of
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import BlockOp, ForOp, IterKind, PrimFuncOp
-from relex.passes.loops.affine import Atom, Form, Quotient, Remainder, form_of
 from relex.passes.loops.dependences import equal_atoms
 from relex.passes.loops.indices import Emitter
 from relex.passes.loops.regions import Interval, covers, is_full
@@ -33,34 +35,23 @@ def points_of(variables: Sequence[SSAValue]) -> list[Point]:
 POINTS = points_of(VARIABLES)
 
 
-def value(form: Form, point: Point) -> int:
-    return form.constant + sum(factor * atom_value(atom, point) for atom, factor in form.terms.items())
-
-
-def atom_value(atom: Atom, point: Point) -> int:
-    match atom:
-        case Quotient(form=form, divisor=divisor):
-            return value(form, point) // divisor
-        case Remainder(form=form, divisor=divisor):
-            return value(form, point) % divisor
-        case _:
-            return point[atom]
+def value(form: Index, point: Point) -> int:
+    found = replace_atoms(form, lambda atom: point[atom] if isinstance(atom, SSAValue) else None)
+    assert isinstance(found, int)
+    return found
 
 
 def test_atoms_and_constants() -> None:
-    i, j, _ = map(Form.of, VARIABLES)
-    assert i.atom is VARIABLES[0]
-    assert Form(3).atom is None
-    assert (i * 2).atom is None
-    assert (i + 1).atom is None
-    assert (i + j).atom is None
+    i, j, _ = map(IndexExpr.of, VARIABLES)
+    assert atom_of(i) is VARIABLES[0]
+    assert all(atom_of(index) is None for index in (3, i * 2, i + 1, i + j))
     assert i + j == j + i
     assert hash(i + j) == hash(j + i)
-    assert i - i == Form(0)
+    assert i - i == 0
 
 
 def test_quotients_and_remainders_are_simplified() -> None:
-    i, _, k = map(Form.of, VARIABLES)
+    i, _, k = map(IndexExpr.of, VARIABLES)
     tiled = i * 4 + k
     assert tiled // 4 == i
     assert tiled % 4 == k
@@ -69,18 +60,18 @@ def test_quotients_and_remainders_are_simplified() -> None:
     assert (i * 16 + k + 8) % 8 == k
     assert (i * 8 + k) // 16 == i // 2
     assert (i * 8 + k) % 16 == (i % 2) * 8 + k
-    assert (k + 4) // 4 == Form(1)
+    assert (k + 4) // 4 == 1
 
 
 COEFFICIENTS = st.sampled_from([-4, -1, 0, 1, 1, 2, 3, 4, 4, 8, 12])
 
 
 @st.composite
-def forms(draw: st.DrawFn) -> tuple[Form, list[int]]:
+def forms(draw: st.DrawFn) -> tuple[Index, list[int]]:
     """A form, and its values at all points."""
-    form = Form(draw(st.integers(-5, 5)))
+    form: Index = draw(st.integers(-5, 5))
     for variable in VARIABLES:
-        form = form + Form.of(variable) * draw(COEFFICIENTS)
+        form = form + IndexExpr.of(variable) * draw(COEFFICIENTS)
     values = [value(form, point) for point in POINTS]
     for _ in range(draw(st.integers(0, 2))):
         divisor = draw(st.sampled_from([1, 2, 3, 4, 8]))
@@ -95,15 +86,15 @@ def forms(draw: st.DrawFn) -> tuple[Form, list[int]]:
 
 @given(forms())
 @settings(deadline=None)
-def test_values_and_spans(drawn: tuple[Form, list[int]]) -> None:
+def test_values_and_spans(drawn: tuple[Index, list[int]]) -> None:
     form, values = drawn
     assert [value(form, point) for point in POINTS] == values
-    assert all(form.span.low <= v <= form.span.high for v in values)
+    assert all(span_of(form).low <= v <= span_of(form).high for v in values)
 
 
 @given(forms())
 @settings(deadline=None)
-def test_forms_are_written_and_read(drawn: tuple[Form, list[int]]) -> None:
+def test_forms_are_written_and_read(drawn: tuple[Index, list[int]]) -> None:
     form, values = drawn
     func = PrimFuncOp("f", [], [])
     nest: list[ForOp] = []
@@ -113,42 +104,32 @@ def test_forms_are_written_and_read(drawn: tuple[Form, list[int]]) -> None:
         nest.append(loop)
     end = BlockOp("end", [], [], [])
     Rewriter.insert_op(end, InsertPoint.at_end(nest[-1].body.block))
-    loops: dict[SSAValue, Form] = {
-        variable: Form.of(loop.variable) for variable, loop in zip(VARIABLES, nest, strict=True)
+    loops: dict[SSAValue, Index] = {
+        variable: IndexExpr.of(loop.variable) for variable, loop in zip(VARIABLES, nest, strict=True)
     }
     written = Emitter(end).emit(in_loops(form, loops))
     func.verify()
     points = points_of([loop.variable for loop in nest])
-    assert [value(form_of(written), point) for point in points] == values
+    assert [value(index_of(written), point) for point in points] == values
 
 
-def in_loops(form: Form, loops: dict[SSAValue, Form]) -> Form:
-    """The same form of other variables."""
-    result = Form(form.constant)
-    for atom, factor in form.terms.items():
-        match atom:
-            case Quotient(form=inner, divisor=divisor):
-                new = in_loops(inner, loops) // divisor
-            case Remainder(form=inner, divisor=divisor):
-                new = in_loops(inner, loops) % divisor
-            case _:
-                new = loops[atom]
-        result = result + new * factor
-    return result
+def in_loops(form: Index, loops: dict[SSAValue, Index]) -> Index:
+    """The same expression of other variables."""
+    return replace_atoms(form, lambda atom: loops[atom] if isinstance(atom, SSAValue) else None)
 
 
 @given(st.lists(st.tuples(forms(), forms()), min_size=1, max_size=2))
 @settings(deadline=None)
-def test_what_is_proved_equal_is_equal(drawn: list[tuple[tuple[Form, list[int]], tuple[Form, list[int]]]]) -> None:
+def test_what_is_proved_equal_is_equal(drawn: list[tuple[tuple[Index, list[int]], tuple[Index, list[int]]]]) -> None:
     proved = equal_atoms([(a, b) for (a, _), (b, _) in drawn], BLOCK)
     for (p, one), (q, other) in product(enumerate(POINTS), repeat=2):
         if all(left[p] == right[q] for (_, left), (_, right) in drawn):
-            assert all(atom_value(atom, one) == atom_value(atom, other) for atom in proved)
+            assert all(value(IndexExpr.of(atom), one) == value(IndexExpr.of(atom), other) for atom in proved)
 
 
 @given(forms())
 @settings(deadline=None)
-def test_places_of_their_own(drawn: tuple[Form, list[int]]) -> None:
+def test_places_of_their_own(drawn: tuple[Index, list[int]]) -> None:
     """A form that is proved to tell all points apart has as many values."""
     form, values = drawn
     if equal_atoms([(form, form)], BLOCK) >= {v for v, extent in zip(VARIABLES, EXTENTS, strict=True) if extent > 1}:
@@ -156,7 +137,7 @@ def test_places_of_their_own(drawn: tuple[Form, list[int]]) -> None:
 
 
 def test_tiles_are_told_apart() -> None:
-    i, _, k = map(Form.of, VARIABLES)
+    i, _, k = map(IndexExpr.of, VARIABLES)
     fused = i * 4 + k
     everything = {VARIABLES[0], VARIABLES[2]}
     for equations in ([fused], [fused // 3, fused % 3], [i, k]):
@@ -167,7 +148,7 @@ def test_tiles_are_told_apart() -> None:
 
 @given(forms(), st.integers(1, 6), st.integers(1, 20))
 @settings(deadline=None)
-def test_what_covers_reaches_all(drawn: tuple[Form, list[int]], width: int, extent: int) -> None:
+def test_what_covers_reaches_all(drawn: tuple[Index, list[int]], width: int, extent: int) -> None:
     form, values = drawn
     reached = {v + i for v in values for i in range(width)}
     if covers(Interval(form, width, full=True), extent):
@@ -182,6 +163,7 @@ def test_what_is_no_sum_is_an_atom() -> None:
     two = arith.ConstantOp(IntegerAttr(2, IndexType()))
     product_of_two = arith.MuliOp(i, VARIABLES[2])
     doubled = arith.MuliOp(two, smaller)
-    assert form_of(smaller.result) == Form.of(smaller.result)
-    assert form_of(doubled.result) == Form.of(smaller.result) * 2
-    assert form_of(product_of_two.result) == Form.of(product_of_two.result)
+    least = IndexExpr.of(Extreme("min", (IndexExpr.of(VARIABLES[2]), IndexExpr.of(i))))
+    assert index_of(smaller.result) == least
+    assert index_of(doubled.result) == least * 2
+    assert index_of(product_of_two.result) == IndexExpr.of(product_of_two.result)

@@ -7,21 +7,22 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relex.passes.loops.checking.elimination import inner_projection
-from relex.passes.loops.checking.linear import Constraint, Linear, Origin, Point, System, Variable, at_least
-from relex.passes.loops.checking.solver import find_point
+from relex.dialects.index.constraints import Constraint, Point, System, at_least
+from relex.dialects.index.elimination import inner_projection
+from relex.dialects.index.expr import IndexExpr, Origin, Variable, combination
+from relex.dialects.index.solve import find_point
 
 LARGEST = 4
 VARIABLES = [Variable(name, Origin.COUNTER, 0, LARGEST) for name in "xyz"]
 FACTORS = st.sampled_from([-5, -3, -2, -1, 0, 0, 1, 2, 3, 4])
-BOX = [c for v in VARIABLES for c in (Constraint(Linear.of(v)), at_least(Linear(LARGEST), Linear.of(v)))]
+BOX = [c for v in VARIABLES for c in (Constraint(IndexExpr.of(v)), at_least(LARGEST, IndexExpr.of(v)))]
 POINTS = [dict(zip(VARIABLES, values, strict=True)) for values in product(range(LARGEST + 1), repeat=len(VARIABLES))]
 
 
 @st.composite
 def constraints(draw: st.DrawFn) -> Constraint:
     factors = {v: f for v in VARIABLES if (f := draw(FACTORS))}
-    return Constraint(Linear(draw(st.integers(-9, 9)), factors), draw(st.sampled_from([None, None, 0, 2, 3])))
+    return Constraint(combination(draw(st.integers(-9, 9)), factors), draw(st.sampled_from([None, None, 0, 2, 3])))
 
 
 def holds(system: System, point: Point) -> bool:
@@ -52,13 +53,12 @@ def test_projections_hold_only_where_there_are_values(together: list[Constraint]
 @settings(max_examples=100, deadline=None)
 @given(constraints(), st.sampled_from(POINTS))
 def test_negations(c: Constraint, point: Point) -> None:
-    fixed = tuple(Constraint(Linear(-value, {v: 1}), 0) for v, value in point.items())
+    fixed = tuple(Constraint(combination(-value, {v: 1}), 0) for v, value in point.items())
     negated = find_point(System.any_of(c.negated()) & System(fixed))
     assert (negated is None) == c.holds_at(point)
 
 
 def test_forms_as_text() -> None:
-    x, y, _ = (Linear.of(v) for v in VARIABLES)
-    assert str(x.scaled(2) - y + 1) == "x * 2 - y + 1"
-    assert str(y.scaled(-1)) == "-y"
-    assert str(Linear(-3)) == "-3"
+    x, y, _ = (IndexExpr.of(v) for v in VARIABLES)
+    assert str(x * 2 - y + 1) == "2 * x - y + 1"
+    assert str(y * -1) == "-y"

@@ -17,7 +17,7 @@ import pytest
 
 from relex.dialects.target import Target
 from relex.passes import BindParamsPass
-from relex.passes.graph.bind_params import load_params
+from relex.passes.graph.array_files import load_arrays
 from relex.runtime import build
 from relex.runtime.compilation import read_program
 
@@ -92,7 +92,7 @@ def on_haswell(code: str, *arguments: str | Path) -> None:
 
 
 def example(program: str, weights: str, shape: tuple[int, ...]) -> tuple[Any, Arrays]:
-    module = BindParamsPass("main", load_params(str(EXAMPLES / weights)))(read_program(EXAMPLES / program)[0])
+    module = BindParamsPass("main", load_arrays(EXAMPLES / weights))(read_program(EXAMPLES / program)[0])
     return module, (numbers(*shape),)
 
 

@@ -38,7 +38,10 @@ WRONG = {
     ),
     "archive": ("p.mlir --input p.npz", "expected an .npy file, as numpy.save writes it, found an archive"),
     "damaged parameters": ("p.mlir --input x.npy --params p.mlir", "cannot read 'p.mlir'"),
-    "an array as parameters": ("p.mlir --params x.npy", "expected an .npz file, as numpy.savez writes it, found a single array"),
+    "an array as parameters": (
+        "p.mlir --params x.npy",
+        "expected an .npz file, as numpy.savez writes it, found a single array",
+    ),
     "no program": ("none.mlir", "cannot read 'none.mlir': No such file"),
     "no folder": ("p.mlir --input x.npy --params p.npz --output none/y.npy", "cannot write 'none/y.npy'"),
     "outputs": (

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir.affine import AffineExpr
 
 from relex.dialects import parse_module, verify_module
+from relex.dialects.index.expr import terms_of
 from relex.dialects.tir import AllocBufferOp
 from relex.lowering import ConvertTirToScfPass
 from relex.passes import ApplySchedulePass
@@ -141,7 +142,7 @@ def test_structure() -> None:
         if access.buffer is accumulators
         for index in access.element
         for loop in loops_of(block)
-        if loop.variable in index.terms
+        if loop.variable in terms_of(index)
     }
     assert kinds == {"unrolled", "vectorized"}
 

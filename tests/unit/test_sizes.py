@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from relex.dialects.index.values import upper_terms
 from relex.dialects.sizes import (
     MAX_SIZE,
     Requirement,
@@ -19,12 +20,11 @@ from relex.dialects.sizes import (
     named,
     names_in,
     never_negative,
+    parse_index,
     parse_requirement,
-    parse_size,
     smaller,
     substitute,
 )
-from relex.dialects.sizes.expressions import largest_terms
 
 n, m = named("n"), named("m")
 
@@ -56,12 +56,12 @@ def test_arithmetic_on_sizes_is_that_on_numbers(a: Size, b: Size, values: dict[s
     assert evaluate(larger(a, b), values) == max(x, y)
     assert substitute(a, dict(values)) == x
     assert not never_negative(a) or x >= 0
-    assert evaluate(parse_size(str(a)), values) == x
+    assert evaluate(parse_index(str(a)), values) == x
 
 
 @given(SIZES)
 def test_sizes_as_text(size: Size) -> None:
-    assert parse_size(str(size)) == size
+    assert parse_index(str(size)) == size
 
 
 def test_one_form() -> None:
@@ -74,7 +74,12 @@ def test_one_form() -> None:
     assert smaller(n, n + 1) == n
     assert larger(n, 0) == n
     assert smaller(m, n) == smaller(n, m)
-    assert str((n - 3) // 2 * 4 + n * m - 1) == "m * n + 4 * ((n - 3) // 2) - 1"
+    assert (n - 3) // 2 + 1 == (n - 1) // 2
+    assert (2 * n + 1) // 4 == n // 2
+    assert (n // 4) * 4 + n % 4 == n
+    assert (3 * n) // 2 == n + n // 2
+    assert str((n - 3) // 2 * 4 + n * m - 1) == "m * n + 4 * ((n + 1) // 2) - 9"
+    assert str(3 * (n * m % 4)) == "3 * ((m * n) % 4)"
     assert name_of_size(n) == "n"
     assert name_of_size(n + 1) is name_of_size(2 * n) is name_of_size(3) is None
     assert names_in(smaller(n // 2, m) + n) == ["m", "n"]
@@ -85,16 +90,18 @@ def test_no_truth_value() -> None:
         bool(n)
 
 
-def test_largest_terms() -> None:
-    assert str(largest_terms((n - 3) // 2 + 1 - m)) == str(largest_terms(n // 2 + 1))
-    assert largest_terms(smaller(n, 4)) == largest_terms(4)
-    assert largest_terms(larger(n, 4)) == largest_terms(n + 4)
+def test_upper_terms() -> None:
+    assert str(upper_terms((n - 2) // 2 + 1 - m)) == str(upper_terms(n // 2))
+    assert upper_terms(smaller(n, 4)) == upper_terms(4)
+    assert upper_terms(larger(n, 4)) == upper_terms(n + 4)
 
 
-@pytest.mark.parametrize("text", ["", "n +", "n / 2", "n // m", "n // 0", "f(n)", "min(n)", "True", "1.5", "n == m"])
+@pytest.mark.parametrize(
+    "text", ["", "n +", "n / 2", "n // m", "n // 0", "n % 0", "f(n)", "min(n)", "True", "1.5", "n == m"]
+)
 def test_texts_that_are_no_sizes(text: str) -> None:
     with pytest.raises(ValueError, match="expected a size"):
-        parse_size(text)
+        parse_index(text)
 
 
 @pytest.mark.parametrize("text", ["n", "n < m", "n == m == 3"])

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from xdsl.ir import Operation
 
 from relex.dialects.errors import name_of
+from relex.dialects.index.bounds import Range
+from relex.dialects.index.constraints import at, outside, unknowns
+from relex.dialects.index.expr import Index, constant_of
 from relex.dialects.tir import BlockOp, PrimFuncOp
-from relex.dialects.tir.ranges import Range
 from relex.passes.loops.checking.findings import Finding, when
 from relex.passes.loops.checking.instances import Instance
-from relex.passes.loops.checking.linear import Linear, outside
 from relex.passes.loops.checking.touches import Touch, touches
 from relex.passes.loops.checking.verdicts import Wrong, judge
 
@@ -27,7 +28,7 @@ def check_bounds(function: PrimFuncOp) -> Iterator[Finding]:
 
 def _check_block(block: BlockOp, run: Instance) -> Iterator[Finding]:
     for v in block.iter_vars:
-        size = Linear(v.extent) if isinstance(v.extent, int) else run.form(v.extent)
+        size = v.extent if isinstance(v.extent, int) else run.form(v.extent)
         if (found := _check(block, run, run.form(v.binding), size, name_of(v.variable))) is not None:
             yield found
             return
@@ -42,7 +43,7 @@ def _check_access(touch: Touch, run: Instance) -> Iterator[Finding]:
             return
 
 
-def _check(op: Operation, run: Instance, index: Linear, size: Linear, what: str) -> Finding | None:
+def _check(op: Operation, run: Instance, index: Index, size: Index, what: str) -> Finding | None:
     domain = run.whole_system
     verdict = judge(domain, domain & outside(index, size))
     if verdict is None:
@@ -50,8 +51,8 @@ def _check(op: Operation, run: Instance, index: Linear, size: Linear, what: str)
     if not isinstance(verdict, Wrong):
         return Finding(op, f"cannot decide whether {what} stays in {_range(size)}: {verdict.reason}", certain=False)
     point = verdict.point
-    return Finding(op, f"expected {what} in {_range(size)}, found {index.at(point)}{when(run, point)}")
+    return Finding(op, f"expected {what} in {_range(size)}, found {at(index, point)}{when(run, point)}")
 
 
-def _range(size: Linear) -> str:
-    return f"0..{size - 1}" if size.factors else str(Range(0, size.constant - 1))
+def _range(size: Index) -> str:
+    return f"0..{size - 1}" if unknowns(size) else str(Range(0, constant_of(size) - 1))

@@ -24,22 +24,13 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import name_of
+from relex.dialects.index.constraints import Constraint, Point, System, different, less, same, unknowns, within
+from relex.dialects.index.elimination import TooHardError, inner_projection
+from relex.dialects.index.expr import Index, IndexExpr, Origin, combination, constant_of
+from relex.dialects.index.solve import find_point
 from relex.dialects.tir import AllocBufferOp, ForOp, PrimFuncOp
-from relex.passes.loops.checking.elimination import TooHardError, inner_projection
 from relex.passes.loops.checking.findings import Finding, element, when
 from relex.passes.loops.checking.instances import Instance, idle_loops, scopes_around
-from relex.passes.loops.checking.linear import (
-    Constraint,
-    Linear,
-    Origin,
-    Point,
-    System,
-    different,
-    less,
-    same,
-    within,
-)
-from relex.passes.loops.checking.solver import find_point
 from relex.passes.loops.checking.touches import Touch, strangers, touches
 from relex.passes.loops.checking.uses import Use, uses_of
 from relex.passes.loops.checking.verdicts import TOO_HARD, Undecided, Verdict, Wrong, judge, unless_partial
@@ -110,7 +101,7 @@ def _check_output(output: SSAValue, writes: Sequence[Touch], function: PrimFuncO
             return Finding(function, message, certain=False)
 
 
-def _pieces_before(write: Touch, read: Touch, place: Sequence[Linear], run: Instance) -> Iterator[_Piece]:
+def _pieces_before(write: Touch, read: Touch, place: Sequence[Index], run: Instance) -> Iterator[_Piece]:
     """What a write has done when a run of the read takes place."""
     home = write.buffer.owner.parent_op()
     around_write, around_read = ([touch.op, *scopes_around(touch.op)] for touch in (write, read))
@@ -138,7 +129,7 @@ def _comes_first(
 class _Piece:
     """The elements that a write has written in some iterations, seen from the run of a read."""
 
-    def __init__(self, writer: Instance, write: Touch, place: Sequence[Linear]):
+    def __init__(self, writer: Instance, write: Touch, place: Sequence[Index]):
         written = write.place(writer)
         writer.require(System(tuple(same(a, b) for a, b in zip(written, place, strict=True))))
         self._writer = writer
@@ -157,7 +148,7 @@ class _Case:
     """A part of a piece without choices."""
 
     def __init__(self, constraints: Sequence[Constraint], writer: Instance, is_doubtful: bool):
-        own = {v for c in constraints for v in c.form.factors if v in writer.variables}
+        own = {v for c in constraints for v in unknowns(c.form) if v in writer.variables}
         self.unknown = sorted({v.name for v in own if v.origin is Origin.DATA})
         """What decides on whether it is written, other than the loops."""
         self.is_certain = not self.unknown and not is_doubtful
@@ -169,17 +160,17 @@ class _Case:
         return find_point(System(tuple(self._at(c, point) for c in self._constraints))) is not None
 
     def _at(self, c: Constraint, point: Point) -> Constraint:
-        kept = {v: f for v, f in c.form.factors.items() if v in self._own}
-        others = sum(f * point.get(v, 0) for v, f in c.form.factors.items() if v not in self._own)
-        return Constraint(Linear(c.form.constant + others, kept), c.modulus)
+        kept = {v: f for v, f in unknowns(c.form).items() if v in self._own}
+        others = sum(f * point.get(v, 0) for v, f in unknowns(c.form).items() if v not in self._own)
+        return Constraint(combination(constant_of(c.form) + others, kept), c.modulus)
 
     def complement(self, point: Point) -> System:
         """What is not in the part around a point that can be told, at least not that point."""
         inner = self._inner
         if inner is not None and all(c.holds_at(point) for c in inner):
             return System.any_of(part for c in inner for part in c.negated())
-        seen = {v for c in self._constraints for v in c.form.factors} - self._own
-        return different([Linear.of(v) for v in seen], [Linear(point.get(v, 0)) for v in seen])
+        seen = {v for c in self._constraints for v in unknowns(c.form)} - self._own
+        return different([IndexExpr.of(v) for v in seen], [point.get(v, 0) for v in seen])
 
     @cached_property
     def _inner(self) -> list[Constraint] | None:

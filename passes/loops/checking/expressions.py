@@ -10,9 +10,10 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects.index.constraints import Constraint, System, at_least, different, less, limits_of, same, unknowns
+from relex.dialects.index.domains import constant_value
+from relex.dialects.index.expr import Index, Variable, constant_of
 from relex.dialects.table import Table
-from relex.dialects.tir.ranges import constant_value
-from relex.passes.loops.checking.linear import Constraint, Linear, System, Variable, at_least, different, less, same
 
 Quotient = tuple[int, frozenset[tuple[Variable, int]], int]
 """The constant and the factors of a dividend, and the divisor."""
@@ -21,37 +22,37 @@ Quotient = tuple[int, frozenset[tuple[Variable, int]], int]
 class Values(Protocol):
     """The values of one run of a piece of program."""
 
-    quotients: dict[Quotient, Linear]
+    quotients: dict[Quotient, Index]
     """Those met so far: quotient and remainder of one division share a number."""
 
-    def form(self, value: SSAValue) -> Linear:
+    def form(self, value: SSAValue) -> Index:
         """An integer of the program as a linear form."""
         ...
 
-    def new(self, name: str, limits: tuple[int, int], *alternatives: Callable[[Linear], System]) -> Linear:
+    def new(self, name: str, limits: tuple[int, int], *alternatives: Callable[[Index], System]) -> Index:
         """A number that is not linear in others: one of the systems about it holds."""
         ...
 
 
-Rule = Callable[[Any, Values], Linear | None]
+Rule = Callable[[Any, Values], Index | None]
 """From an op and the values to the form of its result; None if it is not understood."""
 
 RULES = Table[type[Operation], Rule]("linear forms")
 rule = RULES.rule
 
 
-def form_of(value: SSAValue, values: Values) -> Linear | None:
+def form_of(value: SSAValue, values: Values) -> Index | None:
     """The form of what an op computes; None if no rule understands it, or the result may wrap around."""
     owner = value.owner
     if (constant := constant_value(value)) is not None:
-        return Linear(constant)
+        return constant
     understand = RULES.find(owner)
     if understand is None:
         return None
     form = understand(owner, values)
     if form is None:
         return None
-    (low, high), (smallest, largest) = form.limits, type_limits(value.type)
+    (low, high), (smallest, largest) = limits_of(form), type_limits(value.type)
     return form if smallest <= low and high <= largest else None
 
 
@@ -62,71 +63,71 @@ def type_limits(t: Attribute) -> tuple[int, int]:
 
 
 @rule(arith.AddiOp)
-def _(op: arith.AddiOp, values: Values) -> Linear | None:
+def _(op: arith.AddiOp, values: Values) -> Index | None:
     return values.form(op.lhs) + values.form(op.rhs)
 
 
 @rule(arith.SubiOp)
-def _(op: arith.SubiOp, values: Values) -> Linear | None:
+def _(op: arith.SubiOp, values: Values) -> Index | None:
     return values.form(op.lhs) - values.form(op.rhs)
 
 
 @rule(arith.MuliOp)
-def _(op: arith.MuliOp, values: Values) -> Linear | None:
+def _(op: arith.MuliOp, values: Values) -> Index | None:
     left, right = values.form(op.lhs), values.form(op.rhs)
-    if not right.factors:
-        return left.scaled(right.constant)
-    return right.scaled(left.constant) if not left.factors else None
+    if not unknowns(right):
+        return left * constant_of(right)
+    return right * constant_of(left) if not unknowns(left) else None
 
 
 @rule(arith.IndexCastOp, arith.ExtSIOp)
-def _(op: arith.IndexCastOp | arith.ExtSIOp, values: Values) -> Linear | None:
+def _(op: arith.IndexCastOp | arith.ExtSIOp, values: Values) -> Index | None:
     return values.form(op.input) if op.input.type != IntegerType(1) else None
 
 
 @rule(arith.FloorDivSIOp)
-def _(op: arith.FloorDivSIOp, values: Values) -> Linear | None:
+def _(op: arith.FloorDivSIOp, values: Values) -> Index | None:
     divisor = _divisor(op.rhs)
     return _floor(values.form(op.lhs), divisor, values) if divisor else None
 
 
 @rule(arith.CeilDivSIOp)
-def _(op: arith.CeilDivSIOp, values: Values) -> Linear | None:
+def _(op: arith.CeilDivSIOp, values: Values) -> Index | None:
     divisor = _divisor(op.rhs)
     return _floor(values.form(op.lhs) + (divisor - 1), divisor, values) if divisor else None
 
 
 @rule(arith.DivSIOp)
-def _(op: arith.DivSIOp, values: Values) -> Linear | None:
+def _(op: arith.DivSIOp, values: Values) -> Index | None:
     divisor = _divisor(op.rhs)
     return _towards_zero(values.form(op.lhs), divisor, values) if divisor else None
 
 
 @rule(arith.RemSIOp)
-def _(op: arith.RemSIOp, values: Values) -> Linear | None:
+def _(op: arith.RemSIOp, values: Values) -> Index | None:
     dividend, divisor = values.form(op.lhs), _divisor(op.rhs)
-    return dividend - _towards_zero(dividend, divisor, values).scaled(divisor) if divisor else None
+    return dividend - _towards_zero(dividend, divisor, values) * divisor if divisor else None
 
 
 @rule(arith.DivUIOp)
-def _(op: arith.DivUIOp, values: Values) -> Linear | None:
+def _(op: arith.DivUIOp, values: Values) -> Index | None:
     divisor = _divisor(op.rhs)
     return _unsigned_floor(values.form(op.lhs), divisor, op.lhs.type, values) if divisor else None
 
 
 @rule(arith.RemUIOp)
-def _(op: arith.RemUIOp, values: Values) -> Linear | None:
+def _(op: arith.RemUIOp, values: Values) -> Index | None:
     dividend, divisor = values.form(op.lhs), _divisor(op.rhs)
     if not divisor:
         return None
-    rest = dividend - _unsigned_floor(dividend, divisor, op.lhs.type, values).scaled(divisor)
-    if dividend.limits[0] >= 0:
+    rest = dividend - _unsigned_floor(dividend, divisor, op.lhs.type, values) * divisor
+    if limits_of(dividend)[0] >= 0:
         return rest
     return values.new(
         "remainder",
         (0, divisor - 1),
         lambda r: System.of(Constraint(dividend), same(r, rest)),
-        lambda r: System.of(less(dividend, Linear()), same(r, rest + _modulus(op.lhs.type))),
+        lambda r: System.of(less(dividend, 0), same(r, rest + _modulus(op.lhs.type))),
     )
 
 
@@ -136,31 +137,31 @@ def _divisor(value: SSAValue) -> int | None:
     return constant if constant is not None and constant > 0 else None
 
 
-def _floor(dividend: Linear, divisor: int, values: Values) -> Linear:
-    if not dividend.factors:
-        return Linear(dividend.constant // divisor)
-    key = dividend.constant, frozenset(dividend.factors.items()), divisor
+def _floor(dividend: Index, divisor: int, values: Values) -> Index:
+    if not unknowns(dividend):
+        return constant_of(dividend) // divisor
+    key = constant_of(dividend), frozenset(unknowns(dividend).items()), divisor
     if key not in values.quotients:
-        low, high = dividend.limits
+        low, high = limits_of(dividend)
         limits = low // divisor, high // divisor
         values.quotients[key] = values.new("quotient", limits, lambda q: _is_floor(q, dividend, divisor))
     return values.quotients[key]
 
 
-def _is_floor(quotient: Linear, dividend: Linear, divisor: int) -> System:
-    rest = dividend - quotient.scaled(divisor)
-    return System.of(Constraint(rest), less(rest, Linear(divisor)))
+def _is_floor(quotient: Index, dividend: Index, divisor: int) -> System:
+    rest = dividend - quotient * divisor
+    return System.of(Constraint(rest), less(rest, divisor))
 
 
-def _unsigned_floor(dividend: Linear, divisor: int, t: Attribute, values: Values) -> Linear:
+def _unsigned_floor(dividend: Index, divisor: int, t: Attribute, values: Values) -> Index:
     """The quotient of what a number is if it is read as unsigned."""
-    if dividend.limits[0] >= 0 or divisor == 1:
+    if limits_of(dividend)[0] >= 0 or divisor == 1:
         return _floor(dividend, divisor, values)
     return values.new(
         "quotient",
         (0, (_modulus(t) - 1) // divisor),
         lambda q: System.of(Constraint(dividend)) & _is_floor(q, dividend, divisor),
-        lambda q: System.of(less(dividend, Linear())) & _is_floor(q, dividend + _modulus(t), divisor),
+        lambda q: System.of(less(dividend, 0)) & _is_floor(q, dividend + _modulus(t), divisor),
     )
 
 
@@ -170,40 +171,40 @@ def _modulus(t: Attribute) -> int:
     return high - low + 1
 
 
-def _towards_zero(dividend: Linear, divisor: int, values: Values) -> Linear:
-    low, high = dividend.limits
+def _towards_zero(dividend: Index, divisor: int, values: Values) -> Index:
+    low, high = limits_of(dividend)
     if low >= 0:
         return _floor(dividend, divisor, values)
     return values.new(
         "quotient",
         (-(-low // divisor), max(high, 0) // divisor),
         lambda q: System.of(Constraint(dividend)) & _is_floor(q, dividend, divisor),
-        lambda q: System.of(less(dividend, Linear())) & _is_floor(q.scaled(-1), dividend.scaled(-1), divisor),
+        lambda q: System.of(less(dividend, 0)) & _is_floor(q * -1, dividend * -1, divisor),
     )
 
 
 @rule(arith.MinSIOp)
-def _(op: arith.MinSIOp, values: Values) -> Linear | None:
+def _(op: arith.MinSIOp, values: Values) -> Index | None:
     return _smaller(values.form(op.lhs), values.form(op.rhs), values)
 
 
 @rule(arith.MaxSIOp)
-def _(op: arith.MaxSIOp, values: Values) -> Linear | None:
+def _(op: arith.MaxSIOp, values: Values) -> Index | None:
     return _larger(values.form(op.lhs), values.form(op.rhs), values)
 
 
 @rule(arith.MinUIOp)
-def _(op: arith.MinUIOp, values: Values) -> Linear | None:
+def _(op: arith.MinUIOp, values: Values) -> Index | None:
     return _unsigned(op, values, _smaller, takes_negative=False)
 
 
 @rule(arith.MaxUIOp)
-def _(op: arith.MaxUIOp, values: Values) -> Linear | None:
+def _(op: arith.MaxUIOp, values: Values) -> Index | None:
     return _unsigned(op, values, _larger, takes_negative=True)
 
 
-def _smaller(a: Linear, b: Linear, values: Values) -> Linear:
-    limits = min(a.limits[0], b.limits[0]), min(a.limits[1], b.limits[1])
+def _smaller(a: Index, b: Index, values: Values) -> Index:
+    limits = min(limits_of(a)[0], limits_of(b)[0]), min(limits_of(a)[1], limits_of(b)[1])
     return values.new(
         "minimum",
         limits,
@@ -212,40 +213,40 @@ def _smaller(a: Linear, b: Linear, values: Values) -> Linear:
     )
 
 
-def _larger(a: Linear, b: Linear, values: Values) -> Linear:
-    return _smaller(a.scaled(-1), b.scaled(-1), values).scaled(-1)
+def _larger(a: Index, b: Index, values: Values) -> Index:
+    return _smaller(a * -1, b * -1, values) * -1
 
 
 def _unsigned(
     op: arith.MinUIOp | arith.MaxUIOp,
     values: Values,
-    function: Callable[[Linear, Linear, Values], Linear],
+    function: Callable[[Index, Index, Values], Index],
     *,
     takes_negative: bool,
-) -> Linear | None:
+) -> Index | None:
     """Negative numbers, read as unsigned, are larger than all others."""
-    a, b = sorted((values.form(op.lhs), values.form(op.rhs)), key=lambda form: form.limits[0])
-    if a.limits[0] >= 0:
+    a, b = sorted((values.form(op.lhs), values.form(op.rhs)), key=lambda form: limits_of(form)[0])
+    if limits_of(a)[0] >= 0:
         return function(a, b, values)
-    if b.limits[0] < 0:
+    if limits_of(b)[0] < 0:
         return None
     chosen, negative = function(a, b, values), a if takes_negative else b
-    limits = min(chosen.limits[0], negative.limits[0]), max(chosen.limits[1], negative.limits[1])
+    limits = min(limits_of(chosen)[0], limits_of(negative)[0]), max(limits_of(chosen)[1], limits_of(negative)[1])
     return values.new(
         "extremum",
         limits,
         lambda m: System.of(Constraint(a), same(m, chosen)),
-        lambda m: System.of(less(a, Linear()), same(m, negative)),
+        lambda m: System.of(less(a, 0), same(m, negative)),
     )
 
 
 @rule(arith.SelectOp)
-def _(op: arith.SelectOp, values: Values) -> Linear | None:
+def _(op: arith.SelectOp, values: Values) -> Index | None:
     return _either(op.cond, op.lhs, op.rhs, values)
 
 
 @rule(scf.IfOp)
-def _(op: scf.IfOp, values: Values) -> Linear | None:
+def _(op: scf.IfOp, values: Values) -> Index | None:
     branches = [region.block.last_op for region in op.regions]
     if len(op.results) != 1 or None in branches:
         return None
@@ -253,11 +254,11 @@ def _(op: scf.IfOp, values: Values) -> Linear | None:
     return _either(op.cond, yes, no, values)
 
 
-def _either(condition: SSAValue, yes: SSAValue, no: SSAValue, values: Values) -> Linear:
+def _either(condition: SSAValue, yes: SSAValue, no: SSAValue, values: Values) -> Index:
     a, b = values.form(yes), values.form(no)
     return values.new(
         "choice",
-        (min(a.limits[0], b.limits[0]), max(a.limits[1], b.limits[1])),
+        (min(limits_of(a)[0], limits_of(b)[0]), max(limits_of(a)[1], limits_of(b)[1])),
         lambda m: condition_of(condition, True, values) & System.of(same(m, a)),
         lambda m: condition_of(condition, False, values) & System.of(same(m, b)),
     )
@@ -282,7 +283,7 @@ def condition_of(value: SSAValue, holds: bool, values: Values) -> System:
 
 
 def _opaque_condition(value: SSAValue, holds: bool, values: Values) -> System:
-    return System.of(same(values.form(value), Linear(int(holds))))
+    return System.of(same(values.form(value), int(holds)))
 
 
 _PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
@@ -306,14 +307,14 @@ def _comparison(op: arith.CmpiOp, holds: bool, values: Values) -> System | None:
             return _unsigned_below(a, b, predicate)
 
 
-def _below(a: Linear, b: Linear, predicate: str) -> System:
+def _below(a: Index, b: Index, predicate: str) -> System:
     return System.of(less(a, b) if predicate.endswith("lt") else at_least(b, a))
 
 
-def _unsigned_below(a: Linear, b: Linear, predicate: str) -> System | None:
+def _unsigned_below(a: Index, b: Index, predicate: str) -> System | None:
     """Negative numbers, read as unsigned, are larger than all others."""
-    if b.limits[0] >= 0:
+    if limits_of(b)[0] >= 0:
         return System.of(Constraint(a)) & _below(a, b, predicate)
-    if a.limits[0] >= 0:
-        return System.any_of((System.of(less(b, Linear())), _below(a, b, predicate)))
+    if limits_of(a)[0] >= 0:
+        return System.any_of((System.of(less(b, 0)), _below(a, b, predicate)))
     return None

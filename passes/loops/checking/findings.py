@@ -9,9 +9,10 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import locate, name_of
+from relex.dialects.index.constraints import Point, at
+from relex.dialects.index.expr import Index, Origin
 from relex.dialects.tir import ForOp
 from relex.passes.loops.checking.instances import Instance, scopes_around
-from relex.passes.loops.checking.linear import Linear, Origin, Point
 
 
 @dataclass(frozen=True)
@@ -27,19 +28,19 @@ def when(run: Instance, point: Point) -> str:
     """Which iteration a point is: the variables of the loops around, then the sizes that matter."""
     loops = [scope for scope in scopes_around(run.op) if isinstance(scope, ForOp | scf.ForOp)]
     counted = [scope.body.block.args[0] for scope in reversed(loops)]
-    values = [f"{name_of(v)} = {run.form(v).at(point)}" for v in counted]
+    values = [f"{name_of(v)} = {at(run.form(v), point)}" for v in counted]
     sizes = {v.name: value for v, value in point.items() if v.origin is Origin.SIZE}
     values += [f"{name} = {value}" for name, value in sorted(sizes.items())]
     return f" at {', '.join(values)}" if values else ""
 
 
-def values_of(names: Sequence[SSAValue], forms: Sequence[Linear], point: Point) -> str:
-    return ", ".join(f"{name_of(n)} = {form.at(point)}" for n, form in zip(names, forms, strict=True))
+def values_of(names: Sequence[SSAValue], forms: Sequence[Index], point: Point) -> str:
+    return ", ".join(f"{name_of(n)} = {at(form, point)}" for n, form in zip(names, forms, strict=True))
 
 
-def element(buffer: SSAValue, place: Sequence[Linear], point: Point) -> str:
+def element(buffer: SSAValue, place: Sequence[Index], point: Point) -> str:
     """An element of a buffer: `%Y[0, 3]`."""
-    return f"{name_of(buffer)}[{', '.join(str(form.at(point)) for form in place)}]"
+    return f"{name_of(buffer)}[{', '.join(str(at(form, point)) for form in place)}]"
 
 
 def in_line(op: Operation) -> str:

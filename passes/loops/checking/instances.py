@@ -19,11 +19,12 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import name_of
 from relex.dialects.functions import DIMS_ATTR, argument_attr
+from relex.dialects.index.constraints import Constraint, System, less, limits_of, within
+from relex.dialects.index.domains import constant_value
+from relex.dialects.index.expr import Index, IndexExpr, Origin, Variable
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp, loops_around
 from relex.dialects.tir.accesses import variables_in
-from relex.dialects.tir.ranges import constant_value
 from relex.passes.loops.checking.expressions import Quotient, condition_of, form_of, type_limits
-from relex.passes.loops.checking.linear import Constraint, Linear, Origin, System, Variable, less, within
 
 LARGEST_SIZE = 2**47
 """No buffer has more elements; index arithmetic on sizes does not wrap around."""
@@ -38,11 +39,11 @@ class Instance:
         """When this run takes place, given that of the shared scope."""
         self.variables: set[Variable] = set()
         """Those of this instance alone."""
-        self.quotients: dict[Quotient, Linear] = {}
+        self.quotients: dict[Quotient, Index] = {}
         self._outer = outer
         self._scope = scope
-        self._forms: dict[SSAValue, Linear] = {}
-        self._sizes: dict[object, Linear] = {}
+        self._forms: dict[SSAValue, Index] = {}
+        self._sizes: dict[object, Index] = {}
         idle = idle_loops(op)
         child = op
         for around in [s for s in scopes_around(op) if scope is None or not s.is_ancestor(scope)]:
@@ -55,7 +56,7 @@ class Instance:
         """The same with what holds for the shared scope."""
         return self.system if self._outer is None else self._outer.whole_system & self.system
 
-    def form(self, value: SSAValue) -> Linear:
+    def form(self, value: SSAValue) -> Index:
         """An integer value of the program."""
         home = value.owner.parent_op()
         if self._outer is not None and self._scope is not None and home is not None and home.is_ancestor(self._scope):
@@ -68,14 +69,14 @@ class Instance:
         self,
         name: str,
         limits: tuple[int, int],
-        *alternatives: Callable[[Linear], System],
+        *alternatives: Callable[[Index], System],
         origin: Origin = Origin.COUNTER,
-    ) -> Linear:
+    ) -> Index:
         """A fresh variable about which one of the systems holds."""
         variable = Variable(name, origin, *limits)
         self.variables.add(variable)
-        form = Linear.of(variable)
-        self.require(System.of(Constraint(form - limits[0]), Constraint(form.scaled(-1) + limits[1])))
+        form = IndexExpr.of(variable)
+        self.require(System.of(Constraint(form - limits[0]), Constraint(form * -1 + limits[1])))
         if alternatives:
             self.require(System.any_of(alternative(form) for alternative in alternatives))
         return form
@@ -83,29 +84,29 @@ class Instance:
     def require(self, system: System) -> None:
         self.system &= system
 
-    def size(self, buffer: SSAValue, dimension: int) -> Linear:
+    def size(self, buffer: SSAValue, dimension: int) -> Index:
         """The size of a buffer in a dimension."""
         assert isa(buffer.type, MemRefType)
         shape = buffer.type.get_shape()
         if shape[dimension] != DYNAMIC_INDEX:
-            return Linear(shape[dimension])
+            return shape[dimension]
         owner = buffer.owner
         if isinstance(owner, AllocBufferOp | memref.AllocOp | memref.AllocaOp):
             sizes = owner.sizes if isinstance(owner, AllocBufferOp) else owner.dynamic_sizes
             return self.form(sizes[shape[:dimension].count(DYNAMIC_INDEX)])
         return self._argument_size(buffer, dimension)
 
-    def element(self, buffer: SSAValue) -> list[Linear]:
+    def element(self, buffer: SSAValue) -> list[Index]:
         """The indices of any element of a buffer."""
         assert isa(buffer.type, MemRefType)
-        found: list[Linear] = []
+        found: list[Index] = []
         for dimension in range(buffer.type.get_num_dims()):
             size = self.size(buffer, dimension)
-            found.append(self.new("element", (0, max(size.limits[1] - 1, 0))))
+            found.append(self.new("element", (0, max(limits_of(size)[1] - 1, 0))))
             self.require(within(found[-1], size))
         return found
 
-    def _argument_size(self, buffer: SSAValue, dimension: int) -> Linear:
+    def _argument_size(self, buffer: SSAValue, dimension: int) -> Index:
         if self._outer is not None:
             return self._outer._argument_size(buffer, dimension)
         name = _size_name(buffer, dimension)
@@ -115,7 +116,7 @@ class Instance:
             self._sizes[key] = self.new(text, (0, LARGEST_SIZE), origin=Origin.SIZE)
         return self._sizes[key]
 
-    def _make_form(self, value: SSAValue) -> Linear:
+    def _make_form(self, value: SSAValue) -> Index:
         if isinstance(value, BlockArgument):
             return self._argument_form(value)
         if isinstance(value.owner, memref.DimOp) and (d := constant_value(value.owner.index)) is not None:
@@ -125,25 +126,25 @@ class Instance:
         form = form_of(value, self)
         return form if form is not None else self._unknown(value)
 
-    def _argument_form(self, value: BlockArgument) -> Linear:
+    def _argument_form(self, value: BlockArgument) -> Index:
         match value.owner.parent_op():
             case BlockOp() as block:
                 return self.form(block.bindings[value.index])
             case ForOp() as loop:
-                return self._named(value, (0, max(self._extent(loop.extent).limits[1] - 1, 0)), Origin.COUNTER)
+                return self._named(value, (0, max(limits_of(self._extent(loop.extent))[1] - 1, 0)), Origin.COUNTER)
             case scf.ForOp() as loop if value.index == 0 and (step := constant_value(loop.step) or 0) > 0:
                 lower = self.form(loop.lb)
                 count = self.new("count", (0, 2 * LARGEST_SIZE))
-                return lower + count.scaled(step)
+                return lower + count * step
             case PrimFuncOp() if isinstance(value.type, IndexType):
                 return self._named(value, (-LARGEST_SIZE, LARGEST_SIZE), Origin.SIZE)
             case _:
                 return self._unknown(value)
 
-    def _unknown(self, value: SSAValue) -> Linear:
+    def _unknown(self, value: SSAValue) -> Index:
         return self._named(value, type_limits(value.type), Origin.DATA)
 
-    def _named(self, value: SSAValue, limits: tuple[int, int], origin: Origin) -> Linear:
+    def _named(self, value: SSAValue, limits: tuple[int, int], origin: Origin) -> Index:
         return self.new(name_of(value), limits, origin=origin)
 
     def _enter(self, scope: Operation, child: Operation, in_idle_init: bool) -> None:
@@ -165,8 +166,8 @@ class Instance:
             case _:  # Nothing says whether and how often it runs its region.
                 self.new(f"'{scope.name}'", (0, 1), origin=Origin.DATA)
 
-    def _extent(self, extent: int | SSAValue) -> Linear:
-        return Linear(extent) if isinstance(extent, int) else self.form(extent)
+    def _extent(self, extent: int | SSAValue) -> Index:
+        return extent if isinstance(extent, int) else self.form(extent)
 
 
 def scopes_around(op: Operation) -> Iterator[Operation]:

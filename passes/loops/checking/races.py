@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from relex.dialects.index.constraints import System, different, same
 from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind, PrimFuncOp, loops_around
 from relex.passes.loops.checking.findings import Finding, element, in_line, values_of
 from relex.passes.loops.checking.instances import Instance, idle_loops
-from relex.passes.loops.checking.linear import System, different, same
 from relex.passes.loops.checking.touches import Touch, touches
 from relex.passes.loops.checking.verdicts import Undecided, Wrong, judge, unless_partial
 

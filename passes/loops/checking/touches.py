@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
 
+from relex.dialects.index.expr import Index
 from relex.dialects.tir import AllocBufferOp, CallOp, PrimFuncOp
 from relex.passes.loops.checking.instances import Instance
-from relex.passes.loops.checking.linear import Linear
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Touch:
     def verb(self) -> str:
         return "written" if self.is_write else "read"
 
-    def place(self, instance: Instance) -> list[Linear]:
+    def place(self, instance: Instance) -> list[Index]:
         """The indices of the element that is touched in a run of the op."""
         if self.indices is None:
             return instance.element(self.buffer)

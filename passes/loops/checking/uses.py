@@ -14,10 +14,10 @@ from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from relex.dialects.index.constraints import System, same
+from relex.dialects.index.domains import is_same_value
 from relex.dialects.tir import AllocBufferOp
-from relex.dialects.tir.ranges import is_same_value
 from relex.passes.loops.checking.instances import Instance
-from relex.passes.loops.checking.linear import System, same
 from relex.passes.loops.checking.touches import Touch
 from relex.passes.loops.indices import may_trap
 

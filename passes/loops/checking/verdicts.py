@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from relex.passes.loops.checking.elimination import TooHardError
-from relex.passes.loops.checking.linear import Linear, Origin, Point, System, same
-from relex.passes.loops.checking.solver import find_point
+from relex.dialects.index.constraints import Point, System, same
+from relex.dialects.index.elimination import TooHardError
+from relex.dialects.index.expr import IndexExpr, Origin
+from relex.dialects.index.solve import find_point
 from relex.passes.loops.checking.touches import Touch
 
 SAMPLES = (1, 2, 3, 5, 16)
@@ -65,7 +66,7 @@ def _weigh(point: Point, domain: System, wrong: System, find: Callable[[System],
         return Undecided(f"that depends on {data}")
     example: Point | None = None
     for sample in SAMPLES:
-        fixed = System(tuple(same(Linear.of(v), Linear(sample)) for v in unknown))
+        fixed = System(tuple(same(IndexExpr.of(v), sample) for v in unknown))
         if find_point(domain & fixed) is None:
             continue
         found = find(wrong & fixed)

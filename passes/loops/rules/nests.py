@@ -11,8 +11,8 @@ from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import terms_of, values_in
 from relex.dialects.tir import BlockOp, ForOp, IterKind
-from relex.passes.loops.affine import Form
 from relex.passes.loops.buffers import buffers_written, statement_of
 from relex.passes.loops.dependences import BlockAccess, block_accesses
 from relex.passes.loops.schedule import Block, Loop
@@ -101,13 +101,13 @@ def result_bits(block: BlockOp, result: SSAValue) -> int:
 
 def is_side_by_side(access: BlockAccess, loop: ForOp) -> bool:
     """Whether the elements that a block accesses in an iteration of a loop and the next are neighbours."""
-    *outer, last = access.element or (Form(0),)
-    return last.terms.get(loop.variable) == 1 and not any(loop.variable in form.variables() for form in outer)
+    *outer, last = access.element or (0,)
+    return terms_of(last).get(loop.variable) == 1 and not any(loop.variable in values_in(form) for form in outer)
 
 
 def uses(access: BlockAccess, loop: ForOp) -> bool:
     """Whether a block accesses other elements in other iterations of a loop."""
-    return any(loop.variable in form.variables() for form in access.element)
+    return any(loop.variable in values_in(form) for form in access.element)
 
 
 MANY = 2**40

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import IndexExpr
 from relex.dialects.tir import BlockOp, ForOp
-from relex.passes.loops.affine import Form
 from relex.passes.loops.constants import is_constant_input
 from relex.passes.loops.rules.columns import MAX_COLUMNS, columns_of
 from relex.passes.loops.rules.nests import Reduction, block_named, count, is_side_by_side, named, uses
@@ -55,7 +55,7 @@ def terms_at_once(block: BlockOp, unit: VectorUnit) -> Plan:
         fail(block, f"expected one of several operands along {label_of(loop)}")
     (matrix,) = matrices
     matrix_name = name_of(matrix.buffer)
-    if matrix.element[-1:] != (Form.of(loop.variable),) or not is_side_by_side(matrix, loop):
+    if matrix.element[-1:] != (IndexExpr.of(loop.variable),) or not is_side_by_side(matrix, loop):
         fail(block, f"expected elements of {matrix_name} that lie side by side along {label_of(loop)} alone")
     if is_constant_input(matrix.buffer):
         fail(block, f"expected {matrix_name} to be no constant, which tiles get in their order at no cost")

@@ -10,9 +10,10 @@ from xdsl.ir import BlockArgument, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import Index, IndexExpr, constant_of, terms_of, values_in
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule import CompactBufferOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
-from relex.passes.loops.affine import Form, form_of
 from relex.passes.loops.buffers import (
     accesses_in,
     buffers_written,
@@ -99,7 +100,7 @@ def _intervals(accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBufferO
         if interval is not None:
             intervals.append(interval)
         elif size != DYNAMIC_INDEX:
-            intervals.append(Interval(Form(0), size, full=True))
+            intervals.append(Interval(0, size, full=True))
         else:
             fail(block, f"expected bounds of what {label_of(loop)} uses of {name_of(alloc.buffer)}")
     return intervals
@@ -110,29 +111,29 @@ def _variables_to_bind(block: BlockOp, buffer: SSAValue, intervals: Sequence[Int
     found: dict[BlockArgument, None] = {}
     for access in (access for access in block_accesses(block) if access.buffer is buffer):
         for index, interval in zip(access.access.indices, intervals, strict=True):
-            if interval.base.terms:
-                found.update(dict.fromkeys(v for v in form_of(index).variables() if isinstance(v, BlockArgument)))
+            if terms_of(interval.base):
+                found.update(dict.fromkeys(v for v in values_in(index_of(index)) if isinstance(v, BlockArgument)))
     return [v for v in found if v.owner is block.body.block]
 
 
 def _shift(
-    block: BlockOp, variables: Sequence[BlockArgument], old: SSAValue, new: SSAValue, bases: Sequence[Form]
+    block: BlockOp, variables: Sequence[BlockArgument], old: SSAValue, new: SSAValue, bases: Sequence[Index]
 ) -> None:
     """Let a block access the new buffer, at indices from `bases` on."""
     block, loops = bind_to_loops(block, variables)
     for access in block_accesses(block):
         if access.buffer is old:
             indices = [
-                form_of(index) - _in_variables(base, loops)
+                index_of(index) - _in_variables(base, loops)
                 for index, base in zip(access.access.indices, bases, strict=True)
             ]
             set_indices(access.access.op, new, indices)
     remove_unused(list(block.walk()))
 
 
-def _in_variables(form: Form, loops: dict[SSAValue, Form]) -> Form:
+def _in_variables(form: Index, loops: dict[SSAValue, Index]) -> Index:
     """A form of loops in terms of the variables of a block."""
-    result = Form(form.constant)
-    for atom, factor in form.terms.items():
-        result += (loops[atom] if isinstance(atom, SSAValue) and atom in loops else Form.of(atom)) * factor
+    result = constant_of(form)
+    for atom, factor in terms_of(form).items():
+        result += (loops[atom] if isinstance(atom, SSAValue) and atom in loops else IndexExpr.of(atom)) * factor
     return result

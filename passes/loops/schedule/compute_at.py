@@ -8,10 +8,11 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import IndexExpr, terms_of
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule import ComputeAtOp
 from relex.dialects.tir import BlockOp, ForOp, IterKind, PrimFuncOp, loops_around
 from relex.dialects.tir.accesses import variables_in
-from relex.passes.loops.affine import Form, form_of
 from relex.passes.loops.buffers import accesses_in, buffers_written, check_only_writer, local_buffer
 from relex.passes.loops.dependences import Element, block_accesses
 from relex.passes.loops.motion import (
@@ -79,12 +80,12 @@ def written_element(block: BlockOp) -> tuple[SSAValue, Element]:
     name = name_of_block(block)
     buffers = buffers_written(block)
     accesses = [access.access for access in block_accesses(block) if access.buffer in buffers]
-    elements = {tuple(map(form_of, access.indices)) for access in accesses}
+    elements = {tuple(map(index_of, access.indices)) for access in accesses}
     if len(buffers) != 1 or len(elements) != 1:
         fail(block, f"expected {name} to write one element, and to read no others of its buffer")
     (element,) = elements
-    spatial = [Form.of(v.variable) for v in block.iter_vars if v.kind is IterKind.SPATIAL]
-    variables = [index for index in element if index.terms]
+    spatial = [IndexExpr.of(v.variable) for v in block.iter_vars if v.kind is IterKind.SPATIAL]
+    variables = [index for index in element if terms_of(index)]
     if set(variables) != set(spatial) or len(variables) != len(spatial):
         fail(block, f"expected the spatial variables of {name} as indices of {name_of(buffers[0])}, each once")
     if block.init is None and any(v.kind is IterKind.REDUCE for v in block.iter_vars):
@@ -104,7 +105,7 @@ def _ranges(block: BlockOp, element: Element, region: Region) -> list[Interval |
     """For each variable of a block the values that a region of its buffer needs."""
     ranges: list[Interval | None] = []
     for v in block.iter_vars:
-        index = Form.of(v.variable)
+        index = IndexExpr.of(v.variable)
         interval = region[element.index(index)] if index in element else None
         ranges.append(interval if interval is not None and _is_part(interval, v.extent) else None)
     return ranges

@@ -8,9 +8,9 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.domains import constant_value
 from relex.dialects.schedule import ComputeInlineOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, PrimFuncOp
-from relex.dialects.tir.ranges import constant_value
 from relex.passes.loops.buffers import (
     accesses_in,
     buffers_read,

@@ -10,10 +10,10 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.schedule import DecomposeReductionOp
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, PrimFuncOp
 from relex.dialects.tir.accesses import variables_in
-from relex.passes.loops.affine import Form
 from relex.passes.loops.buffers import statement_accesses
 from relex.passes.loops.dependences import carrying, check_bindings_differ, may_alias
 from relex.passes.loops.indices import substitute
@@ -69,8 +69,8 @@ def decompose_reduction(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) 
     substitute(loop)
     copies = [new_loop(old.extent, label, old, old.kind.data) for old, label in zip(copied, labels, strict=True)]
     insert_nest(copies, guarded(_init_block(block, init, name), conditions), InsertPoint.before(loop))
-    variables: dict[SSAValue, Form] = {
-        old.variable: Form.of(new.variable) for old, new in zip(copied, copies, strict=True)
+    variables: dict[SSAValue, Index] = {
+        old.variable: IndexExpr.of(new.variable) for old, new in zip(copied, copies, strict=True)
     }
     substitute(copies[0] if copies else loop, variables)
     init.detach()

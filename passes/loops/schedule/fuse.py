@@ -10,10 +10,10 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail
+from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.schedule import FuseOp
 from relex.dialects.schedule.sequence import names_in
 from relex.dialects.tir import ForOp, PrimFuncOp
-from relex.passes.loops.affine import Form
 from relex.passes.loops.indices import Emitter, substitute
 from relex.passes.loops.schedule.table import primitive
 from relex.passes.loops.structure import (
@@ -70,20 +70,20 @@ def _product(loops: Sequence[ForOp]) -> int | SSAValue:
             total = loop.extent if total is None else emitter.add(arith.MuliOp(total, loop.extent))
     if total is None:
         return known
-    return emitter.emit(Form.of(total) * known)
+    return emitter.emit(IndexExpr.of(total) * known)
 
 
-def _indices(loops: Sequence[ForOp], fused: ForOp) -> dict[SSAValue, Form]:
+def _indices(loops: Sequence[ForOp], fused: ForOp) -> dict[SSAValue, Index]:
     """The variables of the loops as quotients and remainders of the fused one."""
-    rest = Form.of(fused.variable)
-    forms: dict[SSAValue, Form] = {}
+    rest = IndexExpr.of(fused.variable)
+    forms: dict[SSAValue, Index] = {}
     for loop in reversed(loops[1:]):
         if isinstance(loop.extent, int):
             forms[loop.variable], rest = rest % loop.extent, rest // loop.extent
         elif (first := fused.body.block.first_op) is not None:
             emitter = Emitter(first)
             whole = emitter.emit(rest)
-            forms[loop.variable] = Form.of(emitter.add(arith.RemSIOp(whole, loop.extent)))
-            rest = Form.of(emitter.add(arith.DivSIOp(whole, loop.extent)))
+            forms[loop.variable] = IndexExpr.of(emitter.add(arith.RemSIOp(whole, loop.extent)))
+            rest = IndexExpr.of(emitter.add(arith.DivSIOp(whole, loop.extent)))
     forms[loops[0].variable] = rest
     return forms

@@ -5,9 +5,9 @@ from __future__ import annotations
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
+from relex.dialects.index.expr import IndexExpr
 from relex.dialects.schedule import PadOp
 from relex.dialects.tir import ForOp, PrimFuncOp
-from relex.passes.loops.affine import Form
 from relex.passes.loops.indices import Emitter, constant
 from relex.passes.loops.schedule.split import replace_loop
 from relex.passes.loops.schedule.table import primitive
@@ -24,7 +24,7 @@ def pad(loop: ForOp, multiple: int) -> None:
     check_serial(loop)
     check_structure(loop)
     padded = new_loop(_round_up(loop, multiple), base_name(loop), loop)
-    replace_loop(loop, [padded], Form.of(padded.variable), exact=padded.extent == loop.extent)
+    replace_loop(loop, [padded], IndexExpr.of(padded.variable), exact=padded.extent == loop.extent)
 
 
 def _round_up(loop: ForOp, multiple: int) -> int | SSAValue:

@@ -12,12 +12,13 @@ from xdsl.ir import Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import Index, IndexExpr, values_in
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule import PartitionOp
 from relex.dialects.schedule.sequence import names_in
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.dialects.tir.indices import known_size
 from relex.dialects.tir.indices import sizes_of as known_sizes
-from relex.passes.loops.affine import Form, form_of
 from relex.passes.loops.buffers import (
     buffer_name,
     make_buffer,
@@ -71,7 +72,7 @@ def partition(loops: Sequence[ForOp], multiple: int, names: Sequence[str] = ()) 
     new_loops = given_or_fresh(loops[0], loop_names(func), new_loops, names[len(blocks) :])
 
     copy = group.copy()
-    for part, size, start in ((group, first, Form(0)), (copy, rest, _form(first))):
+    for part, size, start in ((group, first, 0), (copy, rest, _form(first))):
         part.restrict(size, start)
     for old, new in zip([block for nest in copy.nests for block in blocks_in(nest)], new_blocks, strict=True):
         old.block_name = StringAttr(new)
@@ -82,8 +83,8 @@ def partition(loops: Sequence[ForOp], multiple: int, names: Sequence[str] = ()) 
     return [*new_blocks, *new_loops]
 
 
-def _form(size: Size) -> Form:
-    return Form(size) if isinstance(size, int) else Form.of(size)
+def _form(size: Size) -> Index:
+    return size if isinstance(size, int) else IndexExpr.of(size)
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class _Group:
                 fail(self.loops[0], f"expected the extent of {label_of(self.loops[0])} to be above {multiple} and no "
                                     f"multiple of it, found {extent}")  # fmt: skip
             return first, extent - first
-        emitter, whole = Emitter(self.nests[0]), form_of(extent)
+        emitter, whole = Emitter(self.nests[0]), index_of(extent)
         first = whole // multiple * multiple
         return emitter.emit(first), emitter.emit(whole - first)
 
@@ -132,7 +133,7 @@ class _Group:
         copied: dict[SSAValue, ForOp] = {loop.variable: loop for nest in nests for loop in loops_in(nest)}
         return _Group([copied[values[loop.variable]] for loop in self.loops], nests, self.own)
 
-    def restrict(self, size: Size, start: Form) -> None:
+    def restrict(self, size: Size, start: Index) -> None:
         """Let the loops run for so many iterations, the first of which was that at `start`."""
         parts = {alloc.buffer: self._part(alloc, dimension, size) for alloc, dimension in self.own.items()}
         shifted = {parts[alloc.buffer]: dimension for alloc, dimension in self.own.items()}
@@ -153,12 +154,12 @@ class _Group:
         return make_buffer(alloc.buffer.type.element_type, shape, buffer_name(alloc.buffer), at, alloc)
 
 
-def _restrict(block: BlockOp, loop: ForOp, start: Form, own: Mapping[SSAValue, int]) -> None:
+def _restrict(block: BlockOp, loop: ForOp, start: Index, own: Mapping[SSAValue, int]) -> None:
     """Let the variables of a block that are bound to a loop count from 0 on, as the indices of its own buffers do."""
     bound = [v for v in block.iter_vars if v.binding is loop.variable]
     for v in bound:
         for use in [use for use in v.variable.uses if not _is_own_index(use, own)]:
-            use.operation.operands[use.index] = Emitter(use.operation).emit(Form.of(v.variable) + start)
+            use.operation.operands[use.index] = Emitter(use.operation).emit(IndexExpr.of(v.variable) + start)
     if bound:
         with_variables(block, [replace(v, extent=loop.extent) if v in bound else v for v in block.iter_vars])
 
@@ -208,16 +209,16 @@ def _check_meet(a: BlockAccess, first: ForOp, b: BlockAccess, second: ForOp) -> 
     if first is second and first.is_ancestor(a.buffer.owner):
         return
     if a.buffer is not b.buffer or not any(
-        _tells_apart(x, first) and x - Form.of(first.variable) == y - Form.of(second.variable)
+        _tells_apart(x, first) and x - IndexExpr.of(first.variable) == y - IndexExpr.of(second.variable)
         for x, y in zip(a.element, b.element, strict=True)
     ):
         fail(a.block, f"expected each iteration of {label_of(first)} to use elements of {name_of(a.buffer)} of its own")
 
 
-def _tells_apart(index: Form, loop: ForOp) -> bool:
+def _tells_apart(index: Index, loop: ForOp) -> bool:
     """Whether an index is that of a loop but for what stays the same in the function."""
-    rest = index - Form.of(loop.variable)
-    return all(isinstance(value.owner.parent_op(), PrimFuncOp) for value in rest.variables())
+    rest = index - IndexExpr.of(loop.variable)
+    return all(isinstance(value.owner.parent_op(), PrimFuncOp) for value in values_in(rest))
 
 
 def _own_dimension(alloc: AllocBufferOp, found: Sequence[tuple[BlockAccess, ForOp]]) -> int | None:
@@ -228,6 +229,6 @@ def _own_dimension(alloc: AllocBufferOp, found: Sequence[tuple[BlockAccess, ForO
         return None
     extent = known_size(uses[0][1].extent)
     for dimension, size in enumerate(known_sizes(alloc.buffer)):
-        if size == extent and all(access.element[dimension] == Form.of(loop.variable) for access, loop in uses):
+        if size == extent and all(access.element[dimension] == IndexExpr.of(loop.variable) for access, loop in uses):
             return dimension
     return None

@@ -8,10 +8,11 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.domains import constant_value
+from relex.dialects.index.expr import Index, IndexExpr
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule import ReverseComputeAtOp
 from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind, PrimFuncOp, loops_around
-from relex.dialects.tir.ranges import constant_value
-from relex.passes.loops.affine import Form, form_of
 from relex.passes.loops.buffers import accesses_in, buffers_read, buffers_written, check_only_writer
 from relex.passes.loops.dependences import BlockAccess, carrying
 from relex.passes.loops.motion import (
@@ -88,7 +89,7 @@ def _ranges(block: BlockOp, loop: ForOp, produced: Sequence[SSAValue], shared: F
         return [found.get(v.variable) for v in block.iter_vars]
     ranges: list[Interval | None] = []
     for v in block.iter_vars:
-        before = interval_of(form_of(v.binding), shared)
+        before = interval_of(index_of(v.binding), shared)
         after = found.get(v.variable, before)
         if before is None or after is None or not before.full or _in_loop(after, shared) != before:
             fail(
@@ -137,10 +138,10 @@ def _finished(block: BlockOp, loop: ForOp, buffer: SSAValue) -> list[tuple[SSAVa
     return ranges
 
 
-def _is_whole(form: Form, loop: ForOp, extent: int | SSAValue) -> bool:
+def _is_whole(form: Index, loop: ForOp, extent: int | SSAValue) -> bool:
     """Whether an index is the variable of a loop inside of `loop` that runs through all values up to `extent`."""
     loops = [op for op in loop.walk() if isinstance(op, ForOp) and op is not loop]
-    return any(form == Form.of(inner.variable) and inner.extent == extent for inner in loops)
+    return any(form == IndexExpr.of(inner.variable) and inner.extent == extent for inner in loops)
 
 
 def _check_finished(block: BlockOp, loop: ForOp, write: BlockAccess, writes: Sequence[BlockAccess]) -> None:

@@ -6,9 +6,10 @@ from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import IndexExpr, terms_of
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule import ReverseComputeInlineOp
 from relex.dialects.tir import BlockOp, PrimFuncOp
-from relex.passes.loops.affine import Form, form_of
 from relex.passes.loops.buffers import (
     accesses_in,
     buffers_read,
@@ -81,8 +82,9 @@ def _producer(block: BlockOp) -> tuple[BlockOp, memref.LoadOp]:
 
 def _check_reads_all(block: BlockOp, load: memref.LoadOp, producer: BlockOp, store: memref.StoreOp) -> None:
     """Fails unless a block reads each element that its producer writes in one run, at its variables."""
-    variables = [index for index in load.indices if form_of(index).terms]
-    if set(map(Form.of, block.body.block.args)) != set(map(form_of, variables)) or len(variables) != len(block.kinds):
+    variables = [index for index in load.indices if terms_of(index_of(index))]
+    own = set(map(IndexExpr.of, block.body.block.args))
+    if own != set(map(index_of, variables)) or len(variables) != len(block.kinds):
         fail(block, f"expected the variables of {name_of_block(block)} as indices of {name_of(load.memref)}, each once")
     for read, written in zip(load.indices, store.indices, strict=True):
         if _extent(block, read) != _extent(producer, written):

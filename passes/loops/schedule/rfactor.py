@@ -12,9 +12,9 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import Index, IndexExpr, values_in
 from relex.dialects.schedule import RfactorOp
 from relex.dialects.tir import BlockOp, ForOp, IterKind, PrimFuncOp
-from relex.passes.loops.affine import Form
 from relex.passes.loops.buffers import buffer_name, buffers_written, check_aliases, make_buffer
 from relex.passes.loops.dependences import check_bindings_differ
 from relex.passes.loops.indices import substitute
@@ -112,14 +112,14 @@ def _accesses(block: BlockOp) -> tuple[memref.LoadOp, memref.StoreOp]:
     return loads[0], store
 
 
-def _combining_block(block: BlockOp, along: ForOp, partial: SSAValue, place: Sequence[Form]) -> BlockOp:
+def _combining_block(block: BlockOp, along: ForOp, partial: SSAValue, place: Sequence[Index]) -> BlockOp:
     """The same reduction, but of partial results. It is bound to the same loops still."""
     new = block.clone()
     variables = dict[SSAValue, SSAValue](zip(block.body.block.args, new.body.block.args, strict=True))
     load, store = _accesses(new)
     combine = store.value.owner
     assert isinstance(combine, Operation)
-    indices = [variables[variable] for form in place for variable in form.variables()]
+    indices = [variables[variable] for form in place for variable in values_in(form)]
     term = memref.LoadOp.get(partial, indices)
     term.location = block.location
     new.body.block.insert_op_before(term, combine)
@@ -168,10 +168,10 @@ def _add_nest(
     copies = {loop: new_loop(loop.extent, label, loop) for loop, label in zip(loops, labels, strict=True)}
     first = next(iter(copies.values()))
     insert_nest(list(copies.values()), guarded(block, conditions), at)
-    substitute(first, {old.variable: Form.of(new.variable) for old, new in copies.items()})
+    substitute(first, {old.variable: IndexExpr.of(new.variable) for old, new in copies.items()})
 
 
-def _make_partial(block: BlockOp, along: ForOp, partial: SSAValue, place: Sequence[Form], name: str) -> None:
+def _make_partial(block: BlockOp, along: ForOp, partial: SSAValue, place: Sequence[Index], name: str) -> None:
     """Let a reduction write partial results: `along` tells them apart."""
     for access in _accesses(block):
         set_indices(access, partial, place)

@@ -10,9 +10,10 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail
+from relex.dialects.index.expr import Index, IndexExpr
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule import SplitOp
 from relex.dialects.tir import ForOp, PrimFuncOp
-from relex.passes.loops.affine import Form, form_of
 from relex.passes.loops.indices import Emitter, constant, substitute
 from relex.passes.loops.schedule.table import primitive
 from relex.passes.loops.structure import (
@@ -50,15 +51,15 @@ def split(loop: ForOp, factors: Sequence[int | None], names: Sequence[str] = ())
     labels = given_or_fresh(loop, loop_names(function_of(loop)), derived, names)
     sizes = [_dynamic_extent(loop, factors) if extent is None else extent for extent in extents]
     loops = [new_loop(size, label, loop) for size, label in zip(sizes, labels, strict=True)]
-    form, stride = Form(0), 1
+    form, stride = 0, 1
     for part in reversed(loops):
-        form = Form.of(part.variable) * stride + form
+        form = IndexExpr.of(part.variable) * stride + form
         stride *= part.extent if isinstance(part.extent, int) else 1
     replace_loop(loop, loops, form, exact=_is_exact(loop, factors, extents))
     return loops
 
 
-def replace_loop(loop: ForOp, loops: Sequence[ForOp], form: Form, *, exact: bool) -> None:
+def replace_loop(loop: ForOp, loops: Sequence[ForOp], form: Index, *, exact: bool) -> None:
     """Let new loops run in the place of one, with `form` for its variable; if not `exact`, it may become too large."""
     insert_nest(loops, take_body(loop), InsertPoint.before(loop))
     for block in [] if exact else list(blocks_in(loops[0])):
@@ -84,7 +85,7 @@ def _extents(loop: ForOp, factors: Sequence[int | None]) -> list[int | None]:
 def _is_exact(loop: ForOp, factors: Sequence[int | None], extents: Sequence[int | None]) -> bool:
     """Whether the new loops run just as often as the one that they replace."""
     if isinstance(loop.extent, SSAValue):
-        return form_of(loop.extent) % _given(factors) == Form(0)
+        return index_of(loop.extent) % _given(factors) == 0
     return prod(extent or 0 for extent in extents) == loop.extent
 
 
@@ -96,5 +97,5 @@ def _dynamic_extent(loop: ForOp, factors: Sequence[int | None]) -> SSAValue:
     given = _given(factors)
     assert isinstance(loop.extent, SSAValue)
     if _is_exact(loop, factors, factors):
-        return Emitter(loop).emit(form_of(loop.extent) // given)
+        return Emitter(loop).emit(index_of(loop.extent) // given)
     return Emitter(loop).add(arith.CeilDivSIOp(loop.extent, constant(given, loop)))

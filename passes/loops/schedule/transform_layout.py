@@ -17,9 +17,11 @@ from xdsl.ir.affine import (
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import Index, IndexExpr, Quotient, Remainder, constant_of, terms_of, values_in
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.index.span import ANYTHING, Span
 from relex.dialects.schedule import BufferRole, TransformLayoutOp
 from relex.dialects.tir import BlockOp, IterKind, PrimFuncOp
-from relex.passes.loops.affine import ANYTHING, Form, Quotient, Remainder, Span, form_of
 from relex.passes.loops.buffers import (
     accesses_in,
     buffer_name,
@@ -70,7 +72,7 @@ def _new_sizes(buffer: SSAValue, shape: Sequence[int], block: BlockOp, index_map
     # A block stands for all indices of the buffer: its variables have their ranges.
     everything = BlockOp("all", [IterKind.SPATIAL] * len(shape), shape, [])
     variables = everything.body.block.args
-    places = apply_map(index_map, [Form.of(variable) for variable in variables], block)
+    places = apply_map(index_map, [IndexExpr.of(variable) for variable in variables], block)
     same = equal_atoms([(place, place) for place in places], everything)
     if any(size > 1 and variable not in same for size, variable in zip(shape, variables, strict=True)):
         fail(block, f"expected a map that puts each element of {name} at a place of its own")
@@ -106,13 +108,13 @@ def _room(expr: AffineExpr, shape: Sequence[int]) -> Span:
             return ANYTHING
 
 
-def apply_map(index_map: AffineMap, indices: Sequence[Form], op: Operation) -> list[Form]:
+def apply_map(index_map: AffineMap, indices: Sequence[Index], op: Operation) -> list[Index]:
     """The results of a map for some indices. Fails at `op` where they are no sums, quotients and remainders."""
 
-    def evaluate(expr: AffineExpr) -> Form:
+    def evaluate(expr: AffineExpr) -> Index:
         match expr:
             case AffineConstantExpr(value):
-                return Form(value)
+                return value
             case AffineDimExpr(position):
                 return indices[position]
             case AffineBinaryOpExpr(kind, lhs, rhs):
@@ -120,22 +122,22 @@ def apply_map(index_map: AffineMap, indices: Sequence[Form], op: Operation) -> l
             case _:
                 fail(op, f"expected a map of sums, quotients and remainders, found {expr}")
 
-    def combine(kind: AffineBinaryOpKind, left: Form, right: Form) -> Form:
+    def combine(kind: AffineBinaryOpKind, left: Index, right: Index) -> Index:
         if kind is AffineBinaryOpKind.Add:
             return left + right
-        if kind is AffineBinaryOpKind.Mul and not left.terms:
-            return right * left.constant
-        if right.terms or (kind is not AffineBinaryOpKind.Mul and right.constant < 1):
+        if kind is AffineBinaryOpKind.Mul and not terms_of(left):
+            return right * constant_of(left)
+        if terms_of(right) or (kind is not AffineBinaryOpKind.Mul and constant_of(right) < 1):
             fail(op, "expected a map of sums, quotients and remainders, found an operation on two indices")
         match kind:
             case AffineBinaryOpKind.Mul:
-                return left * right.constant
+                return left * constant_of(right)
             case AffineBinaryOpKind.FloorDiv:
-                return left // right.constant
+                return left // constant_of(right)
             case AffineBinaryOpKind.CeilDiv:
-                return (left + (right.constant - 1)) // right.constant
+                return (left + (constant_of(right) - 1)) // constant_of(right)
             case AffineBinaryOpKind.Mod:
-                return left % right.constant
+                return left % constant_of(right)
 
     return [evaluate(expr) for expr in index_map.results]
 
@@ -147,7 +149,7 @@ def _use_layout(block: BlockOp, old: SSAValue, new: SSAValue, index_map: AffineM
         block, _ = bind_to_loops(block, variables)
     for access in block_accesses(block):
         if access.buffer is old:
-            indices = [form_of(index) for index in access.access.indices]
+            indices = [index_of(index) for index in access.access.indices]
             set_indices(access.access.op, new, apply_map(index_map, indices, block))
     remove_unused(list(block.walk()))
 
@@ -158,12 +160,12 @@ def _variables_to_bind(block: BlockOp, buffer: SSAValue, index_map: AffineMap) -
     for access in block_accesses(block):
         if access.buffer is not buffer:
             continue
-        by_variable = apply_map(index_map, [form_of(index) for index in access.access.indices], block)
+        by_variable = apply_map(index_map, [index_of(index) for index in access.access.indices], block)
         by_loop = apply_map(index_map, access.element, block)
         if len(_divided(by_loop)) < len(_divided(by_variable)):
-            found.update(dict.fromkeys(value for atom in _divided(by_variable) for value in atom.form.variables()))
+            found.update(dict.fromkeys(value for atom in _divided(by_variable) for value in values_in(atom.dividend)))
     return [variable for variable in block.body.block.args if variable in found]
 
 
-def _divided(forms: Sequence[Form]) -> list[Quotient | Remainder]:
-    return [atom for form in forms for atom in form.terms if isinstance(atom, Quotient | Remainder)]
+def _divided(forms: Sequence[Index]) -> list[Quotient | Remainder]:
+    return [atom for form in forms for atom in terms_of(form) if isinstance(atom, Quotient | Remainder)]

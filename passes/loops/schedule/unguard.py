@@ -8,10 +8,11 @@ from xdsl.dialects import arith
 from xdsl.ir import BlockArgument, SSAValue
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import constant_of, span_of, terms_of, values_in
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule import UnguardOp
 from relex.dialects.tir import BlockOp, IterKind, IterVar, PrimFuncOp
 from relex.dialects.tir.accesses import variables_in
-from relex.passes.loops.affine import form_of
 from relex.passes.loops.buffers import buffers_written, check_only_writer
 from relex.passes.loops.dependences import block_accesses, equal_atoms
 from relex.passes.loops.indices import may_trap, substitute
@@ -78,8 +79,8 @@ def _holds_at_zero(condition: SSAValue) -> bool:
     op = condition.owner
     if not isinstance(op, arith.CmpiOp) or arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data] != "slt":
         return False
-    difference = form_of(op.lhs) - form_of(op.rhs)
-    return difference.constant < 0 and all(isinstance(atom, BlockArgument) for atom in difference.terms)
+    difference = index_of(op.lhs) - index_of(op.rhs)
+    return constant_of(difference) < 0 and all(isinstance(atom, BlockArgument) for atom in terms_of(difference))
 
 
 def _variables_around(block: BlockOp) -> set[BlockArgument]:
@@ -87,9 +88,9 @@ def _variables_around(block: BlockOp) -> set[BlockArgument]:
 
 
 def _stays_in_range(v: IterVar, changes: AbstractSet[SSAValue]) -> bool:
-    form = form_of(v.binding)
-    span = form.span
-    if changes.isdisjoint(form.variables()):
+    form = index_of(v.binding)
+    span = span_of(form)
+    if changes.isdisjoint(values_in(form)):
         return True
     return 0 <= span.low and isinstance(v.extent, int) and span.high < v.extent
 
@@ -98,7 +99,7 @@ def _check_bounds(block: BlockOp, changes: AbstractSet[SSAValue]) -> None:
     """Fails unless all that a block does is harmless where the loops of `changes` reach further than the condition."""
     for access in block_accesses(block):
         for form, size in zip(access.element, access.access.shape, strict=True):
-            if not changes.isdisjoint(form.variables()) and not (0 <= form.span.low and form.span.high < size):
+            if not changes.isdisjoint(values_in(form)) and not (0 <= span_of(form).low and span_of(form).high < size):
                 fail(block, f"expected {name_of_block(block)} to stay in {name_of(access.buffer)} without its "
                             "condition")  # fmt: skip
     if any(may_trap(op) for op in block.walk()):

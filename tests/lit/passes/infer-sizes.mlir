@@ -91,7 +91,7 @@ func.func @rank(%x: tensor<?xf32> {relex.dims = ["n", "m"]}) {
 
 // -----
 
-// expected-error@+1 {{'func.func' op cannot read 'relex.dims': expected a size made of names, numbers, + - * // min max, found 'n / 2'}}
+// expected-error@+1 {{'func.func' op cannot read 'relex.dims': expected a size made of names, numbers, + - * // % min max, found 'n / 2'}}
 func.func @text(%x: tensor<?xf32> {relex.dims = ["n / 2"]}) {
   func.return
 }

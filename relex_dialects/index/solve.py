@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from relex.passes.loops.checking.elimination import (
+from relex.dialects.index.constraints import Constraint, Point, System, at, unknowns
+from relex.dialects.index.elimination import (
     Bounds,
     Contradiction,
     Replacement,
@@ -12,7 +13,7 @@ from relex.passes.loops.checking.elimination import (
     eliminate,
     remove_equalities,
 )
-from relex.passes.loops.checking.linear import Constraint, Linear, Point, System, Variable
+from relex.dialects.index.expr import Index, Variable, combination
 
 MOST_STEPS = 3000
 
@@ -41,7 +42,7 @@ class _Search:
             raise TooHardError
         try:
             inequalities, replacements = remove_equalities(constraints, lambda _: True)
-            _, order = eliminate(inequalities, {v for c in inequalities for v in c.form.factors})
+            _, order = eliminate(inequalities, {v for c in inequalities for v in unknowns(c.form)})
         except Contradiction:
             return None
         if choices:
@@ -70,14 +71,14 @@ class _Search:
     ) -> Point | None:
         """A variable has no integer between its bounds, which depend on others that have values already."""
         _, lower, upper = bounds
-        other = next((v for form in (*lower, *upper) for v in form.factors if v in values), None)
+        other = next((v for form in (*lower, *upper) for v in unknowns(form) if v in values), None)
         if other is None:
             return None  # The bounds are constants.
         self._branches += 1
         if self._branches > MOST_BRANCHES:
             raise TooHardError
-        at = Linear(-values[other], {other: 1})
-        for part in (Constraint(at, 0), Constraint(at.scaled(-1) - 1), Constraint(at - 1)):
+        at = combination(-values[other], {other: 1})
+        for part in (Constraint(at, 0), Constraint(at * -1 - 1), Constraint(at - 1)):
             found = self.find((*inequalities, part), ())
             if found is not None:
                 return _completed(found, replacements)
@@ -88,21 +89,21 @@ class _Search:
 def _assign(bounds: Bounds, values: dict[Variable, int]) -> bool:
     """Give a variable the smallest value that its bounds allow; False if there is none."""
     variable, lower, upper = bounds
-    low = max((-(_rest(f, variable, values) // f.factors[variable]) for f in lower), default=None)
-    high = min((_rest(f, variable, values) // -f.factors[variable] for f in upper), default=None)
+    low = max((-(_rest(f, variable, values) // unknowns(f)[variable]) for f in lower), default=None)
+    high = min((_rest(f, variable, values) // -unknowns(f)[variable] for f in upper), default=None)
     if low is not None and high is not None and low > high:
         return False
     values[variable] = low if low is not None else min(high, 0) if high is not None else 0
     return True
 
 
-def _rest(form: Linear, variable: Variable, values: Point) -> int:
-    return form.at({**values, variable: 0})
+def _rest(form: Index, variable: Variable, values: Point) -> int:
+    return at(form, {**values, variable: 0})
 
 
 def _completed(values: Point, replacements: Iterable[Replacement]) -> Point:
     """The same with the values of the variables that were replaced."""
     result = dict(values)
     for variable, value in reversed(list(replacements)):
-        result[variable] = value.at(result)
+        result[variable] = at(value, result)
     return result

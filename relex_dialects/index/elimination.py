@@ -16,8 +16,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from math import gcd
 
-from relex.passes.loops.checking.linear import Constraint, Linear, Origin, Variable, multiple, same
+from relex.dialects.index.constraints import Constraint, multiple, same, unknowns
+from relex.dialects.index.expr import Index, IndexExpr, Origin, Variable, combination, constant_of
 
 MOST_INEQUALITIES = 600
 """More of them are not looked at: elimination may square their number with each variable."""
@@ -36,7 +38,7 @@ def fresh(name: str = "t") -> Variable:
     return Variable(name, Origin.COUNTER, -(2**63), 2**63)
 
 
-Replacement = tuple[Variable, Linear]
+Replacement = tuple[Variable, Index]
 """A variable and what it equals."""
 
 
@@ -56,9 +58,9 @@ def remove_equalities(
     left = list(constraints)
     replacements: list[Replacement] = []
     for i, c in enumerate(left):
-        if c.modulus and any(map(goes, c.form.factors)):
+        if c.modulus and any(map(goes, unknowns(c.form))):
             new.add(t := fresh())
-            left[i] = same(c.form, Linear(0, {t: c.modulus}))
+            left[i] = same(c.form, IndexExpr.of(t) * c.modulus)
     while True:
         left = _simplified(left)
         found = _best_equality(left, goes)
@@ -66,18 +68,18 @@ def remove_equalities(
             return left, replacements
         equality, variable = found
         form = equality.form
-        factor = form.factors[variable]
+        factor = unknowns(form)[variable]
         if abs(factor) == 1:
-            value = Linear(0, {variable: 1}) - form.scaled(factor)
+            value = IndexExpr.of(variable) - form * factor
             left.remove(equality)
-        elif all(v is variable or not goes(v) for v in form.factors):
+        elif all(v is variable or not goes(v) for v in unknowns(form)):
             left.remove(equality)
             left = _replace_fraction(left, variable, form)
             continue
         else:
             new.add(t := fresh())
-            quotients = {v: -(f // factor) for v, f in form.factors.items() if v is not variable}
-            value = Linear(-(form.constant // factor), {t: 1, **{v: q for v, q in quotients.items() if q}})
+            quotients = {v: -(f // factor) for v, f in unknowns(form).items() if v is not variable}
+            value = combination(-(constant_of(form) // factor), {t: 1, **{v: q for v, q in quotients.items() if q}})
         left = [c.with_value(variable, value) for c in left]
         replacements.append((variable, value))
 
@@ -86,54 +88,57 @@ def _best_equality(
     constraints: Iterable[Constraint], goes: Callable[[Variable], bool]
 ) -> tuple[Constraint, Variable] | None:
     """An equality and its removable variable with the smallest factor that there is."""
-    candidates = [(c, v) for c in constraints if c.is_equality for v in c.form.factors if goes(v)]
-    return min(candidates, key=lambda found: abs(found[0].form.factors[found[1]]), default=None)
+    candidates = [(c, v) for c in constraints if c.is_equality for v in unknowns(c.form) if goes(v)]
+    return min(candidates, key=lambda found: abs(unknowns(found[0].form)[found[1]]), default=None)
 
 
-def _replace_fraction(constraints: Iterable[Constraint], variable: Variable, form: Linear) -> list[Constraint]:
+def _replace_fraction(constraints: Iterable[Constraint], variable: Variable, form: Index) -> list[Constraint]:
     """Replace a variable by the fraction that it equals, as `form`, which holds it, is 0."""
-    factor = form.factors[variable]
+    factor = unknowns(form)[variable]
     if factor < 0:
-        form, factor = form.scaled(-1), -factor
-    numerator = (form - Linear(0, {variable: factor})).scaled(-1)
+        form, factor = form * -1, -factor
+    numerator = IndexExpr.of(variable) * factor - form
     result = [multiple(numerator, factor)]
     for c in constraints:
-        own = c.form.factors.get(variable)
+        own = unknowns(c.form).get(variable)
         if own is None:
             result.append(c)
             continue
-        rest = c.form - Linear(0, {variable: own})
-        result.append(Constraint(rest.scaled(factor) + numerator.scaled(own), c.modulus and c.modulus * factor))
+        rest = c.form - IndexExpr.of(variable) * own
+        result.append(Constraint(rest * factor + numerator * own, c.modulus and c.modulus * factor))
     return result
+
+
+def _divided(form: Index, divisor: int) -> Index:
+    """The quotient by a divisor of the factors, rounded down."""
+    return combination(constant_of(form) // divisor, {v: f // divisor for v, f in unknowns(form).items()})
 
 
 def _simplified(constraints: Iterable[Constraint]) -> list[Constraint]:
     """The same without common factors and repetitions. Raises `Contradiction` where one is seen."""
     others: list[Constraint] = []
-    tightest: dict[frozenset[tuple[Variable, int]], Linear] = {}
+    tightest: dict[frozenset[tuple[Variable, int]], Index] = {}
     kept: list[Constraint] = []
     for c in constraints:
-        form, divisor = c.form, c.form.divisor
+        form, divisor = c.form, gcd(*unknowns(c.form).values())
         if not divisor:
             if not c.holds_at({}):
                 raise Contradiction
         elif c.is_inequality:
-            form = Linear(form.constant // divisor, {v: f // divisor for v, f in form.factors.items()})
-            key = frozenset(form.factors.items())
-            if key not in tightest or form.constant < tightest[key].constant:
+            form = _divided(form, divisor)
+            key = frozenset(unknowns(form).items())
+            if key not in tightest or constant_of(form) < constant_of(tightest[key]):
                 tightest[key] = form
         elif c.is_equality:
-            if form.constant % divisor:
+            if constant_of(form) % divisor:
                 raise Contradiction
-            kept.append(
-                Constraint(Linear(form.constant // divisor, {v: f // divisor for v, f in form.factors.items()}), 0)
-            )
+            kept.append(Constraint(_divided(form, divisor), 0))
         elif c not in others:
             others.append(c)
     while tightest:
         key, form = tightest.popitem()
         opposite = frozenset((v, -f) for v, f in key)
-        if opposite not in tightest or (gap := form.constant + tightest[opposite].constant) > 0:
+        if opposite not in tightest or (gap := constant_of(form) + constant_of(tightest[opposite])) > 0:
             kept.append(Constraint(form))
         elif gap < 0:
             raise Contradiction
@@ -143,7 +148,7 @@ def _simplified(constraints: Iterable[Constraint]) -> list[Constraint]:
     return [*kept, *others]
 
 
-Bounds = tuple[Variable, list[Linear], list[Linear]]
+Bounds = tuple[Variable, list[Index], list[Index]]
 """A variable with the forms that bound it, by an inequality each: those with a positive factor bound from below."""
 
 
@@ -162,10 +167,10 @@ def eliminate(
     while remaining:
         variable = _cheapest(left, remaining)
         remaining.remove(variable)
-        lower = [c.form for c in left if c.form.factors.get(variable, 0) > 0]
-        upper = [c.form for c in left if c.form.factors.get(variable, 0) < 0]
+        lower = [c.form for c in left if unknowns(c.form).get(variable, 0) > 0]
+        upper = [c.form for c in left if unknowns(c.form).get(variable, 0) < 0]
         order.append((variable, lower, upper))
-        left = [c for c in left if variable not in c.form.factors]
+        left = [c for c in left if variable not in unknowns(c.form)]
         left += [_combined(variable, low, high, dark) for low in lower for high in upper]
         left = [part for c in _simplified(left) for part in _as_inequalities(c)]
         if len(left) > MOST_INEQUALITIES:
@@ -177,19 +182,19 @@ def _cheapest(inequalities: Iterable[Constraint], variables: Collection[Variable
     """The variable whose elimination gives the fewest new inequalities."""
     lower, upper = Counter[Variable](), Counter[Variable]()
     for c in inequalities:
-        for variable, factor in c.form.factors.items():
+        for variable, factor in unknowns(c.form).items():
             (lower if factor > 0 else upper)[variable] += 1
     return min(variables, key=lambda v: lower[v] * upper[v] - lower[v] - upper[v])
 
 
-def _combined(variable: Variable, low: Linear, high: Linear, dark: bool) -> Constraint:
-    b, a = low.factors[variable], -high.factors[variable]
+def _combined(variable: Variable, low: Index, high: Index, dark: bool) -> Constraint:
+    b, a = unknowns(low)[variable], -unknowns(high)[variable]
     gap = (a - 1) * (b - 1) if dark else 0
-    return Constraint(low.scaled(a) + high.scaled(b) - gap)
+    return Constraint(low * a + high * b - gap)
 
 
 def _as_inequalities(c: Constraint) -> tuple[Constraint, ...]:
-    return (Constraint(c.form), Constraint(c.form.scaled(-1))) if c.is_equality else (c,)
+    return (Constraint(c.form), Constraint(c.form * -1)) if c.is_equality else (c,)
 
 
 def inner_projection(
@@ -203,8 +208,8 @@ def inner_projection(
         left, _ = remove_equalities(constraints, lambda v: removable(v))
         kept = [c for c in left if not c.is_inequality]
         inequalities = [c for c in left if c.is_inequality]
-        known = {v for c in constraints for v in c.form.factors}
-        gone = {v for c in left for v in c.form.factors if removable(v) or v not in known}
+        known = {v for c in constraints for v in unknowns(c.form)}
+        gone = {v for c in left for v in unknowns(c.form) if removable(v) or v not in known}
         rest, _ = eliminate(inequalities, gone, dark=True)
         return _simplified([*kept, *rest])
     except Contradiction:

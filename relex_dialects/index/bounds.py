@@ -1,0 +1,151 @@
+"""Which values an expression takes, exactly where that can be told.
+
+Its variables move independently of each other. Sums with constant factors, and quotients and remainders of them by
+constants, are exact; the rest is bounded from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from xdsl.ir import SSAValue
+
+from relex.dialects.index.domains import domain_of
+from relex.dialects.index.expr import (
+    Atom,
+    Extreme,
+    Index,
+    IndexExpr,
+    Product,
+    Quotient,
+    Remainder,
+    Symbol,
+    Variable,
+    constant_of,
+    terms_of,
+    values_in,
+)
+from relex.dialects.index.from_ir import index_of
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values from `low` to `high`, both included; none where `low` is larger."""
+
+    low: int
+    high: int
+    exact: bool = True
+    """Both ends are really taken; else they are bounds."""
+    full: bool | None = True
+    """All values in between are taken; False if it is certain that some are not, None if nothing is known."""
+
+    @property
+    def empty(self) -> bool:
+        return self.low > self.high
+
+    def __str__(self) -> str:
+        if self.empty:
+            return "no value"
+        return f"{self.low}..{self.high}" if self.low != self.high else str(self.low)
+
+
+EMPTY = Range(0, -1)
+
+
+def range_of(value: SSAValue | Index) -> Range | None:
+    """The values that an index takes while its variables run through their domains, if these are known."""
+    return _range(index_of(value) if isinstance(value, SSAValue) else value)
+
+
+def variable_range(variable: SSAValue) -> Range | None:
+    """The values of the variable of a loop or block, if their number is constant."""
+    span = domain_of(variable)
+    return Range(int(span.low), int(span.high)) if -inf < span.low and span.high < inf else None
+
+
+def _range(index: Index) -> Range | None:
+    terms: list[tuple[int, Range]] = []
+    for atom, factor in terms_of(index).items():
+        if (domain := _range_of_atom(atom)) is None:
+            return None
+        terms.append((factor, domain))
+    # Variables move independently of each other, and so do terms that have none in common.
+    variables = [value for atom in terms_of(index) for value in set(values_in(IndexExpr.of(atom)))]
+    return _sum(constant_of(index), terms, independent=len(variables) == len(set(variables)))
+
+
+def _range_of_atom(atom: Atom) -> Range | None:
+    match atom:
+        case Symbol() | Product():
+            return None
+        case Variable(low=low, high=high):
+            return Range(low, high)
+        case Quotient(dividend=dividend, divisor=divisor):
+            inner = _range(dividend)
+            return _monotone(inner, lambda x: x // divisor) if inner is not None else None
+        case Remainder(dividend=dividend, divisor=divisor):
+            inner = _range(dividend)
+            return _remainder(inner, divisor) if inner is not None else None
+        case Extreme(which=which, operands=operands):
+            left, right = map(_range, operands)
+            return (
+                _clamp(left, right, min if which == "min" else max) if left is not None and right is not None else None
+            )
+        case _:
+            return variable_range(atom)
+
+
+def _sum(constant: int, terms: Sequence[tuple[int, Range]], independent: bool) -> Range:
+    if any(domain.empty for _, domain in terms):
+        return EMPTY
+    ends = [sorted((factor * domain.low, factor * domain.high)) for factor, domain in terms]
+    low = constant + sum(low for low, _ in ends)
+    high = constant + sum(high for _, high in ends)
+    if not independent or not all(domain.exact for _, domain in terms):
+        return Range(low, high, False, None)
+    return Range(low, high, True, _is_full(terms))
+
+
+def _is_full(terms: Sequence[tuple[int, Range]]) -> bool | None:
+    """Whether a sum of terms that move independently takes every value between its ends."""
+    if not all(domain.full for _, domain in terms):
+        return None
+    reach = 0
+    for factor, span in sorted((abs(factor), domain.high - domain.low) for factor, domain in terms):
+        # The terms with smaller factors reach that far; a larger step leaves a gap that no other term can fill.
+        if span and factor > reach + 1:
+            return False
+        reach += factor * span
+    return True
+
+
+def _monotone(argument: Range, function: Callable[[int], int]) -> Range:
+    """The range of a function that grows with its argument, and never by more than 1 at a time."""
+    if argument.empty:
+        return EMPTY
+    return Range(function(argument.low), function(argument.high), argument.exact, argument.full or None)
+
+
+def _remainder(dividend: Range, divisor: int) -> Range:
+    if dividend.empty or dividend.low // divisor == dividend.high // divisor:
+        return _moved(dividend, -(dividend.low // divisor) * divisor)
+    if dividend.full and dividend.high - dividend.low + 1 >= divisor:
+        return Range(0, divisor - 1)
+    return Range(0, divisor - 1, False, None)
+
+
+def _moved(found: Range, by: int) -> Range:
+    return Range(found.low + by, found.high + by, found.exact, found.full)
+
+
+def _clamp(left: Range, right: Range, function: Callable[[int, int], int]) -> Range:
+    """The smaller or the larger of two values."""
+    if left.empty or right.empty:
+        return EMPTY
+    if right.low == right.high:
+        return _monotone(left, lambda x: function(x, right.low))
+    if left.low == left.high:
+        return _monotone(right, lambda x: function(x, left.low))
+    return Range(function(left.low, right.low), function(left.high, right.high), False, None)

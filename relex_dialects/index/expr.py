@@ -1,0 +1,384 @@
+"""Integer expressions in normal form: indices of loops, blocks and buffers, and sizes that are known at run time.
+
+An `Index` is a number or an `IndexExpr`: a constant plus atoms with factors. An atom is a value of the program, a named
+size, or what is no sum of others: a product, a quotient, a remainder, the smaller or the larger of two. Expressions are
+simplified when they are made, so that `n + m == m + n` and `(4 * i + j) // 4 == i` where `j` stays below 4.
+
+Named sizes are never negative. Two expressions that are not `==` may still have the same value. Sizes are asked for
+where compiled programs run, so that xDSL is imported only for expressions that hold values of a program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import reduce
+from math import gcd, inf, prod
+from operator import add
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+from relex.dialects.index.span import Span
+
+if TYPE_CHECKING:
+    from xdsl.ir import SSAValue
+
+
+class IndexExpr:
+    """A constant plus atoms with factors, none of them 0; at least one atom, else it would be a number."""
+
+    __slots__ = ("_hash", "constant", "terms")
+
+    def __init__(self, constant: int, terms: Mapping[Atom, int]):
+        self.constant = constant
+        self.terms = terms
+        self._hash: int | None = None
+
+    @classmethod
+    def of(cls, atom: Atom) -> IndexExpr:
+        """The expression that is nothing but an atom."""
+        return cls(0, {atom: 1})
+
+    def __add__(self, other: Index) -> Index:
+        if isinstance(other, int):
+            return IndexExpr(self.constant + other, self.terms)
+        terms = dict(self.terms)
+        for atom, factor in other.terms.items():
+            terms[atom] = terms.get(atom, 0) + factor
+        return _sum(self.constant + other.constant, terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Index:
+        return self * -1
+
+    def __sub__(self, other: Index) -> Index:
+        return self + other * -1
+
+    def __rsub__(self, other: int) -> Index:
+        return self * -1 + other
+
+    def __mul__(self, other: Index) -> Index:
+        if isinstance(other, int):
+            return IndexExpr(self.constant * other, {a: f * other for a, f in self.terms.items()}) if other else 0
+        products: dict[Atom, int] = {}
+        for a, f in self.terms.items():
+            products[a] = products.get(a, 0) + f * other.constant
+        for b, g in other.terms.items():
+            products[b] = products.get(b, 0) + g * self.constant
+            for a, f in self.terms.items():
+                atom = Product.of((*factors_of(a), *factors_of(b)))
+                products[atom] = products.get(atom, 0) + f * g
+        return _sum(self.constant * other.constant, products)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, divisor: int) -> Index:
+        """The quotient by a positive number, rounded down."""
+        parts = _divide(self, divisor)
+        return parts.whole + parts.quotient
+
+    def __mod__(self, divisor: int) -> Index:
+        """What a division by a positive number, rounded down, leaves: 0 or more, less than the divisor."""
+        parts = _divide(self, divisor)
+        return parts.remainder * parts.scale + parts.small
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"a size that is known at run time has no truth value: {self}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IndexExpr) and (self.constant, self.terms) == (other.constant, other.terms)
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self.constant, frozenset(self.terms.items())))
+        return self._hash
+
+    def __str__(self) -> str:
+        from relex.dialects.index.text import text_of
+
+        return text_of(self)
+
+    def __repr__(self) -> str:
+        return f"IndexExpr({self})"
+
+
+Index: TypeAlias = int | IndexExpr
+"""A number, or an expression that is known at run time only."""
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A size that has a name."""
+
+    name: str
+
+
+class Origin(Enum):
+    """What a variable stands for, and so what it means that some value of it makes a difference."""
+
+    COUNTER = auto()
+    """A loop that takes all its values in every run, or something computed from such loops."""
+    SIZE = auto()
+    """A number that is fixed in a run: a size of a buffer or an argument."""
+    DATA = auto()
+    """A number that the data decides on, or that is computed in a way that is not understood."""
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """An unknown integer, between `low` and `high`, both included."""
+
+    name: str
+    origin: Origin
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Product:
+    """Two or more atoms multiplied, none of them a product, in an order that does not matter."""
+
+    factors: tuple[Atom, ...]
+
+    @classmethod
+    def of(cls, factors: Iterable[Atom]) -> Product:
+        from relex.dialects.index.text import text_of_atom
+
+        return cls(tuple(sorted(factors, key=text_of_atom)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Product) and self._counts == other._counts
+
+    def __hash__(self) -> int:
+        return hash(self._counts)
+
+    @property
+    def _counts(self) -> frozenset[tuple[Atom, int]]:
+        return frozenset((atom, self.factors.count(atom)) for atom in self.factors)
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """An expression divided by a positive number, rounded down."""
+
+    dividend: IndexExpr
+    divisor: int
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """What that division leaves."""
+
+    dividend: IndexExpr
+    divisor: int
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """The smaller or the larger of two indices, in an order that does not matter."""
+
+    which: Literal["min", "max"]
+    operands: tuple[Index, Index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Extreme) and self.which == other.which and {*self.operands} == {*other.operands}
+
+    def __hash__(self) -> int:
+        return hash((self.which, frozenset(self.operands)))
+
+
+Atom: TypeAlias = "SSAValue | Symbol | Variable | Product | Quotient | Remainder | Extreme"
+
+
+AtomT = TypeVar("AtomT", bound="Atom")
+
+
+def named(name: str) -> IndexExpr:
+    """The size called `name`."""
+    return IndexExpr.of(Symbol(name))
+
+
+def constant_of(index: Index) -> int:
+    return index if isinstance(index, int) else index.constant
+
+
+def terms_of(index: Index) -> Mapping[Atom, int]:
+    """The atoms of an index with their factors."""
+    return {} if isinstance(index, int) else index.terms
+
+
+def atom_of(index: Index) -> Atom | None:
+    """The atom that an index is, if it is nothing else."""
+    if isinstance(index, int) or index.constant or len(index.terms) != 1:
+        return None
+    ((atom, factor),) = index.terms.items()
+    return atom if factor == 1 else None
+
+
+def factors_of(atom: Atom) -> tuple[Atom, ...]:
+    """The atoms that are multiplied in one."""
+    return atom.factors if isinstance(atom, Product) else (atom,)
+
+
+def combination(constant: int, terms: Mapping[AtomT, int]) -> Index:
+    """A constant plus atoms with factors, some of which may be 0."""
+    left: dict[Atom, int] = {atom: factor for atom, factor in terms.items() if factor}
+    return IndexExpr(constant, left) if left else constant
+
+
+def _sum(constant: int, terms: dict[Atom, int]) -> Index:
+    """`combination`, where `d * (x // d) + x % d` is `x`."""
+    for atom in [atom for atom in terms if isinstance(atom, Remainder)]:
+        factor, quotient = terms[atom], Quotient(atom.dividend, atom.divisor)
+        if factor and terms.get(quotient, 0) == factor * atom.divisor:
+            left = {other: f for other, f in terms.items() if other not in (atom, quotient)}
+            return combination(constant, left) + atom.dividend * factor
+    return combination(constant, terms)
+
+
+@dataclass(frozen=True)
+class _Division:
+    """A dividend as `whole` times the divisor, plus `large` times `scale`, plus `small`, which stays below `scale`; the
+    divisor is `divisor` times `scale`. So the quotient is that of `large` by `divisor`, on top of `whole`."""
+
+    whole: Index
+    large: Index
+    small: Index
+    scale: int
+    divisor: int
+
+    @property
+    def quotient(self) -> Index:
+        if isinstance(self.large, int):
+            return self.large // self.divisor
+        return 0 if _is_within(self.large, self.divisor) else IndexExpr.of(Quotient(self.large, self.divisor))
+
+    @property
+    def remainder(self) -> Index:
+        if isinstance(self.large, int):
+            return self.large % self.divisor
+        return self.large if _is_within(self.large, self.divisor) else IndexExpr.of(Remainder(self.large, self.divisor))
+
+
+def _divide(dividend: IndexExpr, divisor: int) -> _Division:
+    """The parts that a division by a positive number goes to, with as large a scale as can be."""
+    if divisor <= 0:
+        raise ValueError(f"expected a positive divisor, found {divisor}")
+    # Of sizes, all that is whole is taken out: 3 * n // 2 == n + n // 2. Loop variables stay together, as dependences are
+    # told from quotients and remainders of the same sum.
+    of_names = next(values_in(dividend), None) is None
+    multiples = {a: f // divisor for a, f in dividend.terms.items() if of_names or f % divisor == 0}
+    whole = combination(dividend.constant // divisor, multiples)
+    rest = dividend - whole * divisor
+    factors = terms_of(rest)
+    for scale in sorted({gcd(f, divisor) for f in factors.values()}, reverse=True):
+        small = combination(constant_of(rest) % scale, {a: f for a, f in factors.items() if f % scale})
+        if _is_within(small, scale):
+            large = rest - small
+            reduced = combination(constant_of(large) // scale, {a: f // scale for a, f in terms_of(large).items()})
+            return _Division(whole, reduced, small, scale, divisor // scale)
+    return _Division(whole, rest, 0, 1, divisor)
+
+
+def _is_within(index: Index, size: int) -> bool:
+    span = span_of(index)
+    return span.low >= 0 and span.high < size
+
+
+def span_of(index: Index) -> Span:
+    """Bounds of the values that an index takes, from those of its atoms."""
+    parts = (span_of_atom(atom).scaled(factor) for atom, factor in terms_of(index).items())
+    return reduce(add, parts, Span(constant_of(index), constant_of(index)))
+
+
+def span_of_atom(atom: Atom) -> Span:
+    match atom:
+        case Symbol():
+            return Span(0, inf)
+        case Variable(low=low, high=high):
+            return Span(low, high)
+        case Product(factors=factors):
+            return prod(map(span_of_atom, factors), start=Span(1, 1))
+        case Quotient(dividend=dividend, divisor=divisor):
+            return span_of(dividend).divided(divisor)
+        case Remainder(divisor=divisor):
+            return Span(0, divisor - 1)
+        case Extreme(which=which, operands=(lhs, rhs)):
+            a, b = span_of(lhs), span_of(rhs)
+            choose = min if which == "min" else max
+            return Span(choose(a.low, b.low), choose(a.high, b.high))
+        case _:
+            from relex.dialects.index.domains import domain_of
+
+            return domain_of(atom)
+
+
+def smaller(lhs: Index, rhs: Index) -> Index:
+    """The smaller of two indices."""
+    return _extreme("min", lhs, rhs)
+
+
+def larger(lhs: Index, rhs: Index) -> Index:
+    """The larger of two indices."""
+    return _extreme("max", lhs, rhs)
+
+
+def _extreme(which: Literal["min", "max"], lhs: Index, rhs: Index) -> Index:
+    low, high = (lhs, rhs) if which == "min" else (rhs, lhs)
+    if never_negative(high - low):
+        return lhs
+    if never_negative(low - high):
+        return rhs
+    first, second = sorted((lhs, rhs), key=str)
+    return IndexExpr.of(Extreme(which, (first, second)))
+
+
+def never_negative(index: Index) -> bool:
+    """Whether an index is 0 or more whatever its atoms stand for, as far as its form tells."""
+    for atom, factor in terms_of(index).items():
+        if factor < 0 and isinstance(atom, Quotient):
+            # A quotient is rounded down: what is subtracted is not more than without rounding.
+            return never_negative((index - IndexExpr.of(atom) * factor) * atom.divisor + atom.dividend * factor)
+    return span_of(index).low >= 0
+
+
+def parts_of(atom: Atom) -> Iterator[Index]:
+    """The expressions that an atom is computed from; none for values and names."""
+    match atom:
+        case Product(factors=factors):
+            yield from map(IndexExpr.of, factors)
+        case Quotient() | Remainder():
+            yield atom.dividend
+        case Extreme(operands=operands):
+            yield from operands
+        case _:
+            pass
+
+
+def atoms_in(index: Index) -> Iterator[Atom]:
+    """All atoms in an index, those inside of others first."""
+    for atom in terms_of(index):
+        for part in parts_of(atom):
+            yield from atoms_in(part)
+        yield atom
+
+
+def values_in(index: Index) -> Iterator[SSAValue]:
+    """The values of the program that an index is made of."""
+    return (
+        atom
+        for atom in atoms_in(index)
+        if not isinstance(atom, Symbol | Variable | Product | Quotient | Remainder | Extreme)
+    )
+
+
+def names_in(index: Index) -> list[str]:
+    """The names of the sizes in an index, each once."""
+    return list(dict.fromkeys(atom.name for atom in atoms_in(index) if isinstance(atom, Symbol)))
+
+
+def name_of_size(index: Index) -> str | None:
+    """The name, if an index is nothing but a named size."""
+    atom = atom_of(index)
+    return atom.name if isinstance(atom, Symbol) else None

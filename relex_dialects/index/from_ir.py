@@ -1,0 +1,111 @@
+"""Index arithmetic of a program as expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Operation, SSAValue
+
+from relex.dialects.index.domains import constant_value, extent_of
+from relex.dialects.index.expr import Index, IndexExpr, larger, smaller, span_of, terms_of, values_in
+from relex.dialects.table import Table
+
+Lookup: TypeAlias = Callable[[SSAValue], Index | None]
+"""What stands for a value; None where its own computation does."""
+
+Rule: TypeAlias = Callable[[Any, Callable[[SSAValue], Index]], Index | None]
+
+EXPRESSIONS = Table[type[Operation], Rule]("index expressions")
+"""What each op computes of its operands; None where that is no expression."""
+
+
+def index_of(
+    value: SSAValue, lookup: Lookup = lambda value: None, opaque: Callable[[SSAValue], Index] = IndexExpr.of
+) -> Index:
+    """The expression of an index value. `lookup` gives what stands for values, `opaque` for what is computed otherwise
+    than by sums, quotients, remainders and extremes."""
+    if (found := lookup(value)) is not None:
+        return found
+    if not isinstance(value.type, IndexType):
+        return opaque(value)
+    if (constant := constant_value(value)) is not None:
+        return constant
+    rule = EXPRESSIONS.find(value.owner)
+    found = rule(value.owner, lambda operand: index_of(operand, lookup, opaque)) if rule is not None else None
+    return opaque(value) if found is None else found
+
+
+@EXPRESSIONS.rule(arith.AddiOp)
+def _sum(op: arith.AddiOp, of: Callable[[SSAValue], Index]) -> Index:
+    return of(op.lhs) + of(op.rhs)
+
+
+@EXPRESSIONS.rule(arith.SubiOp)
+def _difference(op: arith.SubiOp, of: Callable[[SSAValue], Index]) -> Index:
+    return of(op.lhs) - of(op.rhs)
+
+
+@EXPRESSIONS.rule(arith.MuliOp)
+def _product(op: arith.MuliOp, of: Callable[[SSAValue], Index]) -> Index | None:
+    lhs, rhs = of(op.lhs), of(op.rhs)
+    return lhs * rhs if _is_factor(lhs) or _is_factor(rhs) else None
+
+
+def _is_factor(index: Index) -> bool:
+    """Whether an index is the same everywhere: a number, or an expression of names."""
+    return isinstance(index, int) or not any(True for _ in values_in(index))
+
+
+@EXPRESSIONS.rule(arith.FloorDivSIOp)
+def _quotient(op: arith.FloorDivSIOp, of: Callable[[SSAValue], Index]) -> Index | None:
+    divisor = _divisor(op.rhs)
+    return of(op.lhs) // divisor if divisor else None
+
+
+@EXPRESSIONS.rule(arith.CeilDivSIOp)
+def _quotient_rounded_up(op: arith.CeilDivSIOp, of: Callable[[SSAValue], Index]) -> Index | None:
+    divisor = _divisor(op.rhs)
+    return (of(op.lhs) + (divisor - 1)) // divisor if divisor else None
+
+
+@EXPRESSIONS.rule(arith.DivSIOp, arith.DivUIOp)
+def _quotient_of_natural(op: arith.DivSIOp | arith.DivUIOp, of: Callable[[SSAValue], Index]) -> Index | None:
+    dividend, divisor = of(op.lhs), _divisor(op.rhs)
+    return dividend // divisor if divisor and span_of(dividend).low >= 0 else None
+
+
+@EXPRESSIONS.rule(arith.RemSIOp, arith.RemUIOp)
+def _remainder_of_natural(op: arith.RemSIOp | arith.RemUIOp, of: Callable[[SSAValue], Index]) -> Index | None:
+    dividend, divisor = of(op.lhs), _divisor(op.rhs)
+    return dividend % divisor if divisor and span_of(dividend).low >= 0 else None
+
+
+@EXPRESSIONS.rule(arith.MinSIOp)
+def _minimum(op: arith.MinSIOp, of: Callable[[SSAValue], Index]) -> Index:
+    return smaller(of(op.lhs), of(op.rhs))
+
+
+@EXPRESSIONS.rule(arith.MaxSIOp)
+def _maximum(op: arith.MaxSIOp, of: Callable[[SSAValue], Index]) -> Index:
+    return larger(of(op.lhs), of(op.rhs))
+
+
+def _divisor(value: SSAValue) -> int | None:
+    """A constant larger than 0."""
+    constant = constant_value(value)
+    return constant if constant is not None and constant > 0 else None
+
+
+def is_below(index: Index, bound: int | SSAValue) -> bool:
+    """Whether an index stays below a number or value, also where that depends on sizes that are known at run time."""
+    room = (bound if isinstance(bound, int) else index_of(bound)) - index
+    for atom, factor in terms_of(room).items():
+        extent = extent_of(atom)
+        if isinstance(extent, SSAValue):
+            # The least that is left is that of the first value of the variable, or of the last.
+            room -= IndexExpr.of(atom) * factor
+            room += (index_of(extent) - 1) * min(factor, 0)
+    return span_of(room).low > 0

@@ -1,0 +1,117 @@
+"""Integer expressions as text, in Python's syntax: `2 * n + (m - 1) // 4`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from relex.dialects.index.expr import (
+    Atom,
+    Extreme,
+    Index,
+    IndexExpr,
+    Product,
+    Quotient,
+    Remainder,
+    Symbol,
+    Variable,
+    constant_of,
+    factors_of,
+    larger,
+    named,
+    smaller,
+    terms_of,
+)
+
+
+def text_of(index: Index) -> str:
+    """Products of more atoms first, the constant last; equal expressions of names have equal texts."""
+    parts = [_term_text(atom, factor) for atom, factor in ordered_terms(index)]
+    if constant_of(index) or not parts:
+        parts.append(str(constant_of(index)))
+    return parts[0] + "".join(f" - {part[1:]}" if part.startswith("-") else f" + {part}" for part in parts[1:])
+
+
+def ordered_terms(index: Index) -> list[tuple[Atom, int]]:
+    """The atoms of an index with their factors in an order that is the same for equal expressions of names."""
+    return sorted(
+        terms_of(index).items(),
+        key=lambda term: (-len(factors_of(term[0])), list(map(text_of_atom, factors_of(term[0])))),
+    )
+
+
+def text_of_atom(atom: Atom) -> str:
+    match atom:
+        case Symbol(name=name) | Variable(name=name):
+            return name
+        case Product(factors=factors):
+            return " * ".join(map(_in_product, factors))
+        case Quotient(dividend=dividend, divisor=divisor):
+            return f"{_in_division(dividend)} // {divisor}"
+        case Remainder(dividend=dividend, divisor=divisor):
+            return f"{_in_division(dividend)} % {divisor}"
+        case Extreme(which=which, operands=(lhs, rhs)):
+            return f"{which}({lhs}, {rhs})"
+        case _:
+            return f"%{atom.name_hint or '?'}"
+
+
+def _term_text(atom: Atom, factor: int) -> str:
+    if factor == 1:
+        return text_of_atom(atom)
+    text = _in_product(atom)
+    return f"-{text}" if factor == -1 else f"{factor} * {text}"
+
+
+def _in_product(atom: Atom) -> str:
+    text = text_of_atom(atom)
+    return f"({text})" if isinstance(atom, Quotient | Remainder) else text
+
+
+def _in_division(dividend: IndexExpr) -> str:
+    text = text_of(dividend)
+    return f"({text})" if " " in text else text
+
+
+def parse_index(text: str) -> Index:
+    """The expression that a text says: `text_of` backwards. Raises `ValueError`."""
+    return read_index(parse_text(text), text)
+
+
+def parse_text(text: str) -> ast.expr:
+    """The syntax tree of a text. Raises `ValueError`."""
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, RecursionError, MemoryError, ValueError) as e:
+        raise ValueError(f"expected a size, found '{text}'") from e
+
+
+_EXTREMES: dict[str, Callable[[Index, Index], Index]] = {"min": smaller, "max": larger}
+
+
+def read_index(node: ast.expr, text: str) -> Index:
+    """The expression that a part of `text` says. Raises `ValueError`."""
+    match node:
+        case ast.Constant(value=bool()):
+            pass
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.Name(id=name):
+            return named(name)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -read_index(operand, text)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return read_index(left, text) + read_index(right, text)
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            return read_index(left, text) - read_index(right, text)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return read_index(left, text) * read_index(right, text)
+        case ast.BinOp(left=left, op=ast.FloorDiv(), right=ast.Constant(value=int(divisor))) if divisor > 0:
+            return read_index(left, text) // divisor
+        case ast.BinOp(left=left, op=ast.Mod(), right=ast.Constant(value=int(divisor))) if divisor > 0:
+            return read_index(left, text) % divisor
+        case ast.Call(func=ast.Name(id="min" | "max" as which), args=[lhs, rhs], keywords=[]):
+            return _EXTREMES[which](read_index(lhs, text), read_index(rhs, text))
+        case _:
+            pass
+    raise ValueError(f"expected a size made of names, numbers, + - * // % min max, found '{text}'")

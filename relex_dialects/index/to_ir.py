@@ -1,0 +1,107 @@
+"""Expressions as index arithmetic in a program."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from functools import reduce
+from math import floor, isfinite
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from relex.dialects.index.expr import (
+    Atom,
+    Extreme,
+    Index,
+    IndexExpr,
+    Product,
+    Quotient,
+    Remainder,
+    Symbol,
+    span_of,
+)
+
+
+class IndexBuilder(ABC):
+    """Writes expressions, each part once. Where the ops go is up to derived classes."""
+
+    divide: type[arith.DivSIOp | arith.DivUIOp] = arith.DivSIOp
+    """The op for quotients of what is never negative."""
+
+    def __init__(self) -> None:
+        self._values: dict[Index | Atom, SSAValue] = {}
+
+    @abstractmethod
+    def insert(self, op: Operation) -> None:
+        """Put an op in its place."""
+
+    @abstractmethod
+    def constant(self, value: int) -> SSAValue:
+        """An index constant."""
+
+    def size(self, name: str) -> SSAValue:
+        """The value of a named size."""
+        raise ValueError(f"expected an expression of values, found the name '{name}'")
+
+    def terms(self, index: IndexExpr) -> Iterable[tuple[Atom, int]]:
+        """The terms of an expression in the order in which they are added."""
+        return index.terms.items()
+
+    def add(self, op: Operation) -> SSAValue:
+        """Insert an op; returns its result."""
+        self.insert(op)
+        return op.results[0]
+
+    def emit(self, index: Index, hint: str | None = None) -> SSAValue:
+        """The value of an expression; `hint` names it if it is computed here."""
+        if index not in self._values:
+            self._values[index] = self.constant(index) if isinstance(index, int) else self._sum(index)
+        value = self._values[index]
+        if isinstance(value, OpResult) and value.name_hint is None:
+            value.name_hint = hint
+        return value
+
+    def _sum(self, index: IndexExpr) -> SSAValue:
+        parts = [self._term(atom, factor) for atom, factor in self.terms(index)]
+        if index.constant:
+            parts.append(self.constant(index.constant))
+        return reduce(lambda lhs, rhs: self.add(arith.AddiOp(lhs, rhs)), parts)
+
+    def _term(self, atom: Atom, factor: int) -> SSAValue:
+        parts = [*map(self._atom, atom.factors)] if isinstance(atom, Product) else [self._atom(atom)]
+        if factor != 1:
+            parts.append(self.constant(factor))
+        return reduce(lambda lhs, rhs: self.add(arith.MuliOp(lhs, rhs)), parts)
+
+    def _atom(self, atom: Atom) -> SSAValue:
+        if isinstance(atom, SSAValue):
+            return atom
+        if atom not in self._values:
+            self._values[atom] = self._computed(atom)
+        return self._values[atom]
+
+    def _computed(self, atom: Atom) -> SSAValue:
+        match atom:
+            case Symbol(name=name):
+                return self.size(name)
+            case Quotient(dividend=dividend, divisor=divisor):
+                op = self.divide if span_of(dividend).low >= 0 else arith.FloorDivSIOp
+                return self.add(op(self.emit(dividend), self.constant(divisor)))
+            case Remainder():
+                return self._remainder(atom)
+            case Extreme(which=which, operands=(lhs, rhs)):
+                choose = arith.MinSIOp if which == "min" else arith.MaxSIOp
+                return self.add(choose(self.emit(lhs), self.emit(rhs)))
+            case _:
+                raise ValueError(f"expected an atom, found {atom}")
+
+    def _remainder(self, atom: Remainder) -> SSAValue:
+        """The ops that are quick round towards 0, which is down for what is not negative."""
+        low = span_of(atom.dividend).low
+        dividend: Index = atom.dividend
+        if low < 0:
+            if not isfinite(low):
+                return self.emit(dividend - IndexExpr.of(Quotient(atom.dividend, atom.divisor)) * atom.divisor)
+            dividend = dividend + -floor(low / atom.divisor) * atom.divisor
+        return self.add(arith.RemSIOp(self.emit(dividend), self.constant(atom.divisor)))

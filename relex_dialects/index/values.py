@@ -1,0 +1,114 @@
+"""Expressions with values for their atoms: other expressions, numbers, and bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from math import prod
+from typing import TypeAlias
+
+from relex.dialects.index.expr import (
+    Atom,
+    Extreme,
+    Index,
+    IndexExpr,
+    Product,
+    Quotient,
+    Remainder,
+    Symbol,
+    constant_of,
+    factors_of,
+    larger,
+    smaller,
+    terms_of,
+)
+
+
+def replace_atoms(index: Index, replacement: Callable[[Atom], Index | None]) -> Index:
+    """The expression with others in place of atoms, also of those inside of others. What `replacement` gives None for
+    stays if nothing in it is replaced."""
+
+    def replaced(index: Index) -> Index:
+        parts = (of_atom(atom) * factor for atom, factor in terms_of(index).items())
+        return sum(parts, start=constant_of(index))
+
+    def of_atom(atom: Atom) -> Index:
+        if (found := replacement(atom)) is not None:
+            return found
+        match atom:
+            case Product(factors=factors):
+                return prod(map(of_atom, factors))
+            case Quotient(dividend=dividend, divisor=divisor):
+                return replaced(dividend) // divisor
+            case Remainder(dividend=dividend, divisor=divisor):
+                return replaced(dividend) % divisor
+            case Extreme(which="min", operands=(lhs, rhs)):
+                return smaller(replaced(lhs), replaced(rhs))
+            case Extreme(operands=(lhs, rhs)):
+                return larger(replaced(lhs), replaced(rhs))
+            case _:
+                return IndexExpr.of(atom)
+
+    return replaced(index)
+
+
+def substitute(index: Index, values: Mapping[str, Index]) -> Index:
+    """The expression with others in place of names; names without one stay."""
+    if isinstance(index, int):
+        return index
+    return replace_atoms(index, lambda atom: values.get(atom.name) if isinstance(atom, Symbol) else None)
+
+
+def evaluate(index: Index, values: Mapping[str, int]) -> int:
+    """The number that an expression of names is when they stand for these. Raises `KeyError` for other names."""
+    if isinstance(index, int):
+        return index
+    found = replace_atoms(index, lambda atom: values[atom.name] if isinstance(atom, Symbol) else None)
+    if isinstance(found, int):
+        return found
+    raise ValueError(f"expected an expression of names, found {index}")
+
+
+Bounds: TypeAlias = "Mapping[Atom | None, Fraction]"
+"""A sum of products of names with positive factors; the constant stands under None."""
+
+
+def upper_terms(index: Index) -> dict[Atom | None, Fraction]:
+    """A sum of products of names, with factors larger than 0, that an expression of names never exceeds."""
+    found: dict[Atom | None, Fraction] = {None: Fraction(max(constant_of(index), 0))}
+    for atom, factor in terms_of(index).items():
+        if factor < 0:
+            continue
+        products: dict[Atom | None, Fraction] = {None: Fraction(factor)}
+        for part in factors_of(atom):
+            products = _multiplied(products, _upper_terms_of(part))
+        found = _added(found, products)
+    return {names: factor for names, factor in found.items() if factor}
+
+
+def _upper_terms_of(atom: Atom) -> dict[Atom | None, Fraction]:
+    match atom:
+        case Quotient(dividend=dividend, divisor=divisor):
+            return {names: factor / divisor for names, factor in upper_terms(dividend).items()}
+        case Remainder(divisor=divisor):
+            return {None: Fraction(divisor - 1)}
+        case Extreme(which="min", operands=operands):
+            return upper_terms(min(operands, key=lambda operand: not isinstance(operand, int)))
+        case Extreme(operands=(lhs, rhs)):
+            return _added(upper_terms(lhs), upper_terms(rhs))
+        case _:
+            return {atom: Fraction(1)}
+
+
+def _added(lhs: Bounds, rhs: Bounds) -> dict[Atom | None, Fraction]:
+    return {names: lhs.get(names, Fraction(0)) + rhs.get(names, Fraction(0)) for names in {**lhs, **rhs}}
+
+
+def _multiplied(lhs: Bounds, rhs: Bounds) -> dict[Atom | None, Fraction]:
+    result: dict[Atom | None, Fraction] = {}
+    for a, x in lhs.items():
+        for b, y in rhs.items():
+            factors = [factor for atom in (a, b) if atom is not None for factor in factors_of(atom)]
+            names = Product.of(factors) if len(factors) > 1 else factors[0] if factors else None
+            result[names] = result.get(names, Fraction(0)) + x * y
+    return result
