@@ -13,6 +13,7 @@ A program is MLIR text, the path of an `.mlir` file or of a `.py` file in TVMScr
     relex.passes      passes from programs to programs on one level
     relex.lowering    the way down from graphs to object code
     relex.runtime     compile, load and run
+    relex.reference   what programs mean: the interpreter, and checks that programs do the same
     relex.frontend    build programs in Python
     relex.tools       the command-line tools
 """
@@ -22,16 +23,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from relex.lazy import lazy_exports
+from relex.moved import install
+
+install()
 
 if TYPE_CHECKING:
     from relex import dialects as dialects
     from relex import frontend as frontend
     from relex import lowering as lowering
     from relex import passes as passes
+    from relex import reference as reference
     from relex import runtime as runtime
     from relex import tools as tools
+    from relex.reference import interpret as interpret
     from relex.runtime import build as build
-    from relex.runtime import interpret as interpret
     from relex.runtime import load as load
     from relex.runtime.sources import parse as parse
     from relex.tools import show as show
@@ -44,11 +49,12 @@ else:
             "build": "relex.runtime",
             "dialects": "relex.dialects",
             "frontend": "relex.frontend",
-            "interpret": "relex.runtime",
+            "interpret": "relex.reference",
             "load": "relex.runtime",
             "lowering": "relex.lowering",
             "parse": "relex.runtime.sources",
             "passes": "relex.passes",
+            "reference": "relex.reference",
             "runtime": "relex.runtime",
             "show": "relex.tools",
             "tools": "relex.tools",

@@ -9,23 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import MappingProxyType
 
 
 def lazy_exports(
-    package: str, homes: Mapping[str, str], *eager: str
+    package: str, homes: Mapping[str, str], *eager: str, moved: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a package.
 
     `homes` has the module that each name is imported from; a name whose home is `package.name` is that module itself.
-    `eager` are public names that the package defines without help.
+    `eager` are public names that the package defines without help. `moved` has the new homes of names that used to be
+    public here: they are found still, and not listed.
     """
     public = sorted([*homes, *eager])
 
     def __getattr__(name: str) -> object:
-        if name not in homes:
+        home = homes.get(name) or moved.get(name)
+        if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = import_module(homes[name])
-        return module if homes[name] == f"{package}.{name}" else getattr(module, name)
+        module = import_module(home)
+        return module if home == f"{package}.{name}" else getattr(module, name)
 
     def __dir__() -> list[str]:
         return public

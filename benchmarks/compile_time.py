@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from relex.dialects import make_context, parse_module
-from relex.dialects.verifier import verify_module
+from relex.dialects.upstream.verifier import verify_module
 from relex.lowering.llvm.object_code import compile_module
 from relex.lowering.llvm.translate import translate
 from relex.lowering.relex_pipeline import pipeline

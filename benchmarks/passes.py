@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 
 from relex.dialects import make_context, parse_module
-from relex.dialects.verifier import verify_module
+from relex.dialects.upstream.verifier import verify_module
 from relex.lowering.relex_pipeline import pipeline
 
 T = "tensor<4x4xf32>"

@@ -33,12 +33,11 @@ from relex.dialects.sizes import IndexExpr, gathering, name_of_size, named
 from relex.dialects.sizes.analysis import SizeAnalysis
 from relex.dialects.sizes.modules import is_static, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
+from relex.frontend.call_site import refuse, user_place, with_source
 from relex.frontend.expressions import Binding, Call, Expr, Var
 from relex.frontend.function_body import FunctionBody
-from relex.frontend.places import refuse, user_place, with_source
-from relex.lowering.emit_te import emit_prim_func
-from relex.lowering.size_values import Sources
-from relex.lowering.te import Tensor, placeholder
+from relex.lowering.support.size_values import Sources
+from relex.lowering.te import Tensor, emit_prim_func, placeholder
 
 
 class BlockBuilder:

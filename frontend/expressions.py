@@ -15,7 +15,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.dtypes import element_type_of
 from relex.dialects.errors import DTypeError, ShapeError, expect_kind, kind_of, wrong_kind
 from relex.dialects.relex import AddOp, DivideOp, MultiplyOp, NegativeOp, Operator, SubtractOp
-from relex.frontend.places import user_place
+from relex.frontend.call_site import user_place
 
 if TYPE_CHECKING:
     from relex.frontend.function_body import FunctionBody

@@ -18,9 +18,9 @@ from relex.dialects.names import Names
 from relex.dialects.relex import ConstantOp, DataflowOp, OutputOp
 from relex.dialects.relex.structure import impurity
 from relex.dialects.sizes import Size, named
+from relex.frontend.call_site import refuse
 from relex.frontend.expressions import Binding, Call, Constant, Expr, Operand, Var
-from relex.frontend.places import refuse
-from relex.lowering.size_values import SizeValues, Sources
+from relex.lowering.support.size_values import SizeValues, Sources
 
 
 class FunctionBody:

@@ -26,9 +26,9 @@ from xdsl.utils.hints import isa
 from relex.dialects.errors import UnknownNameError
 from relex.dialects.relex import PRIMITIVE_ATTR, AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, Operator, Relex
 from relex.dialects.tir import PrimFuncOp
+from relex.frontend.call_site import refuse, user_place
 from relex.frontend.expressions import Call, Operand, Size, element_type, tensor_of
 from relex.frontend.function_body import FunctionBody
-from relex.frontend.places import refuse, user_place
 
 Shapes = Sequence[Size] | Sequence[Sequence[Size]]
 """The shape of the result, or a list of shapes, one for each result."""

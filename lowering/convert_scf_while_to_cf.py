@@ -12,7 +12,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import BlockInsertPoint, InsertPoint
 from xdsl.transforms.convert_scf_to_cf import ForLowering, IfLowering, SwitchLowering
 
-from relex.dialects.llvm import LOOP_ANNOTATION
+from relex.dialects.upstream.llvm import LOOP_ANNOTATION
 from relex.passes.base import RelexPass
 
 

@@ -27,7 +27,6 @@ from xdsl.traits import IsTerminator
 
 from relex.dialects.errors import fail
 from relex.dialects.functions import C_INTERFACE_ATTR
-from relex.dialects.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
 from relex.dialects.tir import (
     AllocBufferOp,
     BlockOp,
@@ -40,8 +39,9 @@ from relex.dialects.tir import (
     loops_around,
 )
 from relex.dialects.tir.accesses import variables_in
-from relex.lowering.init_nests import InitNest, empty_loop, init_nest, outer_operands
+from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
 from relex.lowering.lower_call_tir import ALIGNMENT
+from relex.lowering.support.init_nests import InitNest, empty_loop, init_nest, outer_operands
 from relex.lowering.vectors import VECTORIZED_ATTR
 from relex.passes.base import RelexPass
 

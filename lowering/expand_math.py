@@ -10,10 +10,9 @@ from xdsl.ir import Operation
 from xdsl.utils.type import get_element_type_or_self
 
 from relex.dialects.table import Table
-from relex.lowering.conversion import Conversion, ConversionTable, TypeConverter
-from relex.lowering.conversion_pass import ConversionPass
-from relex.lowering.functions.formulas import erf, exp, log, tanh
-from relex.lowering.functions.numbers import F32, F64, FORMATS, Floats, Format
+from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter
+from relex.lowering.math_approximations.formulas import erf, exp, log, tanh
+from relex.lowering.math_approximations.numbers import F32, F64, FORMATS, Floats, Format
 
 EXPANSIONS = ConversionTable("expand-math")
 """What each op of `math` becomes that there is a formula for."""

@@ -19,11 +19,10 @@ from relex.dialects.relex.types import SizedType, with_names
 from relex.dialects.sizes import Requirement, gathering
 from relex.dialects.sizes.requirements import Solver
 from relex.dialects.table import find
-from relex.lowering.emit_te import emit_prim_func
 from relex.lowering.legalizations import LEGALIZATIONS, Legalization
 from relex.lowering.llvm.reserved import RESERVED
-from relex.lowering.size_values import SizesOfResults
-from relex.lowering.te import Tensor, placeholder
+from relex.lowering.support.size_values import SizesOfResults
+from relex.lowering.te import Tensor, emit_prim_func, placeholder
 from relex.passes.base import RelexPass
 from relex.passes.graph.infer_sizes import InferSizesPass, infer_sizes
 

@@ -34,9 +34,8 @@ from relex.dialects.relex.calls import resolve
 from relex.dialects.relex.types import shape_str
 from relex.dialects.sizes.attributes import has_unknown, sizes_in_type
 from relex.dialects.sizes.modules import ModuleSizes
-from relex.lowering.conversion import Conversion, ConversionTable, TypeConverter, convert
-from relex.lowering.conversion_pass import ConversionPass
-from relex.lowering.size_values import SizesOfResults
+from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter, convert
+from relex.lowering.support.size_values import SizesOfResults
 
 ALIGNMENT = 64
 """Of buffers and constants, in bytes: a cache line, and the widest vector."""

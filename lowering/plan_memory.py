@@ -21,7 +21,7 @@ from relex.lowering.memory.in_place import work_in_place
 from relex.lowering.memory.lifetimes import lifetimes
 from relex.lowering.memory.needs import BufferSizes
 from relex.lowering.memory.offsets import Interval, below, place
-from relex.lowering.size_values import SizeValues
+from relex.lowering.support.size_values import SizeValues
 from relex.passes.base import RelexPass
 
 MAX_STACK_BYTES = 16 * 1024

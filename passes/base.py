@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 
 from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, Diagnostic, expect_kind, expect_module
-from relex.dialects.verifier import verify_module
+from relex.dialects.upstream.verifier import verify_module
 
 SameCall = Callable[[Operation, Sequence[Any]], tuple[Sequence[Any], Sequence[Any]] | None]
 """From a function and arguments for it to arguments for the function before and after a pass; see `RelexPass`."""

@@ -44,10 +44,10 @@ from relex.dialects.context import make_context, register_dialect_of_others
 from relex.dialects.dtypes import dense_bytes
 from relex.dialects.errors import CompileError, Diagnostic, add_source, expect_kind, one_line
 from relex.dialects.functions import NAME_ATTR, argument_attr, argument_attrs, arguments, set_argument_attr
-from relex.dialects.lexer import Lexer
-from relex.dialects.syntax_errors import UndefinedNames, explain, python_notes
-from relex.dialects.upstream_syntax import adapt_generic_form, reading_custom_form
-from relex.dialects.verifier import verify_module
+from relex.dialects.upstream.custom_syntax import adapt_generic_form, reading_custom_form
+from relex.dialects.upstream.lexer import Lexer
+from relex.dialects.upstream.syntax_errors import UndefinedNames, explain, python_notes
+from relex.dialects.upstream.verifier import verify_module
 
 AttributeT = TypeVar("AttributeT", bound=Attribute)
 
@@ -56,11 +56,11 @@ def _missing_ops(name: str) -> Mapping[str, type[Operation]]:
     """The ops that relex adds to the dialect of an op."""
     match name.split("."):
         case ["llvm", *_]:
-            from relex.dialects import llvm
+            from relex.dialects.upstream import llvm
 
             return llvm.MISSING_OPS
         case ["memref", *_]:
-            from relex.dialects import memref
+            from relex.dialects.upstream import memref
 
             return memref.MISSING_OPS
         case _:
@@ -221,7 +221,7 @@ class RelexParser(Parser):
         self, attr_name: str, is_type: bool, is_opaque: bool, starting_opaque_pos: int | None
     ):
         if attr_name.startswith("llvm.") and not is_type:
-            from relex.dialects.llvm import load_missing_attributes
+            from relex.dialects.upstream.llvm import load_missing_attributes
 
             load_missing_attributes(self.ctx)
         if "." in attr_name:

@@ -1,4 +1,4 @@
-"""Compile, load and run programs, or interpret them as they are."""
+"""Compile, load and run programs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,8 @@ if TYPE_CHECKING:
     from relex.runtime.c.export import build_object as build_object
     from relex.runtime.compilation import build as build
     from relex.runtime.compile_cache import CompileCache as CompileCache
-    from relex.runtime.equivalence.check import NotEquivalentError as NotEquivalentError
-    from relex.runtime.equivalence.check import check_equivalent as check_equivalent
-    from relex.runtime.equivalence.check import check_pass as check_pass
     from relex.runtime.executable import CompiledFunction as CompiledFunction
     from relex.runtime.executable import Executable as Executable
-    from relex.runtime.interpreter.api import Interpretation as Interpretation
-    from relex.runtime.interpreter.api import InterpretedFunction as InterpretedFunction
-    from relex.runtime.interpreter.api import interpret as interpret
     from relex.runtime.library import CFunction as CFunction
     from relex.runtime.library import c_function as c_function
     from relex.runtime.library import get_func as get_func
@@ -41,25 +35,30 @@ else:
             "CompiledFunction": "relex.runtime.executable",
             "Device": "relex.runtime.virtual_machine",
             "Executable": "relex.runtime.executable",
-            "Interpretation": "relex.runtime.interpreter.api",
-            "InterpretedFunction": "relex.runtime.interpreter.api",
             "KernelCalls": "relex.runtime.profile",
-            "NotEquivalentError": "relex.runtime.equivalence.check",
             "Profile": "relex.runtime.profile",
             "VirtualMachine": "relex.runtime.virtual_machine",
             "build": "relex.runtime.compilation",
             "build_object": "relex.runtime.c.export",
             "c_function": "relex.runtime.library",
-            "check_equivalent": "relex.runtime.equivalence.check",
-            "check_pass": "relex.runtime.equivalence.check",
             "cpu": "relex.runtime.virtual_machine",
             "get_func": "relex.runtime.library",
             "get_threads": "relex.runtime.threads.pool",
-            "interpret": "relex.runtime.interpreter.api",
             "load": "relex.runtime.saving",
             "register_func": "relex.runtime.library",
             "release_memory": "relex.runtime.loader",
             "remove_func": "relex.runtime.library",
             "set_threads": "relex.runtime.threads.pool",
         },
+        moved=dict.fromkeys(
+            (
+                "Interpretation",
+                "InterpretedFunction",
+                "NotEquivalentError",
+                "check_equivalent",
+                "check_pass",
+                "interpret",
+            ),
+            "relex.reference",
+        ),
     )

@@ -17,8 +17,8 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.features import default_target
 from relex.dialects.machine import Target
-from relex.dialects.printer import ExactPrinter
 from relex.dialects.table import TABLES, describe, parts_of
+from relex.dialects.upstream.printer import ExactPrinter
 from relex.runtime.container import VERSION
 
 _FLOORS = ("dialects", "passes", "lowering", "runtime")

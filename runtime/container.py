@@ -19,7 +19,7 @@ from weakref import finalize
 
 from relex.dialects.exceptions import RelexError, expect_kind
 from relex.dialects.machine import CONSTANT_ALIGNMENT
-from relex.runtime.plain import Buffer, Plain
+from relex.runtime.json_codec import Buffer, Plain
 
 MAGIC = b"\x89relex\r\n"
 """Bytes that no text begins with, and that change where a file is transferred as text."""

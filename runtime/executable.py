@@ -14,9 +14,9 @@ from relex.runtime.callbacks import LibraryCalls
 from relex.runtime.container import as_path, write_file
 from relex.runtime.entry.native import native_entry
 from relex.runtime.entry.plans import NativePlans, Plan
+from relex.runtime.json_codec import Buffer
 from relex.runtime.linking import LoadedCode
 from relex.runtime.loader import load
-from relex.runtime.plain import Buffer
 from relex.runtime.program import CompiledProgram
 from relex.runtime.results import ResultArrays, split_out
 from relex.runtime.shapes import ShapeRule

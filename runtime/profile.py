@@ -24,7 +24,7 @@ from relex.dialects.tir import CallOp, PrimFuncOp
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.instrument_calls import InstrumentCallsPass, open_sizes, recorded_calls
 from relex.passes import ScheduleCpuPass
-from relex.passes.loops.work import Work, size_in_bytes, work_of
+from relex.passes.analysis.work import Work, size_in_bytes, work_of
 from relex.runtime.call_log import CallLog
 from relex.runtime.compilation import Instrument
 from relex.runtime.executable import Executable
@@ -40,7 +40,7 @@ class KernelCalls:
     """The calls of one function at one place of a program with arguments of the same shapes.
 
     `seconds` is the time of all `calls` of a run together, the median of the runs. `flops` and `bytes` are those of one
-    call: see `relex.passes.loops.work.Work`. Of library functions, which are called by the name in `function`, relex
+    call: see `relex.passes.analysis.work.Work`. Of library functions, which are called by the name in `function`, relex
     knows no `flops`, and takes them to touch all of their arguments.
     """
 

@@ -10,7 +10,7 @@ from relex.dialects.machine import NUMPY_NAMES, ObjectCode
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size, names_in
 from relex.runtime.callbacks import LibraryUse
 from relex.runtime.container import pack, unpack
-from relex.runtime.plain import Buffer, Plain, from_plain, to_plain
+from relex.runtime.json_codec import Buffer, Plain, from_plain, to_plain
 from relex.runtime.signature import Signature
 
 

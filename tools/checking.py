@@ -20,13 +20,13 @@ from xdsl.passes import ModulePass
 
 from relex.dialects.errors import CompileError, diagnose
 from relex.dialects.parser import parse_module
-from relex.dialects.printer import ExactPrinter
+from relex.dialects.upstream.printer import ExactPrinter
 from relex.passes.base import steps_of
 from relex.tools.diagnostics import ToolError, make_folder, write_bytes
 from relex.tools.instrumentation import Instrumentation
 
 if TYPE_CHECKING:
-    from relex.runtime.equivalence.check import Checker, Difference
+    from relex.reference.equivalence.check import Checker, Difference
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class CheckEach(Instrumentation):
     _told: int = 0
 
     def start(self, module: ModuleOp) -> None:
-        from relex.runtime.equivalence.check import Checker
+        from relex.reference.equivalence.check import Checker
 
         self._checker = Checker(self.options.seed, self.options.samples)
         self._told = 0
@@ -95,8 +95,8 @@ class CheckEach(Instrumentation):
 
     def _reduce(self, checker: Checker, difference: Difference) -> list[str]:
         """Write the smallest program that shows a difference; returns what to say about it."""
-        from relex.runtime.equivalence.check import Checker
-        from relex.runtime.equivalence.reduction import reduce_module
+        from relex.reference.equivalence.check import Checker
+        from relex.reference.equivalence.reduction import reduce_module
 
         def shows(module: ModuleOp) -> bool:
             again = Checker(self.options.seed, self.options.samples)

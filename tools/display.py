@@ -11,7 +11,7 @@ from typing import TextIO
 from xdsl.ir import Operation
 
 from relex.dialects.errors import expect_kind
-from relex.dialects.printer import ElidingPrinter
+from relex.dialects.upstream.printer import ElidingPrinter
 from relex.tools.arguments import DEFAULT_ELIDE
 
 _COLORS = {

@@ -30,8 +30,8 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from relex.dialects.errors import CompileError, Diagnostic, InternalError
 from relex.dialects.parser import verify_module
-from relex.dialects.printer import ElidingPrinter, ExactPrinter
 from relex.dialects.readers import READERS, find_reader
+from relex.dialects.upstream.printer import ElidingPrinter, ExactPrinter
 from relex.passes.base import steps_of, verify_after
 from relex.tools.arguments import add_arguments, normalize, pass_specs, plugin_files, set_up
 from relex.tools.checking import CheckEach, CheckOptions, VerifyRoundtrip
@@ -233,8 +233,8 @@ class RelexOptMain(xDSLOptMain):
 
     def _report_unsupported(self, module: ModuleOp, source: Source) -> bytes:
         # What the other uses of the tool need not load.
+        from relex.lowering.conversion.unsupported import find_unsupported
         from relex.lowering.relex_pipeline import RelexPipelinePass
-        from relex.lowering.support import find_unsupported
 
         passes = self.pipeline.passes or (RelexPipelinePass(),)
         with stage("the search for unsupported ops", source):

@@ -123,8 +123,8 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> None:
-    from relex.passes.graph.array_files import load_arrays
     from relex.passes.graph.bind_params import BindParamsPass
+    from relex.passes.support.array_files import load_arrays
     from relex.tools.library_errors import explain_library_errors
 
     if args.save and (args.level != "native" or args.inputs or args.output or args.profile):
@@ -204,7 +204,7 @@ def prepare(module: ModuleOp, args: argparse.Namespace, inputs: Sequence[Input])
             return {args.entry: MachineFunction(op, args.entry, [i.value(0) for i in inputs], module)}
         return compiled(module, args)
     from relex.lowering.relex_pipeline import RelexPipelinePass
-    from relex.runtime.interpreter.api import interpret
+    from relex.reference.interpreter.api import interpret
     from relex.runtime.module_signatures import buffer_signatures, signatures
 
     lowered = RelexPipelinePass(args.level, args.strict)(module)

@@ -18,8 +18,8 @@ from relex.frontend.script.numbers import Literal, NumberReader, Scalarlike, Siz
 from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.unit import arguments, as_value
 from relex.frontend.script.vocabulary import unknown
-from relex.lowering.scalars import build_constant
 from relex.lowering.te import highest, lowest
+from relex.lowering.te.scalars import build_constant
 
 
 class ExpressionReader(NumberReader):

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import span_of
 from relex.dialects.index.from_ir import index_of
-from relex.lowering.scalars import SCALARS, Scalar, build_constant, build_scalar
+from relex.lowering.te.scalars import SCALARS, Scalar, build_constant, build_scalar
 
 Emit = Callable[[Operation], SSAValue]
 """Adds an op and gives its result."""

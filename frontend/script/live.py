@@ -16,7 +16,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.errors import RelexError
-from relex.frontend.places import shown_path
+from relex.frontend.call_site import shown_path
 from relex.frontend.script.modules import read_module
 from relex.frontend.script.source import Source
 

@@ -14,7 +14,7 @@ from xdsl.dialects.func import FuncOp
 from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError
 from relex.dialects.tir import PrimFuncOp
-from relex.dialects.verifier import verify_module
+from relex.dialects.upstream.verifier import verify_module
 from relex.frontend.script.constants import Constants
 from relex.frontend.script.graph_expressions import GRAPH, LOOPS, missing_constants
 from relex.frontend.script.graph_functions import read_graph_function

@@ -15,7 +15,7 @@ from relex.frontend.script.dtypes import name_of_type
 from relex.frontend.script.functions import OPERATORS, Function
 from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.unit import Reader, Unit, name_value
-from relex.lowering.scalars import build_constant, build_conversion
+from relex.lowering.te.scalars import build_constant, build_conversion
 
 index = IndexType()
 

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
-from relex.dialects.llvm import set_inbounds
+from relex.dialects.upstream.llvm import set_inbounds
 from relex.lowering.conversion import Conversion
 from relex.lowering.llvm.descriptor import ALIGNED, OFFSET, Descriptor, size_at, stride_at
 from relex.lowering.llvm.types import constant, convert_type

@@ -26,9 +26,8 @@ from xdsl.utils.hints import isa
 from xdsl.utils.type import get_element_type_or_self
 
 from relex.dialects.errors import fail
-from relex.dialects.llvm import FPToSIOp, FPToUIOp, UIToFPOp
-from relex.lowering.conversion import Conversion, ConversionTable
-from relex.lowering.conversion_pass import ConversionPass
+from relex.dialects.upstream.llvm import FPToSIOp, FPToUIOp, UIToFPOp
+from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.intrinsics import add_intrinsic_rules, call_intrinsic, llvm_flags, mangled
 from relex.lowering.llvm.lanes import by_lanes
 from relex.lowering.llvm.types import (

@@ -13,9 +13,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block
 
-from relex.dialects.llvm import LOOP_ANNOTATION, SwitchOp
-from relex.lowering.conversion import Conversion, ConversionTable
-from relex.lowering.conversion_pass import ConversionPass
+from relex.dialects.upstream.llvm import LOOP_ANNOTATION, SwitchOp
+from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.c_interface import call, declaration
 from relex.lowering.llvm.types import LLVM_TYPES, PTR
 

@@ -19,8 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.lowering.conversion import Conversion, ConversionTable
-from relex.lowering.conversion_pass import ConversionPass
+from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.c_interface import C_INTERFACE, call, extract, new_function, wrap_declaration, wrap_definition
 from relex.lowering.llvm.descriptor import ALIGNED, Descriptor, field_name, field_type, positions
 from relex.lowering.llvm.parallel_calls import is_shared, share_call

@@ -10,8 +10,7 @@ from xdsl.dialects.builtin import Float16Type, Float32Type, SymbolRefAttr, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
-from relex.lowering.conversion import Conversion, ConversionTable
-from relex.lowering.conversion_pass import ConversionPass
+from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.c_interface import call, declaration
 from relex.lowering.llvm.lanes import by_lanes
 from relex.lowering.llvm.types import LLVM_TYPES, convert_type, require_native_floats

@@ -15,8 +15,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
-from relex.lowering.conversion import Conversion, ConversionTable
-from relex.lowering.conversion_pass import ConversionPass
+from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.c_interface import call
 from relex.lowering.llvm.convert_arith_to_llvm import integer_type, resize_integer
 from relex.lowering.llvm.helpers import FLOAT_POWER, INTEGER_POWER, declare_helper

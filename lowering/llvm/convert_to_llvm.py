@@ -10,8 +10,7 @@ from xdsl.ir import Dialect, Operation
 from xdsl.traits import IsTerminator
 
 from relex.dialects.errors import fail
-from relex.lowering.conversion import ConversionTable, convert
-from relex.lowering.conversion_pass import ConversionPass
+from relex.lowering.conversion import ConversionPass, ConversionTable, convert
 from relex.lowering.llvm.convert_arith_to_llvm import ARITH_TO_LLVM
 from relex.lowering.llvm.convert_cf_to_llvm import CF_TO_LLVM
 from relex.lowering.llvm.convert_func_to_llvm import FUNC_TO_LLVM

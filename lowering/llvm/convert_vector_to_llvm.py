@@ -21,9 +21,8 @@ from xdsl.ir.affine import AffineMap
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
-from relex.dialects.llvm import ExtractElementOp
-from relex.lowering.conversion import Conversion, ConversionTable
-from relex.lowering.conversion_pass import ConversionPass
+from relex.dialects.upstream.llvm import ExtractElementOp
+from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.buffers import buffer_strides, buffer_type, element_pointer, sizes_of
 from relex.lowering.llvm.intrinsics import add_intrinsic, call_intrinsic, float_constant, llvm_flags, mangled
 from relex.lowering.llvm.types import (

@@ -35,9 +35,8 @@ from xdsl.utils.hints import isa
 from relex.dialects.code_generator import pointer_bits
 from relex.dialects.errors import fail
 from relex.dialects.features import module_target
-from relex.dialects.memref import PrefetchOp
-from relex.lowering.conversion import Conversion, ConversionTable, convert
-from relex.lowering.conversion_pass import ConversionPass
+from relex.dialects.upstream.memref import PrefetchOp
+from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, convert
 from relex.lowering.llvm.buffers import Number, buffer_type, element_pointer, first_element, sizes_of, strides_of
 from relex.lowering.llvm.c_interface import call, declaration
 from relex.lowering.llvm.descriptor import BASE, Descriptor

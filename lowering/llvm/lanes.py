@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.dialects.llvm import ExtractElementOp
+from relex.dialects.upstream.llvm import ExtractElementOp
 from relex.lowering.conversion import Conversion
 from relex.lowering.llvm.types import constant
 

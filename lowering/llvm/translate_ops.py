@@ -13,8 +13,8 @@ from xdsl.dialects import llvm
 from xdsl.ir import Block, Operation, SSAValue
 
 from relex.dialects.errors import fail
-from relex.dialects.llvm import ExtractElementOp, FPToSIOp, FPToUIOp, LoopAnnotationAttr, SwitchOp, UIToFPOp
 from relex.dialects.table import Table
+from relex.dialects.upstream.llvm import ExtractElementOp, FPToSIOp, FPToUIOp, LoopAnnotationAttr, SwitchOp, UIToFPOp
 from relex.lowering.llvm.intrinsics import mangled
 
 

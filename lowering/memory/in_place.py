@@ -19,7 +19,7 @@ from relex.dialects.tir.indices import plain_indices
 from relex.dialects.tir.op_pattern import OP_PATTERN_ATTR
 from relex.lowering.memory.lifetimes import Lifetime, lifetimes, uses_of_memory
 from relex.lowering.memory.needs import BufferSizes
-from relex.passes.loops.sharing import is_understood
+from relex.passes.analysis.sharing import is_understood
 
 
 def work_in_place(module: ModuleOp, functions: Iterable[func.FuncOp]) -> None:

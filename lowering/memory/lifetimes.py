@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import FixedBitwidthType, IndexType, MemRefType, None
 from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
 
 from relex.dialects import tir
-from relex.dialects.memref import PrefetchOp
+from relex.dialects.upstream.memref import PrefetchOp
 from relex.lowering.lower_call_tir import ALIGNMENT
 
 _TOUCH = (

@@ -17,9 +17,9 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 from xdsl.utils.test_value import create_ssa_value
 
-from relex.dialects.llvm import FPToSIOp, FPToUIOp, UIToFPOp
 from relex.dialects.table import Table
 from relex.dialects.tir.accesses import is_pure
+from relex.dialects.upstream.llvm import FPToSIOp, FPToUIOp, UIToFPOp
 from relex.lowering.llvm.intrinsics import call_intrinsic, mangled
 from relex.lowering.vectors.lanes import Emitter, Lanes
 

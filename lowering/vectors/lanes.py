@@ -23,7 +23,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
-from relex.dialects.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
+from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
 
 OpT = TypeVar("OpT", bound=Operation)
 

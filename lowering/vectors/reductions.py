@@ -10,7 +10,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Operation, SSAValue
 
-from relex.passes.loops.reductions import identity_of
+from relex.passes.analysis.reductions import identity_of
 
 KINDS: dict[type[Operation], CombiningKindFlag] = {
     arith.AddfOp: CombiningKindFlag.ADD,

@@ -13,13 +13,13 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
-from relex.dialects.memref import PrefetchOp
 from relex.dialects.tir.accesses import variables_in
+from relex.dialects.upstream.memref import PrefetchOp
 from relex.lowering.vectors.dependences import check_independent
 from relex.lowering.vectors.forms import by_lanes, can_widen, on_vectors, select
 from relex.lowering.vectors.lanes import Emitter, Lanes
-from relex.lowering.vectors.private import is_private
 from relex.lowering.vectors.reductions import Reduction, reductions
+from relex.lowering.vectors.speculation import is_private
 from relex.lowering.vectors.steps import index_step
 
 Mask = SSAValue | None

@@ -1,0 +1,1 @@
+"""Passes on graph functions, one a file. What several of them use stands in `relex.passes.support`."""

@@ -17,7 +17,7 @@ from relex.dialects.dtypes import ELEMENT_TYPES
 from relex.dialects.relex import ConstantOp, Exactness, Operator
 from relex.dialects.relex.operator import tensor_type
 from relex.passes.base import RelexPass
-from relex.passes.graph.evaluation import evaluated
+from relex.passes.support.evaluation import evaluated
 
 ALWAYS_ALLOWED = 2**20
 """By how many bytes the constants of a module may grow, however few they had."""

@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from relex.dialects.relex import AddOp, DenseOp
 from relex.dialects.relex.operator import tensor_type
-from relex.passes.graph.outline import OutliningPass
-from relex.passes.graph.patterns import Match, op, wildcard
+from relex.passes.support.outline import OutliningPass
+from relex.passes.support.patterns import Match, op, wildcard
 
 
 def _is_bias(match: Match) -> bool:

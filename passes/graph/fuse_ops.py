@@ -16,10 +16,10 @@ from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp
 from relex.dialects.symbols import erase_unused
 from relex.dialects.tir import OpPattern, PrimFuncOp
 from relex.dialects.tir.op_pattern import get_op_pattern, widest
+from relex.passes.analysis.op_patterns import pattern_of_function
 from relex.passes.base import RelexPass
-from relex.passes.graph.grouping import Node, find_groups
-from relex.passes.graph.primitive import Primitive, can_move, is_size, meaning
-from relex.passes.loops.op_patterns import pattern_of_function
+from relex.passes.support.grouping import Node, find_groups
+from relex.passes.support.primitive import Primitive, can_move, is_size, meaning
 
 MAX_NAME = 80
 """Names of functions are cut off there."""

@@ -19,8 +19,8 @@ from relex.dialects.relex.operator import tensor_type
 from relex.dialects.symbols import erase_unused, symbols_used
 from relex.dialects.tir import OP_PATTERN_ATTR, AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.passes.base import RelexPass
-from relex.passes.graph.group_sizes import GroupSizes, origin
-from relex.passes.graph.primitive import is_size
+from relex.passes.support.group_sizes import GroupSizes, origin
+from relex.passes.support.primitive import is_size
 
 
 @dataclass(frozen=True)

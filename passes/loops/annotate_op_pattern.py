@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.tir.op_pattern import get_op_pattern, set_op_pattern
+from relex.passes.analysis.op_patterns import pattern_of_function
 from relex.passes.base import RelexPass
-from relex.passes.loops.op_patterns import pattern_of_function
 
 
 @dataclass(frozen=True)

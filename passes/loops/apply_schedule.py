@@ -13,7 +13,7 @@ from relex.dialects.errors import fail
 from relex.dialects.schedule import PrimitiveOp, SequenceOp
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.base import RelexPass
-from relex.passes.loops.schedule import apply_primitive
+from relex.passes.schedule import apply_primitive
 
 
 @dataclass(frozen=True)

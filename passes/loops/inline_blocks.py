@@ -12,9 +12,9 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects.index.domains import constant_value
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.dialects.tir.accesses import accesses
+from relex.passes.analysis.producers import Producer
+from relex.passes.analysis.sharing import has_views, is_understood
 from relex.passes.base import RelexPass
-from relex.passes.loops.producers import Producer
-from relex.passes.loops.sharing import has_views, is_understood
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from relex.dialects.tir import (
 )
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.tir.indices import known_size
+from relex.passes.analysis.op_patterns import pattern_of_block
+from relex.passes.analysis.sharing import depends_on, has_views, is_spatial, is_understood, may_share_loop
 from relex.passes.base import RelexPass
-from relex.passes.loops.op_patterns import pattern_of_block
-from relex.passes.loops.sharing import depends_on, has_views, is_spatial, is_understood, may_share_loop
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects.dtypes import array_from_dense
 from relex.dialects.functions import argument_attrs
 from relex.dialects.relex import CallTirOp, ConstantOp
+from relex.passes.analysis.constant_inputs import KnownCalls, constant_of, known_calls
+from relex.passes.analysis.indices import remove_unused
 from relex.passes.base import RelexPass
-from relex.passes.loops.constants import KnownCalls, constant_of, known_calls
-from relex.passes.loops.indices import remove_unused
-from relex.passes.loops.reorderings import Reordering, reorderings
+from relex.passes.support.reorderings import Reordering, reorderings
 
 MAX_GROWTH = 4
 """How many times as large as a constant its copies in other orders may be, together."""

@@ -15,15 +15,8 @@ from relex.dialects.errors import CompileError, CompileRemark, Diagnostic, PassE
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.target import get_target
 from relex.dialects.tir import BlockOp, ForOp, LoopKind, PrimFuncOp
-from relex.passes.base import RelexPass
-from relex.passes.loops.constants import mark_constants, unmark_constants
-from relex.passes.loops.equal_sizes import name_sizes
-from relex.passes.loops.rules.nests import named
-from relex.passes.loops.rules.rule import Plan
-from relex.passes.loops.rules.table import RULES
-from relex.passes.loops.schedule import Block, Schedule, reason_of
-from relex.passes.loops.shared_loops import loops_to_share
-from relex.passes.loops.structure import (
+from relex.passes.analysis.constant_inputs import mark_constants, unmark_constants
+from relex.passes.analysis.loop_tree import (
     blocks_in,
     find_block,
     find_loop,
@@ -31,7 +24,14 @@ from relex.passes.loops.structure import (
     loops_of,
     name_of_block,
 )
-from relex.passes.loops.tiles import VectorUnit
+from relex.passes.base import RelexPass
+from relex.passes.cpu.equal_sizes import name_sizes
+from relex.passes.cpu.nests import named
+from relex.passes.cpu.rule import Plan
+from relex.passes.cpu.shared_loops import loops_to_share
+from relex.passes.cpu.table import RULES
+from relex.passes.cpu.tiles import VectorUnit
+from relex.passes.schedule import Block, Schedule, reason_of
 
 
 @dataclass(frozen=True)

@@ -265,8 +265,8 @@ def _divide(dividend: IndexExpr, divisor: int) -> _Division:
     """The parts that a division by a positive number goes to, with as large a scale as can be."""
     if divisor <= 0:
         raise ValueError(f"expected a positive divisor, found {divisor}")
-    # Of sizes, all that is whole is taken out: 3 * n // 2 == n + n // 2. Loop variables stay together, as dependences are
-    # told from quotients and remainders of the same sum.
+    # Of sizes, all that is whole is taken out: 3 * n // 2 == n + n // 2. Loop variables stay together: dependences are
+    # told from the quotient and the remainder of one sum.
     of_names = next(values_in(dividend), None) is None
     multiples = {a: f // divisor for a, f in dividend.terms.items() if of_names or f % divisor == 0}
     whole = combination(dividend.constant // divisor, multiples)

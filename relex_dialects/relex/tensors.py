@@ -13,9 +13,9 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, MemoryAllocEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from relex.dialects.dense import parse_dense, print_dense
 from relex.dialects.dtypes import TensorConstr, dense_from_array
-from relex.dialects.printer import ExactPrinter
+from relex.dialects.upstream.dense import parse_dense, print_dense
+from relex.dialects.upstream.printer import ExactPrinter
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array

@@ -13,7 +13,8 @@ import relex
 from relex import dialects, frontend, lowering, passes, runtime, tools
 from relex.frontend import Var, op
 from relex.frontend.expressions import Call
-from relex.runtime import Executable, Interpretation
+from relex.reference import Interpretation
+from relex.runtime import Executable
 
 x = Var("x", (2, 3))
 

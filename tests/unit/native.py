@@ -16,7 +16,7 @@ from xdsl.transforms.convert_scf_to_cf import ConvertScfToCf
 from relex.dialects import parse_module
 from relex.dialects.code_generator import code_generator, optimize, parsed_ir
 from relex.dialects.target import Target
-from relex.dialects.verifier import verify_module
+from relex.dialects.upstream.verifier import verify_module
 from relex.lowering.convert_scf_while_to_cf import ConvertScfWhileToCfPass
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
 from relex.lowering.llvm.llvm_request_c_wrappers import LlvmRequestCWrappersPass

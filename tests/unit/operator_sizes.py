@@ -16,7 +16,6 @@ from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects.errors import InferenceError
 from relex.dialects.index.domains import constant_value
-from relex.dialects.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
 from relex.dialects.machine import Target
 from relex.dialects.relex import (
     ArgmaxOp,
@@ -35,6 +34,7 @@ from relex.dialects.relex import (
     TakeOp,
 )
 from relex.dialects.target import set_target
+from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
 from relex.lowering.relex_pipeline import RelexPipelinePass
 
 Types = Sequence[TensorType[Attribute]]

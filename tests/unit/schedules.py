@@ -13,8 +13,8 @@ from relex.dialects import parse_module, verify_module
 from relex.dialects.relex.types import without_names
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering import LegalizeOpsPass
-from relex.passes.loops.schedule import Schedule
-from relex.runtime import interpret
+from relex.passes.schedule import Schedule
+from relex.reference import interpret
 
 GRAPHS = {
     "dense": ("relex.dense %a, %b", "tensor<3x7xf32>, tensor<5x7xf32>", "tensor<3x5xf32>"),

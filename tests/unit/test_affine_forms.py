@@ -16,9 +16,9 @@ from relex.dialects.index.expr import Extreme, Index, IndexExpr, atom_of, span_o
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import BlockOp, ForOp, IterKind, PrimFuncOp
-from relex.passes.loops.dependences import equal_atoms
-from relex.passes.loops.indices import Emitter
-from relex.passes.loops.regions import Interval, covers, is_full
+from relex.passes.analysis.dependence import equal_atoms
+from relex.passes.analysis.footprints import Interval, covers, is_full
+from relex.passes.analysis.indices import Emitter
 
 EXTENTS = (3, 1, 4)
 BLOCK = BlockOp("all", [IterKind.SPATIAL] * len(EXTENTS), EXTENTS, [])

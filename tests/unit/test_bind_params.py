@@ -15,7 +15,7 @@ from programs import Array
 from relex.dialects import RelexError, parse_module
 from relex.dialects.errors import DTypeError, PassError, ShapeError, UnknownNameError
 from relex.passes import BindParamsPass
-from relex.passes.graph.array_files import load_array, load_arrays
+from relex.passes.support.array_files import load_array, load_arrays
 from relex.runtime import build
 
 PROGRAM = """

@@ -22,7 +22,8 @@ from relex.frontend import BlockBuilder, Var, const, op
 from relex.frontend.op import of
 from relex.lowering import LegalizeOpsPass, te
 from relex.passes import FuseDenseAddPass, FuseOpsPass, FuseTirPass
-from relex.runtime import build, interpret
+from relex.reference import interpret
+from relex.runtime import build
 
 RNG = np.random.default_rng(0)
 Make = Callable[[BlockBuilder, Var], Any]

@@ -47,7 +47,7 @@ from relex.dialects.relex import (
 from relex.dialects.relex.operator import tensor_type
 from relex.passes import run_pass
 from relex.passes.graph.canonicalization import SIMPLIFICATIONS, simplifies
-from relex.runtime import interpret
+from relex.reference import interpret
 
 Make = Callable[[SSAValue], Operator]
 """From a value to an operator on it."""

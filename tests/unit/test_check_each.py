@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from relex.runtime.equivalence import execution
+from relex.reference.equivalence import execution
 from relex.tools.relex_opt import main
 
 ROOT = Path(__file__).parents[2]

@@ -22,8 +22,8 @@ from relex.dialects.machine import Target
 from relex.dialects.relex import Operator, ReluOp
 from relex.dialects.relex.elementwise import UnaryElementwise
 from relex.lowering.legalizations import LEGALIZATIONS
-from relex.lowering.scalars import SCALARS, Scalar
 from relex.lowering.te import Tensor, compute
+from relex.lowering.te.scalars import SCALARS, Scalar
 from relex.runtime import CompileCache, build, compilation, compile_cache, register_func, remove_func
 from relex.runtime.cache_key import cache_key
 

@@ -33,8 +33,8 @@ from xdsl.utils.exceptions import ParseError
 
 from relex.dialects import CompileError, RelexError, make_context, parse_module
 from relex.dialects.dtypes import array_from_dense, dense_from_array, element_type_of, numpy_dtype
-from relex.dialects.printer import ElidingPrinter, ExactPrinter
 from relex.dialects.relex import ConstantOp
+from relex.dialects.upstream.printer import ElidingPrinter, ExactPrinter
 
 SIZES = {f16: 2, bf16: 2, f32: 4, f64: 8, i1: 1, i8: 1, i32: 4, i64: 8}
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from xdsl.ir import Block, Region
 
 from relex.dialects import CompileError, parse_module
-from relex.dialects.dominance import Dominance
+from relex.dialects.upstream.dominance import Dominance
 
 
 def errors(body: str) -> list[str]:

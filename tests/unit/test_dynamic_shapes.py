@@ -13,7 +13,8 @@ from relex.dialects import CompileError, parse_module
 from relex.dialects.errors import OutOfMemoryError, ShapeError
 from relex.dialects.sizes import evaluate
 from relex.passes import BindParamsPass
-from relex.runtime import build, interpret
+from relex.reference import interpret
+from relex.runtime import build
 from relex.runtime.compilation import lower_program
 from relex.runtime.module_signatures import signatures
 

@@ -20,9 +20,10 @@ from relex.dialects import parse_module
 from relex.dialects.relex import AddOp, MultiplyOp, ReluOp
 from relex.lowering import ConvertTirToScfPass, LegalizeOpsPass, RelexPipelinePass
 from relex.passes import BindParamsPass
-from relex.runtime import NotEquivalentError, check_equivalent, check_pass, interpret, register_func, remove_func
-from relex.runtime.equivalence.execution import Runner
-from relex.runtime.equivalence.interface import function_names, interface_of
+from relex.reference import NotEquivalentError, check_equivalent, check_pass, interpret
+from relex.reference.equivalence.execution import Runner
+from relex.reference.equivalence.interface import function_names, interface_of
+from relex.runtime import register_func, remove_func
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ from relex.dialects.errors import InternalError, fail
 from relex.dialects.relex import CallTirOp
 from relex.lowering import RelexPipelinePass
 from relex.passes import InlineBlocksPass, ScheduleCpuPass
-from relex.runtime import build, check_pass
+from relex.reference import check_pass
+from relex.runtime import build
 from relex.tools.diagnostics import Source
 from relex.tools.expected import find_expectations
 from relex.tools.relex_opt import main

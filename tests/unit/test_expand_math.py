@@ -23,11 +23,12 @@ from xdsl.utils.hints import isa
 from relex.dialects import make_context, parse_module
 from relex.dialects.target import Target
 from relex.lowering import ExpandMathPass
-from relex.lowering.functions import coefficients
-from relex.lowering.functions.numbers import F32, F64, Format
+from relex.lowering.math_approximations import coefficients
+from relex.lowering.math_approximations.numbers import F32, F64, Format
 from relex.passes.base import RelexPass
-from relex.runtime import build, check_pass
-from relex.runtime.equivalence.check import Checker
+from relex.reference import check_pass
+from relex.reference.equivalence.check import Checker
+from relex.runtime import build
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

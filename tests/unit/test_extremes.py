@@ -9,7 +9,8 @@ import pytest
 from programs import Array, MakeOperator, operator_program
 
 from relex.dialects.relex import ClipOp, MaximumOp, MaxOp, MaxPool2dOp, MinimumOp, MinOp, ReluOp
-from relex.runtime import build, interpret
+from relex.reference import interpret
+from relex.runtime import build
 
 ZEROS = np.array([0.0, -0.0, 0.0, -0.0, np.nan, 1.0, -1.0, -0.0], np.float32)
 OTHERS = np.array([-0.0, 0.0, 0.0, -0.0, 0.0, np.nan, -0.0, np.inf], np.float32)

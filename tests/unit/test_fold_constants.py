@@ -39,7 +39,7 @@ from relex.dialects.relex import (
 )
 from relex.lowering import RelexPipelinePass
 from relex.passes import BindParamsPass, FoldConstantsPass
-from relex.passes.graph import evaluation
+from relex.passes.support import evaluation
 from relex.runtime import build
 
 

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from relex.dialects import CompileError, parse_module
-from relex.dialects.printer import ExactPrinter
+from relex.dialects.upstream.printer import ExactPrinter
 from relex.lowering import RelexPipelinePass
 from relex.lowering.llvm.object_code import compile_module
 

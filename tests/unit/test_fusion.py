@@ -43,10 +43,11 @@ from relex.dialects.relex import (
     SumOp,
 )
 from relex.dialects.tir import PrimFuncOp
-from relex.dialects.verifier import verify_module
+from relex.dialects.upstream.verifier import verify_module
 from relex.lowering import LegalizeOpsPass
 from relex.passes import AnnotateOpPatternPass, FuseOpsPass, FuseTirPass, InlineBlocksPass, MergeLoopsPass, RelexPass
-from relex.runtime import build, interpret
+from relex.reference import interpret
+from relex.runtime import build
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 

@@ -12,7 +12,7 @@ from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, im
 
 from relex.dialects import CompileError, parse_module
 from relex.dialects.errors import ArityError, DTypeError, ExecutionError, ShapeError, UnknownNameError
-from relex.runtime import interpret
+from relex.reference import interpret
 
 
 def loop(body: str, *, inputs: str = "%X: memref<4xf32>", before: str = "") -> str:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from relex.dialects.errors import ExecutionError
-from relex.runtime import build, interpret
+from relex.reference import interpret
+from relex.runtime import build
 
 PREFIX = """
 tir.prim_func @main(%N: memref<i64>) outs(%Y: memref<i64>) {

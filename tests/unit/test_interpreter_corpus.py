@@ -12,13 +12,13 @@ from native import call as call_native
 from xdsl.traits import SymbolTable
 
 from relex.dialects import parse_module
-from relex.dialects.verifier import verify_module
+from relex.dialects.upstream.verifier import verify_module
 
 # It fills the table of steps.
-from relex.runtime.interpreter import api as api
-from relex.runtime.interpreter.checks import Monitor
-from relex.runtime.interpreter.memory import Buffer
-from relex.runtime.interpreter.program import Program
+from relex.reference.interpreter import api as api
+from relex.reference.interpreter.checks import Monitor
+from relex.reference.interpreter.memory import Buffer
+from relex.reference.interpreter.program import Program
 
 
 class Interpreted:

@@ -25,7 +25,8 @@ from relex.dialects.relex import (
     SubtractOp,
 )
 from relex.lowering.relex_pipeline import Level
-from relex.runtime import build, interpret
+from relex.reference import interpret
+from relex.runtime import build
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 

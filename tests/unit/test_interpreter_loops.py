@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from programs import Array, interpreted, random_array
 
 from relex.dialects.errors import ExecutionError
-from relex.runtime import build, interpret
-from relex.runtime.interpreter import loops, whole_array
+from relex.reference import interpret
+from relex.reference.interpreter import loops, whole_array
+from relex.runtime import build
 
 
 def never(*_: object) -> None:

@@ -9,8 +9,9 @@ import pytest
 from programs import Array, random_array
 
 from relex.dialects.errors import ExecutionError
-from relex.runtime import build, interpret
-from relex.runtime.interpreter import loops, whole_array
+from relex.reference import interpret
+from relex.reference.interpreter import loops, whole_array
+from relex.runtime import build
 
 DTYPES = {
     "i1": "bool",

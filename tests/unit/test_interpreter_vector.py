@@ -7,7 +7,7 @@ import pytest
 from native import Array, bits, call, compile_core
 
 from relex.dialects.errors import ExecutionError
-from relex.runtime import interpret
+from relex.reference import interpret
 
 X = np.array([1.5, -0.0, np.nan, np.inf, -2.25, 0.0, 3.0, 1e-30], np.float32)
 W = np.array([0.5, 2.0, 1.0, -1.0, 1e30, -0.0, 7.0, 3.0], np.float32)

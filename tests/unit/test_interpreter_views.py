@@ -7,7 +7,7 @@ import pytest
 from native import Array, bits, call, compile_core
 
 from relex.dialects.errors import ExecutionError
-from relex.runtime import interpret
+from relex.reference import interpret
 
 CONSTANTS = "\n".join(f"%c{i} = arith.constant {i} : index" for i in (0, 1, 2, 3, 4, 6, 24)) + "\n"
 

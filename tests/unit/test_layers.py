@@ -4,9 +4,14 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from relex.lowering import PASSES as LOWERING_PASSES
+from relex.moved import MOVED
+from relex.passes import PASSES
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = {
@@ -14,12 +19,13 @@ FLOORS = {
     "passes": "passes",
     "lowering": "lowering",
     "runtime": "runtime",
+    "reference": "reference",
     "frontend": "frontend",
     "tools": "tools",
     "": "api",
 }
 """Packages of relex and their folders, the lowest floor first; the last one is `relex` itself."""
-GROUND = ["lazy", "version"]
+GROUND = ["lazy", "moved", "version"]
 """Modules of `relex` itself that every floor stands on."""
 
 
@@ -76,6 +82,27 @@ def test_imports_are_absolute(floor: str):
     assert relative == []
 
 
+ROOMS = {
+    "passes/graph": "relex.passes.graph",
+    "passes/loops": "relex.passes.loops",
+    "lowering": "relex.lowering",
+}
+"""Folders in which every file is a pass."""
+
+
+@pytest.mark.parametrize("folder", ROOMS)
+def test_a_room_of_passes_holds_nothing_else(folder: str):
+    found = {file.stem for file in (ROOT / folder).glob("*.py")} - {"__init__"}
+    named = {name.replace("-", "_"): factory for name, factory in {**PASSES, **LOWERING_PASSES}.items()}
+    in_room = {name for name, factory in named.items() if factory().__module__ == f"{ROOMS[folder]}.{name}"}
+    assert found == in_room
+
+
+@pytest.mark.parametrize("old", MOVED)
+def test_import_paths_of_earlier_documentation_lead_to_the_same_module(old: str):
+    assert import_module(old) is import_module(MOVED[old])
+
+
 @pytest.mark.parametrize("module", ["relex.tools.universe", "relex.tools.relex_opt"])
 def test_tools_start_without_heavy_libraries(module: str):
     code = f"import {module}, sys; print(*sorted({{'numpy', 'llvmlite', 'cffi'}} & sys.modules.keys()))"
@@ -89,4 +116,4 @@ def test_executables_run_without_the_compiler():
         "print(*sorted({'.'.join(m.split('.')[:2]) for m in sys.modules if m.split('.')[0] in ('xdsl', 'relex')}))"
     )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert process.stdout.split() == ["relex", "relex.dialects", "relex.lazy", "relex.runtime"]
+    assert process.stdout.split() == ["relex", "relex.dialects", "relex.lazy", "relex.moved", "relex.runtime"]

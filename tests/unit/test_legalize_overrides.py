@@ -12,7 +12,8 @@ from relex.lowering import LegalizeOpsPass
 from relex.lowering.legalizations import LEGALIZATIONS
 from relex.lowering.te import Tensor, compute, reduce_axis, select, sum
 from relex.passes import FuseDenseAddPass
-from relex.runtime import build, interpret
+from relex.reference import interpret
+from relex.runtime import build
 
 PROGRAM = """
 func.func @main(%x: tensor<3x5xf32>, %w: tensor<7x5xf32>, %b: tensor<7xf32>) -> tensor<3x7xf32> {

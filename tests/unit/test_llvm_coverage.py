@@ -14,7 +14,7 @@ from xdsl.ir import Dialect
 from relex.dialects import parse_module
 from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, PassError
-from relex.dialects.llvm import MISSING_OPS
+from relex.dialects.upstream.llvm import MISSING_OPS
 from relex.lowering.llvm.convert_to_llvm import REFUSED, TO_LLVM, ConvertToLlvmPass
 from relex.lowering.llvm.translate import translate
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from relex.dialects import CompileError
-from relex.runtime import build, interpret
+from relex.reference import interpret
+from relex.runtime import build
 
 NESTS: dict[str, tuple[dict[str, int], str]] = {
     "plain": ({"%i": 4, "%j": 6, "%k": 8}, ""),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from relex.dialects import parse_module
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes import InlineBlocksPass, MergeLoopsPass
-from relex.runtime import interpret
+from relex.reference import interpret
 
 SIZE = 3
 MATRIX, ROW = f"memref<{SIZE}x{SIZE}xf32>", f"memref<{SIZE}xf32>"

@@ -11,7 +11,8 @@ import pytest
 from relex.dialects import CompileError, parse_module
 from relex.dialects.errors import ArityError, DTypeError, OverlapError, ShapeError, UnknownNameError
 from relex.lowering.relex_pipeline import RelexPipelinePass
-from relex.runtime import build, interpret, load
+from relex.reference import interpret
+from relex.runtime import build, load
 from relex.tools.native_code import check_trusted
 
 SAFE = """

@@ -29,7 +29,8 @@ from relex.dialects.relex import (
     SoftmaxOp,
 )
 from relex.dialects.relex.operator import tensor_type
-from relex.runtime import build, interpret
+from relex.reference import interpret
+from relex.runtime import build
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,8 @@ import sys
 from pathlib import Path
 import numpy as np
 from relex.dialects import parse_module
-from relex.runtime import build, interpret
+from relex.reference import interpret
+from relex.runtime import build
 
 text = Path(sys.argv[1]).read_text()
 module = parse_module(text)

@@ -9,7 +9,7 @@ import pytest
 
 from relex.dialects import parse_module
 from relex.dialects.errors import PassError
-from relex.dialects.verifier import verify_module
+from relex.dialects.upstream.verifier import verify_module
 from relex.lowering.llvm.object_code import compile_module
 from relex.lowering.llvm.packed_entries import add_packed_entries
 from relex.runtime.loader import load

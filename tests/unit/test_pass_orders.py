@@ -29,7 +29,7 @@ from relex.passes import (
     RemoveUnusedPass,
     run_pass,
 )
-from relex.runtime import interpret
+from relex.reference import interpret
 from relex.runtime.library import LIBRARY
 
 PASSES: tuple[ModulePass, ...] = (

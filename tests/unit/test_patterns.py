@@ -27,9 +27,9 @@ from relex.dialects.relex import (
     TanhOp,
 )
 from relex.dialects.relex.properties import integer, integers
-from relex.passes.graph.outline import OutliningPass
-from relex.passes.graph.patterns import Pattern, constant, op, wildcard
-from relex.runtime import interpret
+from relex.passes.support.outline import OutliningPass
+from relex.passes.support.patterns import Pattern, constant, op, wildcard
+from relex.reference import interpret
 
 BINARY = "(tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>"
 UNARY = "(tensor<2x2xf32>) -> tensor<2x2xf32>"

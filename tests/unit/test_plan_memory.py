@@ -30,7 +30,7 @@ from relex.lowering import ConvertTirToScfPass, LegalizeOpsPass, LowerCallTirPas
 from relex.lowering.memory.offsets import Interval, end, most_in_use, place
 from relex.lowering.plan_memory import ALIGNMENT, offsets_of
 from relex.passes import InferSizesPass, run_pass
-from relex.runtime import interpret
+from relex.reference import interpret
 from relex.runtime.module_signatures import signatures
 
 # Offsets

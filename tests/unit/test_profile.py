@@ -13,7 +13,7 @@ import pytest
 from relex.dialects import parse_module
 from relex.dialects.errors import RelexError, ShapeError, UnknownNameError
 from relex.dialects.tir import PrimFuncOp
-from relex.passes.loops.work import Work, work_of
+from relex.passes.analysis.work import Work, work_of
 from relex.runtime import Executable, Profile, build, register_func, remove_func
 from relex.runtime.call_log import CAPACITY, CallLog
 from relex.runtime.compilation import compile_program

@@ -17,7 +17,8 @@ from relex.dialects.relex import ConstantOp
 from relex.lowering import RelexPipelinePass
 from relex.passes import BindParamsPass, RewriteLayoutPass, SetTargetPass, run_pass
 from relex.passes.loops import rewrite_layout
-from relex.runtime import build, check_pass
+from relex.reference import check_pass
+from relex.runtime import build
 
 AVX512 = SetTargetPass("x86_64-unknown-linux-gnu", "skylake-avx512", "+avx512f,+avx2")
 

@@ -18,9 +18,9 @@ from relex.dialects.errors import CompileError, RelexError, UnknownNameError
 from relex.dialects.schedule import PrimitiveOp, UnrollOp
 from relex.dialects.tir import PrimFuncOp
 from relex.passes import ApplySchedulePass
-from relex.passes.loops.schedule import Block, Loop, Schedule, primitive
-from relex.passes.loops.structure import find_loop
-from relex.runtime import interpret
+from relex.passes.analysis.loop_tree import find_loop
+from relex.passes.schedule import Block, Loop, Schedule, primitive
+from relex.reference import interpret
 
 TWO = """
 tir.prim_func @f(%X: memref<4xf32>) outs(%Y: memref<4xf32>) {

@@ -17,8 +17,9 @@ from relex.dialects.target import Target, set_target
 from relex.dialects.tir import ForOp, LoopKind
 from relex.lowering import RelexPipelinePass
 from relex.passes import CheckTirPass, ScheduleCpuPass
-from relex.passes.loops.tiles import VectorUnit, best_tile
-from relex.runtime import build, interpret
+from relex.passes.cpu.tiles import VectorUnit, best_tile
+from relex.reference import interpret
+from relex.runtime import build
 
 AVX512 = Target("x86_64-unknown-linux-gnu", "skylake-avx512", "+avx512f,+avx2")
 AVX2 = Target("x86_64-unknown-linux-gnu", "haswell", "+avx2")

@@ -15,10 +15,11 @@ from relex.dialects.index.expr import terms_of
 from relex.dialects.tir import AllocBufferOp
 from relex.lowering import ConvertTirToScfPass
 from relex.passes import ApplySchedulePass
-from relex.passes.loops.dependences import block_accesses
-from relex.passes.loops.schedule import Schedule
-from relex.passes.loops.structure import blocks_in, loops_of
-from relex.runtime import build, interpret
+from relex.passes.analysis.dependence import block_accesses
+from relex.passes.analysis.loop_tree import blocks_in, loops_of
+from relex.passes.schedule import Schedule
+from relex.reference import interpret
+from relex.runtime import build
 
 MR, NR = 3, 4
 SIZES = [(6, 8, 5), (3, 4, 1), (6, 7, 17), (3, 1, 3), (7, 7, 5), (1, 1, 1), (13, 17, 2)]

@@ -14,9 +14,9 @@ from relex.dialects import parse_module
 from relex.dialects.errors import CompileError
 from relex.dialects.tir import AllocBufferOp, BlockOp
 from relex.passes import ApplySchedulePass
-from relex.passes.loops.buffers import buffers_written
-from relex.passes.loops.schedule import Block, Loop, Schedule
-from relex.passes.loops.structure import guard_of
+from relex.passes.analysis.buffers import buffers_written
+from relex.passes.analysis.loop_tree import guard_of
+from relex.passes.schedule import Block, Loop, Schedule
 
 FACTORS = st.sampled_from([[None, 2], [2, None], [None, 8], [None, 4, 2], [3, None, 1], [1, None], [None], [5, 4]])
 

@@ -13,10 +13,10 @@ from relex.dialects.target import Target, set_target
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.relex_pipeline import RelexPipelinePass, pipeline
 from relex.passes import CheckTirPass, ScheduleCpuPass, run_pass
-from relex.passes.loops.rules.rule import Plan
-from relex.passes.loops.rules.table import RULES, add_rule
+from relex.passes.cpu.rule import Plan
+from relex.passes.cpu.table import RULES, add_rule
+from relex.passes.cpu.tiles import VectorUnit
 from relex.passes.loops.schedule_cpu import schedule_function
-from relex.passes.loops.tiles import VectorUnit
 from relex.runtime import build
 
 AVX512 = Target("x86_64-unknown-linux-gnu", "skylake-avx512", "+avx512f,+avx2")

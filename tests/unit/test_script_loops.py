@@ -16,7 +16,8 @@ from relex.dialects.relex.convolution import Conv2dOp
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.dialects.tir.loops import LoopKind
 from relex.frontend.script import parse_script, print_script
-from relex.runtime import build, interpret
+from relex.reference import interpret
+from relex.runtime import build
 
 X = np.array([-2.5, -0.0, 0.0, 0.5, 1.0, 3.0, np.inf, np.nan], np.float32)
 POSITIVE = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 3.0, 10.0, np.inf], np.float32)

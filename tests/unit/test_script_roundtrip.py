@@ -23,7 +23,7 @@ from relex.dialects.relex import UnaryElementwise
 from relex.dialects.relex.properties import Float64Constr, IntegersConstr, flag, integers
 from relex.frontend.script import parse_script, print_script
 from relex.lowering.legalize_ops import LegalizeOpsPass
-from relex.runtime import interpret
+from relex.reference import interpret
 
 
 def read_back(module: ModuleOp) -> ModuleOp:

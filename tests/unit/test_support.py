@@ -7,8 +7,8 @@ import pytest
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from relex.dialects import CompileError, parse_module
+from relex.lowering.conversion.unsupported import find_unsupported
 from relex.lowering.relex_pipeline import RelexPipelinePass
-from relex.lowering.support import find_unsupported
 from relex.passes import RemoveUnusedPass, run_pass
 
 LIT = Path(__file__).parents[1] / "lit"

@@ -19,7 +19,6 @@ from relex.dialects.relex import Operator
 from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes import Requirement, named
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
-from relex.lowering.emit_te import emit_prim_func
 from relex.lowering.legalizations import LEGALIZATIONS, legalizes
 from relex.lowering.te import (
     Axis,
@@ -28,6 +27,7 @@ from relex.lowering.te import (
     call,
     cast,
     compute,
+    emit_prim_func,
     if_then_else,
     is_nan,
     max,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from wrong_rewrites import CASES, Case
 
-from relex.runtime import NotEquivalentError, check_pass
+from relex.reference import NotEquivalentError, check_pass
 
 
 def test_there_are_enough() -> None:

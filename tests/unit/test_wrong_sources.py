@@ -14,7 +14,8 @@ from xdsl.dialects.func import FuncOp
 from relex.dialects import CompileError, RelexError, parse_module
 from relex.frontend.script import parse_script
 from relex.passes import FuseOpsPass, RemoveUnusedPass, run_pass
-from relex.runtime import build, build_object, check_equivalent, interpret, load
+from relex.reference import check_equivalent, interpret
+from relex.runtime import build, build_object, load
 
 SCRIPT = """# A module.
 from tvm.script import ir as I

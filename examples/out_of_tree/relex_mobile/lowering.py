@@ -8,8 +8,8 @@ from relex.lowering.conversion import Conversion
 from relex.lowering.legalizations import legalizes
 from relex.lowering.llvm.convert_to_llvm import TO_LLVM
 from relex.lowering.llvm.intrinsics import add_intrinsic, float_constant
-from relex.lowering.scalars import SCALARS, Scalar
 from relex.lowering.te import Tensor, call, compute, maximum, minimum
+from relex.lowering.te.scalars import SCALARS, Scalar
 from relex.lowering.vectors.forms import vector_form
 from relex.lowering.vectors.lanes import Emitter
 from relex_mobile.dialect import Clamp6Op, HardSwishOp, Relu6Op

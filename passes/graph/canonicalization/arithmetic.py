@@ -27,7 +27,7 @@ from relex.dialects.relex import (
 )
 from relex.dialects.relex.operator import tensor_type
 from relex.passes.graph.canonicalization.table import simplifies
-from relex.passes.graph.constants import holds_only
+from relex.passes.support.constants import holds_only
 
 _ORDER: dict[Attribute, int] = {i1: 0, i8: 1, f16: 2, bf16: 2, i32: 3, f32: 3, i64: 4, f64: 4}
 """A number that is left of another holds fewer values."""

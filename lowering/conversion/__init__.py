@@ -1,0 +1,13 @@
+"""Conversion from one set of ops and types to another in one walk."""
+
+from __future__ import annotations
+
+from relex.lowering.conversion.conversion_pass import ConversionPass as ConversionPass
+from relex.lowering.conversion.driver import Conversion as Conversion
+from relex.lowering.conversion.driver import ConversionTable as ConversionTable
+from relex.lowering.conversion.driver import OpT as OpT
+from relex.lowering.conversion.driver import Parts as Parts
+from relex.lowering.conversion.driver import Replacement as Replacement
+from relex.lowering.conversion.driver import Rule as Rule
+from relex.lowering.conversion.driver import TypeConverter as TypeConverter
+from relex.lowering.conversion.driver import convert as convert

@@ -1,0 +1,114 @@
+"""exp, log, tanh and erf: the argument is reduced to a small one, for which a polynomial is right.
+
+There are no branches and no tables, so that the elements of a vector go side by side. Where `a * b + c` is written as
+one step, the target may round once or twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import e, inf, log2, nan, sqrt
+
+from relex.lowering.math_approximations.coefficients import ERF, ERFC, ERFC_CENTRE, EXP, LN2, LOG, TANH
+from relex.lowering.math_approximations.numbers import F32, F64, Bits, Floats
+
+EXP_RANGE = {F32: (-104.0, 89.0), F64: (-746.0, 710.0)}
+"""Below, exp is 0, above, infinite."""
+
+TANH_NEAR = 0.6
+TANH_END = {F32: 10.0, F64: 20.0}
+"""Above, tanh is 1."""
+
+ERF_END = 4.0
+"""Above, erf is 1, in f32."""
+
+
+@dataclass(frozen=True)
+class _Power:
+    """`exp(count * log(2) + rest)`, where `rest` is at most half of `log(2)`."""
+
+    count: Bits
+    expm1: Floats
+    """`exp(rest) - 1`, to the last bits also where it is small."""
+
+    @classmethod
+    def of(cls, x: Floats) -> _Power:
+        high, low = LN2[x.format]
+        rounded = x * log2(e) + x.format.rounder
+        count = rounded - x.format.rounder
+        # The first product is exact, so rounding it separately makes no difference.
+        rest = count.times_plus(-low, count.times_plus(-high, x))
+        expm1 = (rest * rest).times_plus(rest.polynomial(EXP[x.format]), rest)
+        return cls(rounded.bits - x.format.bits_of(x.format.rounder), expm1)
+
+
+def _power_of_two(biased: Bits, like: Floats) -> Floats:
+    """The float whose exponent has these bits."""
+    return (biased << like.format.fraction).as_floats(like.value.type)
+
+
+def exp(x: Floats) -> Floats:
+    """`2**n * exp(rest)`. Where that is just a number, or only just, `2**n` is none any more: it is split in two."""
+    low, high = EXP_RANGE[x.format]
+    power = _Power.of(x.at_least(low).at_most(high))
+    biased_twice = power.count + 2 * x.format.bias
+    half = biased_twice >> 1
+    return (power.expm1 + 1.0) * _power_of_two(half, x) * _power_of_two(biased_twice - half, x)
+
+
+def tanh(x: Floats) -> Floats:
+    """`x + x**3 (...)` where `x` is small, else `1 - 2 / (exp(2 |x|) + 1)`."""
+    square = x * x
+    near = (x * square).times_plus(square.polynomial(TANH[x.format]), x)
+    size = abs(x).at_most(TANH_END[x.format])
+    power = _Power.of(size + size)
+    scale = _power_of_two(power.count + x.format.bias, x)
+    far = 1.0 - 2.0 / (scale.times_plus(power.expm1, scale) + 1.0)
+    return _nearer(size, TANH_NEAR, near, far).with_sign_of(x)
+
+
+def _nearer(size: Floats, end: float, near: Floats, far: Floats) -> Floats:
+    """`near` where a number that is not negative is below `end`."""
+    is_near = (size.bits - size.format.bits_of(end)).negative
+    return is_near.choose(near.bits, far.bits).as_floats(size.value.type)
+
+
+def log(x: Floats) -> Floats:
+    """`n log(2) + log(1 + f)` with `x = 2**n (1 + f)`, where `1 + f` lies between the roots of 1/2 and 2.
+
+    With `s = f / (2 + f)`, `log(1 + f)` is `2 s + s**3 (2/3 + 2/5 s**2 + ...)`, and `2 s` is `f - s f`, which is
+    `f - f**2 / 2 + s f**2 / 2`: so the leading term is one that is not rounded.
+    """
+    fmt = x.format
+    root = fmt.bits_of(sqrt(0.5))
+    is_tiny = (x.bits - (1 << fmt.fraction)).negative
+    normal = is_tiny.choose((x * 2.0**fmt.fraction).bits, x.bits)
+    above_root = normal + (fmt.bits_of(1.0) - root)
+    biased = (above_root >> fmt.fraction) - (is_tiny & fmt.fraction)
+    count = (biased + fmt.bits_of(fmt.rounder)).as_floats(x.value.type) - (fmt.rounder + fmt.bias)
+    f = ((above_root & ((1 << fmt.fraction) - 1)) + root).as_floats(x.value.type) - 1.0
+    s = f / (f + 2.0)
+    square = s * s
+    half = f * f * 0.5
+    high, low = LN2[fmt]
+    correction = s.times_plus(square.times_plus(square.polynomial(LOG[fmt]), half), count * low)
+    return _with_others(x, count.times_plus(high, f - (half - correction)))
+
+
+def _with_others(x: Floats, result: Floats) -> Floats:
+    """The logarithm, which is `result` for finite numbers above 0."""
+    fmt, bits = x.format, x.bits
+    is_infinite_or_nan = (fmt.bits_of(inf) - 1 - bits).negative
+    is_zero = (abs(x).bits - 1).negative
+    is_not_positive = (bits | (bits - 1)).negative
+    others = is_zero.choose(bits.constant(fmt.bits_of(-inf)), bits.constant(fmt.bits_of(nan)))
+    number = is_infinite_or_nan.choose(bits, result.bits)
+    return is_not_positive.choose(others, number).as_floats(x.value.type)
+
+
+def erf(x: Floats) -> Floats:
+    """Below 1, a polynomial in the square of `x`; above, 1 less one that is small."""
+    near = x.times_plus((x * x).polynomial(ERF), x)
+    size = abs(x).at_most(ERF_END)
+    far = 1.0 - (size - ERFC_CENTRE).polynomial(ERFC)
+    return _nearer(size, 1.0, near, far).with_sign_of(x)

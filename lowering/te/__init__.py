@@ -1,0 +1,39 @@
+"""Tensor expressions: what an operator computes, element by element, and the loops that compute it."""
+
+from __future__ import annotations
+
+from relex.lowering.te.emit import emit_prim_func as emit_prim_func
+from relex.lowering.te.expressions import Axis as Axis
+from relex.lowering.te.expressions import Call as Call
+from relex.lowering.te.expressions import Const as Const
+from relex.lowering.te.expressions import Converted as Converted
+from relex.lowering.te.expressions import Element as Element
+from relex.lowering.te.expressions import Expr as Expr
+from relex.lowering.te.expressions import Extent as Extent
+from relex.lowering.te.expressions import IfThenElse as IfThenElse
+from relex.lowering.te.expressions import Number as Number
+from relex.lowering.te.expressions import OfIndices as OfIndices
+from relex.lowering.te.expressions import OfSomeIndices as OfSomeIndices
+from relex.lowering.te.expressions import Reduction as Reduction
+from relex.lowering.te.expressions import Tensor as Tensor
+from relex.lowering.te.expressions import as_expr as as_expr
+from relex.lowering.te.expressions import call as call
+from relex.lowering.te.expressions import cast as cast
+from relex.lowering.te.expressions import compare as compare
+from relex.lowering.te.expressions import compute as compute
+from relex.lowering.te.expressions import equal as equal
+from relex.lowering.te.expressions import highest as highest
+from relex.lowering.te.expressions import if_then_else as if_then_else
+from relex.lowering.te.expressions import is_nan as is_nan
+from relex.lowering.te.expressions import lowest as lowest
+from relex.lowering.te.expressions import max as max
+from relex.lowering.te.expressions import maximum as maximum
+from relex.lowering.te.expressions import min as min
+from relex.lowering.te.expressions import minimum as minimum
+from relex.lowering.te.expressions import not_equal as not_equal
+from relex.lowering.te.expressions import placeholder as placeholder
+from relex.lowering.te.expressions import reduce as reduce
+from relex.lowering.te.expressions import reduce_axis as reduce_axis
+from relex.lowering.te.expressions import select as select
+from relex.lowering.te.expressions import sum as sum
+from relex.lowering.te.expressions import walk as walk

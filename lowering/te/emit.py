@@ -1,0 +1,222 @@
+"""Tensor expressions to loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import memref, scf
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from relex.dialects.names import Names
+from relex.dialects.relex.types import without_names
+from relex.dialects.sizes import IndexExpr, Requirement
+from relex.dialects.sizes.attributes import FunctionSizes, annotate
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
+from relex.lowering.support.size_values import SizeValues, Sources
+from relex.lowering.te.expressions import (
+    Axis,
+    Call,
+    Const,
+    Converted,
+    Element,
+    Expr,
+    Extent,
+    IfThenElse,
+    Reduction,
+    Tensor,
+    walk,
+)
+from relex.lowering.te.scalars import build_constant, build_conversion, build_scalar
+
+_SUM_FLAGS = FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])
+_PRODUCT_FLAGS = FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
+
+
+def emit_prim_func(
+    name: str,
+    inputs: Sequence[Tensor],
+    outputs: Sequence[Tensor],
+    requirements: Sequence[Requirement] = (),
+    *,
+    strict: bool = False,
+) -> PrimFuncOp:
+    """A loop function that computes `outputs` from `inputs`, private and without aliasing.
+
+    Each computed tensor becomes a loop nest around one block; those that are no output get a local buffer. Reductions
+    of floats may be summed in any order and contracted to FMA, unless `strict`. Sizes of the inputs that are known at
+    run time are names, on which `requirements` may be stated.
+    """
+    if any(tensor.body is None for tensor in outputs) or len(set(outputs)) != len(outputs):
+        names = ", ".join(tensor.name for tensor in outputs)
+        raise ValueError(f"expected outputs that are computed, each once, found {names} for '{name}'")
+    func = PrimFuncOp(
+        name,
+        [buffer_type(t) for t in inputs],
+        [buffer_type(t) for t in outputs],
+        visibility="private",
+        noalias=True,
+    )
+    sources = _state_sizes(func, [*inputs, *outputs], requirements)
+    buffers: dict[Tensor, SSAValue] = {}
+    for tensor, arg in zip([*inputs, *outputs], func.args, strict=True):
+        arg.name_hint = tensor.name
+        buffers[tensor] = arg
+    names = Names()
+    sizes = SizeValues(func.body.block, sources)
+    builder = Builder(InsertPoint.at_end(func.body.block))
+    for tensor in _in_order(outputs):
+        if tensor not in buffers:
+            unknown = [sizes.emit(size) for size in tensor.shape if isinstance(size, IndexExpr)]
+            buffers[tensor] = builder.insert(AllocBufferOp(buffer_type(tensor), unknown)).buffer
+            buffers[tensor].name_hint = tensor.name
+        _Stage(builder, tensor, buffers, sizes, names, strict).emit()
+    return func
+
+
+def buffer_type(tensor: Tensor) -> MemRefType:
+    return MemRefType(tensor.type, without_names(tensor.shape))
+
+
+def _state_sizes(func: PrimFuncOp, tensors: Sequence[Tensor], requirements: Sequence[Requirement]) -> Sources:
+    """Say what sizes the arguments have. Returns an argument for every size that is a name: inputs come first."""
+    sizes = FunctionSizes(tuple(tensor.shape for tensor in tensors), (), tuple(requirements))
+    annotate(func, sizes)
+    return {name: (func.args[argument], dimension) for name, (argument, dimension) in sizes.sources.items()}
+
+
+def _in_order(outputs: Sequence[Tensor]) -> list[Tensor]:
+    """The computed tensors that the outputs need, each behind those that it reads."""
+    order: dict[Tensor, None] = {}
+
+    def visit(tensor: Tensor) -> None:
+        if tensor.body is None or tensor in order:
+            return
+        for expr in walk(tensor.body):
+            if isinstance(expr, Element):
+                visit(expr.tensor)
+        order[tensor] = None
+
+    for output in outputs:
+        visit(output)
+    return list(order)
+
+
+class _Stage:
+    """The loop nest and block of one computed tensor."""
+
+    def __init__(
+        self,
+        builder: Builder,
+        tensor: Tensor,
+        buffers: dict[Tensor, SSAValue],
+        sizes: SizeValues,
+        names: Names,
+        strict: bool,
+    ):
+        self._outer = builder
+        self._tensor = tensor
+        self._buffers = buffers
+        self._sizes = sizes
+        self._names = names
+        self._strict = strict
+        self._values: dict[Expr, SSAValue] = {}
+        """What is computed already: an expression that is used twice is computed once."""
+
+    def emit(self) -> None:
+        body = self._tensor.body
+        if body is None:
+            return
+        axes = [*self._tensor.axes, *(body.axes if isinstance(body, Reduction) else ())]
+        block = self._open_block(self._open_loops(axes), axes)
+        builder = Builder(InsertPoint.at_end(block.body.block))
+        indices = [self._values[axis] for axis in self._tensor.axes]
+        if isinstance(body, Reduction):
+            self._reduce(builder, body, indices)
+        else:
+            self._store(builder, self._value(builder, body), indices)
+
+    def _open_loops(self, axes: Sequence[Axis]) -> list[ForOp]:
+        loops: list[ForOp] = []
+        for axis in axes:
+            loop = ForOp(self._extent(axis), label=self._names.fresh(axis.name))
+            loop.variable.name_hint = axis.name
+            at = Builder(InsertPoint.at_end(loops[-1].body.block)) if loops else self._outer
+            loops.append(at.insert(loop))
+        return loops
+
+    def _extent(self, axis: Axis) -> int | SSAValue:
+        return self._sizes.emit(axis.extent) if isinstance(axis.extent, IndexExpr) else axis.extent
+
+    def _open_block(self, loops: Sequence[ForOp], axes: Sequence[Axis]) -> BlockOp:
+        block = BlockOp(
+            self._names.fresh(self._tensor.name),
+            [axis.kind for axis in axes],
+            [self._extent(axis) for axis in axes],
+            [loop.variable for loop in loops],
+        )
+        for axis, variable in zip(axes, block.body.block.args, strict=True):
+            variable.name_hint = f"v{axis.name}"
+            self._values[axis] = variable
+        at = Builder(InsertPoint.at_end(loops[-1].body.block)) if loops else self._outer
+        return at.insert(block)
+
+    def _reduce(self, builder: Builder, reduction: Reduction, indices: Sequence[SSAValue]) -> None:
+        init = builder.insert(InitOp(Region(Block())))
+        at_init = Builder(InsertPoint.at_end(init.body.block))
+        self._store(at_init, at_init.insert(build_constant(reduction.identity, reduction.type)).result, indices)
+        loose = not self._strict and reduction.combiner == "add"
+        old = builder.insert(memref.LoadOp.get(self._buffers[self._tensor], indices)).res
+        term = self._value(builder, reduction.body, _PRODUCT_FLAGS if loose else None)
+        new = builder.insert(build_scalar(reduction.combiner, [old, term], _SUM_FLAGS if loose else None))
+        self._store(builder, new.results[0], indices)
+
+    def _store(self, builder: Builder, value: SSAValue, indices: Sequence[SSAValue]) -> None:
+        builder.insert(memref.StoreOp.get(value, self._buffers[self._tensor], indices))
+
+    def _value(self, builder: Builder, expr: Expr, product_flags: FastMathFlagsAttr | None = None) -> SSAValue:
+        """The value of an expression, built when first asked for. `product_flags` go on a product that is summed, so
+        that it may become an FMA."""
+        if isinstance(expr, Extent):
+            return self._sizes.emit(expr.size)
+        if expr not in self._values:
+            self._values[expr] = builder.insert(self._build(builder, expr, product_flags)).results[0]
+        return self._values[expr]
+
+    def _build(self, builder: Builder, expr: Expr, product_flags: FastMathFlagsAttr | None) -> Operation:
+        """The op that computes an expression, behind those that compute its parts."""
+        match expr:
+            case Const(value=value):
+                return build_constant(value, expr.type)
+            case Axis(name=name):
+                raise ValueError(f"expected '{self._tensor.name}' to use its own axes, found {name}")
+            case Element(tensor=tensor) if tensor not in self._buffers:
+                raise ValueError(
+                    f"expected all that '{self._tensor.name}' reads among the inputs, found no {tensor.name}"
+                )
+            case Element(tensor=tensor, indices=indices):
+                places = [self._value(builder, index) for index in indices]
+                return memref.LoadOp.get(self._buffers[tensor], places)
+            case Call(function=function, args=args):
+                flags = product_flags if function == "multiply" else None
+                return build_scalar(function, [self._value(builder, arg) for arg in args], flags)
+            case Converted(value=value):
+                return build_conversion(self._value(builder, value), expr.type)
+            case IfThenElse(condition=condition, value=value, other=other):
+                holds = self._value(builder, condition)
+                return scf.IfOp(holds, [expr.type], self._branch(value), self._branch(other))
+            case _:
+                raise ValueError(f"expected an expression of one element, found {type(expr).__name__}")
+
+    def _branch(self, expr: Expr) -> Region:
+        """A region that computes an expression. What is computed in it is not seen outside."""
+        block = Block()
+        outside = dict(self._values)
+        value = self._value(Builder(InsertPoint.at_end(block)), expr)
+        block.add_op(scf.YieldOp(value))
+        self._values = outside
+        return Region(block)

@@ -1,0 +1,384 @@
+"""Tensor expressions: what an operator computes, element by element.
+
+A computed tensor is a shape and a function from its indices to an expression. Expressions are built by ordinary Python
+operators on elements of other tensors, numbers and indices:
+
+    k = reduce_axis(x.shape[-1])
+    compute((x.shape[0], w.shape[0]), lambda i, j: sum(x[i, k] * w[j, k], axis=k))
+
+Sizes that are known at run time are expressions of names (`relex.dialects.sizes.IndexExpr`): they stand where numbers
+may, in shapes, extents and arithmetic. `relex.lowering.te.emit` turns all of it into a `tir.prim_func`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import Protocol, overload
+
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, i1, i64
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from relex.dialects.sizes import IndexExpr, Size, Sizes
+from relex.dialects.tir import IterKind
+
+Number = int | float | IndexExpr
+"""A number; a size is one that is known at run time."""
+
+
+class OfIndices(Protocol):
+    """From any number of indices to an expression: `lambda *i: ...`."""
+
+    def __call__(self, *indices: Axis) -> Expr: ...
+
+
+OfSomeIndices = (
+    Callable[["Axis"], "Expr"]
+    | Callable[["Axis", "Axis"], "Expr"]
+    | Callable[["Axis", "Axis", "Axis"], "Expr"]
+    | Callable[["Axis", "Axis", "Axis", "Axis"], "Expr"]
+)
+"""From a fixed number of indices to an expression: `lambda i, j: ...`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expr:
+    """A scalar. `type` is its element type, or `index`."""
+
+    type: Attribute
+
+    def __add__(self, other: Expr | Number) -> Expr:
+        return call("add", self, other)
+
+    def __radd__(self, other: Number) -> Expr:
+        return call("add", other, self)
+
+    def __sub__(self, other: Expr | Number) -> Expr:
+        return call("subtract", self, other)
+
+    def __rsub__(self, other: Number) -> Expr:
+        return call("subtract", other, self)
+
+    def __mul__(self, other: Expr | Number) -> Expr:
+        return call("multiply", self, other)
+
+    def __rmul__(self, other: Number) -> Expr:
+        return call("multiply", other, self)
+
+    def __truediv__(self, other: Expr | Number) -> Expr:
+        return call("divide", self, other)
+
+    def __rtruediv__(self, other: Number) -> Expr:
+        return call("divide", other, self)
+
+    def __floordiv__(self, other: Expr | Number) -> Expr:
+        """The quotient of two indices, which must not be negative."""
+        return _of_indices("floor_divide", self, other)
+
+    def __mod__(self, other: Expr | Number) -> Expr:
+        """The remainder of two indices, which must not be negative."""
+        return _of_indices("remainder", self, other)
+
+    def __lt__(self, other: Expr | Number) -> Expr:
+        return compare("less", self, other)
+
+    def __le__(self, other: Expr | Number) -> Expr:
+        return compare("less_equal", self, other)
+
+    def __gt__(self, other: Expr | Number) -> Expr:
+        return compare("greater", self, other)
+
+    def __ge__(self, other: Expr | Number) -> Expr:
+        return compare("greater_equal", self, other)
+
+    def __and__(self, other: Expr) -> Expr:
+        return call("and", self, other)
+
+    def __or__(self, other: Expr) -> Expr:
+        return call("or", self, other)
+
+    def __bool__(self) -> bool:
+        raise TypeError("an expression has no truth value yet; use 'if_then_else', '&' and '|'")
+
+
+@dataclass(frozen=True, eq=False)
+class Const(Expr):
+    """A number."""
+
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
+class Axis(Expr):
+    """A variable that runs from 0 to `extent`."""
+
+    name: str
+    extent: Size
+    kind: IterKind
+
+
+@dataclass(frozen=True, eq=False)
+class Extent(Expr):
+    """A size that is known at run time."""
+
+    size: IndexExpr
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Expr):
+    """A scalar function, by its name in `relex.lowering.te.scalars`."""
+
+    function: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Converted(Expr):
+    """A number as the nearest one of another type; `cast` says what is done about those that have none."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class IfThenElse(Expr):
+    """One of two expressions, of which only that one is computed."""
+
+    condition: Expr
+    value: Expr
+    other: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Element(Expr):
+    """An element of a tensor."""
+
+    tensor: Tensor
+    indices: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction(Expr):
+    """`body` over all values of `axes`, combined by the scalar function `combiner`, starting from `identity`."""
+
+    combiner: str
+    identity: float
+    body: Expr
+    axes: tuple[Axis, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A tensor: an input, or computed if it has a `body`, which is an expression in its `axes`."""
+
+    name: str
+    shape: Sizes
+    type: Attribute
+    axes: tuple[Axis, ...] = ()
+    body: Expr | None = field(default=None)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __getitem__(self, indices: Expr | Number | Sequence[Expr | Number]) -> Expr:
+        chosen = tuple(indices) if isinstance(indices, Sequence) else (indices,)
+        if len(chosen) != self.ndim:
+            raise ValueError(f"expected {self.ndim} indices for {self.name}, found {len(chosen)}")
+        return Element(self.type, self, tuple(as_expr(index, IndexType()) for index in chosen))
+
+
+def as_expr(value: Expr | Number, type: Attribute) -> Expr:
+    if isinstance(value, Expr):
+        return value
+    if not isinstance(value, IndexExpr):
+        return Const(type, value)
+    extent = Extent(IndexType(), value)
+    return cast(cast(extent, i64), type) if type != IndexType() else extent
+
+
+def call(function: str, *args: Expr | Number) -> Expr:
+    """Apply a scalar function to expressions of one type; numbers take the type of the others."""
+    exprs = _of_one_type(function, *args)
+    return Call(exprs[0].type, function, exprs)
+
+
+def compare(function: str, lhs: Expr | Number, rhs: Expr | Number) -> Expr:
+    """Apply a scalar function that gives an i1. With NaN only `not_equal` holds."""
+    return Call(i1, function, _of_one_type(function, lhs, rhs))
+
+
+def _of_indices(function: str, lhs: Expr, rhs: Expr | Number) -> Expr:
+    if lhs.type != IndexType():
+        raise ValueError(f"expected indices for '{function}', found {lhs.type}")
+    return call(function, lhs, rhs)
+
+
+def equal(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
+    return compare("equal", lhs, rhs)
+
+
+def not_equal(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
+    return compare("not_equal", lhs, rhs)
+
+
+def is_nan(value: Expr) -> Expr:
+    """Whether a float is NaN: the only number that differs from itself."""
+    return not_equal(value, value)
+
+
+def _of_one_type(function: str, *args: Expr | Number) -> tuple[Expr, ...]:
+    types = {arg.type for arg in args if isinstance(arg, Expr)}
+    if len(types) != 1:
+        raise ValueError(
+            f"expected arguments of one type for '{function}', found {', '.join(map(str, types)) or 'none'}"
+        )
+    (type,) = types
+    return tuple(as_expr(arg, type) for arg in args)
+
+
+def select(condition: Expr, value: Expr | Number, other: Expr | Number) -> Expr:
+    """`value` where the condition holds, else `other`; both are computed."""
+    value, other = _of_one_type("select", value, other)
+    return Call(value.type, "select", (condition, value, other))
+
+
+def if_then_else(condition: Expr, value: Expr | Number, other: Expr | Number) -> Expr:
+    """`value` where the condition holds, else `other`; the one that is not taken is not computed: it reads nothing."""
+    value, other = _of_one_type("if_then_else", value, other)
+    return IfThenElse(value.type, condition, value, other)
+
+
+def cast(value: Expr, type: Attribute) -> Expr:
+    """A number as one of another type.
+
+    Integers wrap around. Floats are rounded towards zero to integers; those that are too large or too small for the
+    type become its largest or smallest number, NaN becomes 0. To i1 everything but zero is true.
+    """
+    if value.type == type:
+        return value
+    if type == i1:
+        return not_equal(value, 0)
+    if not isinstance(value.type, AnyFloat) or isinstance(type, AnyFloat):
+        return Converted(type, value)
+    low, high = lowest(type), highest(type)
+    inside = (value >= low) & (value < high + 1)  # As floats, `high` itself may be rounded up.
+    converted = Converted(type, select(inside, value, 0))
+    return select(value < low, low, select(value >= high + 1, high, converted))
+
+
+def lowest(type: Attribute) -> float:
+    """The smallest number of a type."""
+    if isinstance(type, AnyFloat):
+        return -inf
+    return -(1 << _width(type) - 1) if type != i1 else 0
+
+
+def highest(type: Attribute) -> float:
+    """The largest number of a type."""
+    if isinstance(type, AnyFloat):
+        return inf
+    return (1 << _width(type) - 1) - 1 if type != i1 else 1
+
+
+def _width(type: Attribute) -> int:
+    if not isa(type, IntegerType):
+        raise ValueError(f"expected a type with a smallest and a largest number, found {type}")
+    return type.bitwidth
+
+
+def maximum(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
+    """The larger of two numbers, NaN if either is."""
+    return call("maximum", lhs, rhs)
+
+
+def minimum(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
+    """The smaller of two numbers, NaN if either is."""
+    return call("minimum", lhs, rhs)
+
+
+def placeholder(name: str, shape: Sequence[Size], type: Attribute) -> Tensor:
+    """An input."""
+    return Tensor(name, tuple(shape), type)
+
+
+def reduce_axis(extent: Size, name: str = "k") -> Axis:
+    """A variable to reduce over."""
+    return Axis(IndexType(), name, extent, IterKind.REDUCE)
+
+
+def sum(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
+    """The sum of `body` over all values of the axes; 0 over none. On i1 it is the logical or, as in NumPy's `@`."""
+    return reduce("add", 0, body, axis)
+
+
+def max(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
+    """The largest `body` over all values of the axes, NaN if any is; the smallest number of the type over none."""
+    return reduce("maximum", lowest(body.type), body, axis)
+
+
+def min(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
+    """The smallest `body` over all values of the axes, NaN if any is; the largest number of the type over none."""
+    return reduce("minimum", highest(body.type), body, axis)
+
+
+def reduce(combiner: str, identity: float, body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
+    """`body` over all values of the axes, combined by a scalar function that the identity does not change."""
+    axes = (axis,) if isinstance(axis, Axis) else tuple(axis)
+    if not axes or any(a.kind is not IterKind.REDUCE for a in axes):
+        raise ValueError(f"expected axes made by 'reduce_axis', found {', '.join(a.name for a in axes) or 'none'}")
+    return Reduction(body.type, combiner, identity, body, axes)
+
+
+@overload
+def compute(shape: Sequence[Size], function: OfIndices, name: str = "compute") -> Tensor: ...
+@overload
+def compute(shape: Sequence[Size], function: OfSomeIndices, name: str = "compute") -> Tensor: ...
+def compute(shape: Sequence[Size], function: Callable[..., object], name: str = "compute") -> Tensor:
+    """The tensor whose element at some indices is `function` of them.
+
+    The function's parameter names become the names of the axes. A reduction must be its whole result: what is done to
+    the sum is a computation of its own.
+    """
+    names = _axis_names(function, len(shape))
+    if len(names) != len(shape):
+        raise ValueError(f"expected a function of {len(shape)} indices for '{name}', found one of {len(names)}")
+    axes = tuple(Axis(IndexType(), *named, IterKind.SPATIAL) for named in zip(names, shape, strict=True))
+    body = function(*axes)
+    if not isinstance(body, Expr):
+        raise ValueError(f"expected an expression for '{name}', found {body}; write `Const(type, {body})`")
+    if any(isinstance(e, Reduction) for e in walk(body) if e is not body):
+        raise ValueError(f"expected the reduction to be the whole of '{name}'; compute what follows it from its result")
+    return Tensor(name, tuple(shape), body.type, axes, body)
+
+
+def _axis_names(function: Callable[..., object], count: int) -> list[str]:
+    names: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            return names + [f"{parameter.name}{i}" for i in range(count - len(names))]
+        names.append(parameter.name)
+    return names
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and all in it, outside first, each once."""
+    seen: set[Expr] = set()
+    pending = [expr]
+    while pending:
+        current = pending.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        yield current
+        match current:
+            case Call(args=parts) | Element(indices=parts):
+                pending.extend(reversed(parts))
+            case IfThenElse(condition=condition, value=value, other=other):
+                pending.extend((other, value, condition))
+            case Reduction(body=part) | Converted(value=part):
+                pending.append(part)
+            case _:
+                pass

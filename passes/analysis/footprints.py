@@ -1,0 +1,115 @@
+"""Which part of a buffer one iteration of a loop reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import TypeAlias
+
+from xdsl.ir import BlockArgument, SSAValue
+
+from relex.dialects.index.expr import (
+    Atom,
+    Index,
+    IndexExpr,
+    combination,
+    constant_of,
+    span_of,
+    span_of_atom,
+    terms_of,
+    values_in,
+)
+from relex.dialects.tir import ForOp
+from relex.passes.analysis.dependence import Element
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The `extent` indices from `base` on, which changes with the loops outside."""
+
+    base: Index
+    extent: int
+    full: bool
+    """Each of them is reached, not only some."""
+
+    def holds(self, other: Interval) -> bool:
+        """Whether each index of another interval is one of this."""
+        ahead = other.base - self.base
+        return self.full and not terms_of(ahead) and 0 <= constant_of(ahead) <= self.extent - other.extent
+
+
+Region: TypeAlias = tuple[Interval | None, ...]
+"""An interval for each dimension; None where no bounds are known."""
+
+
+def region_of(elements: Sequence[Element], loop: ForOp) -> Region:
+    """What accesses in a loop reach in one iteration: boxes around each, joined."""
+    boxes = [[interval_of(form, loop) for form in element] for element in elements]
+    return tuple(_join(dimension) for dimension in zip(*boxes, strict=True))
+
+
+def split_form(form: Index, loop: ForOp) -> tuple[Index, Index] | None:
+    """The parts of a form that stay the same in an iteration of a loop, and those that change; None if an atom does
+    both."""
+    outer: dict[Atom, int] = {}
+    inner: dict[Atom, int] = {}
+    for atom, factor in terms_of(form).items():
+        values = values_in(IndexExpr.of(atom))
+        changes = {loop.is_ancestor(value.owner) and value is not loop.variable for value in values}
+        if len(changes) != 1:
+            return None
+        (inner if changes.pop() else outer)[atom] = factor
+    return combination(constant_of(form), outer), combination(0, inner)
+
+
+def interval_of(form: Index, loop: ForOp) -> Interval | None:
+    """The values of a form in one iteration of a loop, if their number is known."""
+    parts = split_form(form, loop)
+    if parts is None:
+        return None
+    outer, inner = parts
+    # A loop of one iteration changes nothing.
+    fixed = combination(0, {atom: factor for atom, factor in terms_of(outer).items() if not span_of_atom(atom).width})
+    outer = outer - fixed + int(span_of(fixed).low)
+    span = span_of(inner)
+    if not -inf < span.low <= span.high < inf:
+        return None
+    return Interval(outer + int(span.low), int(span.width) + 1, is_full(inner))
+
+
+def is_full(form: Index) -> bool:
+    """Whether a sum of variables that move independently takes every value between its ends."""
+    reach: float = 0
+    for atom, factor in sorted(terms_of(form).items(), key=lambda term: abs(term[1])):
+        width = span_of_atom(atom).width
+        if not isinstance(atom, SSAValue) or (width and abs(factor) > reach + 1):
+            return False
+        reach += abs(factor) * width
+    return True
+
+
+def covers(interval: Interval, extent: int) -> bool:
+    """Whether an interval runs through every value from 0 up to `extent`, and maybe more, with the loops outside."""
+    span = span_of(interval.base)
+    reach: float = interval.extent - 1
+    for atom, factor in sorted(terms_of(interval.base).items(), key=lambda term: abs(term[1])):
+        if not isinstance(atom, BlockArgument) or abs(factor) > reach + 1:
+            return False
+        reach += abs(factor) * span_of_atom(atom).width
+    return interval.full and span.low <= 0 and span.high + interval.extent >= extent
+
+
+def _join(intervals: Iterable[Interval | None]) -> Interval | None:
+    """The smallest interval around others, if their bases differ by constants only."""
+    first, *rest = intervals
+    if first is None:
+        return None
+    low, high, full = constant_of(first.base), constant_of(first.base) + first.extent, first.full
+    for interval in rest:
+        if interval is None or terms_of(interval.base) != terms_of(first.base):
+            return None
+        start, end = constant_of(interval.base), constant_of(interval.base) + interval.extent
+        full = full and interval.full and start <= high and low <= end
+        low, high = min(low, start), max(high, end)
+    return Interval(combination(low, terms_of(first.base)), high - low, full)

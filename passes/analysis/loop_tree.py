@@ -1,0 +1,270 @@
+"""The loops and blocks of a function by name, and what stands around and between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from relex.dialects.errors import fail
+from relex.dialects.index.expr import Index, IndexExpr
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.names import Names
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterVar, LoopKind, PrimFuncOp, loops_around
+from relex.passes.analysis.indices import Emitter, constant, is_scalar, steps_in
+
+
+def structures_in(func: Operation) -> Iterator[Operation]:
+    """The ops inside of a function that have others inside of them, from the outside in, in order."""
+    pending = _with_regions(func)
+    while pending:
+        op = pending.pop()
+        yield op
+        pending += _with_regions(op)
+
+
+def _with_regions(op: Operation) -> list[Operation]:
+    """Those directly inside of an op that have regions, the last one first."""
+    inner = [o for region in op.regions for block in region.blocks for o in block.ops if o.regions]
+    return inner[::-1]
+
+
+def find_loop(func: PrimFuncOp, label: str) -> ForOp:
+    """The loop called `label`; fails if there is none."""
+    loops = {op.label.data: op for op in structures_in(func) if isinstance(op, ForOp) and op.label is not None}
+    return loops.get(label) or fail(func, f"expected a loop @{label}, found {_list(loops)}")
+
+
+def find_block(func: PrimFuncOp, name: str) -> BlockOp:
+    """The block called `name`; fails if there is none."""
+    blocks = {op.block_name.data: op for op in structures_in(func) if isinstance(op, BlockOp)}
+    return blocks.get(name) or fail(func, f"expected a block @{name}, found {_list(blocks)}")
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(f"@{name}" for name in names) or "none"
+
+
+def label_of(loop: ForOp) -> str:
+    """What messages call a loop."""
+    return f"@{loop.label.data}" if loop.label is not None else "a loop without a label"
+
+
+def _name(op: Operation) -> str:
+    match op:
+        case BlockOp():
+            return f"block {name_of_block(op)}"
+        case ForOp():
+            return f"loop {label_of(op)}"
+        case _:
+            return f"'{op.name}'"
+
+
+def base_name(loop: ForOp) -> str:
+    """What names of new loops begin with that come from a loop."""
+    return loop.label.data if loop.label is not None else "loop"
+
+
+def name_of_block(block: BlockOp) -> str:
+    return f"@{block.block_name.data}"
+
+
+def loop_names(func: PrimFuncOp) -> Names:
+    """The loop labels in use."""
+    return Names(op.label.data for op in structures_in(func) if isinstance(op, ForOp) and op.label is not None)
+
+
+def block_names(func: PrimFuncOp) -> Names:
+    """The block names in use."""
+    return Names(op.block_name.data for op in structures_in(func) if isinstance(op, BlockOp))
+
+
+def given_or_fresh(op: Operation, taken: Names, derived: Sequence[str], given: Sequence[str]) -> list[str]:
+    """Names for what a primitive makes: those that the schedule gives, which must be free, or derived ones."""
+    if not given:
+        return [taken.fresh(name) for name in derived]
+    if len(given) != len(derived):
+        fail(op, f"expected {len(derived)} new names, found {len(given)}")
+    for name in given:
+        if taken.fresh(name) != name:
+            fail(op, f"expected new names that are free, found @{name}")
+    return list(given)
+
+
+def function_of(op: Operation) -> PrimFuncOp:
+    """The loop function around `op`."""
+    scope: Operation | None = op
+    while scope is not None and not isinstance(scope, PrimFuncOp):
+        scope = scope.parent_op()
+    return scope if scope is not None else fail(op, "expected to stand in a 'tir.prim_func'")
+
+
+def loops_of(block: BlockOp) -> list[ForOp]:
+    """The loops around a block, from the outside in."""
+    return list(loops_around(block))[::-1]
+
+
+def blocks_in(scope: Operation) -> Iterator[BlockOp]:
+    """The blocks in `scope`, but not those inside of others."""
+    return (op for op in steps_in(scope) if isinstance(op, BlockOp))
+
+
+def loops_in(scope: Operation) -> Iterator[ForOp]:
+    """The loops in `scope`, and itself if it is one, but not those inside of blocks."""
+    if isinstance(scope, ForOp):
+        yield scope
+    yield from (op for op in steps_in(scope) if isinstance(op, ForOp))
+
+
+def check_structure(scope: Operation) -> None:
+    """Fails unless `scope` consists of loops around blocks, local buffers and index arithmetic. A block may stand in a
+    condition of its own."""
+    for op in steps_in(scope):
+        if isinstance(op, scf.IfOp) and not _is_guard(op):
+            fail(op, "expected one block in a condition, no else and no results")
+        if not isinstance(op, ForOp | BlockOp | AllocBufferOp | scf.IfOp | scf.YieldOp) and not is_scalar(op):
+            fail(op, f"expected only blocks in scheduled loops, found '{op.name}'")
+
+
+def _is_guard(op: scf.IfOp) -> bool:
+    """Whether a condition holds one block and nothing else but index arithmetic."""
+    steps = [step for step in steps_in(op) if not is_scalar(step) and not isinstance(step, scf.YieldOp)]
+    return not op.output and not op.false_region.blocks and len(steps) == 1 and isinstance(steps[0], BlockOp)
+
+
+def check_conditions(block: BlockOp) -> None:
+    """Fails if anything but loops stands around a block and the condition that it may have of its own."""
+    guard = guard_of(block)
+    if guard is not None and not _is_guard(guard):
+        fail(guard, "expected one block in a condition, no else and no results")
+    scope = (guard or block).parent_op()
+    while isinstance(scope, ForOp):
+        scope = scope.parent_op()
+    if not isinstance(scope, PrimFuncOp | BlockOp | None):
+        fail(scope, f"expected loops only around {name_of_block(block)} and its own condition, found '{scope.name}'")
+
+
+def check_serial(loop: ForOp) -> None:
+    if loop.kind.data is not LoopKind.SERIAL:
+        fail(loop, f"expected {label_of(loop)} to be a serial loop, found {loop.kind.data}")
+
+
+def check_nested(loops: Sequence[ForOp]) -> None:
+    """Fails unless each loop, from the outside in, is all that the one before holds, but for index arithmetic."""
+    for outer, inner in pairwise(loops):
+        others = [op for op in outer.body.block.ops if op is not inner and not is_scalar(op)]
+        if others:
+            fail(outer, f"expected {label_of(inner)} to be all that {label_of(outer)} holds, found {_name(others[0])}")
+
+
+def insert_nest(loops: Sequence[ForOp], innermost: Operation | Sequence[Operation], at: InsertPoint) -> None:
+    """Put loops without a body into each other, ops into the innermost, and all of it in place."""
+    inside = [innermost] if isinstance(innermost, Operation) else innermost
+    for loop in reversed(loops):
+        loop.body.block.add_ops(inside)
+        inside = [loop]
+    Rewriter.insert_op(inside, at)
+
+
+def new_loop(extent: int | SSAValue, label: str, source: Operation, kind: LoopKind = LoopKind.SERIAL) -> ForOp:
+    """A loop without a body yet, at the place of `source` in the text."""
+    loop = ForOp(extent, kind=kind, label=label)
+    loop.location = source.location
+    # As a name of a value, `j_0` would lose its number.
+    loop.variable.name_hint = re.sub(r"_(?=\d)", "", label)
+    return loop
+
+
+def set_extent(loop: ForOp, extent: int | SSAValue) -> None:
+    """Let a loop run another number of times."""
+    loop.static_extent = IntegerAttr(extent, i64) if isinstance(extent, int) else None
+    loop.operands = [extent] if isinstance(extent, SSAValue) else []
+
+
+def take_body(loop: ForOp) -> list[Operation]:
+    """The ops of a loop, taken out of it."""
+    ops = list(loop.body.block.ops)
+    for op in ops:
+        op.detach()
+    return ops
+
+
+def erase_empty(scope: Operation | None) -> None:
+    """Remove `scope`, and what is around it, as long as nothing is left in it."""
+    while isinstance(scope, ForOp | scf.IfOp) and not any(isinstance(op, BlockOp) for op in steps_in(scope)):
+        parent = scope.parent_op()
+        scope.detach()
+        scope.erase()
+        scope = parent
+
+
+def guard_of(block: BlockOp) -> scf.IfOp | None:
+    """The condition directly around a block, if there is one."""
+    parent = block.parent_op()
+    return parent if isinstance(parent, scf.IfOp) else None
+
+
+def conditions_of(block: BlockOp) -> list[SSAValue]:
+    """What must hold for a block to run, part by part, as far as it stands directly around it."""
+    guard = guard_of(block)
+    return _parts(guard.cond) if guard is not None else []
+
+
+def _parts(condition: SSAValue) -> list[SSAValue]:
+    match condition.owner:
+        case arith.AndIOp(lhs=lhs, rhs=rhs):
+            return _parts(lhs) + _parts(rhs)
+        case _:
+            return [condition]
+
+
+def runs_for_all_values(block: BlockOp) -> bool:
+    """Whether the conditions around a block, if any, only keep its variables in their ranges."""
+    return all(any(_keeps_in_range(part, v) for v in block.iter_vars) for part in conditions_of(block))
+
+
+def _keeps_in_range(condition: SSAValue, v: IterVar) -> bool:
+    op = condition.owner
+    if not isinstance(op, arith.CmpiOp) or index_of(op.lhs) != index_of(v.binding):
+        return False
+    match op.predicate.value.data:
+        case 2:  # less, signed
+            return index_of(op.rhs) == (v.extent if isinstance(v.extent, int) else IndexExpr.of(v.extent))
+        case 5:  # at least, signed
+            return index_of(op.rhs) == 0
+        case _:
+            return False
+
+
+def add_guard(block: BlockOp, form: Index, bound: int | SSAValue) -> None:
+    """Let a block run only where `form` is less than `bound`."""
+    guard = guard_of(block)
+    emitter = Emitter(guard or block)
+    value = emitter.emit(form)
+    limit = constant(bound, block) if isinstance(bound, int) else bound
+    _add_condition(block, guard, emitter, emitter.add(arith.CmpiOp(value, limit, "slt")))
+
+
+def add_lower_guard(block: BlockOp, form: Index) -> None:
+    """Let a block run only where `form` is 0 or more."""
+    guard = guard_of(block)
+    emitter = Emitter(guard or block)
+    compared = arith.CmpiOp(emitter.emit(form), constant(0, block), "sge")
+    _add_condition(block, guard, emitter, emitter.add(compared))
+
+
+def _add_condition(block: BlockOp, guard: scf.IfOp | None, emitter: Emitter, holds: SSAValue) -> None:
+    if guard is not None:
+        guard.operands[0] = emitter.add(arith.AndIOp(guard.cond, holds))
+        return
+    inside = Block()
+    guard = scf.IfOp(holds, [], Region(inside))
+    guard.location = block.location
+    Rewriter.insert_op(guard, InsertPoint.before(block))
+    block.detach()
+    inside.add_ops([block, scf.YieldOp()])

@@ -1,0 +1,115 @@
+"""Reductions whose steps may be done in any order."""
+
+from __future__ import annotations
+
+from math import inf, nan
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import fail
+from relex.dialects.index.domains import is_same_value
+from relex.dialects.tir import BlockOp, InitOp
+from relex.dialects.tir.accesses import accesses
+from relex.passes.analysis.loop_tree import name_of_block
+
+_EXACT = (
+    arith.AddiOp,
+    arith.MuliOp,
+    arith.AndIOp,
+    arith.OrIOp,
+    arith.XOrIOp,
+    arith.MaxSIOp,
+    arith.MinSIOp,
+    arith.MaxUIOp,
+    arith.MinUIOp,
+    arith.MaximumfOp,
+    arith.MinimumfOp,
+)
+"""Give the same result in any order."""
+
+_ROUNDED = (arith.AddfOp, arith.MulfOp)
+"""Do so but for rounding, which is allowed by the flag `reassoc`."""
+
+_IDENTITIES: dict[type[Operation], float] = {
+    arith.AddfOp: -0.0,
+    arith.AddiOp: 0,
+    arith.AndIOp: -1,
+    arith.MaximumfOp: -inf,
+    arith.MaxnumfOp: nan,
+    arith.MinimumfOp: inf,
+    arith.MinnumfOp: nan,
+    arith.MulfOp: 1.0,
+    arith.MuliOp: 1,
+    arith.OrIOp: 0,
+    arith.XOrIOp: 0,
+}
+
+
+def identity_of(combine: Operation) -> float | None:
+    """What an op changes no value with when it combines them; None for ops that do not combine values."""
+    low, high = _range(combine.results[0].type) if combine.results else (0, 0)
+    match combine:
+        case arith.MaxSIOp():
+            return low
+        case arith.MinSIOp():
+            return high
+        case arith.MaxUIOp():
+            return 0
+        case arith.MinUIOp():
+            return -1
+        case _:
+            return _IDENTITIES.get(type(combine))
+
+
+def _range(kind: Attribute) -> tuple[int, int]:
+    """The smallest and the largest number of a type, with a sign."""
+    bits = kind.width.data if isa(kind, IntegerType) else 64
+    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+
+def combiner_of(block: BlockOp) -> Operation:
+    """The op that combines what a block writes with a new term; fails if the order of its steps matters."""
+    if (reason := order_matters(block)) is not None:
+        fail(block, f"expected steps of {name_of_block(block)} that may be done in any order, but {reason}")
+    stores = [op for op in block.body.block.ops if isinstance(op, memref.StoreOp)]
+    combine = stores[0].value.owner
+    assert isinstance(combine, Operation)
+    return combine
+
+
+def order_matters(block: BlockOp) -> str | None:
+    """Why the steps of a block's reduction must stay in order; None if they need not.
+
+    A block that may be reordered reads one element, combines it with a value that does not depend on it, and writes it
+    back.
+    """
+    body = [op for op in block.body.block.ops if not isinstance(op, InitOp)]
+    stores = [op for op in body if isinstance(op, memref.StoreOp)]
+    if len(stores) != 1 or sum(access.is_write for op in body for access in accesses(op)) != 1:
+        return "it writes more than one element a step"
+    (store,) = stores
+    combine = store.value.owner
+    if not isinstance(combine, _EXACT + _ROUNDED):
+        return "it is no sum, product, minimum or maximum"
+    loads = [op for op in block.walk() if isinstance(op, memref.LoadOp) and op.memref is store.memref]
+    if len(loads) != 1 or loads[0] not in body or not _is_same_element(loads[0], store):
+        return "it reads more than the element that it writes"
+    (load,) = loads
+    if [use.operation for use in load.res.uses] != [combine]:
+        return "it uses the element that it writes more than once"
+    if isinstance(combine, _ROUNDED) and not _may_reassociate(combine):
+        return f"'{combine.name}' lacks the flag 'reassoc'"
+    return None
+
+
+def _is_same_element(load: memref.LoadOp, store: memref.StoreOp) -> bool:
+    return all(map(is_same_value, load.indices, store.indices))
+
+
+def _may_reassociate(op: Operation) -> bool:
+    flags = op.properties.get("fastmath")
+    return isinstance(flags, arith.FastMathFlagsAttr) and FastMathFlag.REASSOC in flags.data

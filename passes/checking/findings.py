@@ -1,0 +1,48 @@
+"""What the checks say, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import scf
+from xdsl.ir import Operation, SSAValue
+
+from relex.dialects.errors import locate, name_of
+from relex.dialects.index.constraints import Point, at
+from relex.dialects.index.expr import Index, Origin
+from relex.dialects.tir import ForOp
+from relex.passes.checking.instances import Instance, scopes_around
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A mistake, or if it is not `certain`, a possible one, at an op."""
+
+    op: Operation
+    message: str
+    certain: bool = True
+
+
+def when(run: Instance, point: Point) -> str:
+    """Which iteration a point is: the variables of the loops around, then the sizes that matter."""
+    loops = [scope for scope in scopes_around(run.op) if isinstance(scope, ForOp | scf.ForOp)]
+    counted = [scope.body.block.args[0] for scope in reversed(loops)]
+    values = [f"{name_of(v)} = {at(run.form(v), point)}" for v in counted]
+    sizes = {v.name: value for v, value in point.items() if v.origin is Origin.SIZE}
+    values += [f"{name} = {value}" for name, value in sorted(sizes.items())]
+    return f" at {', '.join(values)}" if values else ""
+
+
+def values_of(names: Sequence[SSAValue], forms: Sequence[Index], point: Point) -> str:
+    return ", ".join(f"{name_of(n)} = {at(form, point)}" for n, form in zip(names, forms, strict=True))
+
+
+def element(buffer: SSAValue, place: Sequence[Index], point: Point) -> str:
+    """An element of a buffer: `%Y[0, 3]`."""
+    return f"{name_of(buffer)}[{', '.join(str(at(form, point)) for form in place)}]"
+
+
+def in_line(op: Operation) -> str:
+    place = locate(op.location)
+    return f" in line {place.line.data}" if place is not None else ""

@@ -1,0 +1,206 @@
+"""
+Nothing is read before it is written, and outputs are written everywhere.
+
+A read happens in some iteration; what was written before it is what earlier ops wrote in the same iteration, and any op
+in an earlier one: for each loop around both, an instance of the write with a smaller value of that loop's variable and
+the same values outside of it. Every such *piece* is a set of elements, once the variables of the write alone are
+eliminated. The end of a function counts as a read of all elements of its outputs.
+
+Whether the pieces cover what is read is found out by counterexamples: as long as there is an element outside of the
+pieces met so far, the piece that holds it is added; an element that is in no piece is a mistake.
+
+A read does no harm where all that becomes of the element is another one, of a local buffer, that nothing reads: a tile
+at the edge computes columns that are not there. `uses.py` finds out what becomes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+
+from xdsl.dialects import memref, scf
+from xdsl.ir import Operation, SSAValue
+
+from relex.dialects.errors import name_of
+from relex.dialects.index.constraints import Constraint, Point, System, different, less, same, unknowns, within
+from relex.dialects.index.elimination import TooHardError, inner_projection
+from relex.dialects.index.expr import Index, IndexExpr, Origin, combination, constant_of
+from relex.dialects.index.solve import find_point
+from relex.dialects.tir import AllocBufferOp, ForOp, PrimFuncOp
+from relex.passes.checking.findings import Finding, element, when
+from relex.passes.checking.instances import Instance, idle_loops, scopes_around
+from relex.passes.checking.touches import Touch, strangers, touches
+from relex.passes.checking.uses import Use, uses_of
+from relex.passes.checking.verdicts import TOO_HARD, Undecided, Verdict, Wrong, judge, unless_partial
+
+MOST_PIECES = 64
+MOST_EXAMPLES = 500
+
+
+def check_contents(function: PrimFuncOp) -> Iterator[Finding]:
+    """One finding for each read, and each output at the end of the function; none of buffers that unknown ops use."""
+    strange = {buffer for _, buffer in strangers(function)}
+    found = [touch for touch in touches(function) if touch.buffer not in strange]
+    writes: dict[SSAValue, list[Touch]] = {buffer: [] for buffer in function.outputs}
+    for touch in found:
+        if touch.is_write or isinstance(touch.buffer.owner, AllocBufferOp | memref.AllocOp | memref.AllocaOp):
+            writes.setdefault(touch.buffer, []).extend([touch] if touch.is_write else [])
+    for touch in found:
+        if not touch.is_write and touch.buffer in writes:
+            finding = _check_read(touch, writes[touch.buffer], found, function)
+            if finding is not None:
+                yield finding
+    for output in function.outputs:
+        finding = _check_output(output, writes[output], function) if output not in strange else None
+        if finding is not None:
+            yield finding
+
+
+def _check_read(
+    read: Touch, writes: Sequence[Touch], everything: Sequence[Touch], function: PrimFuncOp
+) -> Finding | None:
+    if _check_use(read, Use(), writes, function) is None:
+        return None
+    findings = (_check_use(read, use, writes, function) for use in uses_of(read, everything))
+    return next((finding for finding in findings if finding is not None), None)
+
+
+def _check_use(read: Touch, use: Use, writes: Sequence[Touch], function: PrimFuncOp) -> Finding | None:
+    run = Instance(read.op, Instance(function), function)
+    place = read.place(run)
+    pieces = [piece for write in writes for piece in _pieces_before(write, read, place, run)]
+    for dimension, index in enumerate(place):
+        run.require(within(index, run.size(read.buffer, dimension)))
+    use.require_in(run)
+    buffer = name_of(read.buffer)
+    match unless_partial(_uncovered(run.whole_system, pieces), read):
+        case None:
+            return None
+        case Wrong(point=point):
+            found = f"no write to {element(read.buffer, place, point)} before it is read{when(run, point)}"
+            return Finding(read.op, f"expected {buffer} to be written before it is read, found {found}")
+        case Undecided(reason=reason):
+            message = f"cannot decide whether {buffer} is written before it is read: {reason}"
+            return Finding(read.op, message, certain=False)
+
+
+def _check_output(output: SSAValue, writes: Sequence[Touch], function: PrimFuncOp) -> Finding | None:
+    run = Instance(function)
+    place = run.element(output)
+    pieces = [_Piece(Instance(write.op, run, function), write, place) for write in writes]
+    match _uncovered(run.whole_system, pieces):
+        case None:
+            return None
+        case Wrong(point=point):
+            found = f"no write to {element(output, place, point)}{when(run, point)}"
+            return Finding(function, f"expected all of {name_of(output)} to be written, found {found}")
+        case Undecided(reason=reason):
+            message = f"cannot decide whether all of {name_of(output)} is written: {reason}"
+            return Finding(function, message, certain=False)
+
+
+def _pieces_before(write: Touch, read: Touch, place: Sequence[Index], run: Instance) -> Iterator[_Piece]:
+    """What a write has done when a run of the read takes place."""
+    home = write.buffer.owner.parent_op()
+    around_write, around_read = ([touch.op, *scopes_around(touch.op)] for touch in (write, read))
+    common = [scope for scope in around_read if scope in around_write]
+    if _comes_first(write.op, read.op, common[0], around_write, around_read):
+        yield _Piece(Instance(write.op, run, common[0]), write, place)
+    for loop in common:
+        if isinstance(loop, ForOp | scf.ForOp) and loop is not home and home is not None and home.is_ancestor(loop):
+            earlier = Instance(write.op, run, loop.parent_op())
+            variable = loop.body.block.args[0]
+            earlier.require(System.of(less(earlier.form(variable), run.form(variable))))
+            yield _Piece(earlier, write, place)
+
+
+def _comes_first(
+    write: Operation, read: Operation, common: Operation, around_write: list[Operation], around_read: list[Operation]
+) -> bool:
+    """Whether a write precedes a read in one run of the innermost scope around both."""
+    if write is read:
+        return False
+    first, second = (around[around.index(common) - 1] for around in (around_write, around_read))
+    return first.parent_block() is second.parent_block() and first.is_before_in_block(second)
+
+
+class _Piece:
+    """The elements that a write has written in some iterations, seen from the run of a read."""
+
+    def __init__(self, writer: Instance, write: Touch, place: Sequence[Index]):
+        written = write.place(writer)
+        writer.require(System(tuple(same(a, b) for a, b in zip(written, place, strict=True))))
+        self._writer = writer
+        # An init runs once; a buffer that is made anew in its reduction has seen it in the first step only.
+        home = write.buffer.owner.parent_op()
+        self._is_doubtful = home is not None and any(loop.is_ancestor(home) for loop in idle_loops(write.op))
+
+    def cases(self) -> list[_Case]:
+        found = list(islice(self._writer.system.cases(), MOST_PIECES + 1))
+        if len(found) > MOST_PIECES:
+            raise TooHardError
+        return [_Case(constraints, self._writer, self._is_doubtful) for constraints in found]
+
+
+class _Case:
+    """A part of a piece without choices."""
+
+    def __init__(self, constraints: Sequence[Constraint], writer: Instance, is_doubtful: bool):
+        own = {v for c in constraints for v in unknowns(c.form) if v in writer.variables}
+        self.unknown = sorted({v.name for v in own if v.origin is Origin.DATA})
+        """What decides on whether it is written, other than the loops."""
+        self.is_certain = not self.unknown and not is_doubtful
+        self._constraints = constraints
+        self._own = own
+
+    def holds(self, point: Point) -> bool:
+        """Whether an element is in it."""
+        return find_point(System(tuple(self._at(c, point) for c in self._constraints))) is not None
+
+    def _at(self, c: Constraint, point: Point) -> Constraint:
+        kept = {v: f for v, f in unknowns(c.form).items() if v in self._own}
+        others = sum(f * point.get(v, 0) for v, f in unknowns(c.form).items() if v not in self._own)
+        return Constraint(combination(constant_of(c.form) + others, kept), c.modulus)
+
+    def complement(self, point: Point) -> System:
+        """What is not in the part around a point that can be told, at least not that point."""
+        inner = self._inner
+        if inner is not None and all(c.holds_at(point) for c in inner):
+            return System.any_of(part for c in inner for part in c.negated())
+        seen = {v for c in self._constraints for v in unknowns(c.form)} - self._own
+        return different([IndexExpr.of(v) for v in seen], [point.get(v, 0) for v in seen])
+
+    @cached_property
+    def _inner(self) -> list[Constraint] | None:
+        return inner_projection(self._constraints, lambda v: v in self._own)
+
+
+@dataclass(frozen=True)
+class _Cover:
+    """Looks for elements that no case holds. Those which hold for certain come first."""
+
+    cases: Sequence[_Case]
+
+    def find(self, system: System) -> Point | Undecided | None:
+        for _ in range(MOST_EXAMPLES):
+            point = find_point(system)
+            if point is None:
+                return None
+            case = next((case for case in self.cases if case.holds(point)), None)
+            if case is None:
+                return point
+            if not case.is_certain:
+                return Undecided(f"that depends on {', '.join(case.unknown) or 'when a buffer is made'}")
+            system &= case.complement(point)
+        return TOO_HARD
+
+
+def _uncovered(domain: System, pieces: Sequence[_Piece]) -> Verdict:
+    """Whether there is an element, at a point of `domain`, that is in no piece."""
+    try:
+        cases = [case for piece in pieces for case in piece.cases()]
+    except TooHardError:
+        return TOO_HARD
+    return judge(domain, domain, _Cover(sorted(cases, key=lambda case: not case.is_certain)).find)

@@ -1,0 +1,206 @@
+"""
+The program as systems of constraints.
+
+An *instance* is one run of an op: a variable for each loop around it, the constraints that the loops and conditions
+put on them, and the values that the program computes as linear forms in these variables. Two instances can *share* what
+lies outside of some scope: then they are two runs within one run of that scope. So questions about pairs of iterations
+are questions about systems: "can two iterations of a loop write one element" is "can two instances of the store that
+share what is around the loop, but differ in the loop's variable, have equal indices".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IndexType, MemRefType, StringAttr
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import name_of
+from relex.dialects.functions import DIMS_ATTR, argument_attr
+from relex.dialects.index.constraints import Constraint, System, less, limits_of, within
+from relex.dialects.index.domains import constant_value
+from relex.dialects.index.expr import Index, IndexExpr, Origin, Variable
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp, loops_around
+from relex.dialects.tir.accesses import variables_in
+from relex.passes.checking.expressions import Quotient, condition_of, form_of, type_limits
+
+LARGEST_SIZE = 2**47
+"""No buffer has more elements; index arithmetic on sizes does not wrap around."""
+
+
+class Instance:
+    """One run of `op`, which is in `scope`, in the run of that scope that `outer` is in."""
+
+    def __init__(self, op: Operation, outer: Instance | None = None, scope: Operation | None = None):
+        self.op = op
+        self.system = System()
+        """When this run takes place, given that of the shared scope."""
+        self.variables: set[Variable] = set()
+        """Those of this instance alone."""
+        self.quotients: dict[Quotient, Index] = {}
+        self._outer = outer
+        self._scope = scope
+        self._forms: dict[SSAValue, Index] = {}
+        self._sizes: dict[object, Index] = {}
+        idle = idle_loops(op)
+        child = op
+        for around in [s for s in scopes_around(op) if scope is None or not s.is_ancestor(scope)]:
+            if around not in idle:
+                self._enter(around, child, bool(idle))
+            child = around
+
+    @property
+    def whole_system(self) -> System:
+        """The same with what holds for the shared scope."""
+        return self.system if self._outer is None else self._outer.whole_system & self.system
+
+    def form(self, value: SSAValue) -> Index:
+        """An integer value of the program."""
+        home = value.owner.parent_op()
+        if self._outer is not None and self._scope is not None and home is not None and home.is_ancestor(self._scope):
+            return self._outer.form(value)
+        if value not in self._forms:
+            self._forms[value] = self._make_form(value)
+        return self._forms[value]
+
+    def new(
+        self,
+        name: str,
+        limits: tuple[int, int],
+        *alternatives: Callable[[Index], System],
+        origin: Origin = Origin.COUNTER,
+    ) -> Index:
+        """A fresh variable about which one of the systems holds."""
+        variable = Variable(name, origin, *limits)
+        self.variables.add(variable)
+        form = IndexExpr.of(variable)
+        self.require(System.of(Constraint(form - limits[0]), Constraint(form * -1 + limits[1])))
+        if alternatives:
+            self.require(System.any_of(alternative(form) for alternative in alternatives))
+        return form
+
+    def require(self, system: System) -> None:
+        self.system &= system
+
+    def size(self, buffer: SSAValue, dimension: int) -> Index:
+        """The size of a buffer in a dimension."""
+        assert isa(buffer.type, MemRefType)
+        shape = buffer.type.get_shape()
+        if shape[dimension] != DYNAMIC_INDEX:
+            return shape[dimension]
+        owner = buffer.owner
+        if isinstance(owner, AllocBufferOp | memref.AllocOp | memref.AllocaOp):
+            sizes = owner.sizes if isinstance(owner, AllocBufferOp) else owner.dynamic_sizes
+            return self.form(sizes[shape[:dimension].count(DYNAMIC_INDEX)])
+        return self._argument_size(buffer, dimension)
+
+    def element(self, buffer: SSAValue) -> list[Index]:
+        """The indices of any element of a buffer."""
+        assert isa(buffer.type, MemRefType)
+        found: list[Index] = []
+        for dimension in range(buffer.type.get_num_dims()):
+            size = self.size(buffer, dimension)
+            found.append(self.new("element", (0, max(limits_of(size)[1] - 1, 0))))
+            self.require(within(found[-1], size))
+        return found
+
+    def _argument_size(self, buffer: SSAValue, dimension: int) -> Index:
+        if self._outer is not None:
+            return self._outer._argument_size(buffer, dimension)
+        name = _size_name(buffer, dimension)
+        key = name or (buffer, dimension)
+        if key not in self._sizes:
+            text = name or f"size({name_of(buffer)}, {dimension})"
+            self._sizes[key] = self.new(text, (0, LARGEST_SIZE), origin=Origin.SIZE)
+        return self._sizes[key]
+
+    def _make_form(self, value: SSAValue) -> Index:
+        if isinstance(value, BlockArgument):
+            return self._argument_form(value)
+        if isinstance(value.owner, memref.DimOp) and (d := constant_value(value.owner.index)) is not None:
+            source = value.owner.source
+            if isa(source.type, MemRefType) and 0 <= d < source.type.get_num_dims():
+                return self.size(source, d)
+        form = form_of(value, self)
+        return form if form is not None else self._unknown(value)
+
+    def _argument_form(self, value: BlockArgument) -> Index:
+        match value.owner.parent_op():
+            case BlockOp() as block:
+                return self.form(block.bindings[value.index])
+            case ForOp() as loop:
+                return self._named(value, (0, max(limits_of(self._extent(loop.extent))[1] - 1, 0)), Origin.COUNTER)
+            case scf.ForOp() as loop if value.index == 0 and (step := constant_value(loop.step) or 0) > 0:
+                lower = self.form(loop.lb)
+                count = self.new("count", (0, 2 * LARGEST_SIZE))
+                return lower + count * step
+            case PrimFuncOp() if isinstance(value.type, IndexType):
+                return self._named(value, (-LARGEST_SIZE, LARGEST_SIZE), Origin.SIZE)
+            case _:
+                return self._unknown(value)
+
+    def _unknown(self, value: SSAValue) -> Index:
+        return self._named(value, type_limits(value.type), Origin.DATA)
+
+    def _named(self, value: SSAValue, limits: tuple[int, int], origin: Origin) -> Index:
+        return self.new(name_of(value), limits, origin=origin)
+
+    def _enter(self, scope: Operation, child: Operation, in_idle_init: bool) -> None:
+        """Require what holds in the region of `scope` that `child` is in."""
+        match scope:
+            case ForOp():
+                self.require(within(self.form(scope.variable), self._extent(scope.extent)))
+            case scf.ForOp():
+                self.require(System.of(less(self.form(scope.body.block.args[0]), self.form(scope.ub))))
+            case BlockOp():
+                is_idle = in_idle_init and child is scope.init
+                for v in scope.iter_vars:
+                    if not (is_idle and v.kind is IterKind.REDUCE):
+                        self.require(within(self.form(v.binding), self._extent(v.extent)))
+            case scf.IfOp():
+                self.require(condition_of(scope.cond, child.parent_region() is scope.true_region, self))
+            case PrimFuncOp() | InitOp():
+                pass
+            case _:  # Nothing says whether and how often it runs its region.
+                self.new(f"'{scope.name}'", (0, 1), origin=Origin.DATA)
+
+    def _extent(self, extent: int | SSAValue) -> Index:
+        return extent if isinstance(extent, int) else self.form(extent)
+
+
+def scopes_around(op: Operation) -> Iterator[Operation]:
+    """The ops around `op`, from the inside out, up to the function."""
+    scope: Operation | None = op
+    while scope is not None and not isinstance(scope, PrimFuncOp):
+        scope = scope.parent_op()
+        if scope is not None:
+            yield scope
+
+
+def idle_loops(op: Operation) -> set[Operation]:
+    """The loops around an init that its block is in only to reduce: it runs once, also where they do not run."""
+    init = next((scope for scope in scopes_around(op) if isinstance(scope, InitOp)), None)
+    block = init.parent_op() if init is not None else None
+    if not isinstance(block, BlockOp):
+        return set()
+    around = list(loops_around(block))
+    if not all(isinstance(scope, ForOp) for scope, _ in zip(scopes_around(block), around, strict=False)):
+        return set()  # A condition in between may depend on them.
+    function = list(scopes_around(op))[-1]
+    used = {kind: set[SSAValue]() for kind in IterKind}
+    for v in block.iter_vars:
+        used[v.kind] |= variables_in(v.binding, function)
+    return {loop for loop in around if loop.variable in used[IterKind.REDUCE] - used[IterKind.SPATIAL]}
+
+
+def _size_name(buffer: SSAValue, dimension: int) -> str | None:
+    """What an argument's attribute calls a size; sizes of one name are equal."""
+    function = buffer.owner.parent_op()
+    if not isinstance(buffer, BlockArgument) or not isinstance(function, PrimFuncOp):
+        return None
+    names = argument_attr(function, buffer.index, DIMS_ATTR)
+    if not isa(names, ArrayAttr[StringAttr]) or dimension >= len(names):
+        return None
+    return names.data[dimension].data or None

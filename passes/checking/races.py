@@ -1,0 +1,107 @@
+"""Iterations that may run at the same time, or in any order, keep out of each other's way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from relex.dialects.index.constraints import System, different, same
+from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind, PrimFuncOp, loops_around
+from relex.passes.checking.findings import Finding, element, in_line, values_of
+from relex.passes.checking.instances import Instance, idle_loops
+from relex.passes.checking.touches import Touch, touches
+from relex.passes.checking.verdicts import Undecided, Wrong, judge, unless_partial
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs of `body` that differ in the values of `variables`, in one run of `scope`."""
+
+    body: Operation
+    scope: Operation
+    names: Sequence[SSAValue]
+    values: Sequence[SSAValue]
+    kind: str
+
+
+def check_races(function: PrimFuncOp) -> Iterator[Finding]:
+    """For each parallel loop, and each block with its spatial variables: one finding for each buffer on which two
+    iterations may meet, one of them writing."""
+    found = touches(function)
+    for op in function.body.walk():
+        group = _group_of(op, function)
+        if group is None:
+            continue
+        inside = [touch for touch in found if _takes_part(touch, op)]
+        for buffer in dict.fromkeys(touch.buffer for touch in inside if touch.is_write):
+            own = [touch for touch in inside if touch.buffer is buffer]
+            finding = _check_buffer(group, own, function)
+            if finding is not None:
+                yield finding
+
+
+def _takes_part(touch: Touch, body: Operation) -> bool:
+    """Whether runs of `body` can meet by a touch: not in buffers of their own, and not by the init of a reduction that
+    they are steps of, as it runs in front of them."""
+    is_inside = body.is_ancestor(touch.op) and not body.is_ancestor(touch.buffer.owner)
+    return is_inside and body not in idle_loops(touch.op)
+
+
+def _group_of(op: Operation, function: PrimFuncOp) -> Group | None:
+    match op:
+        case ForOp() if op.kind.data is LoopKind.PARALLEL:
+            kind = f"iteration of the parallel loop{in_line(op)}"
+            return Group(op, op.parent_op() or function, [op.variable], [op.variable], kind)
+        case BlockOp() if loops := list(loops_around(op)):
+            spatial = [v for v in op.iter_vars if v.kind is IterKind.SPATIAL]
+            names, values = [v.variable for v in spatial], [v.binding for v in spatial]
+            kind = f"value of the spatial variables of block @{op.block_name.data}"
+            return Group(op, loops[-1].parent_op() or function, names, values, kind)
+        case _:
+            return None
+
+
+def _check_buffer(group: Group, own: Sequence[Touch], function: PrimFuncOp) -> Finding | None:
+    """The first pair that meets for certain, else the first that may."""
+    doubt: Finding | None = None
+    for number, first in enumerate(own):
+        for second in own[: number + 1] if first.is_write else own[:number]:
+            if not (first.is_write or second.is_write):
+                continue
+            writer, other = (second, first) if second.is_write else (first, second)
+            finding = _check_pair(group, writer, other, function)
+            if finding is not None and finding.certain:
+                return finding
+            doubt = doubt or finding
+    return doubt
+
+
+def _check_pair(group: Group, writer: Touch, other: Touch, function: PrimFuncOp) -> Finding | None:
+    one = Instance(writer.op, Instance(function), function)
+    scope = _shared_scope(group, writer.buffer)
+    two = Instance(other.op, one, scope)
+    places = writer.place(one), other.place(two)
+    own, others = ([run.form(value) for value in group.values] for run in (one, two))
+    domain = one.whole_system & two.system
+    meeting = System(tuple(same(a, b) for a, b in zip(*places, strict=True)))
+    verdict = unless_partial(judge(domain, domain & meeting & different(own, others)), writer, other)
+    rival = "writes" if other.is_write else "reads"
+    match verdict:
+        case None:
+            return None
+        case Wrong(point=point):
+            found = f"{element(writer.buffer, places[0], point)} written at {values_of(group.names, own, point)}"
+            found += f" and {'' if other.is_write else 'read '}at {values_of(group.names, others, point)}"
+            purpose = "write an element" if other.is_write else "use an element that is written"
+            return Finding(writer.op, f"expected one {group.kind} to {purpose}, found {found}")
+        case Undecided(reason=reason):
+            message = f"cannot decide whether another {group.kind} {rival} the element: {reason}"
+            return Finding(writer.op, message, certain=False)
+
+
+def _shared_scope(group: Group, buffer: SSAValue) -> Operation:
+    """Two runs within one life of the buffer."""
+    home = buffer.owner.parent_op()
+    return home if home is not None and group.scope.is_ancestor(home) else group.scope

@@ -1,0 +1,78 @@
+"""Who reads and writes which buffer, in program order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import SymbolTable
+
+from relex.dialects.index.expr import Index
+from relex.dialects.tir import AllocBufferOp, CallOp, PrimFuncOp
+from relex.passes.checking.instances import Instance
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One element, or with `indices` None every element, of a buffer is read or written."""
+
+    op: Operation
+    buffer: SSAValue
+    indices: tuple[SSAValue, ...] | None
+    is_write: bool
+    is_sure: bool = True
+    """Every element is touched; else some of them are, it is not known which."""
+
+    @property
+    def verb(self) -> str:
+        return "written" if self.is_write else "read"
+
+    def place(self, instance: Instance) -> list[Index]:
+        """The indices of the element that is touched in a run of the op."""
+        if self.indices is None:
+            return instance.element(self.buffer)
+        return [instance.form(index) for index in self.indices]
+
+
+def touches(function: PrimFuncOp) -> list[Touch]:
+    return [touch for op in function.body.walk() for touch in _touches_of(op)]
+
+
+def _touches_of(op: Operation) -> Iterator[Touch]:
+    match op:
+        case memref.LoadOp():
+            yield Touch(op, op.memref, tuple(op.indices), False)
+        case memref.StoreOp():
+            yield Touch(op, op.memref, tuple(op.indices), True)
+        case memref.CopyOp():
+            yield Touch(op, op.source, None, False)
+            yield Touch(op, op.destination, None, True)
+        case CallOp():
+            callee = SymbolTable.lookup_symbol(op, op.callee)
+            if isinstance(callee, PrimFuncOp):
+                inputs, outputs = op.arguments[: callee.num_inputs], op.arguments[callee.num_inputs :]
+                yield from (Touch(op, buffer, None, False, is_sure=False) for buffer in _buffers(inputs))
+                yield from (Touch(op, buffer, None, True) for buffer in _buffers(outputs))
+        case _:
+            return
+
+
+def _buffers(values: Sequence[SSAValue]) -> list[SSAValue]:
+    return [value for value in values if isinstance(value.type, MemRefType)]
+
+
+_HARMLESS = (AllocBufferOp, memref.AllocOp, memref.AllocaOp, memref.DeallocOp, memref.DimOp, memref.RankOp)
+
+
+def strangers(function: PrimFuncOp) -> list[tuple[Operation, SSAValue]]:
+    """Ops that do something to a buffer that is not known, with the buffer."""
+    known = {touch.op for touch in touches(function)}
+    return [
+        (op, buffer)
+        for op in function.body.walk()
+        if op not in known and not isinstance(op, _HARMLESS)
+        for buffer in _buffers(op.operands)
+    ]

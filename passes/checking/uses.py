@@ -1,0 +1,81 @@
+"""
+What becomes of an element that is read.
+
+Where it only serves to compute elements of a local buffer, those matter that somebody reads. Who reads such an element
+to write it anew, as sums do, is nobody in this sense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import memref
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from relex.dialects.index.constraints import System, same
+from relex.dialects.index.domains import is_same_value
+from relex.dialects.tir import AllocBufferOp
+from relex.passes.analysis.indices import may_trap
+from relex.passes.checking.instances import Instance
+from relex.passes.checking.touches import Touch
+
+
+@dataclass(frozen=True)
+class Use:
+    """An element that is read is needed: for sure, or where `reader` reads what `store` has made of it."""
+
+    store: Touch | None = None
+    reader: Touch | None = None
+
+    def require_in(self, run: Instance) -> None:
+        """Require of a run of the read that what is made of it is read."""
+        if self.store is None or self.reader is None:
+            return
+        home = self.store.buffer.owner.parent_op()
+        assert home is not None
+        later = Instance(self.reader.op, run, home)
+        pairs = zip(self.store.place(run), self.reader.place(later), strict=True)
+        later.require(System(tuple(same(a, b) for a, b in pairs)))
+        run.require(later.system)
+
+
+def uses_of(read: Touch, everything: Sequence[Touch]) -> list[Use]:
+    """The uses of what an op reads, given all that a function reads and writes."""
+    stores = _stores_of(read.op, everything)
+    if not stores or not all(isinstance(store.buffer.owner, AllocBufferOp) for store in stores):
+        return [Use()]
+    return [
+        Use(store, touch)
+        for store in stores
+        for touch in everything
+        if touch.buffer is store.buffer and not touch.is_write and not _feeds_back(touch, store, everything)
+    ]
+
+
+def _stores_of(load: Operation, everything: Sequence[Touch]) -> list[Touch]:
+    """The stores that are all that an element is loaded for; none if it goes elsewhere as well."""
+    if not isinstance(load, memref.LoadOp):
+        return []
+    stores: set[Operation] = set()
+    values: list[SSAValue] = [load.res]
+    for value in values:
+        for use in value.uses:
+            op = use.operation
+            if isinstance(op, memref.StoreOp) and op.value is value and value not in op.indices:
+                stores.add(op)
+            elif is_side_effect_free(op) and not op.regions and not may_trap(op):
+                values += [result for result in op.results if result not in values]
+            else:
+                return []
+    if any(op.parent_block() is not load.parent_block() for op in stores):
+        return []
+    return [touch for touch in everything if touch.op in stores]
+
+
+def _feeds_back(read: Touch, store: Touch, everything: Sequence[Touch]) -> bool:
+    """Whether an element is only read to be written anew by a store."""
+    if [touch.op for touch in _stores_of(read.op, everything)] != [store.op]:
+        return False
+    return all(map(is_same_value, read.indices or (), store.indices or ()))

@@ -1,0 +1,265 @@
+"""Reductions whose terms lie side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import inf, prod
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+
+from relex.dialects.errors import CompileError, fail, name_of
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind
+from relex.passes.analysis.buffers import accesses_in, buffers_written
+from relex.passes.analysis.dependence import BlockAccess
+from relex.passes.analysis.loop_tree import find_block, label_of, loops_of, name_of_block
+from relex.passes.analysis.reductions import combiner_of
+from relex.passes.cpu.columns import columns_of
+from relex.passes.cpu.nests import Reduction, bits_of, block_named, count, is_side_by_side, named, uses
+from relex.passes.cpu.reduction_axes import MIN_WORK, has_constant_panels
+from relex.passes.cpu.rule import Plan
+from relex.passes.cpu.tiles import LATENCY, VectorUnit
+from relex.passes.cpu.unrolling import unroll_in_tile
+from relex.passes.schedule import Block, Loop, Schedule
+
+MIN_VECTORS = 4
+"""Vectors of terms; for fewer, it costs too much to add up their elements at the end."""
+
+MIN_ROWS_TO_PACK = 64
+"""Uses of every element of every operand; from there on, tiles with columns side by side make up for the copies."""
+
+FAR = 2**20
+"""The bytes of an operand that is too large to be copied from near by."""
+
+MIN_ROWS_TO_PACK_FROM_FAR = 160
+"""The same where the operand of the columns is that large."""
+
+MAX_STREAMS = 10
+"""Rows of operands that are read at the same time; for more, the machine does not fetch ahead."""
+
+COST_FROM_AFAR = 2
+"""What it takes to load a vector of a large operand, in multiplications."""
+
+LARGE = 2**17
+"""The bytes of an operand that is read from far away each time."""
+
+COST_OF_A_MASK = 1.2
+"""What a loop takes that has a condition for each term, compared to one without."""
+
+VECTORS = (1, 2, 4, 8)
+"""Vectors to sum up a single result in."""
+
+MAX_SIDE = 8
+"""Results of a tile along one loop; more are more code, and not faster."""
+
+
+@dataclass(frozen=True)
+class DotKernel:
+    """A reduction whose terms lie side by side along `lanes`, the innermost of its loops."""
+
+    reduction: Reduction
+    lanes: ForOp
+
+    @classmethod
+    def of(cls, block: BlockOp) -> DotKernel:
+        """What a block is. Fails if it is no such reduction."""
+        reduction = Reduction.of(block)
+        combiner_of(block)
+        lanes = reduction.terms[-1]
+        used = [access for access in reduction.reads if uses(access, lanes)]
+        for access in used:
+            if not is_side_by_side(access, lanes):
+                fail(block, f"expected terms of {name_of(access.buffer)} that lie side by side along {label_of(lanes)}")
+        if not used:
+            fail(block, f"expected {name_of_block(block)} to read something along {label_of(lanes)}")
+        return cls(reduction, lanes)
+
+    def check_worth_it(self, unit: VectorUnit) -> None:
+        """Fails if there is too little to do for vectors, or so much that it pays to copy operands first."""
+        block, lanes = self.reduction.block, unit.bits // self.reduction.bits
+        if (terms := count([self.lanes])) < MIN_VECTORS * lanes:
+            fail(block, f"expected {MIN_VECTORS * lanes} terms or more, found {terms}")
+        if (steps := count([*self.reduction.spatial, *self.reduction.terms])) < MIN_WORK:
+            fail(block, f"expected {MIN_WORK} steps or more, found {steps}")
+        if has_constant_panels(block):
+            fail(block, "expected operands that are no constants, which tiles get in their order at no cost")
+        if self.least_uses >= MIN_ROWS_TO_PACK and not self._packs_from_far():
+            fail(block, f"expected an operand whose elements are used less than {MIN_ROWS_TO_PACK} times")
+
+    @property
+    def least_uses(self) -> int:
+        """How often the elements of one of the operands are used."""
+        return min(map(self._uses_of, self.reduction.reads))
+
+    def _packs_from_far(self) -> bool:
+        """Whether tiles would copy a large operand for rather few rows."""
+        columns = columns_of(self.reduction)
+        return all(
+            FAR <= _size(access) < inf and self._uses_of(access) < MIN_ROWS_TO_PACK_FROM_FAR
+            for access in self.reduction.reads
+            if uses(access, columns)
+        )
+
+    def _uses_of(self, access: BlockAccess) -> int:
+        return count([loop for loop in self.reduction.spatial if not uses(access, loop)])
+
+    def tile(self, unit: VectorUnit) -> Tile:
+        """How many results to compute at the same time, by the registers of a CPU."""
+        tiles = [tile for tile in self._tiles(unit) if tile.sums + tile.streams < unit.registers]
+        if self.least_uses > 1 and all(tile.results == 1 for tile in tiles):
+            fail(self.reduction.block, "expected sizes that can be divided into tiles")
+        return min(tiles, key=lambda tile: (tile.cost, tile.far / tile.sums, tile.streams, -tile.sums))
+
+    def _tiles(self, unit: VectorUnit) -> Iterator[Tile]:
+        length = unit.bits // self.reduction.bits
+        operands = [access for access in self.reduction.reads if uses(access, self.lanes)]
+        for sizes in product(*map(_sides, self.reduction.spatial)):
+            rows = [self._rows(access, sizes) for access in operands]
+            far = sum(count for count, access in zip(rows, operands, strict=True) if _size(access) > LARGE)
+            is_single = prod(sizes) == 1
+            if sum(rows) > MAX_STREAMS or (sum(rows) >= prod(sizes) and not is_single):
+                continue
+            for vectors in VECTORS if is_single and self._fills(VECTORS[-1] * length) else (1,):
+                yield Tile(sizes, vectors, length, sum(rows), far * vectors, self._waste(vectors * length))
+
+    def _fills(self, step: int) -> bool:
+        return isinstance(self.lanes.extent, int) and self.lanes.extent % step == 0
+
+    def _rows(self, access: BlockAccess, sizes: Sequence[int]) -> int:
+        """Rows of an operand that a tile reads."""
+        columns = zip(sizes, self.reduction.spatial, strict=True)
+        return prod(size for size, loop in columns if uses(access, loop))
+
+    def _waste(self, step: int) -> float:
+        """What it takes for terms that do not fill all vectors."""
+        extent = self.lanes.extent
+        if not isinstance(extent, int):
+            return COST_OF_A_MASK
+        return -(-extent // step) * step / extent * (COST_OF_A_MASK if extent % step else 1)
+
+
+def _sides(loop: ForOp) -> list[int]:
+    """How large a tile may be along a loop: so that tiles fill it."""
+    extent = loop.extent
+    if not isinstance(extent, int):
+        return [1]
+    return [size for size in range(1, MAX_SIDE + 1) if extent % size == 0]
+
+
+def _size(access: BlockAccess) -> float:
+    """The bytes of a buffer, as far as they are known."""
+    shape, bits = access.access.shape, bits_of(access.buffer)
+    return inf if DYNAMIC_INDEX in shape else prod(shape) * bits // 8
+
+
+@dataclass(frozen=True)
+class Tile:
+    """So many results along each spatial loop, each summed up in `vectors` vectors of `lanes` elements."""
+
+    sizes: tuple[int, ...]
+    vectors: int
+    lanes: int
+    streams: int
+    """Rows of operands that are read."""
+
+    far: int
+    """Vectors of large operands that are read in a step."""
+
+    waste: float
+    """What terms that do not fill all vectors cost, as a factor."""
+
+    @property
+    def results(self) -> int:
+        return prod(self.sizes)
+
+    @property
+    def sums(self) -> int:
+        """Vectors of sums."""
+        return self.results * self.vectors
+
+    @property
+    def cost(self) -> float:
+        """What a term takes: two multiplications, or two loads, start in a cycle. Few sums leave time unused."""
+        loads = self.streams * self.vectors
+        return max(self.sums + 1, loads, self.far * COST_FROM_AFAR, LATENCY) / self.sums * self.waste
+
+
+LEFT_TO_LLVM = (arith.AddfOp, arith.MulfOp, arith.AddiOp)
+"""What LLVM makes vectors of as well, one sum after the other."""
+
+
+def dot_kernel(block: BlockOp, unit: VectorUnit) -> Plan:
+    """Sum up vectors of terms, for several results at the same time, and the elements of these vectors at the end.
+
+    ```mlir
+    tir.for %i, %j, %k in (16, 128, 784) {
+      ... // y[i, j] += x[i, k] * w[j, k]
+    }
+    // dot-kernel
+    tir.for %i0, %j0 in (4, 32) {
+      %sums = tir.alloc_buffer : memref<4x4x16xf32>
+      tir.for %k, unrolled %i1, unrolled %j1, vectorized %lane in (49, 4, 4, 16) {
+        ... // sums[i1, j1, lane] += x[4 i0 + i1, 16 k + lane] * w[4 j0 + j1, 16 k + lane]
+      }
+      tir.for unrolled %i1, unrolled %j1, vectorized %lane in (4, 4, 16) {
+        ... // y[4 i0 + i1, 4 j0 + j1] += sums[i1, j1, lane]
+      }
+    }
+    ```
+    """
+    kernel = DotKernel.of(block)
+    kernel.check_worth_it(unit)
+    tile = kernel.tile(unit)
+    if tile.results == 1 and (isinstance(combiner_of(block), LEFT_TO_LLVM) or tile.sums < LATENCY):
+        return Plan("left to LLVM, which makes vectors of a single sum as well", None)
+    sides = " by ".join(map(str, tile.sizes)) if tile.results > 1 else "one"
+    summary = f"{sides} at a time, in {tile.vectors * tile.lanes} partial results each"
+    return Plan(summary, lambda schedule: _schedule(schedule, kernel, tile))
+
+
+def _schedule(schedule: Schedule, kernel: DotKernel, tile: Tile) -> None:
+    reduction = kernel.reduction
+    block = block_named(reduction.block)
+    step, lane = schedule.split(named(kernel.lanes), [None, tile.vectors * tile.lanes])
+    terms = [*map(named, reduction.terms[:-1]), step]
+    outer: list[Loop] = []
+    inner: list[Loop] = []
+    for loop, size in zip(reduction.spatial, tile.sizes, strict=True):
+        parts = schedule.split(named(loop), [None, size]) if size > 1 else [named(loop)]
+        outer.append(parts[0])
+        inner += parts[1:]
+    schedule.reorder(*outer, *terms, *inner, lane)
+    following = _follow(schedule, block, outer[-1]) if outer else []
+    partial = schedule.rfactor(block, lane, terms[0])
+    vectors = [Block(block.func, f"{partial.name}_init"), partial, block]
+    init = schedule.decompose_reduction(block, schedule.get_loops(block)[-1])
+    for part in vectors:
+        schedule.vectorize(schedule.get_loops(part)[-1])
+    in_tiles = [*((part, partial) for part in vectors), *((part, block) for part in (init, *following))]
+    for part, producer in in_tiles:
+        loops = _serial_loops(schedule, part)
+        unroll_in_tile(schedule, part, [loop for loop in loops if loop not in (*outer, *terms)], producer)
+
+
+def _follow(schedule: Schedule, block: Block, loop: Loop) -> list[Block]:
+    """Do what follows a block in one of its loops, if that can be."""
+    func = schedule.function(block.func)
+    (result,) = buffers_written(find_block(func, block.name))
+    readers = {access.block.block_name.data for access in accesses_in(func, result)} - {block.name}
+    if not isinstance(result.owner, AllocBufferOp) or len(readers) != 1:
+        return []
+    reader = Block(block.func, *readers)
+    try:
+        schedule.reverse_compute_at(reader, loop)
+    except CompileError:
+        return []  # It needs more than a tile.
+    schedule.compact_buffer(block, 0)
+    return [reader]
+
+
+def _serial_loops(schedule: Schedule, block: Block) -> list[Loop]:
+    func = schedule.function(block.func)
+    loops = loops_of(find_block(func, block.name))
+    return [named(loop) for loop in loops if loop.kind.data is LoopKind.SERIAL]

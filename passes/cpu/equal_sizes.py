@@ -1,0 +1,51 @@
+"""Sizes of loop functions that are equal in all calls, under one name each."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from relex.dialects.functions import DIMS_ATTR, argument_names, set_argument_attr
+from relex.dialects.relex import CallTirOp
+from relex.dialects.sizes.attributes import has_unknown, sizes_in_type
+from relex.dialects.sizes.expressions import Sizes
+from relex.dialects.sizes.modules import ModuleSizes
+from relex.dialects.tir import PrimFuncOp
+from relex.passes.analysis.constant_inputs import known_calls
+
+
+def name_sizes(module: ModuleOp) -> None:
+    """State by `relex.dims` which sizes of a loop function's buffers are equal, if it can be called by those calls only
+    that are known."""
+    sizes = ModuleSizes()
+    for known in known_calls(module):
+        if any(map(has_unknown, known.func.function_type.inputs)):
+            _name(known.func, [_sizes_passed(call, sizes) for call in known.calls])
+
+
+def _sizes_passed(call: CallTirOp, sizes: ModuleSizes) -> Sequence[Sizes]:
+    """The sizes of the arguments and results of a call."""
+    scope: Operation | None = call
+    while not isinstance(scope, FuncOp):
+        assert scope is not None
+        scope = scope.parent_op()
+    inside = sizes.inside(scope)
+    return [inside.get(value, ()) for value in (*call.arguments, *call.results)]
+
+
+def _name(func: PrimFuncOp, passed: Sequence[Sequence[Sizes]]) -> None:
+    """Give sizes that are equal in all calls the same name, that of the first of them."""
+    names: dict[Hashable, str] = {}
+    for i, (arg, name) in enumerate(zip(func.args, argument_names(func), strict=True)):
+        shape = sizes_in_type(arg.type)
+        if not has_unknown(arg.type) or any(len(sizes[i]) < len(shape) for sizes in passed):
+            continue
+        equal = [tuple(sizes[i][d] for sizes in passed) for d in range(len(shape))]
+        texts = [
+            names.setdefault(key, f"{name}_d{d}") if size == DYNAMIC_INDEX else ""
+            for d, (key, size) in enumerate(zip(equal, shape, strict=True))
+        ]
+        set_argument_attr(func, i, DIMS_ATTR, ArrayAttr(map(StringAttr, texts)))

@@ -1,0 +1,62 @@
+"""The largest or smallest of floats that lie side by side."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.tir import BlockOp
+from relex.passes.analysis.loop_tree import label_of, name_of_block
+from relex.passes.analysis.reductions import combiner_of
+from relex.passes.cpu.nests import Reduction, block_named, count, is_side_by_side, named, uses
+from relex.passes.cpu.rule import Plan
+from relex.passes.cpu.tiles import VectorUnit
+from relex.passes.schedule import Schedule
+
+MIN_TERMS = 16
+"""Terms in a row; for fewer, LLVM makes no vectors."""
+
+
+def extremes(block: BlockOp, unit: VectorUnit) -> Plan:
+    """Look for the largest or smallest of integers that are in the order of the floats: LLVM makes vectors of that. On
+    floats, x86-64 has no instruction that minds NaN and the sign of zeros, so that each step takes six, one after the
+    other.
+
+    ```mlir
+    tir.for %i, %k in (1000, 1000) {
+      ... // y[i] = max(y[i], x[i, k])
+    }
+    // extremes
+    tir.for %i in (1000) {
+      %best = tir.alloc_buffer : memref<1xi32>
+      tir.for %k in (1000) {
+        ... // best[0] = max(best[0], integer(x[i, k]))
+      }
+      ... // y[i] = float(best[0])
+    }
+    ```
+    """
+    if unit.has_maximum:
+        fail(block, "expected a CPU without an instruction for the largest of two floats that minds NaN")
+    reduction = Reduction.of(block)
+    if not isinstance(combiner_of(block), arith.MaximumfOp | arith.MinimumfOp):
+        fail(block, f"expected {name_of_block(block)} to look for the largest or smallest of floats")
+    if reduction.bits > 32 and unit.bits < 512:
+        fail(block, "expected vectors of integers as wide as the floats that can be compared")
+    last = reduction.terms[-1]
+    for access in reduction.reads:
+        if uses(access, last) and not is_side_by_side(access, last):
+            fail(block, f"expected terms of {name_of(access.buffer)} that lie side by side along {label_of(last)}")
+    if (terms := count([last])) < MIN_TERMS:
+        fail(block, f"expected {MIN_TERMS} terms or more in a row, found {terms}")
+    return Plan("floats as integers in the same order", lambda schedule: _schedule(schedule, reduction))
+
+
+def _schedule(schedule: Schedule, reduction: Reduction) -> None:
+    block, spatial = block_named(reduction.block), list(map(named, reduction.spatial))
+    copy = schedule.cache_write(block, 0)
+    if spatial:
+        schedule.reorder(*spatial, *map(named, reduction.terms))
+        schedule.reverse_compute_at(copy, spatial[-1])
+        schedule.compact_buffer(block, 0)
+    schedule.order_as_integers(block)

@@ -1,0 +1,92 @@
+"""A few rows times a matrix whose columns stand side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import IndexExpr
+from relex.dialects.tir import BlockOp, ForOp
+from relex.passes.analysis.constant_inputs import is_constant_input
+from relex.passes.analysis.loop_tree import label_of, name_of_block
+from relex.passes.cpu.columns import MAX_COLUMNS, columns_of
+from relex.passes.cpu.nests import Reduction, block_named, count, is_side_by_side, named, uses
+from relex.passes.cpu.rule import Plan
+from relex.passes.cpu.tiles import VectorUnit
+from relex.passes.schedule import Schedule
+
+MAX_AT_ONCE = 8
+"""Terms; more rows are not fetched ahead."""
+
+MAX_USES = 8
+"""Rows that use each element of a matrix; for more, it pays to copy one that does not fill vectors."""
+
+FAR_APART = 2**11
+"""Bytes from one row of a matrix to the next: from there on it is slow to read only a part of each."""
+
+MIN_COLUMNS = 64
+"""For fewer, most of the time would go to the last vector of each row."""
+
+LARGE = 2**19
+"""Bytes of a matrix that comes from far away each time."""
+
+
+def terms_at_once(block: BlockOp, unit: VectorUnit) -> Plan:
+    """Add some terms to all results before going on, so that a matrix that is used rarely is read row by row. LLVM
+    makes vectors of the results. Each sum keeps its order.
+
+    ```mlir
+    tir.for %j, %k in (1000, 1024) {
+      ... // y[j] += x[k] * w[k, j]
+    }
+    // terms-at-once
+    tir.for %j in (1000) {
+      ... // y[j] = 0
+    }
+    tir.for %k0, %j, unrolled %k1 in (128, 1000, 8) {
+      ... // y[j] += x[8 k0 + k1] * w[8 k0 + k1, j]
+    }
+    ```
+    """
+    reduction = Reduction.of(block)
+    loop = columns_of(reduction)
+    matrices = [access for access in reduction.reads if uses(access, loop)]
+    if len(matrices) != 1 or len(reduction.reads) == 1:
+        fail(block, f"expected one of several operands along {label_of(loop)}")
+    (matrix,) = matrices
+    matrix_name = name_of(matrix.buffer)
+    if matrix.element[-1:] != (IndexExpr.of(loop.variable),) or not is_side_by_side(matrix, loop):
+        fail(block, f"expected elements of {matrix_name} that lie side by side along {label_of(loop)} alone")
+    if is_constant_input(matrix.buffer):
+        fail(block, f"expected {matrix_name} to be no constant, which tiles get in their order at no cost")
+    width = count([loop])
+    size = width * count(reduction.terms) * reduction.bits // 8
+    fills_vectors = width * reduction.bits % unit.bits == 0
+    rows = [other for other in reduction.spatial if not uses(matrix, other)]
+    if count(rows) > (most := 1 if fills_vectors else MAX_USES):
+        fail(block, f"expected {name_of_block(block)} to use each element of {matrix_name} {most} times or less")
+    if fills_vectors and (size < LARGE or width * reduction.bits // 8 < FAR_APART):
+        fail(block, f"expected {LARGE} bytes of {matrix_name} in long rows, or rows that do not fill vectors")
+    if not MIN_COLUMNS <= width <= MAX_COLUMNS:
+        fail(block, f"expected {MIN_COLUMNS} to {MAX_COLUMNS} columns, found {width}")
+    at_once = _terms_at_once(reduction.terms[-1])
+    return Plan(
+        f"{at_once} around {label_of(loop)}", lambda schedule: _schedule(schedule, reduction, rows, loop, at_once)
+    )
+
+
+def _terms_at_once(loop: ForOp) -> int:
+    """The most that divide all terms."""
+    extent = loop.extent
+    if not isinstance(extent, int):
+        return 1
+    return max(number for number in range(1, MAX_AT_ONCE + 1) if extent % number == 0)
+
+
+def _schedule(schedule: Schedule, reduction: Reduction, rows: Sequence[ForOp], loop: ForOp, at_once: int) -> None:
+    *terms, last = map(named, reduction.terms)
+    steps, inner = schedule.split(last, [None, at_once])
+    outer = [named(other) for other in reduction.spatial if other is not loop and other not in rows]
+    schedule.reorder(*outer, *terms, steps, *map(named, rows), named(loop), inner)
+    schedule.decompose_reduction(block_named(reduction.block), [*terms, steps][0])
+    schedule.unroll(inner)

@@ -1,0 +1,225 @@
+"""Reductions whose sums are made side by side, in tiles that stay in vector registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from relex.dialects.errors import CompileError, PassError, fail
+from relex.dialects.index.expr import IndexExpr, atom_of, terms_of
+from relex.dialects.tir import AllocBufferOp, BlockOp
+from relex.passes.analysis.buffers import accesses_in
+from relex.passes.analysis.dependence import block_accesses
+from relex.passes.analysis.loop_tree import find_block, function_of, loops_of, name_of_block
+from relex.passes.cpu.nests import block_named, named
+from relex.passes.cpu.reduction_axes import Layout, ReductionAxes, output_of
+from relex.passes.cpu.rule import Plan
+from relex.passes.cpu.tiles import Tile, VectorUnit
+from relex.passes.cpu.unrolling import unroll_in_tile
+from relex.passes.schedule import Block, Loop, Schedule
+
+
+def tile_reduction(block: BlockOp, unit: VectorUnit) -> Plan:
+    """
+    Compute a block in tiles: the sums of a tile of rows and columns are made side by side, each in its order, and what
+    follows them is done in the tile.
+
+    This suits a block if one of its loops, the columns, indexes one operand, and another one, the rows, uses that
+    operand's elements again. Columns are best where neighbouring results stand side by side; narrow images that are
+    convolved have channels as columns instead. The operand of the columns is copied to the order of the tiles, unless
+    its elements stand side by side and the tiles divide the columns, or each element is used once. Columns at the edge
+    of a copy compute more than is stored; without a copy, a condition keeps them inside of the operand. Where the
+    operand is a constant in every call, `rewrite-layout` makes the copy at compile time: it is worth it for one row
+    then. Rows that are left over by tiles of one height are done in lower ones; there may be any number of them, known
+    at run time only.
+
+    ```mlir
+    tir.for %i, %j, %k in (256, 128, 784) {
+      ... // y[i, j] += x[i, k] * w[j, k]
+    }
+    // tiles
+    tir.for %panel, %k, vectorized %column in (4, 784, 32) {
+      ... // w_local[panel, k, column] = w[32 panel + column, k]
+    }
+    tir.for %panel, %tile in (4, 32) {
+      %sums = tir.alloc_buffer : memref<8x32xf32>
+      tir.for %k, unrolled %row, unrolled %vector, vectorized %lane in (784, 8, 2, 16) {
+        ... // sums[row, 16 vector + lane] += x[8 tile + row, k] * w_local[panel, k, 16 vector + lane]
+      }
+      ... // y[8 tile + row, 32 panel + 16 vector + lane] = sums[row, 16 vector + lane]
+    }
+    ```
+    """
+    axes, tile = _choose(block, unit)
+    heights = tile.heights(axes.row_count, axes.step)
+    summary = f"{' and '.join(map(str, heights))} by {tile.vectors} vectors of {tile.lanes} elements"
+    return Plan(summary, lambda schedule: _tile(schedule, axes, heights, tile, unit))
+
+
+def _choose(block: BlockOp, unit: VectorUnit) -> tuple[ReductionAxes, Tile]:
+    """The cheapest way to see a block as rows and columns, and its tile. Fails if none is worth it."""
+    found: list[tuple[ReductionAxes, Tile]] = []
+    problems: list[PassError] = []
+    for axes in ReductionAxes.all_of(block):
+        try:
+            tile = axes.tile(unit)
+            axes.check_worth_it(tile)
+        except PassError as e:
+            problems.append(e)
+        else:
+            found.append((axes, tile))
+    if not found:
+        raise problems[0]
+    return min(found, key=lambda choice: choice[0].cost(choice[1]))
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """A block, and the loops around it by what they are for."""
+
+    block: Block
+    outer: Sequence[Loop]
+    rows: Loop
+    inside: Sequence[Loop]
+    panels: Loop
+    columns: Loop
+    terms: Sequence[Loop]
+
+    def copied_to(self, block: Block, copies: dict[Loop, Loop]) -> _Nest:
+        """The same for a copy of the block in copies of its loops."""
+        outer, inside, terms = ([copies[loop] for loop in loops] for loops in (self.outer, self.inside, self.terms))
+        return _Nest(block, outer, copies[self.rows], inside, copies[self.panels], copies[self.columns], terms)
+
+
+def _tile(schedule: Schedule, axes: ReductionAxes, heights: Sequence[int], tile: Tile, unit: VectorUnit) -> None:
+    block = block_named(axes.block)
+    outer, inside, terms = (list(map(named, loops)) for loops in (axes.outer, axes.inside, axes.terms))
+    rows, columns = named(axes.rows), named(axes.columns)
+    panels, column = schedule.split(columns, [None, tile.columns])
+    if axes.is_packed(tile):
+        _pack_columns(schedule, block, axes.panels(tile), tile, exact=axes.has_full_panels(tile))
+    nest = _Nest(block, outer, rows, inside, panels, column, terms)
+    *first, last = heights
+    for height in first:
+        rest = _part(schedule, nest, height // axes.step)
+        _tile_nest(schedule, nest, replace(tile, rows=height), axes, unit)
+        nest = rest
+    _tile_nest(schedule, nest, replace(tile, rows=last), axes, unit)
+
+
+def _pack_columns(schedule: Schedule, block: Block, layout: Layout, tile: Tile, *, exact: bool) -> None:
+    """Copy the operand of the columns into panels, vector by vector if it fills them."""
+    copy = schedule.cache_read(block, layout.number)
+    schedule.transform_layout(copy, ("write", 0), layout.index_map)
+    loops = schedule.get_loops(copy)
+    panel, column = schedule.split(loops.pop(layout.dimension), [None, tile.columns])
+    schedule.reorder(panel, *loops, column)
+    if exact:
+        schedule.vectorize(column)
+
+
+def _part(schedule: Schedule, nest: _Nest, height: int) -> _Nest:
+    """Let a nest, and the one that goes on with its results, run for the rows that fill tiles of a height; returns the
+    nest for the others."""
+    try:
+        return _partition(schedule, nest, height)
+    except CompileError:
+        # What goes on with the results needs more than a part of them: they are copied from part to part.
+        schedule.cache_write(nest.block, 0)
+        return _partition(schedule, nest, height)
+
+
+def _partition(schedule: Schedule, nest: _Nest, height: int) -> _Nest:
+    block, *_ = schedule.partition([nest.rows, _rows_of_reader(schedule, nest)], height)
+    copies = zip(schedule.get_loops(nest.block), schedule.get_loops(block), strict=True)
+    return nest.copied_to(block, dict(copies))
+
+
+def _rows_of_reader(schedule: Schedule, nest: _Nest) -> Loop:
+    """The loop of the one block that goes on with the results of a nest that runs along the rows as well."""
+    op = find_block(schedule.function(nest.block.func), nest.block.name)
+    rows = next(loop.variable for loop in loops_of(op) if named(loop) == nest.rows)
+    (element,) = {access.element for access in block_accesses(op) if access.is_write and not access.in_init}
+    dimension = element.index(IndexExpr.of(rows))
+    reader = _only_reader(op) or fail(op, f"expected one block that reads what {name_of_block(op)} writes")
+    atoms = {atom_of(access.element[dimension]) for access in block_accesses(reader) if access.buffer is output_of(op)}
+    loops = [loop for loop in loops_of(reader) if {loop.variable} == atoms]
+    if not loops:
+        fail(reader, f"expected {name_of_block(reader)} to go on with what {name_of_block(op)} writes row by row")
+    return named(loops[0])
+
+
+def _only_reader(block: BlockOp) -> BlockOp | None:
+    """The one block that goes on with the results of a block, which nothing else needs."""
+    buffer = output_of(block)
+    readers = {access.block for access in accesses_in(function_of(block), buffer)} - {block}
+    return readers.pop() if isinstance(buffer.owner, AllocBufferOp) and len(readers) == 1 else None
+
+
+def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes, unit: VectorUnit) -> None:
+    """Compute a nest in tiles, whose height divides its rows."""
+    row_tile, row = schedule.split(nest.rows, [None, tile.rows // axes.step])
+    panels, *inner = [nest.panels]
+    if (count := axes.panels_at_once(tile, unit)) > 1:
+        panels, *inner = schedule.split(nest.panels, [None, count])
+    schedule.reorder(*nest.outer, panels, row_tile, *nest.terms, row, *nest.inside, *inner, nest.columns)
+    epilogue = _finish_in(schedule, nest.block, row_tile)
+    schedule.compact_buffer(nest.block, 0)
+    if not axes.is_stored_in_vectors:
+        _put_columns_last(schedule, nest.block, axes.output_dimension)
+        _put_columns_inside(schedule, nest.block, epilogue, row_tile)
+    if axes.is_packed(tile) and not axes.has_full_panels(tile):
+        schedule.unguard(nest.block)
+    init = schedule.decompose_reduction(nest.block, nest.terms[0])
+    for part in (init, nest.block, epilogue):
+        _use_registers(schedule, part, nest, row_tile, tile.lanes)
+
+
+def _finish_in(schedule: Schedule, block: Block, loop: Loop) -> Block:
+    """Do what follows a block in one of its loops: the one block that goes on with its results, or a copy."""
+    reader = _only_reader(find_block(schedule.function(block.func), block.name))
+    if reader is not None:
+        follower = block_named(reader)
+        try:
+            schedule.reverse_compute_at(follower, loop)
+        except CompileError:
+            pass  # It needs more than a tile.
+        else:
+            return follower
+    copy = schedule.cache_write(block, 0)
+    schedule.reverse_compute_at(copy, loop)
+    return copy
+
+
+def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:
+    """Lay out the sums of a tile so that those of neighbouring columns stand side by side."""
+    op = find_block(schedule.function(block.func), block.name)
+    rank = len(next(access for access in block_accesses(op) if access.is_write).element)
+    indices = list(map(AffineExpr.dimension, range(rank)))
+    indices.append(indices.pop(dimension))
+    schedule.transform_layout(block, ("write", 0), AffineMap(rank, 0, tuple(indices)))
+
+
+def _put_columns_inside(schedule: Schedule, block: Block, follower: Block, tile_loop: Loop) -> None:
+    """Let the loop along the columns be the innermost one of the block that goes on with the sums of a tile."""
+    func = schedule.function(block.func)
+    reader = find_block(func, follower.name)
+    sums = output_of(find_block(func, block.name))
+    index = next(access.element[-1] for access in block_accesses(reader) if access.buffer is sums)
+    loops = schedule.get_loops(follower)
+    inside = loops[loops.index(tile_loop) + 1 :]
+    inner = [loop for loop in loops_of(reader) if named(loop) in inside]
+    columns = [loop for loop in inner if terms_of(index).get(loop.variable) == 1]
+    order = [*(loop for loop in inner if loop not in columns), *columns]
+    schedule.reorder(*map(named, order))
+
+
+def _use_registers(schedule: Schedule, block: Block, nest: _Nest, tile_loop: Loop, lanes: int) -> None:
+    """Let a block go through a tile of a nest's results in vectors, all of them at constant places."""
+    loops = schedule.get_loops(block)
+    *rows, columns = [loop for loop in loops[loops.index(tile_loop) + 1 :] if loop not in nest.terms]
+    vectors, lane = schedule.split(columns, [None, lanes])
+    unroll_in_tile(schedule, block, [*rows, vectors], nest.block)
+    schedule.vectorize(lane)

@@ -1,0 +1,72 @@
+"""Blocks that read along one loop and write along another."""
+
+from __future__ import annotations
+
+from relex.dialects.errors import fail
+from relex.dialects.tir import BlockOp, ForOp, IterKind
+from relex.passes.analysis.dependence import BlockAccess, block_accesses
+from relex.passes.analysis.loop_tree import label_of, name_of_block
+from relex.passes.cpu.nests import bits_of, count, is_side_by_side, loops_alone, named, uses
+from relex.passes.cpu.rule import Plan
+from relex.passes.cpu.tiles import VectorUnit
+from relex.passes.schedule import Loop, Schedule
+
+MIN_SIDE, MAX_SIDE = 4, 16
+"""Of a block, in elements: up to a line of the cache."""
+
+MIN_ELEMENTS = 2**12
+"""Elements; fewer stay in the cache in any order."""
+
+
+def transpose(block: BlockOp, unit: VectorUnit) -> Plan:
+    """Write vectors, and read along their elements before going on: so whole lines of the cache are used on both sides.
+
+    ```mlir
+    tir.for %i, %j in (1024, 1024) {
+      ... // y[i, j] = x[j, i]
+    }
+    // transpose
+    tir.for %i0, %j0, %i1, vectorized %j1 in (64, 64, 16, 16) {
+      ... // y[16 i0 + i1, 16 j0 + j1] = x[16 j0 + j1, 16 i0 + i1]
+    }
+    ```
+    """
+    loops = loops_alone(block)
+    if any(v.kind is not IterKind.SPATIAL for v in block.iter_vars):
+        fail(block, f"expected {name_of_block(block)} to be no reduction")
+    accesses = block_accesses(block)
+    writes = [access for access in accesses if access.is_write]
+    written = _loop_along(writes, loops)
+    if written is None or len(writes) != 1:
+        fail(block, f"expected a loop along which {name_of_block(block)} writes elements side by side")
+    across = [access for access in accesses if uses(access, written) and not is_side_by_side(access, written)]
+    read = _loop_along(across, loops)
+    if read is None:
+        fail(block, f"expected a loop other than {label_of(written)} along which elements are read side by side")
+    if (elements := count(loops)) < MIN_ELEMENTS:
+        fail(block, f"expected {MIN_ELEMENTS} elements or more, found {elements}")
+    lanes = _side(written, min(unit.bits // (bits_of(writes[0].buffer) or unit.bits), MAX_SIDE))
+    rows = _side(read, MAX_SIDE)
+    names = named(read), named(written), [named(loop) for loop in loops if loop not in (read, written)]
+    return Plan(f"blocks of {rows} by {lanes}", lambda schedule: _schedule(schedule, *names, rows, lanes))
+
+
+def _loop_along(accesses: list[BlockAccess], loops: list[ForOp]) -> ForOp | None:
+    """A loop along which the elements of an access are neighbours."""
+    found = [loop for loop in loops if any(is_side_by_side(access, loop) for access in accesses)]
+    return found[-1] if found else None
+
+
+def _side(loop: ForOp, most: int) -> int:
+    """How large a block may be along a loop: so that blocks fill it."""
+    sides = [side for side in range(MIN_SIDE, most + 1) if count([loop]) % side == 0]
+    return max(sides, default=0) or fail(
+        loop, f"expected the extent of {label_of(loop)} to be a multiple of a number from {MIN_SIDE} to {most}"
+    )
+
+
+def _schedule(schedule: Schedule, read: Loop, written: Loop, outer: list[Loop], rows: int, lanes: int) -> None:
+    blocks = [schedule.split(loop, [None, side]) for loop, side in ((read, rows), (written, lanes))]
+    (read_outer, read_inner), (written_outer, written_inner) = blocks
+    schedule.reorder(*outer, read_outer, written_outer, read_inner, written_inner)
+    schedule.vectorize(written_inner)

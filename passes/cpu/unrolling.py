@@ -1,0 +1,33 @@
+"""Which loops of a tile are unrolled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relex.passes.analysis.dependence import block_accesses
+from relex.passes.analysis.loop_tree import find_block, find_loop
+from relex.passes.cpu.nests import count, named, uses
+from relex.passes.cpu.reduction_axes import output_of
+from relex.passes.cpu.tiles import MAX_COPIES
+from relex.passes.schedule import Block, Loop, Schedule
+
+
+def unroll_in_tile(schedule: Schedule, block: Block, loops: Sequence[Loop], producer: Block) -> None:
+    """Unroll loops of a block, given from the outside in, that run once for each tile of the results of `producer`.
+
+    Loops that index the tile always are: LLVM keeps a buffer in registers if all accesses to it are at constant places.
+    The tile fits into the registers, so these loops are short. Others may have any number of iterations, such as the
+    loop of a softmax along the terms, which are divided by the sum of all of them. They are unrolled from the inside
+    out as long as the code has no more than `MAX_COPIES` copies of the block.
+    """
+    func = schedule.function(block.func)
+    tile = output_of(find_block(func, producer.name))
+    accesses = [access for access in block_accesses(find_block(func, block.name)) if access.buffer is tile]
+    found = [find_loop(func, loop.label) for loop in loops]
+    chosen = [loop for loop in found if any(uses(access, loop) for access in accesses)]
+    for loop in reversed([loop for loop in found if loop not in chosen]):
+        if count([*chosen, loop]) > MAX_COPIES:
+            break
+        chosen.append(loop)
+    for loop in map(named, chosen):
+        schedule.unroll(loop)

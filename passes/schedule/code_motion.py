@@ -1,0 +1,218 @@
+"""What a block that moves to another place passes on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import memref
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import Atom, Index, IndexExpr, span_of, terms_of
+from relex.dialects.index.from_ir import index_of, is_below
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, PrimFuncOp
+from relex.passes.analysis.buffers import statement_accesses
+from relex.passes.analysis.dependence import BlockAccess, block_accesses, may_alias
+from relex.passes.analysis.footprints import Interval
+from relex.passes.analysis.indices import Emitter, is_scalar, may_trap, substitute
+from relex.passes.analysis.loop_tree import (
+    add_guard,
+    add_lower_guard,
+    check_conditions,
+    erase_empty,
+    function_of,
+    given_or_fresh,
+    guard_of,
+    insert_nest,
+    label_of,
+    loop_names,
+    loops_of,
+    name_of_block,
+    new_loop,
+)
+from relex.passes.analysis.reductions import order_matters
+
+
+def branches(block: BlockOp, loop: ForOp) -> tuple[Operation, Operation]:
+    """The op around `block` and the one around `loop` that stand side by side; fails if one holds the other, or if
+    blocks or conditions stand between."""
+    if loop.is_ancestor(block) or block.is_ancestor(loop):
+        fail(block, f"expected {name_of_block(block)} to stand outside of {label_of(loop)}")
+    around: list[Operation] = [loop]
+    while (scope := around[-1].parent_op()) is not None:
+        around.append(scope)
+    branch: Operation = block
+    while (scope := branch.parent_op()) is not None and scope not in around:
+        branch = scope
+    assert scope is not None
+    other = around[around.index(scope) - 1]
+    for op in around[: around.index(scope) + 1]:
+        if not isinstance(op, ForOp) and op is not scope:
+            fail(loop, f"expected loops only between {label_of(loop)} and {name_of_block(block)}, found '{op.name}'")
+    if not isinstance(scope, ForOp | PrimFuncOp | BlockOp) or branch.parent is not other.parent:
+        fail(loop, f"expected loops only around {label_of(loop)} and {name_of_block(block)}, found '{scope.name}'")
+    return branch, other
+
+
+def accesses_from(first: Operation, last: Operation) -> Iterator[BlockAccess]:
+    """The accesses of the statements from one to another one behind it, both included."""
+    op: Operation | None = first
+    while op is not None:
+        if isinstance(op, ForOp | BlockOp) or op.regions:
+            yield from statement_accesses(op)
+        if op is last:
+            return
+        op = op.next_op
+
+
+def stands_before(first: Operation, second: Operation) -> bool:
+    """Whether one of two ops in a region stands before the other."""
+    op = first.next_op
+    while op is not None:
+        if op is second:
+            return True
+        op = op.next_op
+    return False
+
+
+def check_independent(block: BlockOp, passed: Sequence[BlockAccess], exempt: Sequence[SSAValue] = ()) -> None:
+    """Fails if accesses that a block passes meet its own in a buffer, one of them a write; but for buffers in
+    `exempt`."""
+    for own in block_accesses(block):
+        for other in passed:
+            if other.block is block or not (own.is_write or other.is_write):
+                continue
+            if may_alias(own.buffer, other.buffer, block) and own.buffer not in exempt:
+                verb = "writes" if other.is_write else "reads"
+                fail(block, f"expected {name_of_block(block)} to pass nothing that it depends on, found "
+                            f"{name_of_block(other.block)}, which {verb} {name_of(other.buffer)}")  # fmt: skip
+
+
+def check_runs_anywhere(block: BlockOp) -> None:
+    """Fails unless a block without its condition would do no harm but in the elements that are its own to write."""
+    check_conditions(block)
+    if guard_of(block) is None:
+        return
+    check_unshared_outputs(block)
+    for access in block_accesses(block):
+        for index, size in zip(access.access.indices, access.access.shape, strict=True):
+            span = span_of(index_of(index))
+            if not (0 <= span.low and span.high < size):
+                fail(block, f"expected {name_of_block(block)} to run without its condition, found indices of "
+                            f"{name_of(access.buffer)} that may be out of bounds then")  # fmt: skip
+    for op in block.walk():
+        if may_trap(op):
+            fail(block, f"expected {name_of_block(block)} to run without its condition, found a division")
+
+
+def check_unshared_outputs(block: BlockOp) -> None:
+    """Fails if elements that a block did not write before may be those of an input."""
+    func = function_of(block)
+    for access in block_accesses(block):
+        if access.is_write and access.buffer in func.args and not func.noalias:
+            fail(block, f"expected a function with 'tir.noalias', as {name_of_block(block)} may write elements of "
+                        f"{name_of(access.buffer)} that it has not written before")  # fmt: skip
+
+
+def check_reduces_in_order(block: BlockOp) -> None:
+    """Fails if a block's reduction runs in another order than that of its variables, and the order matters."""
+    expected: list[Atom] = []
+    for v in block.iter_vars:
+        if v.kind is IterKind.REDUCE:
+            terms = sorted(terms_of(index_of(v.binding)).items(), key=lambda term: -term[1])
+            expected += [atom for atom, _ in terms]
+    found = [loop.variable for loop in loops_of(block) if loop.variable in expected]
+    if found != expected and (reason := order_matters(block)) is not None:
+        fail(block, f"expected the loops of the reduction {name_of_block(block)} in the order of its variables, as "
+                    f"{reason}")  # fmt: skip
+
+
+def find_late_values(block: BlockOp, place: Operation) -> list[Operation]:
+    """What must move in front of `place` so that a block from behind can: computed sizes, constants and buffers, each
+    behind those that it needs. Fails where something else is needed."""
+    late: dict[Operation, None] = {}
+
+    def visit(value: SSAValue) -> None:
+        op = value.owner
+        if not isinstance(op, Operation) or block.is_ancestor(op) or op in late or _is_available(op, place):
+            return
+        if not is_scalar(op) and not isinstance(op, AllocBufferOp | memref.DimOp):
+            fail(block, f"expected {name_of_block(block)} to use nothing that is computed behind "
+                        f"its new place, found '{op.name}'")  # fmt: skip
+        for operand in op.operands:
+            visit(operand)
+        late[op] = None
+
+    for op in block.walk():
+        for operand in [*block.dynamic_extents] if op is block else op.operands:
+            visit(operand)
+    return list(late)
+
+
+def _is_available(op: Operation, place: Operation) -> bool:
+    """Whether an op stands before `place`, or before an op around it."""
+    scope: Operation | None = place
+    while scope is not None:
+        if scope.parent is op.parent:
+            return stands_before(op, scope)
+        scope = scope.parent_op()
+    return False
+
+
+def move_before(ops: Sequence[Operation], place: Operation) -> None:
+    for op in ops:
+        op.detach()
+        Rewriter.insert_op(op, InsertPoint.before(place))
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a block goes: into a loop, where its variables run through intervals; None for all values."""
+
+    block: BlockOp
+    loop: ForOp
+    ranges: Sequence[Interval | None]
+
+    @property
+    def loop_count(self) -> int:
+        return len([r for r in self.ranges if r is None or r.extent != 1])
+
+    def names(self, given: Sequence[str]) -> list[str]:
+        """Labels for the new loops: `ax0`, `ax1`, ..."""
+        derived = [f"ax{i}" for i in range(self.loop_count)]
+        return given_or_fresh(self.block, loop_names(function_of(self.block)), derived, given)
+
+    def move(self, at: InsertPoint, labels: Sequence[str]) -> None:
+        """Move the block into new loops, and remove those that it leaves empty."""
+        block = self.block
+        left = block.parent_op()
+        block.detach()
+        erase_empty(left)
+        forms: list[Index] = []
+        loops: list[ForOp] = []
+        for v, interval in zip(block.iter_vars, self.ranges, strict=True):
+            if interval is not None and interval.extent == 1:
+                forms.append(interval.base)
+                continue
+            extent = v.extent if interval is None else interval.extent
+            loops.append(new_loop(extent, labels[len(loops)], block))
+            variable = IndexExpr.of(loops[-1].variable)
+            forms.append(variable if interval is None else interval.base + variable)
+        insert_nest(loops, block, at)
+        emitter = Emitter(block)
+        for i, form in enumerate(forms):
+            block.operands[i] = emitter.emit(form)
+        self._guard(forms)
+        substitute(self.loop)
+
+    def _guard(self, forms: Sequence[Index]) -> None:
+        """Conditions for intervals that reach beyond the values of a variable."""
+        for v, form, interval in zip(self.block.iter_vars, forms, self.ranges, strict=True):
+            if interval is None:
+                continue
+            if span_of(form).low < 0:
+                add_lower_guard(self.block, form)
+            if not is_below(form, v.extent):
+                add_guard(self.block, form, v.extent)

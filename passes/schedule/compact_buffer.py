@@ -1,0 +1,146 @@
+"""A local buffer as small as its uses allow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import Index, IndexExpr, constant_of, terms_of, values_in
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.schedule import CompactBufferOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
+from relex.passes.analysis.buffers import (
+    accesses_in,
+    buffers_written,
+    local_buffer,
+    make_buffer,
+    pick_buffer,
+    remove_buffer,
+)
+from relex.passes.analysis.dependence import BlockAccess, block_accesses, carrying
+from relex.passes.analysis.footprints import Interval, region_of
+from relex.passes.analysis.indices import remove_unused, steps_in
+from relex.passes.analysis.loop_tree import (
+    find_block,
+    function_of,
+    label_of,
+    loops_of,
+    name_of_block,
+    runs_for_all_values,
+)
+from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, set_indices
+from relex.passes.schedule.table import primitive
+
+
+@primitive(CompactBufferOp)
+def _(op: CompactBufferOp, func: PrimFuncOp) -> None:
+    block = find_block(func, op.block.root_reference.data)
+    compact_buffer(pick_buffer(block, buffers_written(block), op.index.value.data, "write"), block)
+
+
+def compact_buffer(buffer: SSAValue, block: BlockOp) -> None:
+    """
+    Let a local buffer that a block writes live in the innermost loop around all its uses, and have room for what one
+    iteration of it uses. Blocks that index the buffer by what changes outside of the loop are bound anew, variable by
+    loop.
+    """
+    alloc = local_buffer(buffer, block)
+    accesses = list(accesses_in(function_of(block), buffer))
+    loop = _innermost_loop(accesses, alloc, block)
+    _check_private(accesses, loop, alloc, block)
+    intervals = _intervals(accesses, loop, alloc, block)
+    changed = {access.block: _variables_to_bind(access.block, buffer, intervals) for access in accesses}
+    for user, variables in changed.items():
+        if not is_bound_to_loops(user, variables):
+            fail(user, f"expected variables of {name_of_block(user)} that are sums of loops")
+
+    sizes = [interval.extent for interval in intervals]
+    first = next(op for op in loop.body.block.ops if any(op.is_ancestor(user) for user in changed))
+    at = InsertPoint.before(first)
+    local = make_buffer(alloc.buffer.type.element_type, sizes, buffer.name_hint or "buffer", at, alloc)
+    for user, variables in changed.items():
+        _shift(user, variables, buffer, local, [interval.base for interval in intervals])
+    remove_buffer(alloc)
+
+
+def _innermost_loop(accesses: Sequence[BlockAccess], alloc: AllocBufferOp, block: BlockOp) -> ForOp:
+    """The innermost loop around all accesses."""
+    around = loops_of(block)
+    shared = [loop for loop in around if all(loop.is_ancestor(access.block) for access in accesses)]
+    if not shared or shared[-1].is_ancestor(alloc):
+        fail(block, f"expected all uses of {name_of(alloc.buffer)} in one loop, inside of its scope")
+    return shared[-1]
+
+
+def _check_private(accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBufferOp, block: BlockOp) -> None:
+    """Fails if elements are handed on from one iteration to another."""
+    around = [outer for outer in loops_of(block) if outer.is_ancestor(loop) and not outer.is_ancestor(alloc)]
+    for write in (access for access in accesses if access.is_write):
+        for read in (access for access in accesses if not access.is_write):
+            carried = carrying(around, write, read)
+            if carried and not any(_is_computed_anew(read, again, loop) for again in accesses if again.is_write):
+                fail(block, f"expected {name_of(alloc.buffer)} to hand on nothing from one iteration of "
+                            f"{label_of(carried[-1])} to another")  # fmt: skip
+
+
+def _is_computed_anew(read: BlockAccess, write: BlockAccess, loop: ForOp) -> bool:
+    """Whether a write comes before a read in every iteration of a loop, for all elements that are read."""
+    steps = list(steps_in(loop))
+    if steps.index(write.block) >= steps.index(read.block) or not runs_for_all_values(write.block):
+        return False
+    if write.in_init or any(isinstance(op, scf.IfOp) for op in write.block.walk()):
+        return False
+    wanted, given = region_of([read.element], loop), region_of([write.element], loop)
+    return all(w is not None and g is not None and g.holds(w) for w, g in zip(wanted, given, strict=True))
+
+
+def _intervals(accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBufferOp, block: BlockOp) -> list[Interval]:
+    """What one iteration uses of each dimension."""
+    intervals: list[Interval] = []
+    region = region_of([access.element for access in accesses], loop)
+    for interval, size in zip(region, alloc.buffer.type.get_shape(), strict=True):
+        if interval is not None:
+            intervals.append(interval)
+        elif size != DYNAMIC_INDEX:
+            intervals.append(Interval(0, size, full=True))
+        else:
+            fail(block, f"expected bounds of what {label_of(loop)} uses of {name_of(alloc.buffer)}")
+    return intervals
+
+
+def _variables_to_bind(block: BlockOp, buffer: SSAValue, intervals: Sequence[Interval]) -> list[BlockArgument]:
+    """The variables of a block in indices that are to be shifted, and are bound to more than one loop."""
+    found: dict[BlockArgument, None] = {}
+    for access in (access for access in block_accesses(block) if access.buffer is buffer):
+        for index, interval in zip(access.access.indices, intervals, strict=True):
+            if terms_of(interval.base):
+                found.update(dict.fromkeys(v for v in values_in(index_of(index)) if isinstance(v, BlockArgument)))
+    return [v for v in found if v.owner is block.body.block]
+
+
+def _shift(
+    block: BlockOp, variables: Sequence[BlockArgument], old: SSAValue, new: SSAValue, bases: Sequence[Index]
+) -> None:
+    """Let a block access the new buffer, at indices from `bases` on."""
+    block, loops = bind_to_loops(block, variables)
+    for access in block_accesses(block):
+        if access.buffer is old:
+            indices = [
+                index_of(index) - _in_variables(base, loops)
+                for index, base in zip(access.access.indices, bases, strict=True)
+            ]
+            set_indices(access.access.op, new, indices)
+    remove_unused(list(block.walk()))
+
+
+def _in_variables(form: Index, loops: dict[SSAValue, Index]) -> Index:
+    """A form of loops in terms of the variables of a block."""
+    result = constant_of(form)
+    for atom, factor in terms_of(form).items():
+        result += (loops[atom] if isinstance(atom, SSAValue) and atom in loops else IndexExpr.of(atom)) * factor
+    return result

@@ -1,0 +1,116 @@
+"""A block into a loop of its consumers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import IndexExpr, terms_of
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.schedule import ComputeAtOp
+from relex.dialects.tir import BlockOp, ForOp, IterKind, PrimFuncOp, loops_around
+from relex.dialects.tir.accesses import variables_in
+from relex.passes.analysis.buffers import accesses_in, buffers_written, check_only_writer, local_buffer
+from relex.passes.analysis.dependence import Element, block_accesses
+from relex.passes.analysis.footprints import Interval, Region, covers, region_of
+from relex.passes.analysis.loop_tree import (
+    check_serial,
+    check_structure,
+    find_block,
+    find_loop,
+    function_of,
+    label_of,
+    name_of_block,
+)
+from relex.passes.schedule.code_motion import (
+    Placement,
+    accesses_from,
+    branches,
+    check_independent,
+    check_reduces_in_order,
+    check_runs_anywhere,
+    stands_before,
+)
+from relex.passes.schedule.table import primitive
+
+
+@primitive(ComputeAtOp)
+def _(op: ComputeAtOp, func: PrimFuncOp) -> None:
+    block, loop = find_block(func, op.block.root_reference.data), find_loop(func, op.loop.root_reference.data)
+    op.new_names = compute_at(block, loop, op.new_names)
+
+
+def compute_at(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) -> list[str]:
+    """Compute in each iteration of a loop what is read in it of a block's buffer, in loops `ax0`, `ax1`, ..."""
+    check_structure(loop)
+    branch, other = branches(block, loop)
+    if not stands_before(branch, other):
+        fail(block, f"expected {name_of_block(block)} to stand before {label_of(loop)}")
+    for around in (loop, *loops_around(loop)):
+        check_serial(around)
+    func = function_of(block)
+    buffer, element = written_element(block)
+    local_buffer(buffer, block)
+    check_only_writer(func, buffer, block)
+    check_runs_anywhere(block)
+    check_reduces_in_order(block)
+    _check_whole_reduction(block, other)
+    readers = [access for access in accesses_in(func, buffer) if access.block is not block]
+    for reader in readers:
+        if not loop.is_ancestor(reader.block):
+            fail(block, f"expected all that read {name_of(buffer)} to stand in {label_of(loop)}, "
+                        f"found {name_of_block(reader.block)} elsewhere")  # fmt: skip
+    if not readers:
+        fail(block, f"expected {name_of(buffer)} to be read in {label_of(loop)}")
+    check_independent(block, list(accesses_from(branch, other)), exempt=[buffer])
+    region = region_of([reader.element for reader in readers], loop)
+    placement = Placement(block, loop, _ranges(block, element, region))
+    labels = placement.names(names)
+    first = next(op for op in loop.body.block.ops if any(op.is_ancestor(reader.block) for reader in readers))
+    placement.move(InsertPoint.before(first), labels)
+    return labels
+
+
+def written_element(block: BlockOp) -> tuple[SSAValue, Element]:
+    """The buffer that a block writes, and its indices: the spatial variables, each once, and constants. Fails if the
+    block touches other elements of it."""
+    name = name_of_block(block)
+    buffers = buffers_written(block)
+    accesses = [access.access for access in block_accesses(block) if access.buffer in buffers]
+    elements = {tuple(map(index_of, access.indices)) for access in accesses}
+    if len(buffers) != 1 or len(elements) != 1:
+        fail(block, f"expected {name} to write one element, and to read no others of its buffer")
+    (element,) = elements
+    spatial = [IndexExpr.of(v.variable) for v in block.iter_vars if v.kind is IterKind.SPATIAL]
+    variables = [index for index in element if terms_of(index)]
+    if set(variables) != set(spatial) or len(variables) != len(spatial):
+        fail(block, f"expected the spatial variables of {name} as indices of {name_of(buffers[0])}, each once")
+    if block.init is None and any(v.kind is IterKind.REDUCE for v in block.iter_vars):
+        fail(block, f"expected the reduction {name} to have an init")
+    return buffers[0], element
+
+
+def _check_whole_reduction(block: BlockOp, other: Operation) -> None:
+    """Fails if a reduction is spread over loops that it shares with its consumers, which see parts of it."""
+    shared = {loop.variable for loop in loops_around(other)}
+    for v in block.iter_vars:
+        if v.kind is IterKind.REDUCE and variables_in(v.binding, function_of(block)) & shared:
+            fail(block, f"expected the loops of the reduction {name_of_block(block)} around it alone")
+
+
+def _ranges(block: BlockOp, element: Element, region: Region) -> list[Interval | None]:
+    """For each variable of a block the values that a region of its buffer needs."""
+    ranges: list[Interval | None] = []
+    for v in block.iter_vars:
+        index = IndexExpr.of(v.variable)
+        interval = region[element.index(index)] if index in element else None
+        ranges.append(interval if interval is not None and _is_part(interval, v.extent) else None)
+    return ranges
+
+
+def _is_part(interval: Interval, extent: int | SSAValue) -> bool:
+    """Whether an interval has fewer values than there are up to `extent`, but reaches all in the end."""
+    return isinstance(extent, SSAValue) or (interval.extent < extent and covers(interval, extent))

@@ -1,0 +1,180 @@
+"""The init of a reduction as a block of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import Index, IndexExpr
+from relex.dialects.schedule import DecomposeReductionOp
+from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, PrimFuncOp
+from relex.dialects.tir.accesses import variables_in
+from relex.passes.analysis.buffers import statement_accesses
+from relex.passes.analysis.dependence import carrying, check_bindings_differ, may_alias
+from relex.passes.analysis.indices import substitute
+from relex.passes.analysis.loop_tree import (
+    base_name,
+    block_names,
+    check_structure,
+    conditions_of,
+    find_block,
+    find_loop,
+    function_of,
+    given_or_fresh,
+    guard_of,
+    insert_nest,
+    label_of,
+    loop_names,
+    loops_of,
+    name_of_block,
+    new_loop,
+)
+from relex.passes.schedule.table import primitive
+
+
+@primitive(DecomposeReductionOp)
+def _(op: DecomposeReductionOp, func: PrimFuncOp) -> None:
+    block, loop = find_block(func, op.block.root_reference.data), find_loop(func, op.loop.root_reference.data)
+    op.new_names = decompose_reduction(block, loop, op.new_names)
+
+
+def decompose_reduction(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) -> list[str]:
+    """
+    Make the init of a block `Y` into a block `Y_init` in front of a loop that holds the whole reduction. It gets copies
+    of those loops from there on that its variables need: `j` becomes `j_init`.
+    """
+    init = block.init or fail(block, f"expected {name_of_block(block)} to have an init, found none")
+    check_structure(loop)
+    inside = loops_from(loop, block)
+    reduce = variables_of_kind(block, IterKind.REDUCE)
+    spatial = variables_of_kind(block, IterKind.SPATIAL)
+    conditions = spatial_conditions(block, loop, reduce)
+    spatial |= {v for condition in conditions for v in variables_in(condition, function_of(block))}
+    if both := [around for around in inside if around.variable in spatial & reduce]:
+        fail(both[0], f"expected {label_of(both[0])} to drive either spatial or reduce variables of "
+                      f"{name_of_block(block)}, found both")  # fmt: skip
+    check_bindings_differ(block, inside)
+    _check_init_may_move(init, block, loop)
+    func = function_of(block)
+    copied = [around for around in inside if around.variable in spatial]
+    (name,) = given_or_fresh(block, block_names(func), [f"{block.block_name.data}_init"], names[:1])
+    derived = [f"{base_name(around)}_init" for around in copied]
+    labels = given_or_fresh(block, loop_names(func), derived, names[1:])
+
+    substitute(loop)
+    copies = [new_loop(old.extent, label, old, old.kind.data) for old, label in zip(copied, labels, strict=True)]
+    insert_nest(copies, guarded(_init_block(block, init, name), conditions), InsertPoint.before(loop))
+    variables: dict[SSAValue, Index] = {
+        old.variable: IndexExpr.of(new.variable) for old, new in zip(copied, copies, strict=True)
+    }
+    substitute(copies[0] if copies else loop, variables)
+    init.detach()
+    init.erase()
+    return [name, *labels]
+
+
+def loops_from(loop: ForOp, block: BlockOp) -> list[ForOp]:
+    """The loops around a block from `loop` on; the reduction starts at one of them."""
+    around = loops_of(block)
+    if loop not in around:
+        fail(block, f"expected {name_of_block(block)} to stand in {label_of(loop)}")
+    start = around.index(loop)
+    reduce = variables_of_kind(block, IterKind.REDUCE)
+    for outer in around[:start]:
+        if outer.variable in reduce:
+            fail(outer, f"expected the loops of the reduction {name_of_block(block)} to stand in {label_of(loop)}, "
+                        f"found {label_of(outer)} around it")  # fmt: skip
+    return around[start:]
+
+
+def variables_of_kind(block: BlockOp, kind: IterKind) -> set[SSAValue]:
+    func = function_of(block)
+    return {arg for v in block.iter_vars if v.kind is kind for arg in variables_in(v.binding, func)}
+
+
+def spatial_conditions(block: BlockOp, loop: ForOp, reduce: set[SSAValue]) -> list[SSAValue]:
+    """The conditions around a block that are none of the reduction: the init is done under these alone."""
+    guard = guard_of(block)
+    scope = block.parent_op() if guard is None else guard.parent_op()
+    while isinstance(scope, ForOp) and scope is not loop:
+        scope = scope.parent_op()
+    if scope is not loop:
+        fail(block, f"expected conditions directly around {name_of_block(block)} only")
+    kept: list[SSAValue] = []
+    for condition in conditions_of(block):
+        variables = variables_in(condition, function_of(block))
+        if not variables & reduce:
+            kept.append(condition)
+        elif not variables <= reduce:
+            fail(block, f"expected no condition around {name_of_block(block)} on spatial and reduce variables together")
+    return kept
+
+
+def _check_init_may_move(init: InitOp, block: BlockOp, loop: ForOp) -> None:
+    """Fails if something in the loop would notice that the init is done before."""
+    accesses = list(statement_accesses(loop))
+    own = [access for access in accesses if access.block is block and access.in_init]
+    for mine in own:
+        if loop.is_ancestor(mine.buffer.owner):
+            fail(block, f"expected {name_of(mine.buffer)} to live outside of {label_of(loop)}")
+        for other in accesses:
+            if (other.block is block and other.in_init) or not may_alias(mine.buffer, other.buffer, block):
+                continue
+            spatial = variables_of_kind(block, IterKind.SPATIAL)
+            shared = [around for around in loops_of(block) if around.is_ancestor(other.block)]
+            shared = [around for around in shared if loop.is_ancestor(around) and around.variable in spatial]
+            meets = bool(carrying(shared, mine, other)) if shared else mine.buffer is not other.buffer
+            if other.block is block:
+                harmless = mine.is_write and not meets
+            else:
+                harmless = not other.is_write and (
+                    not mine.is_write or (not meets and _is_behind(other.block, block, loop))
+                )
+            if not harmless:
+                fail(block, f"expected {name_of(other.buffer)} to be left alone in {label_of(loop)} until "
+                            f"{name_of_block(block)} has started, found {name_of_block(other.block)}")  # fmt: skip
+    for op in init.walk():
+        for operand in op.operands:
+            if loop.is_ancestor(operand.owner) and not block.is_ancestor(operand.owner):
+                fail(op, f"expected {name_of(operand)} to be computed outside of {label_of(loop)}")
+
+
+def _is_behind(block: BlockOp, other: BlockOp, scope: Operation) -> bool:
+    order = [op for op in scope.walk() if op is block or op is other]
+    return order[-1] is block
+
+
+def _init_block(block: BlockOp, init: InitOp, name: str) -> BlockOp:
+    """A block of the spatial variables that does the init; its bindings are still those of the old loops."""
+    spatial = [v for v in block.iter_vars if v.kind is IterKind.SPATIAL]
+    body = Block(arg_types=[IndexType()] * len(spatial))
+    values: dict[SSAValue, SSAValue] = {}
+    for v, variable in zip(spatial, body.args, strict=True):
+        variable.name_hint = v.variable.name_hint
+        values[v.variable] = variable
+    for op in init.body.block.ops:
+        body.add_op(op.clone(values))
+    kinds = [v.kind for v in spatial]
+    new = BlockOp(name, kinds, [v.extent for v in spatial], [v.binding for v in spatial], Region(body))
+    new.location = init.location
+    return new
+
+
+def guarded(block: BlockOp, conditions: Sequence[SSAValue]) -> list[Operation]:
+    if not conditions:
+        return [block]
+    ops: list[Operation] = []
+    holds = conditions[0]
+    for condition in conditions[1:]:
+        both = arith.AndIOp(holds, condition)
+        ops.append(both)
+        holds = both.result
+    guard = scf.IfOp(holds, [], Region(Block([block, scf.YieldOp()])))
+    for op in (*ops, guard):
+        op.location = block.location
+    return [*ops, guard]

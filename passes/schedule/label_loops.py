@@ -1,0 +1,26 @@
+"""Labels for loops that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import StringAttr
+
+from relex.dialects.schedule import LabelLoopsOp
+from relex.dialects.tir import ForOp, PrimFuncOp
+from relex.passes.analysis.loop_tree import given_or_fresh, loop_names
+from relex.passes.schedule.table import primitive
+
+
+@primitive(LabelLoopsOp)
+def _(op: LabelLoopsOp, func: PrimFuncOp) -> None:
+    op.new_names = label_loops(func, op.new_names)
+
+
+def label_loops(func: PrimFuncOp, names: Sequence[str] = ()) -> list[str]:
+    """Give a label to each loop that has none; returns the new ones, in program order."""
+    loops = [op for op in func.walk() if isinstance(op, ForOp) and op.label is None]
+    labels = given_or_fresh(func, loop_names(func), [f"loop{i}" for i in range(len(loops))], names)
+    for loop, label in zip(loops, labels, strict=True):
+        loop.label = StringAttr(label)
+    return labels

@@ -1,0 +1,64 @@
+"""Loops that may run in parallel, as vectors, or written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.schedule import ParallelOp, UnrollOp, VectorizeOp
+from relex.dialects.tir import BlockOp, ForOp, LoopKind, LoopKindAttr, PrimFuncOp
+from relex.passes.analysis.dependence import carrying, conflicts
+from relex.passes.analysis.loop_tree import check_serial, check_structure, find_loop, label_of, name_of_block
+from relex.passes.analysis.reductions import order_matters
+from relex.passes.schedule.table import primitive
+
+
+@primitive(ParallelOp)
+def _(op: ParallelOp, func: PrimFuncOp) -> None:
+    parallel(find_loop(func, op.loop.root_reference.data))
+
+
+@primitive(VectorizeOp)
+def _(op: VectorizeOp, func: PrimFuncOp) -> None:
+    vectorize(find_loop(func, op.loop.root_reference.data))
+
+
+@primitive(UnrollOp)
+def _(op: UnrollOp, func: PrimFuncOp) -> None:
+    unroll(find_loop(func, op.loop.root_reference.data))
+
+
+def parallel(loop: ForOp) -> None:
+    """Let the iterations of a loop run at the same time."""
+    _check_independent(loop)
+    loop.kind = LoopKindAttr(LoopKind.PARALLEL)
+
+
+def vectorize(loop: ForOp) -> None:
+    """Let the iterations of a loop run as the lanes of vectors, or be terms of a reduction whose order does not matter
+    and whose init stands elsewhere."""
+    _check_independent(loop, except_for=_sums_up_lanes)
+    loop.kind = LoopKindAttr(LoopKind.VECTORIZED)
+
+
+def unroll(loop: ForOp) -> None:
+    """Let a loop be written out."""
+    check_serial(loop)
+    loop.kind = LoopKindAttr(LoopKind.UNROLLED)
+
+
+def _sums_up_lanes(block: BlockOp) -> bool:
+    return block.init is None and order_matters(block) is None
+
+
+def _check_independent(loop: ForOp, except_for: Callable[[BlockOp], bool] = lambda block: False) -> None:
+    """Fails if an iteration writes what another one reads or writes, unless a block does that to itself which is
+    excepted."""
+    check_serial(loop)
+    check_structure(loop)
+    for a, b in conflicts(loop):
+        if not carrying([loop], a, b) or (a.block is b.block and a.buffer is b.buffer and except_for(a.block)):
+            continue
+        who = name_of_block(a.block) if a.block is b.block else f"{name_of_block(a.block)} and {name_of_block(b.block)}"
+        fail(loop, f"expected iterations of {label_of(loop)} that do not depend on each other, found elements of "
+                   f"{name_of(a.buffer)} that {who} may touch in several")  # fmt: skip

@@ -1,0 +1,126 @@
+"""The largest or smallest of floats by integers in the same order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, IntegerType, MemRefType
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.schedule import OrderAsIntegersOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
+from relex.passes.analysis.buffers import buffers_written, check_only_writer, local_buffer
+from relex.passes.analysis.indices import Emitter
+from relex.passes.analysis.loop_tree import find_block, function_of, name_of_block
+from relex.passes.analysis.reductions import combiner_of
+from relex.passes.schedule.table import primitive
+
+
+@primitive(OrderAsIntegersOp)
+def _(op: OrderAsIntegersOp, func: PrimFuncOp) -> None:
+    order_as_integers(find_block(func, op.block.root_reference.data))
+
+
+def order_as_integers(block: BlockOp) -> None:
+    """Let a block that looks for the largest or smallest of floats do so by integers: its buffer, a local one, holds
+    these. Who else reads it makes floats of them."""
+    combine = combiner_of(block)
+    order = _Order.of(combine) or fail(
+        block, f"expected {name_of_block(block)} to look for the largest or smallest of f32 or f64"
+    )
+    (buffer,) = buffers_written(block)
+    alloc = local_buffer(buffer, block)
+    check_only_writer(function_of(block), buffer, block)
+    users = {use.operation for use in buffer.uses}
+    for user in users:
+        if not isinstance(user, memref.LoadOp | memref.StoreOp | memref.DimOp):
+            fail(user, f"expected loads and stores of {name_of(buffer)} only, found '{user.name}'")
+    new = AllocBufferOp(MemRefType(order.integer, alloc.buffer.type.get_shape()), alloc.sizes)
+    new.location, new.buffer.name_hint = alloc.location, buffer.name_hint
+    users -= _combine_integers(combine, buffer, order, new.buffer)
+    for user in users:
+        emitter = Emitter(user)
+        match user:
+            case memref.LoadOp():
+                loaded = emitter.add(memref.LoadOp.get(new.buffer, user.indices))
+                Rewriter.replace_op(user, [], [order.float_of(loaded, emitter)])
+            case memref.StoreOp():
+                user.operands = [order.integer_of(user.value, emitter), new.buffer, *user.indices]
+            case _:
+                user.operands[0] = new.buffer
+    Rewriter.replace_op(alloc, new)
+
+
+def _combine_integers(combine: Operation, buffer: SSAValue, order: _Order, integers: SSAValue) -> set[Operation]:
+    """Combine integers instead of floats; returns what loads and stores them."""
+    old, term = combine.operands
+    if not isinstance(old.owner, memref.LoadOp) or old.owner.memref is not buffer:
+        old, term = term, old
+    load, (use,) = old.owner, combine.results[0].uses
+    assert isinstance(load, memref.LoadOp)
+    emitter = Emitter(combine)
+    loaded = emitter.add(memref.LoadOp.get(integers, load.indices))
+    best = emitter.add(COMPARISONS[type(combine)](loaded, order.integer_of(term, emitter)))
+    use.operation.operands = [best, integers, *use.operation.operands[2:]]
+    Rewriter.erase_op(combine)
+    Rewriter.erase_op(load)
+    return {load, use.operation}
+
+
+COMPARISONS: dict[type[Operation], type[arith.MaxSIOp | arith.MinSIOp]] = {
+    arith.MaximumfOp: arith.MaxSIOp,
+    arith.MinimumfOp: arith.MinSIOp,
+}
+"""The op on integers for one on floats."""
+
+
+MANTISSA: dict[int, int] = {32: 23, 64: 52}
+"""The bits of a float's mantissa, by those of the float."""
+
+
+@dataclass(frozen=True)
+class _Order:
+    """
+    Integers in the order of floats, with -0 below 0, and NaN at the end that wins.
+
+    Bits of positive floats are in order as they are, those of negative ones but for their sign in reverse. That puts
+    NaN at both ends, by its sign. To bring all to one end, the integers are moved by the number of those at the other
+    end, which makes these wrap around.
+    """
+
+    bits: int
+    moved_by: int
+
+    @classmethod
+    def of(cls, combine: Operation) -> _Order | None:
+        """That in which an op picks floats, if it does."""
+        kind = combine.results[0].type
+        if type(combine) not in COMPARISONS or not isinstance(kind, Float32Type | Float64Type):
+            return None
+        count = 2 ** MANTISSA[kind.bitwidth] - 1
+        return cls(kind.bitwidth, -count if isinstance(combine, arith.MaximumfOp) else count)
+
+    @property
+    def integer(self) -> IntegerType:
+        return IntegerType(self.bits)
+
+    def integer_of(self, value: SSAValue, emitter: Emitter) -> SSAValue:
+        turned = self._turned(emitter.add(arith.BitcastOp(value, self.integer)), emitter)
+        return emitter.add(arith.AddiOp(turned, self._number(self.moved_by, emitter)))
+
+    def float_of(self, value: SSAValue, emitter: Emitter) -> SSAValue:
+        turned = emitter.add(arith.SubiOp(value, self._number(self.moved_by, emitter)))
+        kind = Float32Type() if self.bits == 32 else Float64Type()
+        return emitter.add(arith.BitcastOp(self._turned(turned, emitter), kind))
+
+    def _turned(self, value: SSAValue, emitter: Emitter) -> SSAValue:
+        """All bits but the sign inverted where that is set."""
+        signs = emitter.add(arith.ShRSIOp(value, self._number(self.bits - 1, emitter)))
+        mask = emitter.add(arith.AndIOp(signs, self._number(2 ** (self.bits - 1) - 1, emitter)))
+        return emitter.add(arith.XOrIOp(value, mask))
+
+    def _number(self, value: int, emitter: Emitter) -> SSAValue:
+        return emitter.add(arith.ConstantOp(IntegerAttr(value, self.integer)))

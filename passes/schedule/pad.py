@@ -1,0 +1,34 @@
+"""The extent of a loop up to a multiple."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from relex.dialects.index.expr import IndexExpr
+from relex.dialects.schedule import PadOp
+from relex.dialects.tir import ForOp, PrimFuncOp
+from relex.passes.analysis.indices import Emitter, constant
+from relex.passes.analysis.loop_tree import base_name, check_serial, check_structure, find_loop, new_loop
+from relex.passes.schedule.split import replace_loop
+from relex.passes.schedule.table import primitive
+
+
+@primitive(PadOp)
+def _(op: PadOp, func: PrimFuncOp) -> None:
+    pad(find_loop(func, op.loop.root_reference.data), op.multiple.value.data)
+
+
+def pad(loop: ForOp, multiple: int) -> None:
+    """Let a loop run up to a multiple of a number, and the blocks inside only as often as before."""
+    check_serial(loop)
+    check_structure(loop)
+    padded = new_loop(_round_up(loop, multiple), base_name(loop), loop)
+    replace_loop(loop, [padded], IndexExpr.of(padded.variable), exact=padded.extent == loop.extent)
+
+
+def _round_up(loop: ForOp, multiple: int) -> int | SSAValue:
+    if isinstance(loop.extent, int):
+        return -(-loop.extent // multiple) * multiple
+    emitter, factor = Emitter(loop), constant(multiple, loop)
+    return emitter.add(arith.MuliOp(emitter.add(arith.CeilDivSIOp(loop.extent, factor)), factor))

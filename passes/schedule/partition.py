@@ -1,0 +1,234 @@
+"""Loops that follow each other in two parts: first the first part of each, then the second."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement, pairwise
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, StringAttr
+from xdsl.ir import Operation, SSAValue, Use
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import Index, IndexExpr, values_in
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.schedule import PartitionOp
+from relex.dialects.schedule.sequence import names_in
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
+from relex.dialects.tir.indices import known_size
+from relex.dialects.tir.indices import sizes_of as known_sizes
+from relex.passes.analysis.buffers import (
+    buffer_name,
+    make_buffer,
+    remove_buffer,
+    replace_buffer,
+    size_asked,
+    statement_accesses,
+)
+from relex.passes.analysis.dependence import BlockAccess, may_alias
+from relex.passes.analysis.indices import Emitter, is_scalar
+from relex.passes.analysis.loop_tree import (
+    base_name,
+    block_names,
+    blocks_in,
+    check_serial,
+    check_structure,
+    find_loop,
+    function_of,
+    given_or_fresh,
+    label_of,
+    loop_names,
+    loops_in,
+    set_extent,
+)
+from relex.passes.schedule.rebind import with_variables
+from relex.passes.schedule.table import primitive
+
+Size = int | SSAValue
+
+
+@primitive(PartitionOp)
+def _(op: PartitionOp, func: PrimFuncOp) -> None:
+    loops = [find_loop(func, label) for label in names_in(op.loops)]
+    op.new_names = partition(loops, op.multiple.value.data, op.new_names)
+
+
+def partition(loops: Sequence[ForOp], multiple: int, names: Sequence[str] = ()) -> list[str]:
+    """
+    Let loops with the same extent, in nests that follow each other, run in two parts: all nests for as many iterations
+    as are a multiple of a number, then copies of them for the rest. The copy of a block `Y` is `Y_rest`, that of a loop
+    `i` is `i_rest`. Local buffers of which every iteration uses elements of its own get a part for each part.
+    """
+    group = _Group.of(loops)
+    first, rest = group.sizes(multiple)
+    func = function_of(loops[0])
+    blocks = [block for nest in group.nests for block in blocks_in(nest)]
+    inner = [loop for nest in group.nests for loop in loops_in(nest)]
+    new_blocks = [f"{block.block_name.data}_rest" for block in blocks]
+    new_loops = [f"{base_name(loop)}_rest" for loop in inner]
+    new_blocks = given_or_fresh(loops[0], block_names(func), new_blocks, names[: len(blocks)])
+    new_loops = given_or_fresh(loops[0], loop_names(func), new_loops, names[len(blocks) :])
+
+    copy = group.copy()
+    for part, size, start in ((group, first, 0), (copy, rest, _form(first))):
+        part.restrict(size, start)
+    for old, new in zip([block for nest in copy.nests for block in blocks_in(nest)], new_blocks, strict=True):
+        old.block_name = StringAttr(new)
+    for old, new in zip([loop for nest in copy.nests for loop in loops_in(nest)], new_loops, strict=True):
+        old.label = StringAttr(new)
+    for alloc in group.own:
+        remove_buffer(alloc)
+    return [*new_blocks, *new_loops]
+
+
+def _form(size: Size) -> Index:
+    return size if isinstance(size, int) else IndexExpr.of(size)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Nests that follow each other, a loop of each, and their own buffers by the dimension that the loops index."""
+
+    loops: Sequence[ForOp]
+    nests: Sequence[Operation]
+    own: Mapping[AllocBufferOp, int]
+
+    @classmethod
+    def of(cls, loops: Sequence[ForOp]) -> _Group:
+        """Fails where the second part of one loop could notice that the first part of a later one has run before."""
+        nests = [_nest_of(loop) for loop in loops]
+        for loop in loops:
+            _check_loop(loop, loops[0])
+        for before, after in pairwise(nests):
+            _check_follows(before, after)
+        found = [(access, loop) for loop, nest in zip(loops, nests, strict=True) for access in statement_accesses(nest)]
+        for (a, first), (b, second) in combinations_with_replacement(found, 2):
+            if (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, loops[0]):
+                _check_meet(a, first, b, second)
+        buffers = dict.fromkeys(access.buffer.owner for access, _ in found)
+        allocs = [op for op in buffers if isinstance(op, AllocBufferOp) and op.parent is nests[0].parent]
+        own = {alloc: _own_dimension(alloc, found) for alloc in allocs}
+        return cls(loops, nests, {alloc: dimension for alloc, dimension in own.items() if dimension is not None})
+
+    def sizes(self, multiple: int) -> tuple[Size, Size]:
+        """The extents of the first part and of the rest."""
+        extent = self.loops[0].extent
+        if isinstance(extent, int):
+            first = extent // multiple * multiple
+            if first in (0, extent):
+                fail(self.loops[0], f"expected the extent of {label_of(self.loops[0])} to be above {multiple} and no "
+                                    f"multiple of it, found {extent}")  # fmt: skip
+            return first, extent - first
+        emitter, whole = Emitter(self.nests[0]), index_of(extent)
+        first = whole // multiple * multiple
+        return emitter.emit(first), emitter.emit(whole - first)
+
+    def copy(self) -> _Group:
+        """The same behind the nests."""
+        values: dict[SSAValue, SSAValue] = {}
+        nests = [nest.clone(values) for nest in self.nests]
+        Rewriter.insert_op(nests, InsertPoint.after(self.nests[-1]))
+        copied: dict[SSAValue, ForOp] = {loop.variable: loop for nest in nests for loop in loops_in(nest)}
+        return _Group([copied[values[loop.variable]] for loop in self.loops], nests, self.own)
+
+    def restrict(self, size: Size, start: Index) -> None:
+        """Let the loops run for so many iterations, the first of which was that at `start`."""
+        parts = {alloc.buffer: self._part(alloc, dimension, size) for alloc, dimension in self.own.items()}
+        shifted = {parts[alloc.buffer]: dimension for alloc, dimension in self.own.items()}
+        for nest in self.nests:
+            for old, new in parts.items():
+                replace_buffer(nest, old, new)
+        for loop in self.loops:
+            set_extent(loop, size)
+            for block in list(blocks_in(loop)):
+                _restrict(block, loop, start, shifted)
+
+    def _part(self, alloc: AllocBufferOp, dimension: int, size: Size) -> SSAValue:
+        """A buffer for a part of the elements of another one."""
+        unknown = iter(alloc.sizes)
+        shape = [next(unknown) if n == DYNAMIC_INDEX else n for n in alloc.buffer.type.get_shape()]
+        shape[dimension] = size
+        at = InsertPoint.before(self.nests[0])
+        return make_buffer(alloc.buffer.type.element_type, shape, buffer_name(alloc.buffer), at, alloc)
+
+
+def _restrict(block: BlockOp, loop: ForOp, start: Index, own: Mapping[SSAValue, int]) -> None:
+    """Let the variables of a block that are bound to a loop count from 0 on, as the indices of its own buffers do."""
+    bound = [v for v in block.iter_vars if v.binding is loop.variable]
+    for v in bound:
+        for use in [use for use in v.variable.uses if not _is_own_index(use, own)]:
+            use.operation.operands[use.index] = Emitter(use.operation).emit(IndexExpr.of(v.variable) + start)
+    if bound:
+        with_variables(block, [replace(v, extent=loop.extent) if v in bound else v for v in block.iter_vars])
+
+
+def _is_own_index(use: Use, own: Mapping[SSAValue, int]) -> bool:
+    op = use.operation
+    if not isinstance(op, memref.LoadOp | memref.StoreOp) or op.memref not in own:
+        return False
+    return use.index == len(op.operands) - len(op.indices) + own[op.memref]
+
+
+def _nest_of(loop: ForOp) -> Operation:
+    """The loops and conditions around a loop, in its function or in the next block around."""
+    nest: Operation = loop
+    while (scope := nest.parent_op()) is not None and not isinstance(scope, BlockOp | PrimFuncOp):
+        nest = scope
+    return nest
+
+
+def _check_loop(loop: ForOp, first: ForOp) -> None:
+    """Fails unless a loop does nothing but drive variables of blocks, as often as the first one does."""
+    check_serial(loop)
+    check_structure(loop)
+    if known_size(loop.extent) != known_size(first.extent):
+        fail(loop, f"expected {label_of(loop)} to run as often as {label_of(first)}")
+    for use in loop.variable.uses:
+        if not isinstance(use.operation, BlockOp) or use.index >= len(use.operation.bindings):
+            fail(
+                loop,
+                f"expected variables of blocks to be bound to {label_of(loop)} itself, found '{use.operation.name}'",
+            )
+
+
+def _check_follows(before: Operation, after: Operation) -> None:
+    """Fails if something that matters stands between two nests."""
+    op = before.next_op
+    while op is not None and op is not after:
+        if not is_scalar(op) and not isinstance(op, AllocBufferOp | memref.DimOp):
+            fail(op, "expected nests that follow each other")
+        op = op.next_op
+    if op is None:
+        fail(before, "expected nests that follow each other, in their order")
+
+
+def _check_meet(a: BlockAccess, first: ForOp, b: BlockAccess, second: ForOp) -> None:
+    """Fails unless two accesses meet in iterations with the same number only."""
+    if first is second and first.is_ancestor(a.buffer.owner):
+        return
+    if a.buffer is not b.buffer or not any(
+        _tells_apart(x, first) and x - IndexExpr.of(first.variable) == y - IndexExpr.of(second.variable)
+        for x, y in zip(a.element, b.element, strict=True)
+    ):
+        fail(a.block, f"expected each iteration of {label_of(first)} to use elements of {name_of(a.buffer)} of its own")
+
+
+def _tells_apart(index: Index, loop: ForOp) -> bool:
+    """Whether an index is that of a loop but for what stays the same in the function."""
+    rest = index - IndexExpr.of(loop.variable)
+    return all(isinstance(value.owner.parent_op(), PrimFuncOp) for value in values_in(rest))
+
+
+def _own_dimension(alloc: AllocBufferOp, found: Sequence[tuple[BlockAccess, ForOp]]) -> int | None:
+    """The dimension of a buffer that is indexed by the loops, all of it and wherever it is used."""
+    uses = [(access, loop) for access, loop in found if access.buffer is alloc.buffer]
+    sizes = [use.operation for use in alloc.buffer.uses if size_asked(use.operation) is not None]
+    if len(uses) + len(sizes) < len(list(alloc.buffer.uses)):
+        return None
+    extent = known_size(uses[0][1].extent)
+    for dimension, size in enumerate(known_sizes(alloc.buffer)):
+        if size == extent and all(access.element[dimension] == IndexExpr.of(loop.variable) for access, loop in uses):
+            return dimension
+    return None

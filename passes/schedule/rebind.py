@@ -1,0 +1,102 @@
+"""Other variables for a block, and other indices for what it accesses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from relex.dialects.index.expr import Atom, Index, IndexExpr, terms_of
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, IterVar
+from relex.passes.analysis.indices import Emitter
+
+
+def is_bound_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> bool:
+    """Whether some variables of a block are sums of loops, each of which drives variables of one kind."""
+    kinds: dict[Atom, IterKind] = {}
+    for v in block.iter_vars:
+        for atom in terms_of(index_of(v.binding)):
+            is_loop = isinstance(atom, BlockArgument) and isinstance(atom.owner.parent_op(), ForOp)
+            if (v.variable in variables and not is_loop) or kinds.setdefault(atom, v.kind) is not v.kind:
+                return False
+    return True
+
+
+def bind_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> tuple[BlockOp, dict[SSAValue, Index]]:
+    """
+    Replace variables of a block that are bound to sums of loops by one variable for each of these loops. Returns the
+    new block, and the loops in terms of its variables.
+    """
+    columns = [v for v in block.iter_vars if v.variable not in variables]
+    old = [v for v in block.iter_vars if v.variable in variables]
+    loops: dict[SSAValue, Index] = {
+        v.binding: IndexExpr.of(v.variable) for v in columns if isinstance(v.binding, BlockArgument)
+    }
+    for v in old:
+        form = index_of(v.binding)
+        for atom in terms_of(form):
+            if isinstance(atom, BlockArgument) and atom not in loops:
+                column = _loop_variable(v, atom)
+                loops[atom] = IndexExpr.of(column.variable)
+                columns.append(column)
+        _replace_variable(block, v.variable, index_of(v.binding, lambda value: loops.get(value)))
+    return with_variables(block, columns), loops
+
+
+def with_variables(block: BlockOp, columns: Sequence[IterVar]) -> BlockOp:
+    """The same block with some of its variables, of these kinds, extents and bindings; the others are unused."""
+    body = block.body
+    for variable in [arg for arg in body.block.args if arg not in [column.variable for column in columns]]:
+        body.block.erase_arg(variable)
+    columns = sorted(columns, key=lambda column: column.variable.index)
+    new = BlockOp(
+        block.block_name.data,
+        [column.kind for column in columns],
+        [column.extent for column in columns],
+        [column.binding for column in columns],
+        block.detach_region(body),
+    )
+    new.attributes.update(block.attributes)
+    new.location = block.location
+    if block.parent is not None:
+        Rewriter.insert_op(new, InsertPoint.before(block))
+        block.detach()
+    block.erase()
+    return new
+
+
+def _loop_variable(old: IterVar, variable: BlockArgument) -> IterVar:
+    """A new variable in front of an old one, bound to the variable of a loop."""
+    loop = variable.owner.parent_op()
+    assert isinstance(loop, ForOp)
+    new = old.variable.block.insert_arg(IndexType(), old.variable.index)
+    new.name_hint = f"v{variable.name_hint}"
+    return IterVar(new, old.kind, loop.extent, variable)
+
+
+def _replace_variable(block: BlockOp, variable: BlockArgument, form: Index) -> None:
+    """Let a block use a form in the place of a variable: computed at its top, and at the top of its init."""
+    init = block.init
+    emitters: dict[bool, Emitter] = {}
+    for use in list(variable.uses):
+        in_init = init is not None and init.is_ancestor(use.operation)
+        if in_init not in emitters:
+            first = init.body.block.first_op if init is not None and in_init else _first_step(block)
+            emitters[in_init] = Emitter(first or use.operation)
+        use.operation.operands[use.index] = emitters[in_init].emit(form, variable.name_hint)
+
+
+def _first_step(block: BlockOp) -> Operation | None:
+    return next((op for op in block.body.block.ops if not isinstance(op, InitOp)), None)
+
+
+def set_indices(access: memref.LoadOp | memref.StoreOp, buffer: SSAValue, indices: Sequence[Index]) -> None:
+    """Let a load or store access another buffer at other indices."""
+    emitter = Emitter(access)
+    values = [emitter.emit(form) for form in indices]
+    stored = [access.value] if isinstance(access, memref.StoreOp) else []
+    access.operands = [*stored, buffer, *values]

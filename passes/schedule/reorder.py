@@ -1,0 +1,95 @@
+"""Loops in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.schedule import ReorderOp
+from relex.dialects.schedule.sequence import names_in
+from relex.dialects.tir import ForOp, LoopKind, PrimFuncOp
+from relex.passes.analysis.dependence import carrying, check_bindings_differ, conflicts
+from relex.passes.analysis.indices import substitute
+from relex.passes.analysis.loop_tree import (
+    blocks_in,
+    check_nested,
+    check_structure,
+    find_loop,
+    insert_nest,
+    label_of,
+    name_of_block,
+    take_body,
+)
+from relex.passes.analysis.reductions import order_matters
+from relex.passes.schedule.table import primitive
+
+
+@primitive(ReorderOp)
+def _(op: ReorderOp, func: PrimFuncOp) -> None:
+    reorder([find_loop(func, label) for label in names_in(op.loops)])
+
+
+def reorder(loops: Sequence[ForOp]) -> None:
+    """Put loops that stand in each other into the given order. Those between them that are not given stay."""
+    nest = _nest(loops)
+    check_structure(nest[0])
+    check_nested(nest)
+    for loop in nest:
+        if isinstance(loop.extent, SSAValue) and nest[0].is_ancestor(loop.extent.owner):
+            fail(loop, f"expected the extent of {label_of(loop)} not to change in {label_of(nest[0])}")
+    given = iter(loops)
+    order = [next(given) if loop in loops else loop for loop in nest]
+    _check_order(nest, order)
+    substitute(nest[0])
+    _permute(nest, order)
+
+
+def _nest(loops: Sequence[ForOp]) -> list[ForOp]:
+    """The given loops and those between them, from the outside in."""
+    nest = [max(loops, key=_depth)]
+    while not set(loops) <= set(nest):
+        scope = nest[-1].parent_op()
+        if not isinstance(scope, ForOp):
+            names = " and ".join(map(label_of, loops))
+            fail(loops[0], f"expected {names} to stand in each other, with nothing but loops between")
+        nest.append(scope)
+    return nest[::-1]
+
+
+def _depth(loop: ForOp) -> int:
+    depth, scope = 0, loop.parent_op()
+    while scope is not None:
+        depth, scope = depth + 1, scope.parent_op()
+    return depth
+
+
+def _check_order(nest: Sequence[ForOp], order: Sequence[ForOp]) -> None:
+    for block in blocks_in(nest[0]):
+        if block.init is not None:
+            check_bindings_differ(block, nest)
+    for a, b in conflicts(nest[0]):
+        carried = carrying(nest, a, b)
+        fixed = [loop for loop in carried if loop.kind.data in (LoopKind.PARALLEL, LoopKind.VECTORIZED)]
+        if fixed and nest != order:
+            fail(fixed[0], f"expected {label_of(fixed[0])} to stay in its place, as it is {fixed[0].kind.data}")
+        if [loop for loop in order if loop in carried] == carried:
+            continue
+        kept = ", ".join(map(label_of, carried))
+        if a.block is not b.block:
+            blocks = f"{name_of_block(a.block)} and {name_of_block(b.block)}"
+            fail(nest[0], f"expected {kept} to keep their order, as {blocks} meet in {name_of(a.buffer)}")
+        if not (a.in_init or b.in_init) and (reason := order_matters(a.block)) is not None:
+            fail(a.block, f"expected {kept} to keep their order, as they carry the reduction {name_of_block(a.block)} "
+                          f"and {reason}")  # fmt: skip
+
+
+def _permute(nest: Sequence[ForOp], order: Sequence[ForOp]) -> None:
+    holder, following = nest[0].parent_block(), nest[0].next_op
+    assert holder is not None
+    body = take_body(nest[-1])
+    for loop in nest:
+        loop.detach()
+    insert_nest(order, body, InsertPoint(holder, following))

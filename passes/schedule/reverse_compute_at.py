@@ -1,0 +1,165 @@
+"""A block into a loop of its producers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.index.domains import constant_value
+from relex.dialects.index.expr import Index, IndexExpr
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.schedule import ReverseComputeAtOp
+from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind, PrimFuncOp, loops_around
+from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written, check_only_writer
+from relex.passes.analysis.dependence import BlockAccess, carrying
+from relex.passes.analysis.footprints import Interval, covers, interval_of, region_of
+from relex.passes.analysis.loop_tree import (
+    check_structure,
+    find_block,
+    find_loop,
+    function_of,
+    label_of,
+    loops_of,
+    name_of_block,
+)
+from relex.passes.schedule.code_motion import (
+    Placement,
+    accesses_from,
+    branches,
+    check_independent,
+    check_runs_anywhere,
+    find_late_values,
+    move_before,
+    stands_before,
+)
+from relex.passes.schedule.compute_inline import elementwise_store
+from relex.passes.schedule.table import primitive
+
+
+@primitive(ReverseComputeAtOp)
+def _(op: ReverseComputeAtOp, func: PrimFuncOp) -> None:
+    block, loop = find_block(func, op.block.root_reference.data), find_loop(func, op.loop.root_reference.data)
+    op.new_names = reverse_compute_at(block, loop, op.new_names)
+
+
+def reverse_compute_at(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) -> list[str]:
+    """Go on in each iteration of a loop with what is computed in it of the buffers that a block reads, in loops `ax0`,
+    `ax1`, ... at the end of the loop."""
+    check_structure(loop)
+    branch, other = branches(block, loop)
+    if not stands_before(other, branch):
+        fail(block, f"expected {name_of_block(block)} to stand behind {label_of(loop)}")
+    if any(kind.data is IterKind.REDUCE for kind in block.kinds):
+        fail(block, f"expected {name_of_block(block)} to have spatial variables only, found a reduction")
+    if any(around.kind.data is not LoopKind.SERIAL for around in (loop, *loops_around(loop))):
+        elementwise_store(block)
+    check_runs_anywhere(block)
+    passed = list(accesses_from(other, branch))
+    inside = [access for access in passed if loop.is_ancestor(access.block) and access.is_write]
+    produced = [buffer for buffer in buffers_read(block) if any(access.buffer is buffer for access in inside)]
+    if not produced:
+        fail(block, f"expected {name_of_block(block)} to read something that is computed in {label_of(loop)}")
+    for written in buffers_written(block):
+        if written in produced:
+            check_only_writer(function_of(block), written, block)
+    check_independent(block, passed, exempt=produced)
+    late = find_late_values(block, other)
+    shared = branch.parent_op()
+    placement = Placement(block, loop, _ranges(block, loop, produced, shared if isinstance(shared, ForOp) else None))
+    labels = placement.names(names)
+    move_before(late, other)
+    placement.move(InsertPoint.at_end(loop.body.block), labels)
+    return labels
+
+
+def _ranges(block: BlockOp, loop: ForOp, produced: Sequence[SSAValue], shared: ForOp | None) -> list[Interval | None]:
+    """For each variable of a block the values whose elements of the produced buffers one iteration computes.
+
+    `shared` is the innermost loop around both, if any: there, all iterations together do what the block did so far.
+    """
+    found: dict[SSAValue, Interval | None] = {}
+    for buffer in produced:
+        for variable, interval in _finished(block, loop, buffer):
+            if found.setdefault(variable, interval) != interval:
+                fail(block, f"expected {label_of(loop)} to compute the same part of what {name_of_block(block)} reads")
+    if shared is None:
+        return [found.get(v.variable) for v in block.iter_vars]
+    ranges: list[Interval | None] = []
+    for v in block.iter_vars:
+        before = interval_of(index_of(v.binding), shared)
+        after = found.get(v.variable, before)
+        if before is None or after is None or not before.full or _in_loop(after, shared) != before:
+            fail(
+                block,
+                f"expected {label_of(shared)} to compute in each iteration what {name_of_block(block)} reads there",
+            )
+        ranges.append(after)
+    return ranges
+
+
+def _in_loop(interval: Interval, loop: ForOp) -> Interval | None:
+    """All values that an interval takes in one iteration of a loop."""
+    around = interval_of(interval.base, loop)
+    if around is None:
+        return None
+    return Interval(around.base, around.extent + interval.extent - 1, interval.full)
+
+
+def _finished(block: BlockOp, loop: ForOp, buffer: SSAValue) -> list[tuple[SSAValue, Interval | None]]:
+    """The values of a block's variables whose elements of a buffer one iteration of a loop computes, all it ever does.
+
+    Fails if elements are computed in several iterations, or if that cannot be told.
+    """
+    accesses = list(accesses_in(function_of(block), buffer))
+    writes = [access for access in accesses if access.is_write]
+    reads = [access for access in accesses if access.block is block]
+    for write in writes:
+        _check_finished(block, loop, write, writes)
+    regions = [region_of([write.element], loop) for write in writes]
+    ranges: list[tuple[SSAValue, Interval | None]] = []
+    for read in reads:
+        for dimension, index in enumerate(read.access.indices):
+            if constant_value(index) is not None and read.access.shape[dimension] == 1:
+                continue
+            variables = [v for v in block.iter_vars if v.variable is index]
+            intervals = [region[dimension] for region in regions]
+            if not variables:
+                fail(block, f"expected {name_of_block(block)} to read {name_of(buffer)} at its variables")
+            if any(interval != intervals[0] for interval in intervals):
+                fail(block, f"expected the same part of {name_of(buffer)} to be written by all in {label_of(loop)}")
+            extent = variables[0].extent
+            if all(_is_whole(write.element[dimension], loop, extent) for write in writes):
+                ranges.append((index, None))
+            else:
+                ranges.append((index, _checked(block, buffer, intervals[0], extent)))
+    return ranges
+
+
+def _is_whole(form: Index, loop: ForOp, extent: int | SSAValue) -> bool:
+    """Whether an index is the variable of a loop inside of `loop` that runs through all values up to `extent`."""
+    loops = [op for op in loop.walk() if isinstance(op, ForOp) and op is not loop]
+    return any(form == IndexExpr.of(inner.variable) and inner.extent == extent for inner in loops)
+
+
+def _check_finished(block: BlockOp, loop: ForOp, write: BlockAccess, writes: Sequence[BlockAccess]) -> None:
+    buffer = write.buffer
+    if not loop.is_ancestor(write.block):
+        fail(block, f"expected all that write {name_of(buffer)} to stand in {label_of(loop)}, "
+                    f"found {name_of_block(write.block)} elsewhere")  # fmt: skip
+    around = [outer for outer in loops_of(write.block) if outer.is_ancestor(loop)]
+    for again in writes:
+        if carried := carrying(around, write, again):
+            fail(block, f"expected elements of {name_of(buffer)} to be computed in one iteration of "
+                        f"{label_of(carried[-1])}, found several")  # fmt: skip
+
+
+def _checked(block: BlockOp, buffer: SSAValue, interval: Interval | None, extent: int | SSAValue) -> Interval:
+    """An interval that is certain to reach every value up to `extent`, once."""
+    if interval is None or not interval.full:
+        fail(block, f"expected the part of {name_of(buffer)} that is computed in one iteration to be known")
+    if not isinstance(extent, SSAValue) and not covers(interval, extent):
+        fail(block, f"expected {name_of(buffer)} to be computed for all values that {name_of_block(block)} reads")
+    return interval

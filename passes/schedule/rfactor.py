@@ -1,0 +1,183 @@
+"""A reduction by partial results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, MemRefType, StringAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import Index, IndexExpr, values_in
+from relex.dialects.schedule import RfactorOp
+from relex.dialects.tir import BlockOp, ForOp, IterKind, PrimFuncOp
+from relex.passes.analysis.buffers import buffer_name, buffers_written, check_aliases, make_buffer
+from relex.passes.analysis.dependence import check_bindings_differ
+from relex.passes.analysis.indices import substitute
+from relex.passes.analysis.loop_tree import (
+    base_name,
+    block_names,
+    blocks_in,
+    check_structure,
+    find_block,
+    find_loop,
+    function_of,
+    given_or_fresh,
+    insert_nest,
+    label_of,
+    loop_names,
+    name_of_block,
+    new_loop,
+)
+from relex.passes.analysis.reductions import combiner_of, identity_of
+from relex.passes.schedule.decompose_reduction import (
+    guarded,
+    loops_from,
+    spatial_conditions,
+    variables_of_kind,
+)
+from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, set_indices, with_variables
+from relex.passes.schedule.table import primitive
+
+
+@primitive(RfactorOp)
+def _(op: RfactorOp, func: PrimFuncOp) -> None:
+    along, at = (find_loop(func, loop.root_reference.data) for loop in (op.along, op.loop))
+    op.new_names = rfactor(find_block(func, op.block.root_reference.data), along, at, op.new_names)
+
+
+def rfactor(block: BlockOp, along: ForOp, at: ForOp, names: Sequence[str] = ()) -> list[str]:
+    """
+    Let a block make partial results in a loop that holds the whole reduction, one for each iteration of `along`, and of
+    the other loops from there on that are not of the reduction. `Y_rf_init` sets them before, `Y_rf` is what the block
+    did so far, and the block itself, behind the loop, combines them with what was at their place.
+    """
+    combine = combiner_of(block)
+    check_structure(at)
+    inside = loops_from(at, block)
+    reduce = variables_of_kind(block, IterKind.REDUCE)
+    if along not in inside or along.variable not in reduce:
+        fail(block, f"expected {label_of(along)} to be a loop of the reduction {name_of_block(block)}")
+    _check_may_wait(block, at)
+    conditions = spatial_conditions(block, at, reduce)
+    check_bindings_differ(block, inside)
+    sums = [v.variable for v in block.iter_vars if v.binding not in {loop.variable for loop in inside}]
+    if not is_bound_to_loops(block, sums):
+        fail(block, f"expected the variables of {name_of_block(block)} to be sums of loops")
+    kept = [loop for loop in inside if loop is along or loop.variable in variables_of_kind(block, IterKind.SPATIAL)]
+    func, name = function_of(block), block.block_name.data
+    new_blocks = given_or_fresh(block, block_names(func), [f"{name}_rf_init", f"{name}_rf"], names[:2])
+    derived = [f"{base_name(loop)}_{part}" for part in ("init", "rf") for loop in kept]
+    labels = given_or_fresh(block, loop_names(func), derived, names[2:])
+
+    substitute(at)
+    partial = _buffer(block, kept, at)
+    block, variables = bind_to_loops(block, sums)
+    place = [variables[loop.variable] for loop in kept]
+    behind = _combining_block(block, along, partial, place)
+    init = _init_block(new_blocks[0], partial, combine, kept)
+    _add_nest(kept, labels[: len(kept)], init, InsertPoint.before(at), [])
+    _add_nest(kept, labels[len(kept) :], behind, InsertPoint.after(at), conditions)
+    _make_partial(block, along, partial, place, new_blocks[1])
+    return [*new_blocks, *labels]
+
+
+def _check_may_wait(block: BlockOp, loop: ForOp) -> None:
+    """Fails if somebody would notice that a block's results are written behind a loop."""
+    if others := [other for other in blocks_in(loop) if other is not block]:
+        fail(block, f"expected {name_of_block(block)} to be alone in {label_of(loop)}, "
+                    f"found {name_of_block(others[0])}")  # fmt: skip
+    (buffer,) = buffers_written(block)
+    check_aliases(buffer, loop)
+    if loop.is_ancestor(buffer.owner):
+        fail(block, f"expected {name_of(buffer)} to live outside of {label_of(loop)}")
+
+
+def _buffer(block: BlockOp, loops: Sequence[ForOp], at: ForOp) -> SSAValue:
+    """Room for a result of each iteration of some loops."""
+    (result,) = buffers_written(block)
+    assert isa(result.type, MemRefType)
+    sizes = [loop.extent for loop in loops]
+    return make_buffer(result.type.element_type, sizes, f"{buffer_name(result)}_rf", InsertPoint.before(at), block)
+
+
+def _accesses(block: BlockOp) -> tuple[memref.LoadOp, memref.StoreOp]:
+    """Where a reduction reads and writes its result."""
+    (store,) = [op for op in block.body.block.ops if isinstance(op, memref.StoreOp)]
+    loads = [op for op in block.body.block.ops if isinstance(op, memref.LoadOp) and op.memref is store.memref]
+    return loads[0], store
+
+
+def _combining_block(block: BlockOp, along: ForOp, partial: SSAValue, place: Sequence[Index]) -> BlockOp:
+    """The same reduction, but of partial results. It is bound to the same loops still."""
+    new = block.clone()
+    variables = dict[SSAValue, SSAValue](zip(block.body.block.args, new.body.block.args, strict=True))
+    load, store = _accesses(new)
+    combine = store.value.owner
+    assert isinstance(combine, Operation)
+    indices = [variables[variable] for form in place for variable in values_in(form)]
+    term = memref.LoadOp.get(partial, indices)
+    term.location = block.location
+    new.body.block.insert_op_before(term, combine)
+    combine.operands = [operand if operand is load.res else term.res for operand in combine.operands]
+    _remove_unused(new)
+    columns = [v for v in new.iter_vars if v.kind is IterKind.SPATIAL or v.binding is along.variable]
+    columns = [replace(v, extent=along.extent) if v.kind is IterKind.REDUCE else v for v in columns]
+    return with_variables(new, columns)
+
+
+def _remove_unused(block: BlockOp) -> None:
+    """Remove what computed the terms of a reduction."""
+    for op in reversed(list(block.body.block.ops)):
+        if op.results and not any(result.uses for result in op.results):
+            op.detach()
+            op.erase()
+
+
+def _init_block(name: str, partial: SSAValue, combine: Operation, loops: Sequence[ForOp]) -> BlockOp:
+    """A block that sets partial results to what changes nothing. It is bound to some loops still."""
+    body = Block(arg_types=[IndexType()] * len(loops))
+    for loop, variable in zip(loops, body.args, strict=True):
+        variable.name_hint = f"v{loop.variable.name_hint}"
+    value = arith.ConstantOp(_identity(combine))
+    body.add_ops([value, memref.StoreOp.get(value, partial, body.args)])
+    kinds, extents = [IterKind.SPATIAL] * len(loops), [loop.extent for loop in loops]
+    block = BlockOp(name, kinds, extents, [loop.variable for loop in loops], Region(body))
+    for op in block.walk():
+        op.location = combine.location
+    return block
+
+
+def _identity(combine: Operation) -> IntegerAttr[IntegerType | IndexType] | FloatAttr[AnyFloat]:
+    kind, value = combine.results[0].type, identity_of(combine)
+    assert value is not None
+    if isa(kind, AnyFloat):
+        return FloatAttr(value, kind)
+    assert isa(kind, IntegerType | IndexType)
+    return IntegerAttr(int(value), kind)
+
+
+def _add_nest(
+    loops: Iterable[ForOp], labels: Sequence[str], block: BlockOp, at: InsertPoint, conditions: Sequence[SSAValue]
+) -> None:
+    """Put a block that is bound to some loops into copies of them, under conditions on them."""
+    copies = {loop: new_loop(loop.extent, label, loop) for loop, label in zip(loops, labels, strict=True)}
+    first = next(iter(copies.values()))
+    insert_nest(list(copies.values()), guarded(block, conditions), at)
+    substitute(first, {old.variable: IndexExpr.of(new.variable) for old, new in copies.items()})
+
+
+def _make_partial(block: BlockOp, along: ForOp, partial: SSAValue, place: Sequence[Index], name: str) -> None:
+    """Let a reduction write partial results: `along` tells them apart."""
+    for access in _accesses(block):
+        set_indices(access, partial, place)
+    if (init := block.init) is not None:
+        init.detach()
+        init.erase()
+    columns = [replace(v, kind=IterKind.SPATIAL) if v.binding is along.variable else v for v in block.iter_vars]
+    new = with_variables(block, columns)
+    new.block_name = StringAttr(name)

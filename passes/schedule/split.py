@@ -1,0 +1,101 @@
+"""A loop into several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint
+
+from relex.dialects.errors import fail
+from relex.dialects.index.expr import Index, IndexExpr
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.schedule import SplitOp
+from relex.dialects.tir import ForOp, PrimFuncOp
+from relex.passes.analysis.indices import Emitter, constant, substitute
+from relex.passes.analysis.loop_tree import (
+    add_guard,
+    base_name,
+    blocks_in,
+    check_serial,
+    check_structure,
+    find_loop,
+    function_of,
+    given_or_fresh,
+    insert_nest,
+    label_of,
+    loop_names,
+    new_loop,
+    take_body,
+)
+from relex.passes.schedule.table import primitive
+
+
+@primitive(SplitOp)
+def _(op: SplitOp, func: PrimFuncOp) -> None:
+    loops = split(find_loop(func, op.loop.root_reference.data), op.sizes, op.new_names)
+    op.new_names = [loop.label.data for loop in loops if loop.label is not None]
+
+
+def split(loop: ForOp, factors: Sequence[int | None], names: Sequence[str] = ()) -> list[ForOp]:
+    """
+    Replace a loop by loops inside one another, of so many iterations each; one factor may be None, which is as many as
+    it takes. Where the product is not the extent, the blocks inside get a condition. `j` becomes `j_0`, `j_1`, ...
+    """
+    check_serial(loop)
+    check_structure(loop)
+    extents = _extents(loop, factors)
+    derived = [f"{base_name(loop)}_{i}" for i in range(len(factors))]
+    labels = given_or_fresh(loop, loop_names(function_of(loop)), derived, names)
+    sizes = [_dynamic_extent(loop, factors) if extent is None else extent for extent in extents]
+    loops = [new_loop(size, label, loop) for size, label in zip(sizes, labels, strict=True)]
+    form, stride = 0, 1
+    for part in reversed(loops):
+        form = IndexExpr.of(part.variable) * stride + form
+        stride *= part.extent if isinstance(part.extent, int) else 1
+    replace_loop(loop, loops, form, exact=_is_exact(loop, factors, extents))
+    return loops
+
+
+def replace_loop(loop: ForOp, loops: Sequence[ForOp], form: Index, *, exact: bool) -> None:
+    """Let new loops run in the place of one, with `form` for its variable; if not `exact`, it may become too large."""
+    insert_nest(loops, take_body(loop), InsertPoint.before(loop))
+    for block in [] if exact else list(blocks_in(loops[0])):
+        add_guard(block, form, loop.extent)
+    substitute(loops[0], {loop.variable: form})
+    loop.detach()
+    loop.erase()
+
+
+def _extents(loop: ForOp, factors: Sequence[int | None]) -> list[int | None]:
+    """The extents of the new loops; None for one that is known at run time only."""
+    given = _given(factors)
+    if isinstance(loop.extent, SSAValue):
+        if None not in factors:
+            fail(loop, f"expected one factor of {label_of(loop)} to be left open, as its extent is known at run time")
+        return list(factors)
+    inferred = -(-loop.extent // given)
+    if None not in factors and given < loop.extent:
+        fail(loop, f"expected factors of {label_of(loop)} whose product is {loop.extent} or more, found {given}")
+    return [inferred if factor is None else factor for factor in factors]
+
+
+def _is_exact(loop: ForOp, factors: Sequence[int | None], extents: Sequence[int | None]) -> bool:
+    """Whether the new loops run just as often as the one that they replace."""
+    if isinstance(loop.extent, SSAValue):
+        return index_of(loop.extent) % _given(factors) == 0
+    return prod(extent or 0 for extent in extents) == loop.extent
+
+
+def _given(factors: Sequence[int | None]) -> int:
+    return prod(factor for factor in factors if factor is not None)
+
+
+def _dynamic_extent(loop: ForOp, factors: Sequence[int | None]) -> SSAValue:
+    given = _given(factors)
+    assert isinstance(loop.extent, SSAValue)
+    if _is_exact(loop, factors, factors):
+        return Emitter(loop).emit(index_of(loop.extent) // given)
+    return Emitter(loop).add(arith.CeilDivSIOp(loop.extent, constant(given, loop)))

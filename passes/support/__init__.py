@@ -1,0 +1,1 @@
+"""What passes share besides analyses: patterns, groups of calls, outlining, constants and arrays in other orders."""

@@ -1,0 +1,80 @@
+"""Sizes of what a group returns, computed where it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.tensor import DimOp
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from relex.dialects.errors import fail
+from relex.dialects.index.domains import constant_value
+from relex.dialects.relex import CallOp, CallTirOp, DataflowOp
+from relex.dialects.relex.operator import tensor_type
+from relex.passes.support.primitive import is_size
+
+
+def origin(value: SSAValue) -> SSAValue:
+    """What a value is inside of the dataflow block that it comes from."""
+    while isinstance(value, OpResult) and isinstance(value.op, DataflowOp):
+        value = value.op.output.values[value.index]
+    return value
+
+
+class GroupSizes:
+    """The sizes of values of a group in terms of the arguments of one call. `ops` compute them, in front of it."""
+
+    def __init__(self, group: FuncOp, call: CallOp):
+        self.ops: list[Operation] = []
+        self._group = group
+        self._outside: dict[SSAValue, SSAValue] = dict(zip(group.args, call.arguments, strict=True))
+
+    def of(self, value: SSAValue) -> list[SSAValue]:
+        """One size for each `?` in the type of a value."""
+        shape = tensor_type(value.type).get_shape()
+        return [self._size(origin(value), d) for d, size in enumerate(shape) if size == DYNAMIC_INDEX]
+
+    def _size(self, value: SSAValue, dimension: int) -> SSAValue:
+        """A size of a tensor: that of an argument, or what the call that makes it was told."""
+        static = tensor_type(value.type).get_shape()[dimension]
+        if static != DYNAMIC_INDEX:
+            return self._constant(static)
+        if value in self._outside:
+            return self._add(DimOp(self._outside[value], self._constant(dimension)))
+        if not isinstance(value.owner, CallTirOp):
+            fail(self._group, f"expected results of calls of loop functions, found another result of type {value.type}")
+        told = dict(zip(_unknown(value.owner), value.owner.sizes, strict=True))
+        return self._copy(told[value, dimension])
+
+    def _copy(self, size: SSAValue) -> SSAValue:
+        """A size that the group computes, computed outside."""
+        if size not in self._outside:
+            if not isinstance(size, OpResult) or not is_size(size.op):
+                fail(self._group, "expected sizes that are computed from its arguments")
+            self._outside[size] = self._compute(size.op)
+        return self._outside[size]
+
+    def _compute(self, op: Operation) -> SSAValue:
+        if isinstance(op, DimOp) and (dimension := constant_value(op.index)) is not None:
+            return self._size(origin(op.source), dimension)
+        for operand in op.operands:
+            self._copy(operand)
+        return self._add(op.clone(self._outside))
+
+    def _constant(self, value: int) -> SSAValue:
+        return self._add(arith.ConstantOp(IntegerAttr(value, IndexType())))
+
+    def _add(self, op: Operation) -> SSAValue:
+        self.ops.append(op)
+        return op.results[0]
+
+
+def _unknown(call: CallTirOp) -> Iterator[tuple[SSAValue, int]]:
+    """The dimensions of a call's results that it has sizes for, in their order."""
+    for result in call.results:
+        for dimension, size in enumerate(tensor_type(result.type).get_shape()):
+            if size == DYNAMIC_INDEX:
+                yield result, dimension

@@ -1,0 +1,122 @@
+"""Blocks that bring elements of an input into another order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import BlockArgument, SSAValue
+
+from relex.dialects.errors import PassError
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.tir import AllocBufferOp, BlockOp, IterKind, IterKindAttr, PrimFuncOp
+from relex.dialects.tir.accesses import Access, accesses
+from relex.passes.analysis.buffers import buffers_read
+from relex.passes.analysis.dependence import BlockAccess, block_accesses
+from relex.passes.analysis.indices import is_scalar
+from relex.passes.analysis.loop_tree import blocks_in, check_conditions, conditions_of, erase_empty, loops_of
+from relex.passes.support.gathers import AxisIndex, Gather, Limit
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+@dataclass(frozen=True)
+class Reordering:
+    """A block that does nothing but copy elements of an input to a local buffer, which is then only read."""
+
+    block: BlockOp
+    source: BlockArgument
+    buffer: AllocBufferOp
+    gather: Gather
+
+    @classmethod
+    def of(cls, block: BlockOp) -> Reordering | None:
+        """What a block copies, if that is all it does, and always the same to the same place."""
+        found = _load_and_store(block)
+        if found is None:
+            return None
+        load, store = found
+        argument, buffer = load.buffer, store.buffer.owner
+        if not isinstance(argument, BlockArgument) or not isinstance(buffer, AllocBufferOp):
+            return None
+        if not _is_filled_by(block, buffer):
+            return None
+        try:
+            check_conditions(block)
+            of_op = {access.access.op: access for access in block_accesses(block)}
+        except PassError:
+            return None
+        gather = _gather_of(block, of_op[load.op], of_op[store.op])
+        return cls(block, argument, buffer, gather) if gather is not None else None
+
+    def apply(self, array: Array) -> Array:
+        """The elements of the input in their new order; 0 where none is copied to."""
+        return self.gather.apply(array)
+
+    def replace_by(self, copy: SSAValue) -> None:
+        """Let what reads the buffer read a copy that is there already."""
+        copy.name_hint = self.buffer.buffer.name_hint
+        scope = self.block.parent_op()
+        self.block.detach()
+        self.block.erase()
+        erase_empty(scope)
+        self.buffer.buffer.replace_all_uses_with(copy)
+        self.buffer.detach()
+        self.buffer.erase()
+
+
+def reorderings(func: PrimFuncOp, source: SSAValue) -> Iterator[Reordering]:
+    """The blocks of a function that do nothing but copy elements of a buffer."""
+    for block in list(blocks_in(func)):
+        found = Reordering.of(block) if buffers_read(block) == [source] else None
+        if found is not None:
+            yield found
+
+
+def _load_and_store(block: BlockOp) -> tuple[Access, Access] | None:
+    """The only two accesses of a block that stores what it loads, and does nothing else."""
+    found = list(accesses(block))
+    others = [op for op in block.body.block.ops if not isinstance(op, memref.LoadOp | memref.StoreOp)]
+    if len(found) != 2 or not all(map(is_scalar, others)) or IterKindAttr(IterKind.REDUCE) in block.kinds:
+        return None
+    load, store = found
+    is_copy = not load.is_write and isinstance(store.op, memref.StoreOp) and store.op.value in load.op.results
+    return (load, store) if is_copy else None
+
+
+def _is_filled_by(block: BlockOp, buffer: AllocBufferOp) -> bool:
+    """Whether a block writes a buffer of known size, and all others read it."""
+    users = [use.operation for use in buffer.buffer.uses if not block.is_ancestor(use.operation)]
+    return not buffer.sizes and all(isinstance(op, memref.LoadOp | memref.DimOp) for op in users)
+
+
+def _gather_of(block: BlockOp, load: BlockAccess, store: BlockAccess) -> Gather | None:
+    """What a block copies in all its iterations; None if that is not known, or not the same each time."""
+    loops = loops_of(block)
+    extents: dict[SSAValue, int] = {loop.variable: loop.extent for loop in loops if isinstance(loop.extent, int)}
+    limits = [_limit(condition) for condition in conditions_of(block)]
+    known = [limit for limit in limits if limit is not None]
+    if len(extents) < len(loops) or len(known) < len(limits) or DYNAMIC_INDEX in load.access.shape:
+        return None
+    return Gather.of(extents, _indices(load), _indices(store), known)
+
+
+def _indices(access: BlockAccess) -> list[AxisIndex]:
+    return [AxisIndex(form, size) for form, size in zip(access.element, access.access.shape, strict=True)]
+
+
+_HOLDS: dict[str, Callable[[Any], Any]] = {"slt": lambda difference: difference < 0, "sge": lambda d: d >= 0}
+"""The comparisons that schedules make, by the difference of what is compared."""
+
+
+def _limit(condition: SSAValue) -> Limit | None:
+    """A condition as a form, and what must hold of it."""
+    op = condition.owner
+    if not isinstance(op, arith.CmpiOp):
+        return None
+    holds = _HOLDS.get(arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data])
+    return Limit(index_of(op.lhs) - index_of(op.rhs), holds) if holds is not None else None

@@ -1,0 +1,27 @@
+"""What programs mean: an interpreter for every level, and checks that two programs do the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from relex.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from relex.reference.equivalence.check import NotEquivalentError as NotEquivalentError
+    from relex.reference.equivalence.check import check_equivalent as check_equivalent
+    from relex.reference.equivalence.check import check_pass as check_pass
+    from relex.reference.interpreter.api import Interpretation as Interpretation
+    from relex.reference.interpreter.api import InterpretedFunction as InterpretedFunction
+    from relex.reference.interpreter.api import interpret as interpret
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(
+        __name__,
+        {
+            "Interpretation": "relex.reference.interpreter.api",
+            "InterpretedFunction": "relex.reference.interpreter.api",
+            "NotEquivalentError": "relex.reference.equivalence.check",
+            "check_equivalent": "relex.reference.equivalence.check",
+            "check_pass": "relex.reference.equivalence.check",
+            "interpret": "relex.reference.interpreter.api",
+        },
+    )

@@ -1,0 +1,380 @@
+"""
+How far two right results of a program may lie apart.
+
+A program does not always have one right result. What relex allows (`docs/checking.md` says it for users):
+
+* Elementwise arithmetic is IEEE arithmetic: one result. So are data movement, comparisons, integers.
+* An addition that carries `reassoc` may be done in any order with those it is chained to, and a product that carries
+  `contract` may go into it unrounded. A sum of K terms is then off from the exact one by at most K roundings of the sum
+  of the absolute values, so two right ones lie at most twice as far apart. Sums whose partial sums are all multiples of
+  one power of two, and small enough to be represented, are the same in any order: samples of small whole numbers make
+  sums of this kind, and for these every bit counts.
+* A function that is no arithmetic (`exp`, `tanh`, ...) may come from any library: two may lie `FUNCTION_ULPS` apart.
+* The sign of a zero is open where a maximum or minimum chooses between zeros, and in a sum in any order.
+
+`BoundedNumbers` makes a run of the interpreter carry this along: with each number goes its *spread*, how far apart two
+right values of it may lie. An operation on numbers with a spread gives one with a spread: that of the exact operation
+over all right operands, and two roundings. What is not known to be bounded (a quotient whose divisor may be zero, a
+choice that falls either way) has an infinite spread, and is not compared; where the run itself depends on such a number
+it ends with `Undecided`. Where a program works on the bits of such a number, as `expand-math` does, nothing is known:
+there, what the program said before counts. Operators of the graph level run as the loops that `legalize-ops` makes of
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import IndexType, ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.utils.test_value import create_ssa_value
+
+from relex.dialects.dtypes import element_type_of
+from relex.dialects.errors import PassError
+from relex.dialects.relex import Operator
+from relex.dialects.table import Table
+from relex.dialects.tir import PrimFuncOp
+from relex.lowering.legalize_ops import LegalizeOpsPass
+from relex.reference.equivalence.bounded import (
+    SLACK,
+    Format,
+    Undecided,
+    add_terms,
+    bounded_dtype,
+    plain,
+    quantum_of,
+    spread_of,
+    value_of,
+    where,
+)
+from relex.reference.interpreter.memory import Buffer, fresh_array
+from relex.reference.interpreter.numbers import Numbers
+from relex.reference.interpreter.program import Function, Program
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+FUNCTION_ULPS = 8
+"""How many units in the last place two libraries may differ by: each is right up to half of it. (The formulas of
+`expand-math` are right up to 1.5, the common C libraries up to 1 or 2, NumPy up to 4.)"""
+
+Rule = Callable[..., Any]
+"""From an op, the value of its result, and its operands, to the result with its spread."""
+
+RULES = Table[type[Operation], Rule]("bounds")
+"""What bounds the results of ops, by class of op. Without a rule, a result is known if all operands are."""
+
+
+class BoundedNumbers(Numbers):
+    """Numbers with the spread of their right values."""
+
+    def __init__(self) -> None:
+        super().__init__(checked=True)
+        self._loops: dict[object, Function | None] = {}
+
+    def constant(self, value: Any, element_type: Attribute) -> Any:
+        return value if isinstance(element_type, IndexType) else plain(value)
+
+    def fresh_array(self, shape: tuple[int, ...], dtype: np.dtype[Any], element_type: Attribute) -> Array:
+        array = fresh_array(shape, dtype, checked=True)
+        if isinstance(element_type, IndexType):
+            return array
+        result = np.zeros(shape, bounded_dtype(dtype))
+        result["value"] = array
+        return result
+
+    def function(self, op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
+        if isinstance(op, Operator):
+            return lambda *arrays: self._run_operator(op, function, arrays)
+        if isinstance(op.results[0].type, IndexType):
+            return lambda *numbers: function(*map(_decided, numbers))
+        rule = RULES.find(op) or _known_if_operands_are
+
+        def run(*numbers: Any) -> Any:
+            value = function(*map(value_of, numbers))
+            if len(op.results) > 1:
+                return tuple(_known_if_operands_are(op, part, *numbers) for part in value)
+            return rule(op, value, *numbers)
+
+        return run
+
+    def in_place(self, op: Operation, function: Callable[..., Any], outputs: int) -> Callable[..., Any]:
+        def run(*arrays: Array) -> None:
+            count = len(arrays) - outputs
+            inputs = arrays[:count]
+            values = [np.array(value_of(array)) for array in arrays]
+            function(*values)
+            for output, value in zip(arrays[count:], values[count:], strict=True):
+                output[...] = _known_if_operands_are(op, value, *(_any_spread(array) for array in inputs))
+
+        return run
+
+    def _run_operator(self, op: Operator, evaluate: Callable[..., Any], arrays: Sequence[Array]) -> Array:
+        values = [np.asarray(value_of(array)) for array in arrays]
+        types = [TensorType(element_type_of(value.dtype), value.shape) for value in values]
+        key = (op, *types)
+        if key not in self._loops:
+            self._loops[key] = _as_loops(op, types)
+        loops = self._loops[key]
+        if loops is None:
+            return plain(evaluate(*values), max([_any_spread(array)["spread"] for array in arrays], default=0.0))
+        result = evaluate(*values)
+        output = self.fresh_array(result.shape, result.dtype, element_type_of(result.dtype))
+        loops(None, *map(Buffer.read_only, map(np.asarray, arrays)), Buffer(output))
+        return output
+
+
+def _as_loops(op: Operator, types: Sequence[TensorType[Attribute]]) -> Function | None:
+    """The loop function of an operator on operands of static types; None if there is none."""
+    operands = [create_ssa_value(t) for t in types]
+    block = Block(arg_types=types)
+    static = type(op).create(
+        operands=block.args, properties=dict(op.properties), result_types=[op.type_of_result(types, op.properties)]
+    )
+    block.add_ops([static, ReturnOp(*static.results)])
+    main = FuncOp("main", ([v.type for v in operands], static.result_types), Region(block))
+    module = ModuleOp([main])
+    try:
+        LegalizeOpsPass().apply(Context(), module)
+    except PassError:
+        return None
+    loops = next(inner for inner in module.ops if isinstance(inner, PrimFuncOp))
+    return Program(module, numbers=BoundedNumbers()).function(loops)
+
+
+def _decided(number: Any) -> Any:
+    if np.any(spread_of(number) != 0):
+        raise Undecided
+    return value_of(number)
+
+
+def _any_spread(array: Array) -> Any:
+    """One number that is known if all of an array are."""
+    return plain(np.False_, np.inf if np.any(spread_of(array) != 0) else 0.0)
+
+
+def _known_if_operands_are(op: Operation, value: Any, *operands: Any) -> Any:
+    unknown = np.any(np.broadcast_arrays(*(spread_of(x) != 0 for x in operands), False), axis=0)
+    return plain(value, where(unknown, np.inf, 0.0))
+
+
+_OPEN = (FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT, FastMathFlag.NO_SIGNED_ZEROS)
+"""The flags whose effect is bounded."""
+
+
+def flags_of(op: Operation) -> frozenset[FastMathFlag]:
+    attr = op.properties.get("fastmath")
+    return frozenset(attr.data) if isinstance(attr, arith.FastMathFlagsAttr) else frozenset()
+
+
+def _wide(number: Any) -> Any:
+    return np.asarray(value_of(number), np.float64)
+
+
+def _rounded(op: Operation, value: Any, exact: Any, operands: Sequence[Any], *, straddles: Any = False) -> Any:
+    """`value` with the spread that it has as a rounded result: `exact` is that of the results before rounding, which
+    counts only where an operand has one. `straddles` tells where an operand may have either sign."""
+    fmt = Format.of(value.dtype)
+    wide = np.abs(np.asarray(value, np.float64))
+    spreads = [spread_of(x) for x in operands]
+    uncertain = np.any(np.broadcast_arrays(*(s != 0 for s in spreads)), axis=0)
+    spread = SLACK * (exact + 2 * fmt.roundoff * (wide + exact)) + 2 * fmt.tiny
+    spread = where(np.isnan(spread) | ~(wide + spread < fmt.largest), np.inf, spread)
+    wides = [_wide(x) for x in operands]
+    finite_or_known = [(s == 0) | (np.isfinite(s) & np.isfinite(x)) for x, s in zip(wides, spreads, strict=True)]
+    some_infinite = np.any(np.broadcast_arrays(*(~np.isfinite(x) for x in wides)), axis=0)
+    is_determined = np.all(np.broadcast_arrays(*finite_or_known), axis=0) & some_infinite & ~np.asarray(straddles)
+    spread = where(~np.isfinite(wide) & is_determined, 0.0, spread)
+    result = where(uncertain, spread, 0.0)
+    flags = flags_of(op)
+    if flags - set(_OPEN):
+        result = np.full_like(result, np.inf)
+    if FastMathFlag.NO_SIGNED_ZEROS in flags:
+        result = where(wide == 0, np.maximum(result, fmt.tiny), result)
+    return plain(value, result)
+
+
+@RULES.rule(arith.AddfOp, arith.SubfOp)
+def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
+    flags = flags_of(op)
+    if FastMathFlag.REASSOC in flags and not flags - set(_OPEN):
+        return add_terms(value, a, b)
+    return _rounded(op, value, spread_of(a) + spread_of(b), (a, b))
+
+
+@RULES.rule(arith.MulfOp)
+def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
+    wide_a, wide_b, spread_a, spread_b = np.abs(_wide(a)), np.abs(_wide(b)), spread_of(a), spread_of(b)
+    exact = wide_a * spread_b + wide_b * spread_a + 2 * spread_a * spread_b
+    straddles = ((spread_a > 0) & (wide_a <= spread_a)) | ((spread_b > 0) & (wide_b <= spread_b))
+    result = _rounded(op, value, exact, (a, b), straddles=straddles)
+    if not flags_of(op) & {FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT}:
+        return result
+    # It may go into a sum unrounded.
+    fmt, wide = Format.of(value.dtype), np.abs(np.asarray(value, np.float64))
+    is_exact = wide < 2.0**fmt.precision * quantum_of(wide_a) * quantum_of(wide_b)
+    is_known = is_exact | ~np.isfinite(wide_a) | ~np.isfinite(wide_b) | (wide_a == 0) | (wide_b == 0)
+    rounding = where(is_known, 0.0, 2 * fmt.roundoff * wide + fmt.tiny)
+    return plain(value, spread_of(result) + rounding)
+
+
+@RULES.rule(arith.DivfOp)
+def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
+    spread_a, spread_b = spread_of(a), spread_of(b)
+    least = np.abs(_wide(b)) - spread_b
+    exact = (spread_a + (np.abs(_wide(a)) + spread_a) / least * spread_b) / least
+    straddles = (spread_b > 0) & ~(least > 0)
+    return _rounded(op, value, where(straddles, np.inf, exact), (a, b), straddles=straddles)
+
+
+@RULES.rule(math.FmaOp)
+def _(op: Operation, value: Any, a: Any, b: Any, c: Any) -> Any:
+    spread_a, spread_b = spread_of(a), spread_of(b)
+    exact = np.abs(_wide(a)) * spread_b + np.abs(_wide(b)) * spread_a + 2 * spread_a * spread_b + spread_of(c)
+    return _rounded(op, value, exact, (a, b, c), straddles=True)
+
+
+@RULES.rule(arith.NegfOp, math.AbsFOp, arith.ExtFOp)
+def _(op: Operation, value: Any, a: Any) -> Any:
+    return plain(value, spread_of(a))
+
+
+@RULES.rule(arith.TruncFOp)
+def _(op: Operation, value: Any, a: Any) -> Any:
+    return _rounded(op, value, spread_of(a), (a,))
+
+
+@RULES.rule(arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp)
+def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
+    left, right, spread_a, spread_b = _wide(a), _wide(b), spread_of(a), spread_of(b)
+    is_left = np.asarray(value == value_of(a)) | np.isnan(left)
+    is_clear = np.abs(left - right) > spread_a + spread_b
+    spread = where(is_clear, where(is_left, spread_a, spread_b), np.maximum(spread_a, spread_b))
+    zeros = (left == 0) & (right == 0) & (np.signbit(left) != np.signbit(right))
+    spread = where(zeros, np.maximum(spread, Format.of(value.dtype).tiny), spread)
+    return plain(value, where(np.isnan(left) | np.isnan(right), where(np.isfinite(spread), 0.0, np.inf), spread))
+
+
+@RULES.rule(arith.CmpfOp)
+def _(op: arith.CmpfOp, value: Any, a: Any, b: Any) -> Any:
+    left, right, spread = _wide(a), _wide(b), spread_of(a) + spread_of(b)
+    is_clear = np.abs(left - right) > spread
+    if op.lhs is op.rhs:
+        is_clear = np.isfinite(spread)
+    is_nan = (np.isnan(left) | np.isnan(right)) & np.isfinite(spread)
+    return plain(value, where((spread == 0) | is_clear | is_nan, 0.0, np.inf))
+
+
+@RULES.rule(arith.SelectOp)
+def _(op: Operation, value: Any, condition: Any, a: Any, b: Any) -> Any:
+    chosen = where(value_of(condition), a, b)
+    unclear = spread_of(condition) != 0
+    if not np.any(unclear):
+        return chosen[()]
+    if value.dtype.kind != "f":
+        apart = where(value_of(a) == value_of(b), 0.0, np.inf)
+    else:
+        apart = np.abs(_wide(a) - _wide(b))
+        apart = where(np.isnan(apart), np.inf, apart)
+    either = np.maximum(spread_of(a), spread_of(b)) + apart
+    return where(unclear, plain(value, np.broadcast_to(either, np.shape(value))), chosen)[()]
+
+
+@RULES.rule(arith.FPToSIOp, arith.FPToUIOp)
+def _(op: Operation, value: Any, a: Any) -> Any:
+    wide, spread = _wide(a), spread_of(a)
+    is_known = (spread == 0) | (np.trunc(wide - spread) == np.trunc(wide + spread))
+    unsigned = isinstance(op, arith.FPToUIOp)
+    limit = 2.0 ** (8 * value.dtype.itemsize - (not unsigned))
+    fits = (np.trunc(wide) < limit) & (np.trunc(wide) >= (0 if unsigned else -limit))
+    return plain(value, where(is_known & fits, 0.0, np.inf))
+
+
+_EXACT: dict[type[Operation], Any] = {
+    math.CeilOp: np.ceil,
+    math.FloorOp: np.floor,
+    math.RoundEvenOp: np.rint,
+    math.SqrtOp: np.sqrt,
+    math.TruncOp: np.trunc,
+}
+"""Functions that grow with their argument and have one result."""
+
+_GROWING: dict[type[Operation], Any] = {
+    math.AcosOp: np.arccos,
+    math.AsinOp: np.arcsin,
+    math.AsinhOp: np.arcsinh,
+    math.AtanOp: np.arctan,
+    math.AtanhOp: np.arctanh,
+    math.AcoshOp: np.arccosh,
+    math.CbrtOp: np.cbrt,
+    math.Exp2Op: np.exp2,
+    math.ExpM1Op: np.expm1,
+    math.ExpOp: np.exp,
+    math.Log10Op: np.log10,
+    math.Log1pOp: np.log1p,
+    math.Log2Op: np.log2,
+    math.LogOp: np.log,
+    math.SinhOp: np.sinh,
+    math.TanhOp: np.tanh,
+}
+"""Functions that only grow or only fall, from libraries."""
+
+_STEADY: dict[type[Operation], float] = {math.CosOp: 1.0, math.SinOp: 1.0, math.ErfOp: 1.13}
+"""Functions whose results lie at most this many times as far apart as their arguments, from libraries."""
+
+
+@RULES.rule(*_EXACT, *_GROWING)
+def _(op: Operation, value: Any, a: Any) -> Any:
+    function = _EXACT.get(type(op)) or _GROWING[type(op)]
+    wide, spread = _wide(a), spread_of(a)
+    exact = where(spread > 0, np.abs(function(wide + spread) - function(wide - spread)), 0.0)
+    result = _rounded(op, value, exact, (a,))
+    return result if type(op) in _EXACT else _from_library(op, result)
+
+
+@RULES.rule(*_STEADY)
+def _(op: Operation, value: Any, a: Any) -> Any:
+    return _from_library(op, _rounded(op, value, _STEADY[type(op)] * spread_of(a), (a,)))
+
+
+def _rsqrt(a: Any) -> Any:
+    return 1 / np.sqrt(a)
+
+
+_CORNERED: dict[type[Operation], Any] = {
+    math.CoshOp: np.cosh,
+    math.PowFOp: np.power,
+    math.RsqrtOp: _rsqrt,
+}
+"""Functions that only grow or only fall in each argument, as long as their first one has one sign, from libraries."""
+
+
+@RULES.rule(*_CORNERED)
+def _(op: Operation, value: Any, *operands: Any) -> Any:
+    ends = [(_wide(x) - spread_of(x), _wide(x) + spread_of(x)) for x in operands]
+    corners = np.broadcast_arrays(*(_CORNERED[type(op)](*corner) for corner in product(*ends)))
+    exact = np.max(corners, axis=0) - np.min(corners, axis=0)
+    straddles = np.abs(_wide(operands[0])) <= spread_of(operands[0])
+    is_known = np.all(np.broadcast_arrays(*(spread_of(x) == 0 for x in operands)), axis=0)
+    exact = where(is_known, 0.0, where(straddles, np.inf, exact))
+    return _from_library(op, _rounded(op, value, exact, operands, straddles=True))
+
+
+@RULES.rule(math.TanOp, math.Atan2Op, math.FPowIOp)
+def _(op: Operation, value: Any, *operands: Any) -> Any:
+    return _from_library(op, _known_if_operands_are(op, value, *operands))
+
+
+def _from_library(op: Operation, number: Any) -> Any:
+    """The result of a function that no two libraries compute alike."""
+    value = value_of(number)
+    fmt, wide = Format.of(value.dtype), np.abs(np.asarray(value, np.float64))
+    apart = where(np.isfinite(wide), FUNCTION_ULPS * (2 * fmt.roundoff * wide + fmt.tiny), 0.0)
+    return plain(value, spread_of(number) + apart)

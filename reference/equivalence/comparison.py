@@ -1,0 +1,87 @@
+"""Where two results differ by more than they may."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relex.reference.equivalence.execution import Outcome
+from relex.reference.equivalence.interface import Interface
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """One element, or a call as a whole, that is not what it should be."""
+
+    place: str
+    """`result[0, 1]`; empty for the call as a whole."""
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        where = f" for {self.place}" if self.place else ""
+        return f"expected {self.expected}{where}, found {self.found}"
+
+
+def is_same(expected: Outcome, found: Outcome) -> bool:
+    """Whether two outcomes are equal, bit by bit; any two NaNs are."""
+    return (
+        expected.error is None
+        and found.error is None
+        and len(expected.results) == len(found.results)
+        and all(
+            a.dtype == b.dtype and a.shape == b.shape and not np.any(_unequal(a, b))
+            for a, b in zip(expected.results, found.results, strict=True)
+        )
+    )
+
+
+def find_mismatch(
+    expected: Outcome, found: Outcome, spreads: Sequence[Array] | None, interface: Interface
+) -> Mismatch | None:
+    """The first element that differs by more than its spread, without `spreads` by anything; None if there is none.
+
+    `expected` is the outcome of a call that did not stop.
+    """
+    if found.error is not None:
+        return Mismatch("", "a result", f"that the run stops: {found.error}")
+    names = [spec.name for spec in interface.outputs] + [f"%{spec.name}" for spec in interface.written]
+    for i, (a, b) in enumerate(zip(expected.results, found.results, strict=True)):
+        if (a.dtype, a.shape) != (b.dtype, b.shape):
+            return Mismatch(names[i], f"{a.dtype.name} of shape {a.shape}", f"{b.dtype.name} of shape {b.shape}")
+        wrong = _unequal(a, b)
+        if spreads is not None:
+            wrong = wrong & ~_within(a, b, np.broadcast_to(spreads[i], a.shape))
+        if np.any(wrong):
+            index = tuple(int(n) for n in np.unravel_index(int(np.argmax(wrong)), a.shape))
+            place = f"{names[i]}[{', '.join(map(str, index))}]" if index else names[i]
+            allowed = "" if spreads is None else _tolerance(np.broadcast_to(spreads[i], a.shape)[index])
+            return Mismatch(place, f"{a[index]!s}{allowed}", str(b[index]))
+    return None
+
+
+def _unequal(a: Array, b: Array) -> Array:
+    """Where elements differ in a bit, but for those of NaN."""
+    if a.dtype.kind != "f":
+        return np.asarray(a != b)
+    bits = np.dtype(f"u{a.itemsize}")
+    different = np.ascontiguousarray(a).view(bits) != np.ascontiguousarray(b).view(bits)
+    return np.asarray(different & ~(np.isnan(a) & np.isnan(b))).reshape(a.shape)
+
+
+def _within(a: Array, b: Array, spread: Array) -> Array:
+    if a.dtype.kind != "f":
+        return np.asarray(spread > 0)
+    with np.errstate(all="ignore"):
+        apart = np.abs(a.astype(np.float64) - b.astype(np.float64))
+    return np.asarray((spread > 0) & ((apart <= spread) | np.isinf(spread)))
+
+
+def _tolerance(spread: Any) -> str:
+    return f" (give or take {spread:.2g})" if spread > 0 else ""

@@ -1,0 +1,267 @@
+"""A function on generated arguments: interpreted, or, where it is machine code already, natively."""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from relex.dialects.dtypes import element_type_of
+from relex.dialects.errors import ExecutionError, RelexError, UnsupportedError, describe
+from relex.dialects.tir import PrimFuncOp
+from relex.lowering.llvm.object_code import compile_module
+from relex.reference.equivalence.bounded import Undecided, plain, spread_of
+from relex.reference.equivalence.bounds import BoundedNumbers
+from relex.reference.equivalence.interface import Interface, NotComparable, Spec, find_function
+
+# The interpreter's tables are filled by its modules.
+from relex.reference.interpreter import api as api
+from relex.reference.interpreter.memory import Buffer, fresh_array
+from relex.reference.interpreter.numbers import Numbers
+from relex.reference.interpreter.program import Program
+from relex.runtime.linking import LoadedCode
+from relex.runtime.loader import load
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+Shapes = Sequence[tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a call gave: the results, then what stands in the buffers that it may write; or why it stopped."""
+
+    results: tuple[Array, ...] = ()
+    error: str | None = None
+
+
+class Runner:
+    """Runs the functions of a module. Memory that is not written yet holds NaN, or a pattern."""
+
+    def __init__(self, module: ModuleOp):
+        self.module = module
+        self._program = Program(module, numbers=Numbers(checked=True))
+        self._code: LoadedCode | None = None
+
+    def run(self, name: str, interface: Interface, arguments: Sequence[Any], shapes: Shapes | None) -> Outcome:
+        """Call a function. `shapes` are those of the results, if they are known: where the function gets buffers for
+        them and their sizes do not stand in its type, they are needed.
+
+        Raises `NotComparable` if it cannot be called."""
+        function = find_function(self.module, name)
+        if isinstance(function, llvm.FuncOp):
+            return self._run_natively(function, interface, arguments, shapes)
+        if function is None:
+            raise NotComparable("it has no body")
+        call = self._program.function(function)
+        outputs = _outputs(function, interface, shapes)
+        inputs = [_input(spec, value) for spec, value in zip(interface.inputs, arguments, strict=True)]
+        buffers = [Buffer(array) for array in outputs or ()]
+        try:
+            with interpreting():
+                results = call(None, *_as_arguments(function, inputs), *buffers)
+        except UnsupportedError as e:
+            raise NotComparable(e.diagnostics[0].message) from e
+        except ExecutionError as e:
+            return Outcome(error=e.diagnostics[0].message)
+        except Crash as e:
+            return Outcome(error=str(e))
+        if outputs is not None:
+            return Outcome(tuple(map(np.array, _in_order(interface, outputs, results))))
+        return Outcome(tuple(map(np.array, (*results, *_written(interface, inputs)))))
+
+    def spreads(self, name: str, interface: Interface, arguments: Sequence[Any], shapes: Shapes) -> list[Array]:
+        """How far apart two right results of a call may lie, element by element. Raises `NotComparable` if that is not
+        known."""
+        function = find_function(self.module, name)
+        if function is None or isinstance(function, llvm.FuncOp):
+            raise NotComparable("machine code does not say what rounding may change")
+        numbers = BoundedNumbers()
+        call = Program(self.module, numbers=numbers).function(function)
+        inputs = [
+            value if spec.is_index else plain(_input(spec, value))
+            for spec, value in zip(interface.inputs, arguments, strict=True)
+        ]
+        outputs = _outputs(function, interface, shapes)
+        lifted = [numbers.fresh_array(a.shape, a.dtype, element_type_of(a.dtype)) for a in outputs or ()]
+        try:
+            with interpreting():
+                results = call(None, *_as_arguments(function, inputs), *map(Buffer, lifted))
+                found = (*results, *_written(interface, inputs))
+                if outputs is not None:
+                    found = _in_order(interface, lifted, results)
+                return [np.asarray(spread_of(np.asarray(x))) for x in found]
+        except Undecided:
+            raise NotComparable("it decides by numbers that rounding may change") from None
+        except ExecutionError as e:
+            raise NotComparable(e.diagnostics[0].message) from e
+
+    def _run_natively(
+        self, function: llvm.FuncOp, interface: Interface, arguments: Sequence[Any], shapes: Shapes | None
+    ) -> Outcome:
+        if self._code is None:
+            try:
+                self._code = load(compile_module(self.module))
+            except RelexError as e:
+                raise NotComparable(str(e)) from e
+        inputs = [_input(spec, value) for spec, value in zip(interface.inputs, arguments, strict=True)]
+        outputs = [] if interface.written else _fresh(interface.outputs, shapes)
+        scalars = [spec for spec in interface.outputs if spec.shape is None]
+        result = _native_result(scalars)
+        words = [word for value in (*inputs, *outputs) for word in _words(value)]
+        if len(words) != len(function.function_type.inputs):
+            raise NotComparable(f"expected {len(words)} arguments at the machine level")
+        prototype = ctypes.CFUNCTYPE(result, *(kind for kind, _ in words))
+        before = [np.array(value) for value in inputs]
+        returned = prototype(self._code.address(function.sym_name.data))(*(word for _, word in words))
+        if not interface.written and any(a.tobytes() != b.tobytes() for a, b in zip(before, inputs, strict=True)):
+            return Outcome(error="writes one of its inputs")
+        values = [np.array(returned, spec.dtype) for spec in scalars]
+        found = values if interface.written else _in_order(interface, outputs, values)
+        return Outcome((*found, *map(np.array, _written(interface, inputs))))
+
+
+SECONDS = 5.0
+"""How long a call may take to be interpreted."""
+
+
+class TooLong(NotComparable):
+    """A call that takes longer than that."""
+
+
+class Crash(NotComparable):
+    """A call that raises what is no error of relex: nothing tells why."""
+
+
+class _TimeIsUp(BaseException):
+    pass
+
+
+_TICK = 0.01
+"""Seconds between attempts to stop a call."""
+
+
+@contextmanager
+def _limited() -> Generator[None]:
+    """Raises `TooLong` where the body takes too long; only the main thread can do so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_: int, frame: FrameType | None) -> None:
+        # What is raised in a callback of the garbage collector is lost: the next tick tries again.
+        if frame is not None and frame.f_globals.get("__name__", "").startswith("relex."):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            raise _TimeIsUp
+
+    old = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS, _TICK)
+    try:
+        yield
+    except _TimeIsUp:
+        raise TooLong(f"it takes more than {SECONDS:g} seconds to be interpreted") from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+@contextmanager
+def interpreting() -> Generator[None]:
+    """Limits the time of a run. Raises `Crash` for exceptions that name no op."""
+    try:
+        with _limited(), np.errstate(all="ignore"):
+            yield
+    except (RelexError, Undecided, NotComparable):
+        raise
+    except RecursionError:
+        raise Crash("it nests or calls itself too deeply") from None
+    except Exception as e:
+        raise Crash(f"the interpreter stumbles over it: {describe(e)}") from e
+
+
+def _input(spec: Spec, value: Any) -> Any:
+    """An argument for one call: buffers are written in place."""
+    return np.array(value) if spec.shape is not None else value
+
+
+def _as_arguments(function: Operation, values: Sequence[Any]) -> list[Any]:
+    """What the interpreter passes for arrays: themselves for tensors, buffers for memrefs."""
+    types = function.regions[0].blocks[0].arg_types
+    is_read_only = len(types) != len(values)
+    arguments: list[Any] = []
+    for t, value in zip(types, values, strict=False):
+        if t.name != "memref":
+            arguments.append(value)
+        else:
+            arguments.append(Buffer.read_only(value) if is_read_only else Buffer(value))
+    return arguments
+
+
+def _outputs(function: Operation, interface: Interface, shapes: Shapes | None) -> list[Array] | None:
+    """The buffers that a function gets for its results; None if it returns them."""
+    if isinstance(function, func.FuncOp) and len(function.function_type.inputs) == len(interface.inputs):
+        return None
+    assert isinstance(function, func.FuncOp | PrimFuncOp)
+    return _fresh(interface.outputs, shapes)
+
+
+def _in_order(interface: Interface, filled: Sequence[Any], returned: Sequence[Any]) -> list[Any]:
+    """The results of a function that fills buffers for arrays and returns numbers."""
+    arrays, numbers = iter(filled), iter(returned)
+    return [next(numbers if spec.shape is None else arrays) for spec in interface.outputs]
+
+
+def _fresh(specs: Sequence[Spec], shapes: Shapes | None) -> list[Array]:
+    """Arrays for the results, but for those that are numbers."""
+    shapes = shapes or [spec.shape or () for spec in specs]
+    if any(size < 0 for shape in shapes for size in shape):
+        raise NotComparable("the sizes of its results are not known")
+    arrays = [(spec, shape) for spec, shape in zip(specs, shapes, strict=True) if spec.shape is not None]
+    return [fresh_array(shape, spec.dtype, checked=True) for spec, shape in arrays]
+
+
+def _written(interface: Interface, inputs: Sequence[Any]) -> list[Array]:
+    return [] if interface.fills else [x for spec, x in zip(interface.inputs, inputs, strict=True) if spec.is_buffer]
+
+
+_NATIVE: dict[str, Any] = {
+    "float32": ctypes.c_float,
+    "float64": ctypes.c_double,
+    "bool": ctypes.c_bool,
+    "int8": ctypes.c_int8,
+    "int32": ctypes.c_int32,
+    "int64": ctypes.c_int64,
+}
+
+
+def _native(dtype: np.dtype[Any]) -> Callable[..., Any]:
+    if dtype.name not in _NATIVE:
+        raise NotComparable(f"numbers of {dtype.name} cannot be passed to machine code")
+    return _NATIVE[dtype.name]
+
+
+def _native_result(scalars: Sequence[Spec]) -> Any:
+    if len(scalars) > 1:
+        raise NotComparable("machine code returns several numbers")
+    return _native(scalars[0].dtype) if scalars else None
+
+
+def _words(value: Any) -> list[tuple[Any, Any]]:
+    """The types and values that machine code gets for an argument: a number, or the fields of a descriptor."""
+    if not isinstance(value, np.ndarray):
+        return [(_native(value.dtype), value.item())]
+    array = cast("Array", value)
+    address = (ctypes.c_void_p, array.ctypes.data)
+    numbers = (0, *array.shape, *(step // array.itemsize for step in array.strides))
+    return [address, address, *((ctypes.c_int64, n) for n in numbers)]

@@ -1,0 +1,142 @@
+"""What functions are run on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import numpy as np
+
+from relex.reference.equivalence.interface import Interface, Spec
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+SIZES = (3, 1, 0, 5, 2)
+"""What stands for a size that is not known, sample by sample."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One choice of arguments: `kind` says how numbers are drawn, `size` what a size that is not known is, at least."""
+
+    seed: int
+    number: int
+    kind: str
+    size: int
+
+    def __str__(self) -> str:
+        return f"sample {self.number} ({KINDS[self.kind].description}; seed {self.seed})"
+
+    def arguments(self, interface: Interface) -> Iterator[list[Any]]:
+        """Arrays and numbers for a function. Those that come second have equal sizes where they are not known, should
+        the function refuse the first."""
+        sizes = _Sizes(self.size, distinct=True)
+        yield [self._argument(spec, sizes, interface) for spec in interface.inputs]
+        if len(sizes.given) > 1 and self.size > 1:
+            sizes = _Sizes(self.size, distinct=False)
+            yield [self._argument(spec, sizes, interface) for spec in interface.inputs]
+
+    def _argument(self, spec: Spec, sizes: _Sizes, interface: Interface) -> Any:
+        # By name, so that an argument is the same when others are gone.
+        name = crc32(spec.name.encode())
+        rng = np.random.default_rng([self.seed, self.number, name])
+        turn = self.number + name % 7
+        if spec.is_index and spec.shape is None:
+            # A size, a bound of a loop, or a place.
+            return np.int64(self.size if self.kind == "normal" else rng.integers(0, self.size, endpoint=True))
+        if spec.shape is None:
+            kind = KINDS["whole"] if spec.dtype.kind == "i" and interface.has_loops else KINDS[self.kind]
+            return kind.draw(rng, spec.dtype, (), turn)[()]
+        return KINDS[self.kind].draw(rng, spec.dtype, sizes.shape(spec), turn)
+
+
+class _Sizes:
+    """Sizes for those that are not known: one for each name."""
+
+    def __init__(self, size: int, *, distinct: bool):
+        self.given: dict[str, int] = {}
+        self._size = size
+        self._distinct = distinct
+
+    def shape(self, spec: Spec) -> tuple[int, ...]:
+        dims = enumerate(spec.shape or ())
+        return tuple(size if size >= 0 else self._of(spec.dims[i] or f"{spec.name}.{i}") for i, size in dims)
+
+    def _of(self, name: str) -> int:
+        more = len(self.given) if self._distinct and self._size > 1 else 0
+        return self.given.setdefault(name, self._size + more)
+
+
+def samples(seed: int, count: int) -> Iterator[Sample]:
+    """The samples for `count`: each with all kinds of numbers."""
+    for i in range(count):
+        for kind in KINDS:
+            yield Sample(seed, i, kind, SIZES[i % len(SIZES)])
+
+
+Draw = Callable[[np.random.Generator, np.dtype[Any], tuple[int, ...], int], "Array"]
+"""An array of a dtype and shape. The last number differs between the samples and arguments of a function."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How the elements of an array are drawn."""
+
+    description: str
+    draw: Draw
+
+
+def _normal(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...], turn: int) -> Array:
+    if dtype.kind == "f":
+        return rng.standard_normal(shape).astype(dtype)
+    if dtype.kind == "b":
+        return rng.random(shape) < 0.5
+    info = np.iinfo(dtype)
+    return rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+
+
+def _whole(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...], turn: int) -> Array:
+    if dtype.kind == "b":
+        return _normal(rng, dtype, shape, turn)
+    return rng.integers(-4, 4, shape, endpoint=True).astype(dtype)
+
+
+def _with(values: Callable[[np.dtype[Any]], Sequence[Any]]) -> Draw:
+    """Normal numbers with some of `values` among them: half of a small array, a few of a large one, where a sum should
+    not always be NaN. One after the other gets its turn from sample to sample."""
+
+    def draw(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...], turn: int) -> Array:
+        array = np.array(_normal(rng, dtype, shape, turn))
+        special = np.array(values(dtype), dtype)
+        count = (array.size + 1) // 2 if array.size <= 8 else 4 + array.size // 64
+        places = rng.permutation(array.size)[:count]
+        array.reshape(-1)[places] = special[(turn * max(count, 1) + np.arange(count)) % len(special)]
+        return array
+
+    return draw
+
+
+def _unbounded(dtype: np.dtype[Any]) -> Sequence[Any]:
+    return [np.nan, np.inf, -np.inf] if dtype.kind == "f" else _extreme(dtype)
+
+
+def _extreme(dtype: np.dtype[Any]) -> Sequence[Any]:
+    if dtype.kind == "b":
+        return [False, True]
+    if dtype.kind != "f":
+        info = np.iinfo(dtype)
+        return [info.min, info.max, 0, -1, 1]
+    info = np.finfo(dtype)
+    return [-0.0, info.max, info.smallest_subnormal, 0.0, -info.max, 1.0, -info.smallest_subnormal, info.tiny]
+
+
+KINDS = {
+    "normal": Kind("normal numbers", _normal),
+    "whole": Kind("small whole numbers", _whole),
+    "unbounded": Kind("NaN and infinities among normal numbers", _with(_unbounded)),
+    "extreme": Kind("zeros, largest and smallest numbers among normal ones", _with(_extreme)),
+}
+"""By name."""

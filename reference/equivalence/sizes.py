@@ -1,0 +1,151 @@
+"""Whether a function takes and gives arrays of the same sizes before and after a pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from random import Random
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation
+
+from relex.dialects.errors import PassError
+from relex.dialects.sizes import Size, evaluate, names_in
+from relex.dialects.sizes.attributes import FunctionSizes, has_unknown, signature_of
+from relex.dialects.sizes.modules import ModuleSizes, sizes_at_entry
+from relex.dialects.tir import PrimFuncOp
+from relex.reference.equivalence.comparison import Mismatch
+from relex.reference.equivalence.interface import Interface
+
+Shapes = tuple[tuple[int, ...], ...]
+
+_VALUES = (0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 100)
+"""What sizes are tried, beside the numbers in requirements and those around them."""
+
+_TRIES = 200
+_LARGEST = 2**20
+"""Numbers in requirements above this one say that an index must hold a size: no two levels say it alike."""
+
+
+def find_mismatch(before: Operation, after: Operation, interface: Interface) -> Mismatch | None:
+    """The first call that is taken before a pass and refused after it, or the other way around, or that gets results of
+    other shapes. `interface` is that before the pass.
+
+    What a function on buffers requires is known in part only, and less after its loops have changed: there, more calls
+    may be taken, but for those that the program says are wrong.
+    """
+    if not any(map(has_unknown, (*signature_of(before).inputs, *signature_of(after).inputs))):
+        return None
+    try:
+        old = _Sizes.of(before, interface)
+    except PassError:
+        # It has no signature: nobody can call it.
+        return None
+    try:
+        new = _Sizes.of(after, interface)
+        stated = [_Sizes.of(function, interface, sizes_at_entry) for function in (before, after)]
+    except PassError as e:
+        return Mismatch("", "a function whose sizes follow from its arguments", e.diagnostics[0].message)
+    found = _compare(interface, old.calls(), old, new)
+    if found is None and _is_graph(before) and _is_graph(after):
+        found = _compare(interface, new.calls(), old, new)
+    if found is None and not _is_graph(before) and type(before) is type(after):
+        found = _compare(interface, chain(stated[0].calls(), stated[1].calls()), *stated)
+    return found
+
+
+def _compare(interface: Interface, calls: Iterable[Shapes], before: _Sizes, after: _Sizes) -> Mismatch | None:
+    for arguments in calls:
+        expected, found = before.results(arguments), after.results(arguments)
+        if not _agree(expected, found):
+            return Mismatch(f"a call with {_named(interface, arguments)}", _text(expected), _text(found))
+    return None
+
+
+def _agree(expected: Sequence[tuple[int | None, ...]] | None, found: Sequence[tuple[int | None, ...]] | None) -> bool:
+    """Whether results have the same shapes, as far as both are known; None stands for a call that is refused."""
+    if expected is None or found is None:
+        return expected is found
+    pairs = chain.from_iterable(zip(a, b, strict=True) for a, b in zip(expected, found, strict=True))
+    return all(a == b or a is None or b is None for a, b in pairs)
+
+
+def _named(interface: Interface, arguments: Shapes) -> str:
+    given = zip(interface.inputs, arguments, strict=True)
+    named = [
+        f"%{spec.name} of shape {shape}" if spec.shape is not None else f"%{spec.name} = {shape[0]}"
+        for spec, shape in given
+        if shape
+    ]
+    return " and ".join(named)
+
+
+def _text(results: Sequence[tuple[int | None, ...]] | None) -> str:
+    if results is None:
+        return "that it is refused"
+    return f"results of shapes {', '.join(map(str, results))}" if results else "that it runs"
+
+
+def _is_graph(function: Operation) -> bool:
+    return isinstance(function, func.FuncOp) and not any(
+        isinstance(t, MemRefType) for t in function.function_type.inputs
+    )
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """The sizes of a function, of which the first `count` arguments are inputs, and the others are filled."""
+
+    sizes: FunctionSizes
+    count: int
+    outputs: tuple[tuple[Size, ...], ...]
+
+    @classmethod
+    def of(
+        cls, function: Operation, interface: Interface, find: Callable[[Operation], FunctionSizes] | None = None
+    ) -> _Sizes:
+        """Raises `PassError` where they do not follow from those of the arguments."""
+        is_known = _is_graph(function) or isinstance(function, PrimFuncOp)
+        find = find or (ModuleSizes().of if is_known else sizes_at_entry)
+        sizes = find(function)
+        count = len(interface.inputs)
+        filled = sizes.arguments[count:]
+        arrays = [s for spec, s in zip(interface.outputs, sizes.results, strict=False) if spec.shape is not None]
+        return cls(sizes, count, tuple(filled or arrays))
+
+    def calls(self) -> Iterator[Shapes]:
+        """The shapes of the inputs in calls that are not refused."""
+        names = [name for name, (i, _) in self.sizes.sources.items() if i < self.count]
+        values = sorted({*_VALUES, *self._limits()})
+        rng = Random(0)
+        tries: list[list[int]] = [[value] * len(names) for value in values]
+        tries += [rng.choices(values, k=len(names)) for _ in range(_TRIES)]
+        for numbers in tries:
+            known = dict(zip(names, numbers, strict=True))
+            inputs = self.sizes.arguments[: self.count]
+            if all(set(names_in(size)) <= known.keys() for size in chain.from_iterable(inputs)):
+                shapes = tuple(tuple(evaluate(size, known) for size in sizes) for sizes in inputs)
+                if min(chain.from_iterable(shapes), default=0) >= 0 and self.results(shapes) is not None:
+                    yield shapes
+
+    def _limits(self) -> Iterator[int]:
+        for side in (side for r in self.sizes.requirements for side in (r.lhs, r.rhs)):
+            if isinstance(side, int) and 0 < side < _LARGEST:
+                yield from (side - 1, side, side + 1)
+
+    def results(self, arguments: Shapes) -> list[tuple[int | None, ...]] | None:
+        """The shapes of what a call gives, None for sizes that do not follow; None for a call that is refused."""
+        sources = self.sizes.sources.items()
+        known = {name: arguments[i][d] for name, (i, d) in sources if i < self.count}
+        for sizes, shape in zip(self.sizes.arguments, arguments, strict=False):
+            if any(_value(size, known) not in (n, None) for size, n in zip(sizes, shape, strict=True)):
+                return None
+        if any(r.substitute(known).holds is False for r in self.sizes.requirements):
+            return None
+        return [tuple(_value(size, known) for size in sizes) for sizes in self.outputs]
+
+
+def _value(size: Size, known: Mapping[str, int]) -> int | None:
+    return evaluate(size, known) if set(names_in(size)) <= known.keys() else None

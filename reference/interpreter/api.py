@@ -1,0 +1,155 @@
+"""Programs as Python functions, without compiling them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from xdsl.dialects.func import FuncOp
+from xdsl.interpreter import InterpreterFunctions
+from xdsl.traits import SymbolTable
+
+from relex.dialects.errors import CompileError, RelexError
+from relex.dialects.parser import add_source
+
+# Each of these adds what its dialect means to the table of steps.
+from relex.reference.interpreter import arith as arith
+from relex.reference.interpreter import control as control
+from relex.reference.interpreter import graph as graph
+from relex.reference.interpreter import loops as loops
+from relex.reference.interpreter import math as math
+from relex.reference.interpreter import memref as memref
+from relex.reference.interpreter import vector as vector
+from relex.reference.interpreter import views as views
+from relex.reference.interpreter.checks import Monitor
+from relex.reference.interpreter.memory import Buffer, fresh_array
+from relex.reference.interpreter.program import Function, Program
+from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_place
+from relex.runtime.module_signatures import buffer_signatures, refusals, signatures
+from relex.runtime.results import ResultArrays, split_out
+from relex.runtime.shapes import ShapeRule
+from relex.runtime.signature import Signature, unknown_function
+from relex.runtime.sources import AnyProgram, read_program
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+def interpret(
+    module: AnyProgram,
+    *,
+    checked: bool = False,
+    interface: Mapping[str, Signature] | None = None,
+    implementations: Iterable[InterpreterFunctions] = (),
+) -> Interpretation:
+    """The functions of a program, run op by op as the program is: graph, loops, core, or a mixture of them.
+
+    `module` is a module, MLIR text, or the path of an `.mlir` file. The functions take and give what those of `build`
+    do. Graph operators compute what their NumPy semantics say, everything below one rounding a step, in program order.
+
+    With `checked`, fresh memory holds NaN (integers a pattern, booleans true and false in turn), and a run stops where
+    memory is used after it was freed, where of two iterations of a parallel loop, or two values of a block's spatial
+    variables, one writes an element that the other writes or reads, and where a block's variable leaves its range.
+    Accesses are always kept in bounds.
+
+    Lowering makes outputs the last arguments. `interface` gives the signatures from before (`signatures(module)`), and
+    functions are called by these; without it, a function on buffers takes all of them, and writes into them.
+    `implementations` are those of xDSL's interpreter for further dialects.
+
+    Raises `CompileError` for a program that is wrong; a run raises `ExecutionError`, which names the op.
+    """
+    program, text = read_program(module)
+    if interface is None:
+        interface = {**signatures(program), **buffer_signatures(program)}
+    return Interpretation(Program(program, checked=checked, implementations=implementations), interface, text)
+
+
+class Interpretation(Mapping[str, "InterpretedFunction"]):
+    """A program that is interpreted: a mapping from the names of functions to functions."""
+
+    def __init__(self, program: Program, interface: Mapping[str, Signature], text: str | None):
+        self._functions: dict[str, InterpretedFunction] = {}
+        self._reasons = refusals(program.module)
+        for name, signature in interface.items():
+            op = SymbolTable.lookup_symbol(program.module, name)
+            if op is not None:
+                self._functions[name] = InterpretedFunction(program.function(op), signature, program.checked, text)
+
+    def __getitem__(self, name: str) -> InterpretedFunction:
+        if name not in self._functions:
+            raise unknown_function(name, self._functions, self._reasons)
+        return self._functions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
+
+    def __len__(self) -> int:
+        return len(self._functions)
+
+
+class InterpretedFunction:
+    """A function on arrays, called like a compiled one: see `relex.runtime.CompiledFunction`."""
+
+    def __init__(self, function: Function, signature: Signature, checked: bool, text: str | None):
+        self.signature = signature
+        self._function = function
+        self._checked = checked
+        self._text = text
+        self._result_shapes = ShapeRule(signature, lambda shapes: shapes[len(signature.inputs) :])
+        self._results = ResultArrays(signature)
+        self._readers = [argument_reader(spec, signature.name) for spec in signature.inputs]
+
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
+        named, out = split_out(self.signature, named)
+        values = bind_arguments(self.signature, args, named)
+        inputs = [read(value) for read, value in zip(self._readers, values, strict=True)]
+        shapes = self._result_shapes(inputs)
+        outputs = None if out is None else self._results.given(out, shapes, inputs)
+        with self._located(), np.errstate(all="ignore"):
+            results = self._run(inputs, values, shapes)
+        if outputs is None:
+            return self._results.returned(results)
+        for output, result in zip(outputs, results, strict=True):
+            output[...] = result
+        return self._results.returned(outputs)
+
+    def _run(self, inputs: Sequence[Array], given: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+        monitor = Monitor() if self._checked else None
+        op, signature = self._function.op, self.signature
+        if isinstance(op, FuncOp) and len(op.function_type.inputs) == len(inputs):
+            if not signature.writes_inputs:
+                values = self._passed(inputs, lambda array: array)
+                return [np.array(result) for result in self._function(monitor, *values)]
+            expect_in_place(signature, inputs, given)
+            self._function(monitor, *self._passed(inputs, Buffer))
+            return []
+        made = zip(shapes, signature.outputs, strict=True)
+        outputs = [fresh_array(shape, spec.dtype, checked=self._checked) for shape, spec in made]
+        buffers = [Buffer(array) for array, spec in zip(outputs, signature.outputs, strict=True) if not spec.is_scalar]
+        returned = iter(self._function(monitor, *self._passed(inputs, Buffer.read_only), *buffers))
+        return [
+            np.array(next(returned)) if spec.is_scalar else array
+            for array, spec in zip(outputs, signature.outputs, strict=True)
+        ]
+
+    def _passed(self, inputs: Sequence[Array], pass_array: Callable[[Array], Any]) -> list[Any]:
+        """The values that the function takes: scalars as numbers."""
+        specs = self.signature.inputs
+        return [array[()] if spec.is_scalar else pass_array(array) for array, spec in zip(inputs, specs, strict=True)]
+
+    @contextmanager
+    def _located(self) -> Generator[None]:
+        """Errors show the source line, where the program came as text."""
+        try:
+            yield
+        except CompileError as e:
+            if self._text is None:
+                raise
+            raise type(e)([add_source(d, self._text) for d in e.diagnostics]) from e
+        except RecursionError as e:
+            raise RelexError(f"{self.signature.name}() calls itself too deeply to be interpreted") from e
+
+    def __repr__(self) -> str:
+        return f"<interpreted {self.signature}>"

@@ -1,0 +1,97 @@
+"""What a checked run looks at beside the values: freed memory, and iterations that meet at one element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from relex.dialects.errors import locate, name_of, stop
+from relex.dialects.tir import BlockOp
+from relex.reference.interpreter.memory import Buffer, Memory
+
+Index = tuple[int, ...]
+
+
+class Monitor:
+    """Watches over one run."""
+
+    def __init__(self) -> None:
+        self._open: list[Touches] = []
+
+    def frees(self, op: Operation, name: SSAValue, buffer: Buffer) -> None:
+        """`op` gives back the buffer called like the value `name`."""
+        memory = buffer.memory
+        if memory.freed_by is not None:
+            stop(op, f"expected memory that is in use, found {name_of(name)}, freed before{_place(memory.freed_by)}")
+        memory.freed_by = op
+
+    def uses(self, op: Operation, name: SSAValue, buffer: Buffer) -> None:
+        """`op` looks at a buffer, before it looks at elements."""
+        if (freed_by := buffer.memory.freed_by) is not None:
+            stop(op, f"expected memory that is in use, found {name_of(name)}, freed{_place(freed_by)}")
+
+    def reads(self, op: Operation, name: SSAValue, buffer: Buffer, index: Index) -> None:
+        for touches in self._open:
+            touches.note_read(op, name, buffer, index)
+
+    def writes(self, op: Operation, name: SSAValue, buffer: Buffer, index: Index) -> None:
+        for touches in self._open:
+            touches.note_write(op, name, buffer, index)
+
+    def begin(self, touches: Touches) -> None:
+        """From now on accesses belong to the current iteration of `touches`, as well as to those begun before."""
+        self._open.append(touches)
+
+    def end(self, touches: Touches) -> None:
+        assert self._open.pop() is touches
+
+
+class Touches:
+    """Which iteration of a loop, or which values of a block's spatial variables, touched each element."""
+
+    def __init__(self, scope: Operation, variables: Sequence[SSAValue]):
+        self._scope = scope
+        self._variables = variables
+        self._writers: dict[tuple[Memory, int], Index] = {}
+        self._readers: dict[tuple[Memory, int], list[Index]] = {}
+        self.current: Index = ()
+
+    def note_read(self, op: Operation, name: SSAValue, buffer: Buffer, index: Index) -> None:
+        """Stop at `op` if another iteration wrote the element before."""
+        place = buffer.place(index)
+        writer = self._writers.get(place, self.current)
+        if writer != self.current:
+            self._stop(op, name, index, f"written at {self._name(writer)} and read at {self._name(self.current)}")
+        # Of two readers, one at least is not the iteration that may write.
+        readers = self._readers.setdefault(place, [])
+        if len(readers) < 2 and self.current not in readers:
+            readers.append(self.current)
+
+    def note_write(self, op: Operation, name: SSAValue, buffer: Buffer, index: Index) -> None:
+        """Stop at `op` if another iteration wrote or read the element before."""
+        place = buffer.place(index)
+        first = self._writers.setdefault(place, self.current)
+        if first != self.current:
+            found = f"{name_of(name)}{list(index)} written at {self._name(first)} and at {self._name(self.current)}"
+            stop(op, f"expected one {self._kind()} to write an element, found {found}")
+        reader = next((other for other in self._readers.get(place, ()) if other != self.current), None)
+        if reader is not None:
+            self._stop(op, name, index, f"read at {self._name(reader)} and written at {self._name(self.current)}")
+
+    def _stop(self, op: Operation, name: SSAValue, index: Index, meeting: str) -> None:
+        found = f"{name_of(name)}{list(index)} {meeting}"
+        stop(op, f"expected one {self._kind()} to use an element that is written, found {found}")
+
+    def _kind(self) -> str:
+        if isinstance(self._scope, BlockOp):
+            return f"value of the spatial variables of block @{self._scope.block_name.data}"
+        return f"iteration of the parallel loop{_place(self._scope)}"
+
+    def _name(self, values: Index) -> str:
+        return ", ".join(f"{name_of(v)} = {i}" for v, i in zip(self._variables, values, strict=True))
+
+
+def _place(op: Operation) -> str:
+    place = locate(op.location)
+    return f" in line {place.line.data}" if place is not None else ""

@@ -1,0 +1,70 @@
+"""Calls of library functions, of tensors and of buffers alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from xdsl.ir import Operation
+
+from relex.dialects.errors import stop
+from relex.reference.interpreter.memory import PATTERN
+from relex.reference.interpreter.program import Preparation, guarded
+from relex.runtime.library import LIBRARY, LibraryInput, not_registered
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+SURE = 4
+"""How many bytes in a row are no result when they are all the pattern of fresh memory."""
+
+
+def library_call(
+    op: Operation, name: str, preparation: Preparation
+) -> Callable[[Sequence[Array], Sequence[Array]], None]:
+    """What calls the function that is registered at that time, on its inputs and its outputs. In a checked run it must
+    write all of its outputs."""
+    numbers, checked = preparation.numbers, preparation.checked
+
+    def call(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        if name not in LIBRARY:
+            stop(op, not_registered(name))
+        function, count = guarded(op, LIBRARY[name]), len(inputs)
+
+        def run(*arrays: Array) -> None:
+            results = arrays[count:]
+            if checked:
+                _mark(results)
+            function(*map(LibraryInput.of, arrays[:count]), *results)
+            if checked:
+                _expect_written(op, name, results)
+
+        numbers.in_place(op, run, len(outputs))(*inputs, *outputs)
+
+    return call
+
+
+def _mark(results: Sequence[Array]) -> None:
+    for result in results:
+        _bytes_of(result)[...] = PATTERN
+
+
+def _expect_written(op: Operation, name: str, results: Sequence[Array]) -> None:
+    for i, result in enumerate(results):
+        untouched = _untouched(result)
+        if untouched.any():
+            place = [int(index[0]) for index in untouched.nonzero()]
+            stop(op, f'expected "{name}" to fill its results, found element {place} of result {i} not written')
+
+
+def _untouched(result: Array) -> Array:
+    """Which elements certainly hold what they held before. Small ones might hold it by chance: all of them then."""
+    same = (_bytes_of(result) == PATTERN).all(axis=-1)
+    is_sure = result.itemsize >= SURE or result.dtype == np.bool_
+    return same if is_sure or (same.all() and result.nbytes >= SURE) else np.zeros_like(same)
+
+
+def _bytes_of(result: Array) -> Array:
+    """The bytes of each element, along one more dimension."""
+    return result.reshape(-1).view(np.uint8).reshape(*result.shape, result.itemsize)

@@ -1,0 +1,250 @@
+"""The meaning of `tir`: loops one iteration after the other, blocks with their variables bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+
+from xdsl.ir import Operation, SSAValue
+
+from relex.dialects.errors import name_of, stop
+from relex.dialects.tir import BlockOp, CallOp, ForOp, InitOp, IterKind, LoopKind, loops_around
+from relex.dialects.tir.accesses import variables_in
+from relex.reference.interpreter.checks import Touches
+from relex.reference.interpreter.control import call_step
+from relex.reference.interpreter.program import MONITOR, STEPS, Frame, Preparation, Step
+from relex.reference.interpreter.scalars import INDEX
+from relex.reference.interpreter.whole_array import whole_array_step
+
+Size = Callable[[Frame], int]
+
+
+@STEPS.rule(CallOp)
+def _(op: CallOp, preparation: Preparation) -> Step:
+    return call_step(op, preparation.program.resolve(op, op.callee), op.arguments, preparation)
+
+
+def size(value: int | SSAValue, preparation: Preparation) -> Size:
+    """An extent in a run."""
+    if isinstance(value, int):
+        return lambda frame: value
+    slot = preparation.slot(value)
+    return lambda frame: int(frame[slot])
+
+
+@STEPS.rule(ForOp)
+def _(op: ForOp, preparation: Preparation) -> Step:
+    walk = _walk(op, preparation)
+    if preparation.checked:
+        return walk
+    return whole_array_step(op, preparation, reduction_loop, walk) or walk
+
+
+def _walk(op: ForOp, preparation: Preparation) -> Step:
+    variable, extent = preparation.slot(op.variable), size(op.extent, preparation)
+    is_watched = preparation.checked and op.kind.data is LoopKind.PARALLEL
+    mark = [_mark_iteration(op, preparation)] if is_watched else []
+    steps = (*mark, *preparation.steps(op.body.block.ops))
+    blocks = [inner for inner in op.walk() if isinstance(inner, BlockOp)]
+    reductions = [_Reduction(block, op, preparation) for block in blocks if _starts_in(block, op)]
+
+    def walk(frame: Frame) -> None:
+        for reduction in reductions:
+            reduction.begin(frame)
+        for i in map(INDEX.type, range(extent(frame))):
+            frame[variable] = i
+            for step in steps:
+                step(frame)
+        for reduction in reductions:
+            reduction.end(frame)
+
+    own = preparation.state_slot(op)
+
+    def watched_walk(frame: Frame) -> None:
+        touches = frame[own] = Touches(op, [op.variable])
+        frame[MONITOR].begin(touches)
+        walk(frame)
+        frame[MONITOR].end(touches)
+
+    return watched_walk if is_watched else walk
+
+
+def _mark_iteration(op: ForOp, preparation: Preparation) -> Step:
+    """Notes which iteration of a parallel loop writes what follows."""
+    own, variable = preparation.state_slot(op), preparation.slot(op.variable)
+
+    def mark(frame: Frame) -> None:
+        frame[own].current = (int(frame[variable]),)
+
+    return mark
+
+
+@STEPS.rule(BlockOp)
+def _(op: BlockOp, preparation: Preparation) -> Step:
+    bindings = [(preparation.slot(v.variable), preparation.slot(v.binding)) for v in op.iter_vars]
+    init = _init_step(op, preparation)
+    steps = preparation.steps(inner for inner in op.body.block.ops if not isinstance(inner, InitOp))
+
+    def step(frame: Frame) -> None:
+        for variable, binding in bindings:
+            frame[variable] = frame[binding]
+        init(frame)
+        for inner in steps:
+            inner(frame)
+
+    return _checked_block(op, preparation, step) if preparation.checked else step
+
+
+def _checked_block(op: BlockOp, preparation: Preparation, step: Step) -> Step:
+    """Runs a block and stops where a variable is out of its range, or two spatial values write one element."""
+    ranges = [(v, preparation.slot(v.binding), size(v.extent, preparation)) for v in op.iter_vars]
+    spatial = [v for v in op.iter_vars if v.kind is IterKind.SPATIAL]
+    places = preparation.slots(v.binding for v in spatial)
+    own = preparation.state_slot(op)
+    nested = [preparation.state_slot(inner) for inner in op.walk() if isinstance(inner, BlockOp) and inner is not op]
+
+    def checked_step(frame: Frame) -> None:
+        for v, binding, extent in ranges:
+            if not 0 <= frame[binding] < extent(frame):
+                stop(op, f"expected {name_of(v.variable)} in 0..{extent(frame) - 1}, found {frame[binding]}")
+        for slot in nested:
+            frame[slot] = None
+        touches = frame[own] = frame[own] or Touches(op, [v.variable for v in spatial])
+        touches.current = tuple([int(frame[slot]) for slot in places])
+        frame[MONITOR].begin(touches)
+        step(frame)
+        frame[MONITOR].end(touches)
+
+    return checked_step
+
+
+def reduction_loop(block: BlockOp) -> ForOp | None:
+    """The outermost loop that the block's reduce variables run with."""
+    around = list(loops_around(block))
+    if not around:
+        return None
+    used = _loop_variables(block, IterKind.REDUCE, around[-1])
+    return next((loop for loop in reversed(around) if loop.variable in used), None)
+
+
+def _loop_variables(block: BlockOp, kind: IterKind, outermost: ForOp) -> set[SSAValue]:
+    """The arguments in `outermost`, or of it, that the block's variables of a kind depend on."""
+    scope = outermost.parent_op() or outermost
+    return {arg for v in block.iter_vars if v.kind is kind for arg in variables_in(v.binding, scope)}
+
+
+def _starts_in(block: BlockOp, loop: ForOp) -> bool:
+    return block.init is not None and reduction_loop(block) is loop
+
+
+def _init_step(block: BlockOp, preparation: Preparation) -> Step:
+    """Runs the block's init, if the spatial variables have values that the reduction has not met."""
+    init = block.init
+    if init is None:
+        return lambda frame: None
+    steps = preparation.steps(init.body.block.ops)
+    if reduction_loop(block) is None:
+        return _guarded_init(block, steps, preparation)
+    spatial = _variables(block, IterKind.SPATIAL, preparation)
+    state = _met_slot(block, preparation)
+
+    def step(frame: Frame) -> None:
+        place = tuple([frame[slot] for slot in spatial])
+        if place not in frame[state]:
+            frame[state].add(place)
+            for inner in steps:
+                inner(frame)
+
+    return step
+
+
+def _guarded_init(block: BlockOp, steps: Sequence[Step], preparation: Preparation) -> Step:
+    """No loop drives the reduction: it starts where all its variables are 0."""
+    reduce = _variables(block, IterKind.REDUCE, preparation)
+
+    def step(frame: Frame) -> None:
+        if not any([frame[slot] for slot in reduce]):
+            for inner in steps:
+                inner(frame)
+
+    return step
+
+
+def _variables(block: BlockOp, kind: IterKind, preparation: Preparation) -> tuple[int, ...]:
+    return preparation.slots(v.variable for v in block.iter_vars if v.kind is kind)
+
+
+def _met_slot(block: BlockOp, preparation: Preparation) -> int:
+    """Where the spatial values are kept that a reduction has met."""
+    assert block.init is not None
+    return preparation.state_slot(block.init)
+
+
+class _Reduction:
+    """A block's reduction, from the first iteration of the outermost loop that drives it to the last."""
+
+    def __init__(self, block: BlockOp, loop: ForOp, preparation: Preparation):
+        self._met = _met_slot(block, preparation)
+        self._init_all = _EmptyReduction(block, loop, preparation)
+        outside = [v.extent for v in block.iter_vars if v.kind is IterKind.REDUCE and _is_outside(v.extent, loop)]
+        self._extents = [size(extent, preparation) for extent in outside]
+
+    def begin(self, frame: Frame) -> None:
+        frame[self._met] = set()
+
+    def end(self, frame: Frame) -> None:
+        if not all([extent(frame) for extent in self._extents]):
+            self._init_all.run(frame)
+
+
+def _is_outside(value: int | SSAValue, loop: ForOp) -> bool:
+    return isinstance(value, int) or not loop.is_ancestor(value.owner)
+
+
+class _EmptyReduction:
+    """Where there is nothing to reduce, the init runs by itself, for all values of the spatial variables."""
+
+    def __init__(self, block: BlockOp, loop: ForOp, preparation: Preparation):
+        assert block.init is not None
+        self._block = block
+        spatial = [v for v in block.iter_vars if v.kind is IterKind.SPATIAL]
+        scope = loop.parent_op() or loop
+        inside = {inner.variable for inner in loops_around(block) if loop.is_ancestor(inner)}
+        driven = [v for v in spatial if variables_in(v.binding, scope) & inside]
+        self._variables = preparation.slots(v.variable for v in driven)
+        self._extents = [size(v.extent, preparation) for v in driven]
+        bound = [v for v in spatial if v not in driven]
+        self._bindings = [(preparation.slot(v.variable), preparation.slot(v.binding)) for v in bound]
+        values = [v.binding for v in bound] + [v.extent for v in driven if isinstance(v.extent, SSAValue)]
+        values += [v for op in block.init.walk() for v in op.operands if not block.is_ancestor(v.owner)]
+        self._steps = preparation.steps(_needed(loop, block, values))
+        self._init = preparation.steps(block.init.body.block.ops)
+        self._is_possible = not any(variables_in(value, scope) & inside for value in values)
+
+    def run(self, frame: Frame) -> None:
+        if not self._is_possible:
+            stop(self._block, "expected values to reduce over, as the init depends on the loops of the reduction")
+        for step in self._steps:
+            step(frame)
+        for variable, binding in self._bindings:
+            frame[variable] = frame[binding]
+        for values in product(*(map(INDEX.type, range(extent(frame))) for extent in self._extents)):
+            for slot, value in zip(self._variables, values, strict=True):
+                frame[slot] = value
+            for step in self._init:
+                step(frame)
+
+
+def _needed(loop: ForOp, block: BlockOp, values: Sequence[SSAValue]) -> list[Operation]:
+    """The ops in `loop`, but not in `block`, that values are computed by."""
+    found: set[Operation] = set()
+    pending = list(values)
+    while pending:
+        owner = pending.pop().owner
+        if not isinstance(owner, Operation) or owner in found or not loop.is_ancestor(owner):
+            continue
+        if block.is_ancestor(owner):
+            continue
+        found.add(owner)
+        pending.extend(owner.operands)
+    return [op for op in loop.walk() if op in found]

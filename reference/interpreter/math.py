@@ -1,0 +1,158 @@
+"""The meaning of `math`: each function rounded to the element type, once."""
+
+from __future__ import annotations
+
+import math as python_math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import math
+from xdsl.ir import Operation
+
+from relex.reference.interpreter.scalars import Binary, Function, Unary, choose, dtype_of, integers, scalar_rule
+
+
+def _elementwise(function: Function) -> Function:
+    """A function of Python numbers on NumPy's, with results of the type of the arguments."""
+
+    def run(*args: Any) -> Any:
+        dtype = args[0].dtype
+        results = np.frompyfunc(function, len(args), 1)(*[arg.astype(object) for arg in args])
+        return np.asarray(results).astype(dtype)[()]
+
+    return run
+
+
+def _exact_fma(a: float, b: float, c: float) -> float:
+    """`a * b + c`, rounded once, to f64."""
+    if not all(map(python_math.isfinite, (a, b, c))):
+        return a * b + c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact == 0:
+        return a * b + c  # The sign of a zero is that of the sum.
+    try:
+        return float(exact)
+    except OverflowError:
+        return python_math.inf if exact > 0 else -python_math.inf
+
+
+def fma(a: Any, b: Any, c: Any) -> Any:
+    """`a * b + c`, rounded once."""
+    if a.dtype == np.float64:
+        return _elementwise(_exact_fma)(a, b, c)
+    # f64 holds the product. The sum's error says how to make its last bit odd, and an odd bit cannot stand in the
+    # middle between two narrower numbers, so that rounding a second time does no harm.
+    product, addend = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)
+    total = product + addend
+    part = total - product
+    error = (product - (total - part)) + (addend - part)
+    inexact = np.isfinite(total) & (error != 0) & (total.view(np.int64) & 1 == 0)
+    towards = choose(error > 0, np.inf, -np.inf)
+    return choose(inexact, np.nextafter(total, towards), total).astype(a.dtype)
+
+
+def _round(a: Any) -> Any:
+    """To the nearest integer, halves away from zero."""
+    whole: Any = np.trunc(a)
+    return choose(np.abs(a - whole) >= 0.5, whole + np.copysign(a.dtype.type(1), a), whole)
+
+
+def _power(a: Any, b: Any) -> Any:
+    """NumPy has other rules where the exponent is one number for all, such as a square root of -inf."""
+    bases, exponents = (np.repeat(part, 2) for part in np.broadcast_arrays(a, b))
+    return np.power(bases, exponents)[::2].reshape(np.broadcast_shapes(a.shape, b.shape))[()]
+
+
+def _widened(function: Unary) -> Unary:
+    """`function` computed in f64, so that the result is rounded to the element type once, as good as."""
+    return lambda a: function(a.astype(np.float64)).astype(a.dtype)
+
+
+FUNCTIONS: dict[type[Operation], Function] = {
+    math.AbsFOp: np.abs,
+    math.AcosOp: np.arccos,
+    math.AcoshOp: np.arccosh,
+    math.AsinOp: np.arcsin,
+    math.AsinhOp: np.arcsinh,
+    math.Atan2Op: np.arctan2,
+    math.AtanOp: np.arctan,
+    math.AtanhOp: np.arctanh,
+    math.CbrtOp: _widened(np.cbrt),
+    math.CeilOp: np.ceil,
+    math.CopySignOp: np.copysign,
+    math.CosOp: np.cos,
+    math.CoshOp: np.cosh,
+    math.ErfOp: _elementwise(python_math.erf),
+    math.Exp2Op: np.exp2,
+    math.ExpM1Op: np.expm1,
+    math.ExpOp: np.exp,
+    math.FloorOp: np.floor,
+    math.FmaOp: fma,
+    math.Log10Op: np.log10,
+    math.Log1pOp: np.log1p,
+    math.Log2Op: np.log2,
+    math.LogOp: np.log,
+    math.PowFOp: _power,
+    math.RoundEvenOp: np.rint,
+    math.RoundOp: _round,
+    math.RsqrtOp: _widened(lambda a: 1 / np.sqrt(a)),
+    math.SinOp: np.sin,
+    math.SinhOp: np.sinh,
+    math.SqrtOp: np.sqrt,
+    math.TanOp: np.tan,
+    math.TanhOp: np.tanh,
+    math.TruncOp: np.trunc,
+}
+
+
+@scalar_rule(*FUNCTIONS)
+def _(op: Operation) -> Function:
+    dtype_of(op, op.results[0].type)
+    return FUNCTIONS[type(op)]
+
+
+@scalar_rule(math.FPowIOp)
+def _(op: math.FPowIOp) -> Binary:
+    dtype = dtype_of(op, op.result.type)
+    return lambda a, n: np.power(a.astype(np.float64), n.astype(np.float64)).astype(dtype)
+
+
+@scalar_rule(math.AbsIOp)
+def _(op: math.AbsIOp) -> Unary:
+    kind = integers(op, op.result.type)
+    return lambda a: kind.value(np.abs(kind.signed(a)))
+
+
+@scalar_rule(math.IPowIOp)
+def _(op: math.IPowIOp) -> Function:
+    kind = integers(op, op.result.type)
+    modulus: int = 2**kind.width
+
+    def power(a: int, n: int) -> int:
+        if n >= 0:
+            return pow(a, n, modulus)
+        # The reciprocal of a number, rounded towards zero.
+        return (a**-n) % modulus if abs(a) == 1 else 0
+
+    def run(a: Any, n: Any) -> Any:
+        results = np.frompyfunc(power, 2, 1)(kind.signed(a).astype(object), kind.signed(n).astype(object))
+        return kind.value(np.asarray(results).astype(np.uint64)[()])
+
+    return run
+
+
+@scalar_rule(math.CtPopOp, math.CountLeadingZerosOp, math.CountTrailingZerosOp)
+def _(op: math.CtPopOp | math.CountLeadingZerosOp | math.CountTrailingZerosOp) -> Unary:
+    kind = integers(op, op.result.type)
+    width = kind.width
+
+    def leading(bits: int) -> int:
+        return width - bits.bit_length()
+
+    def trailing(bits: int) -> int:
+        return (bits & -bits).bit_length() - 1 if bits else width
+
+    count = {math.CtPopOp: int.bit_count, math.CountLeadingZerosOp: leading, math.CountTrailingZerosOp: trailing}
+    function = np.frompyfunc(count[type(op)], 1, 1)
+    return lambda a: kind.value(np.asarray(function(kind.unsigned(a).astype(object))).astype(np.int64)[()])

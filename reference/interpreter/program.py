@@ -1,0 +1,247 @@
+"""A module made ready to run.
+
+Each op becomes a step: a function that reads the values of its operands from a frame, which holds the values of one
+call, and puts its results there. An op is looked at once, when its function is first called; then only steps run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, SymbolRefAttr, TensorType
+from xdsl.interpreter import Interpreter, InterpreterFunctions
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.traits import IsTerminator, SymbolTable
+from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import RelexError, UnsupportedError, diagnose, one_line, stop, unsupported
+from relex.dialects.table import Table
+from relex.reference.interpreter.numbers import Numbers
+
+Values = tuple[Any, ...]
+
+Frame = list[Any]
+"""The values of one call of a function, by slot."""
+
+MONITOR = 0
+"""The slot of what watches over a checked run; None in other runs."""
+
+Step = Callable[[Frame], None]
+"""Runs one op."""
+
+Branch = Callable[[Frame], tuple[Block, Values]]
+"""Runs a terminator that goes on in another block: to which, and with what."""
+
+
+STEPS = Table[type[Operation], Callable[[Any, "Preparation"], Step | None]]("interpreter steps")
+"""What makes the step of each kind of op, or returns None where nothing is left to do in a run; each dialect's module
+adds to it."""
+
+BRANCHES = Table[type[Operation], Callable[[Any, "Preparation"], Branch]]("interpreter branches")
+"""What makes the branch of a terminator. Other terminators end their region and hand on their operands."""
+
+
+class Program:
+    """The functions of a module. `implementations` are xDSL's, for ops that relex does not know."""
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        *,
+        checked: bool = False,
+        implementations: Iterable[InterpreterFunctions] = (),
+        numbers: Numbers | None = None,
+    ):
+        self.module = module
+        self.checked = checked
+        self.numbers = numbers or Numbers(checked=checked)
+        self.foreign = Interpreter(module)
+        for functions in implementations:
+            self.foreign.register_implementations(functions)
+        self._functions: dict[Operation, Function] = {}
+        self.globals: dict[Operation, Any] = {}
+
+    def function(self, op: Operation) -> Function:
+        """The function that `op` defines."""
+        if op not in self._functions:
+            self._functions[op] = Function(op, self)
+        return self._functions[op]
+
+    def resolve(self, user: Operation, symbol: SymbolRefAttr) -> Function:
+        """The function that `symbol` names at `user`."""
+        callee = SymbolTable.lookup_symbol(user, symbol)
+        if callee is None:
+            stop(user, f"expected a function named {symbol}, found no such symbol")
+        return self.function(callee)
+
+
+class Function:
+    """A function that can be called on values. Its ops are made ready in the first call."""
+
+    def __init__(self, op: Operation, program: Program):
+        self.op = op
+        self._program = program
+        self._prepared: tuple[PreparedRegion, Frame] | None = None
+
+    def __call__(self, monitor: Any, *args: Any) -> Values:
+        region, template = self._prepared or self._prepare()
+        frame = template.copy()
+        frame[MONITOR] = monitor
+        return region.run(frame, args)
+
+    def _prepare(self) -> tuple[PreparedRegion, Frame]:
+        if not self.op.regions or not self.op.regions[0].blocks:
+            raise UnsupportedError(diagnose(self.op, "expected a body, found a declaration"))
+        preparation = Preparation(self._program)
+        region = preparation.region(self.op.regions[0])
+        self._prepared = region, preparation.template
+        return self._prepared
+
+
+class Preparation:
+    """Makes the steps of one function."""
+
+    def __init__(self, program: Program):
+        self.program = program
+        self.template: Frame = [None]
+        self._slots: dict[SSAValue, int] = {}
+        self._states: dict[Operation, int] = {}
+
+    @property
+    def checked(self) -> bool:
+        return self.program.checked
+
+    @property
+    def numbers(self) -> Numbers:
+        return self.program.numbers
+
+    def slot(self, value: SSAValue) -> int:
+        """Where a value stands in a frame."""
+        if value not in self._slots:
+            self._slots[value] = self.fresh_slot()
+        return self._slots[value]
+
+    def slots(self, values: Iterable[SSAValue]) -> tuple[int, ...]:
+        return tuple(self.slot(value) for value in values)
+
+    def fresh_slot(self) -> int:
+        """A place in the frame that is no value's."""
+        self.template.append(None)
+        return len(self.template) - 1
+
+    def state_slot(self, op: Operation) -> int:
+        """Where an op keeps what it has to remember during a call."""
+        if op not in self._states:
+            self._states[op] = self.fresh_slot()
+        return self._states[op]
+
+    def preset(self, value: SSAValue, constant: Any) -> None:
+        """Give a value that is the same in every run; nothing is left to do for its op."""
+        self.template[self.slot(value)] = constant
+
+    def steps(self, ops: Iterable[Operation]) -> tuple[Step, ...]:
+        made = (self.step(op) for op in ops)
+        return tuple(step for step in made if step is not None)
+
+    def step(self, op: Operation) -> Step | None:
+        rule = STEPS.find(op)
+        return rule(op, self) if rule is not None else _foreign_step(op, self)
+
+    def body(self, block: Block) -> Body:
+        """A block without what its terminator does."""
+        last = block.last_op
+        terminator = last if last is not None and last.has_trait(IsTerminator) else None
+        steps = self.steps(op for op in block.ops if op is not terminator)
+        return Body(self.slots(block.args), steps, self.slots(terminator.operands) if terminator else ())
+
+    def region(self, region: Region) -> PreparedRegion:
+        blocks = list(region.blocks)
+        bodies = {block: self.body(block) for block in blocks}
+        return PreparedRegion(blocks[0], bodies, {b: branch for b in blocks if (branch := self._branch(b)) is not None})
+
+    def _branch(self, block: Block) -> Branch | None:
+        last = block.last_op
+        if last is None or not last.successors:
+            return None
+        rule = BRANCHES.find(last)
+        if rule is None:
+            unsupported(last, "nothing says where it goes on")
+        return rule(last, self)
+
+
+@dataclass(frozen=True)
+class Body:
+    """The steps of a block, the slots of its arguments, and those of what its terminator hands on."""
+
+    arguments: tuple[int, ...]
+    steps: tuple[Step, ...]
+    results: tuple[int, ...]
+
+    def run(self, frame: Frame, args: Sequence[Any] = ()) -> Values:
+        for slot, value in zip(self.arguments, args, strict=True):
+            frame[slot] = value
+        for step in self.steps:
+            step(frame)
+        return tuple([frame[slot] for slot in self.results])
+
+
+@dataclass(frozen=True)
+class PreparedRegion:
+    """Blocks that branch to each other."""
+
+    entry: Block
+    bodies: dict[Block, Body]
+    branches: dict[Block, Branch]
+
+    def run(self, frame: Frame, args: Sequence[Any] = ()) -> Values:
+        block = self.entry
+        while True:
+            results = self.bodies[block].run(frame, args)
+            if block not in self.branches:
+                return results
+            block, args = self.branches[block](frame)
+
+
+def _foreign_step(op: Operation, preparation: Preparation) -> Step:
+    """An op of another package, run by an implementation for xDSL's interpreter."""
+    operands, results = preparation.slots(op.operands), preparation.slots(op.results)
+    foreign = preparation.program.foreign
+
+    def run(*args: Any) -> Values:
+        try:
+            return foreign.run_op(op, args)
+        except InterpretationError as e:
+            unsupported(op, one_line(e))
+
+    run_guarded = guarded(op, run)
+
+    def step(frame: Frame) -> None:
+        values = run_guarded(*[frame[slot] for slot in operands])
+        for slot, value in zip(results, values, strict=True):
+            frame[slot] = value
+
+    return step
+
+
+def guarded(op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, which another package may have written: what it raises gets the place of `op`."""
+
+    def run(*args: Any) -> Any:
+        try:
+            return function(*args)
+        except RelexError:
+            raise
+        except Exception as e:
+            stop(op, f"failed: {type(e).__name__}: {one_line(e)}")
+
+    return run
+
+
+def shape_of(t: Attribute, sizes: Sequence[Any]) -> tuple[int, ...]:
+    """The shape of a tensor or buffer type with a size for each `?`."""
+    assert isa(t, MemRefType | TensorType)
+    given = iter(sizes)
+    return tuple(int(next(given)) if size == DYNAMIC_INDEX else size for size in t.get_shape())

@@ -1,0 +1,170 @@
+"""Scalars as NumPy scalars of their exact type, and the functions that compute with them.
+
+The functions work on arrays of such numbers as well: then they compute each element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    i16,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.hints import isa
+
+from relex.dialects.dtypes import array_from_dense, numpy_dtype
+from relex.dialects.errors import DTypeError, unsupported
+from relex.dialects.table import Table
+from relex.reference.interpreter.program import STEPS, Frame, Preparation, Step
+
+Function = Callable[..., Any]
+"""From the values of an op's operands to its result; a tuple of several."""
+
+Unary = Callable[[Any], Any]
+Binary = Callable[[Any, Any], Any]
+
+SCALARS = Table[type[Operation], Callable[[Any], Function]]("interpreter scalars")
+
+INDEX = np.dtype(np.int64)
+
+
+def scalar_rule(*kinds: type[Operation]) -> Callable[[Callable[[Any], Function]], Callable[[Any], Function]]:
+    """Decorates what gives the function of these ops, which have no other effect than their results."""
+
+    STEPS.add(_scalar_step, *kinds)
+    return SCALARS.rule(*kinds)
+
+
+def is_scalar_op(op: Operation) -> bool:
+    return SCALARS.find(op) is not None
+
+
+def _scalar_step(op: Operation, preparation: Preparation) -> Step:
+    rule = SCALARS.find(op)
+    assert rule is not None
+    function = preparation.numbers.function(op, rule(op))
+    operands, results = preparation.slots(op.operands), preparation.slots(op.results)
+    result = results[0]
+    match operands:
+        case (operand,):
+
+            def unary(frame: Frame) -> None:
+                frame[result] = function(frame[operand])
+
+            step = unary
+        case (lhs, rhs) if len(results) == 1:
+
+            def binary(frame: Frame) -> None:
+                frame[result] = function(frame[lhs], frame[rhs])
+
+            step = binary
+        case _:
+
+            def general(frame: Frame) -> None:
+                value = function(*[frame[slot] for slot in operands])
+                for slot, part in zip(results, value if len(results) > 1 else (value,), strict=True):
+                    frame[slot] = part
+
+            step = general
+    return step
+
+
+def dtype_of(op: Operation, t: Attribute) -> np.dtype[Any]:
+    """The dtype of a scalar's type, or of the elements of a vector's, for `op`."""
+    if isa(t, VectorType):
+        return dtype_of(op, t.element_type)
+    if isinstance(t, IndexType):
+        return INDEX
+    if t == i16:
+        return np.dtype(np.int16)
+    try:
+        return numpy_dtype(t)
+    except DTypeError:
+        unsupported(op, f"NumPy has no {t}")
+
+
+def constant(op: Operation, attr: Attribute, t: Attribute) -> Any:
+    """The number that an attribute of `op` holds, or the vector."""
+    dtype = dtype_of(op, t)
+    if isa(t, VectorType) and isa(attr, DenseIntOrFPElementsAttr):
+        if isinstance(t.element_type, IndexType):
+            return np.array(attr.get_values(), dtype).reshape(t.get_shape())
+        return array_from_dense(attr).astype(dtype).reshape(t.get_shape())
+    if isinstance(attr, FloatAttr):
+        with np.errstate(all="ignore"):
+            return dtype.type(attr.value.data)
+    if isa(attr, IntegerAttr):
+        return wrap(attr.value.data, dtype)
+    unsupported(op, f"expected a number, found {attr}")
+
+
+def wrap(value: int, dtype: np.dtype[Any]) -> Any:
+    """The number of an integer dtype that equals a Python integer modulo its range."""
+    if dtype == np.bool_:
+        return np.bool_(value & 1)
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    return unsigned.type(value & (2 ** (8 * dtype.itemsize) - 1)).view(dtype)
+
+
+@dataclass(frozen=True)
+class Integers:
+    """How the values of an integer type are read: as signed or unsigned numbers, and how results become values.
+
+    The values of i1 are booleans. As a signed number, true is -1.
+    """
+
+    dtype: np.dtype[Any]
+
+    @property
+    def is_bool(self) -> bool:
+        return self.dtype == np.bool_
+
+    @property
+    def width(self) -> int:
+        return 1 if self.is_bool else 8 * self.dtype.itemsize
+
+    def signed(self, value: Any) -> Any:
+        return -value.astype(np.int8) if self.is_bool else value
+
+    def unsigned(self, value: Any) -> Any:
+        return value.astype(np.uint8) if self.is_bool else value.view(f"u{self.dtype.itemsize}")
+
+    def value(self, number: Any) -> Any:
+        """The value that stands for a number, modulo the range of the type."""
+        if self.is_bool:
+            return (number & 1).astype(np.bool_)
+        return number.astype(self.dtype)
+
+
+def integers(op: Operation, t: Attribute) -> Integers:
+    """How values of the type `t`, or elements of that vector type, are read. `op` is what asks."""
+    if isa(t, VectorType):
+        return integers(op, t.element_type)
+    if not isa(t, IntegerType | IndexType):
+        unsupported(op, f"expected an integer or index, found {t}")
+    return Integers(dtype_of(op, t))
+
+
+def any_of(condition: Any) -> bool:
+    """Whether a condition holds, or holds for any element."""
+    return bool(condition.any())
+
+
+_where: Any = np.where
+
+
+def choose(condition: Any, a: Any, b: Any) -> Any:
+    """`a` where a condition holds, else `b`."""
+    if isinstance(condition, np.bool_):
+        return a if condition else b
+    return _where(condition, a, b)

@@ -1,0 +1,250 @@
+"""Upstream ops in the text that MLIR prints, where xDSL reads nothing or something else.
+
+All tables go by the name of the op, and are open: other packages add theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyDenseElement,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.irdl.declarative_assembly_format import FormatProgram
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.traits import IsTerminator
+from xdsl.utils.hints import isa
+
+if TYPE_CHECKING:
+    from xdsl.dialects import llvm, memref, scf
+
+CustomForm = str | Callable[[Parser], Operation]
+"""A declarative assembly format for xDSL's definition of an op, or a function that reads what follows the name."""
+
+GenericForm = Callable[[Operation], None]
+"""Changes an op from MLIR's definition to xDSL's. It may have properties that xDSL does not know."""
+
+
+def reading_custom_form(op: type[Operation]) -> type[Operation]:
+    """The class whose `parse` reads the custom form of an op as MLIR prints it; what it makes is of the class `op`."""
+    form = CUSTOM_FORMS.get(op.name)
+    return op if form is None else _reader(op, form)
+
+
+@cache
+def _reader(op: type[Operation], form: CustomForm) -> type[Operation]:
+    read = _format_reader(op, form) if isinstance(form, str) else form
+    return cast(type[Operation], type(op.__name__, (op,), {"parse": staticmethod(read)}))
+
+
+def _format_reader(op: type[Operation], form: str) -> Callable[[Parser], Operation]:
+    assert issubclass(op, IRDLOperation)
+    program = FormatProgram.from_str(form, op.get_irdl_definition())
+    return lambda parser: program.parse(parser, op)
+
+
+def adapt_generic_form(op: Operation) -> None:
+    """Make an op that was read in MLIR's generic form one of xDSL's definition."""
+    if (adapt := GENERIC_FORMS.get(op.name)) is not None:
+        adapt(op)
+    if isinstance(op, IRDLOperation):
+        for name in op.properties.keys() - op.get_irdl_definition().properties.keys():
+            op.attributes[name] = op.properties.pop(name)
+
+
+# Custom forms. Dialects are imported where they are used.
+
+_NO_WRAP_FLAGS = ("inbounds", "nusw", "nuw")
+
+
+def _read_getelementptr(parser: Parser) -> llvm.GEPOp:
+    """`inbounds|nuw %pointer[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32`"""
+    from xdsl.dialects.llvm import GEPOp
+
+    from relex.dialects.upstream.llvm import set_inbounds
+
+    flags: set[str] = set()
+    while (flag := parser.parse_optional_keyword_in(_NO_WRAP_FLAGS)) is not None:
+        flags.add(flag)
+        if not parser.parse_optional_punctuation("|"):
+            break
+    op = GEPOp.parse(parser)
+    set_inbounds(op, "inbounds" in flags)
+    return op
+
+
+def _read_global(parser: Parser) -> memref.GlobalOp:
+    """`"private" constant @name : memref<2xf32> = dense<1.0> {alignment = 64 : i64}`"""
+    from xdsl.dialects.memref import GlobalOp
+
+    visibility = parser.parse_optional_str_literal() or "public"
+    constant = UnitAttr() if parser.parse_optional_keyword("constant") else None
+    name = parser.parse_symbol_name()
+    parser.parse_punctuation(":")
+    start = parser.pos
+    kind = parser.parse_type()
+    if not isa(kind, MemRefType) or DYNAMIC_INDEX in kind.get_shape():
+        parser.raise_error(f"expected a memref of known shape, found {kind}", start)
+    # Without a value, it is defined elsewhere; xDSL has no such globals.
+    parser.parse_punctuation("=")
+    op = GlobalOp.get(name, kind, _read_value(parser, kind), StringAttr(visibility), constant)
+    op.attributes |= parser.parse_optional_attr_dict()
+    if (alignment := op.attributes.pop("alignment", None)) is not None:
+        op.properties["alignment"] = alignment
+    return op
+
+
+def _read_value(parser: Parser, kind: MemRefType) -> UnitAttr | DenseIntOrFPElementsAttr:
+    """The value of a global, which does not repeat the type."""
+    if parser.parse_optional_keyword("uninitialized"):
+        return UnitAttr()
+    tensor = TensorType(kind.element_type, kind.get_shape())
+    if not isa(tensor, TensorType[AnyDenseElement]):
+        parser.raise_error(f"expected no value for a global of {kind.element_type}")
+    parser.parse_keyword("dense")
+    return parser.parse_dense_int_or_fp_elements_attr(tensor)
+
+
+def _read_alloca_scope(parser: Parser) -> memref.AllocaScopeOp:
+    """`-> (f32) { ... }`"""
+    from xdsl.dialects.memref import AllocaScopeOp, AllocaScopeReturnOp
+
+    types = _result_types(parser)
+    body = parser.parse_region()
+    if not types and not (body.block.last_op and body.block.last_op.has_trait(IsTerminator)):
+        body.block.add_op(AllocaScopeReturnOp.build(operands=[[]]))
+    attributes = parser.parse_optional_attr_dict()
+    return AllocaScopeOp.build(result_types=[types], regions=[body], attributes=attributes)
+
+
+def _read_parallel(parser: Parser) -> scf.ParallelOp:
+    """`(%i, %j) = (%0, %1) to (%2, %3) step (%4, %5) init (%x) -> f32 { ... }`"""
+    from xdsl.dialects.scf import ParallelOp, ReduceOp
+
+    variables = parser.parse_comma_separated_list(
+        Parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=False).resolve(IndexType())
+    )
+    lower, upper, steps = (_bounds(parser, after) for after in ("=", "to", "step"))
+    start = parser.pos
+    initial = _operands(parser) if parser.parse_optional_keyword("init") else []
+    types = _result_types(parser)
+    values = parser.resolve_operands(initial, types, start)
+    body = parser.parse_region(variables)
+    if not (body.block.last_op and body.block.last_op.has_trait(IsTerminator)):
+        body.block.add_op(ReduceOp())
+    op = ParallelOp(lower, upper, steps, body, values)
+    op.attributes |= parser.parse_optional_attr_dict()
+    return op
+
+
+def _bounds(parser: Parser, after: str) -> Sequence[SSAValue]:
+    parser.parse_characters(after)
+    return [parser.resolve_operand(bound, IndexType()) for bound in _operands(parser)]
+
+
+def _result_types(parser: Parser) -> Sequence[Attribute]:
+    """`-> f32`, or several in parentheses, or nothing."""
+    if not parser.parse_optional_punctuation("->"):
+        return ()
+    types = parser.parse_optional_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_type)
+    return [parser.parse_type()] if types is None else types
+
+
+def _operands(parser: Parser) -> list[UnresolvedOperand]:
+    return parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+
+
+_CAST = "$source attr-dict `:` type($source) `to` type($dest)"
+
+CUSTOM_FORMS: dict[str, CustomForm] = {
+    "llvm.getelementptr": _read_getelementptr,
+    "memref.alloca_scope": _read_alloca_scope,
+    "memref.alloca_scope.return": "attr-dict ($ops^ `:` type($ops))?",
+    "memref.cast": _CAST,
+    "memref.copy": "$source `,` $destination attr-dict `:` type($source) `to` type($destination)",
+    "memref.extract_aligned_pointer_as_index": "$source `:` type($source) `->` type(results) attr-dict",
+    "memref.global": _read_global,
+    "memref.memory_space_cast": _CAST,
+    "memref.rank": "$source attr-dict `:` type($source)",
+    "scf.parallel": _read_parallel,
+}
+
+# Generic forms.
+
+
+def _adapt_getelementptr(op: Operation) -> None:
+    """Flags are bits of one number, the lowest for `inbounds`."""
+    from xdsl.dialects.llvm import GEPOp
+
+    from relex.dialects.upstream.llvm import set_inbounds
+
+    assert isinstance(op, GEPOp)
+    set_inbounds(op, op.inbounds is not None or bool(op.noWrapFlags.value.data & 1))
+
+
+def _adapt_llvm_trunc(op: Operation) -> None:
+    """Here, and only here, MLIR prints overflow flags as a number."""
+    from xdsl.dialects.llvm import OverflowAttr, OverflowFlag
+
+    match op.properties.get("overflowFlags"):
+        case IntegerAttr() as flags:
+            names = [flag for i, flag in enumerate(OverflowFlag) if flags.value.data >> i & 1]
+            op.properties["overflowFlags"] = OverflowAttr(names)
+        case _:
+            pass
+
+
+def _adapt_llvm_global(op: Operation) -> None:
+    """In the custom form, MLIR takes these for keywords, and xDSL prints the first as an attribute."""
+    _drop(op, "visibility_", IntegerAttr(0, 64))
+    _drop(op, "unnamed_addr", IntegerAttr(0, 64))
+
+
+def _adapt_global(op: Operation) -> None:
+    """xDSL's op always says who sees it."""
+    op.properties.setdefault("sym_visibility", StringAttr("public"))
+
+
+def _adapt_trunci(op: Operation) -> None:
+    """xDSL's op has no flags."""
+    from xdsl.dialects.arith import IntegerOverflowAttr
+
+    _drop(op, "overflowFlags", IntegerOverflowAttr("none"))
+
+
+def _adapt_fcmp(op: Operation) -> None:
+    """xDSL prints and reads flags as an attribute."""
+    from xdsl.dialects.llvm import FastMathAttr
+
+    flags = op.properties.get("fastmathFlags")
+    if isinstance(flags, FastMathAttr) and flags.data:
+        op.attributes["fastmathFlags"] = flags
+        op.properties["fastmathFlags"] = FastMathAttr(None)
+
+
+def _drop(op: Operation, name: str, default: Attribute) -> None:
+    """Leave a property out that has its default value."""
+    if op.properties.get(name) == default:
+        del op.properties[name]
+
+
+GENERIC_FORMS: dict[str, GenericForm] = {
+    "arith.trunci": _adapt_trunci,
+    "llvm.fcmp": _adapt_fcmp,
+    "llvm.getelementptr": _adapt_getelementptr,
+    "llvm.mlir.global": _adapt_llvm_global,
+    "llvm.trunc": _adapt_llvm_trunc,
+    "memref.global": _adapt_global,
+}

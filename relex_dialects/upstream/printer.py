@@ -1,0 +1,49 @@
+"""Module to text: constants exact, or, for reading, shortened as by MLIR's `--mlir-elide-elementsattrs-if-larger`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import Attribute
+from xdsl.printer import Printer
+from xdsl.utils.hints import isa
+
+from relex.dialects.dtypes import ELEMENT_TYPES
+from relex.dialects.upstream.dense import print_dense
+
+
+class ExactPrinter(Printer):
+    """
+    Prints dense constants as `relex.constant` prints its own, wherever they stand: every bit is kept, and megabytes
+    take milliseconds. xDSL's printer takes `[0.0, -0.0]` for a splat, rounds the bits of NaN, and visits every element.
+    """
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if isa(attribute, DenseIntOrFPElementsAttr) and attribute.get_element_type() in ELEMENT_TYPES:
+            print_dense(self, attribute)
+        else:
+            super().print_attribute(attribute)
+
+
+@dataclass(eq=False, repr=False)
+class ElidingPrinter(ExactPrinter):
+    """
+    Prints `dense_resource<__elided__>` in place of a constant of more than `limit` elements. The text is for people: it
+    has lost the numbers and does not parse.
+    """
+
+    limit: int = field(default=16, kw_only=True)
+
+    def elides(self, dense: DenseIntOrFPElementsAttr) -> bool:
+        """Whether a constant is too long to be shown. One that repeats a single value is short anyway."""
+        size = dense.get_element_type().compile_time_size
+        data = dense.data.data
+        return len(data) > self.limit * size and data != data[:size] * (len(data) // size)
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if not isa(attribute, DenseIntOrFPElementsAttr) or not self.elides(attribute):
+            super().print_attribute(attribute)
+            return
+        self.print_string("dense_resource<__elided__> : ")
+        self.print_attribute(attribute.get_type())
