@@ -15,7 +15,8 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.index.domains import constant_value
 from relex.dialects.tir import AllocBufferOp, BlockOp, IterKind, PrimFuncOp
 from relex.dialects.tir.accesses import accesses
-from relex.passes.analysis.dependence import BlockAccess, block_accesses, may_alias
+from relex.passes.analysis.alias import may_alias
+from relex.passes.analysis.dependence import BlockAccess, block_accesses
 from relex.passes.analysis.indices import Emitter, constant
 from relex.passes.analysis.loop_tree import (
     block_names,
@@ -107,7 +108,7 @@ def statement_accesses(statement: Operation) -> Iterator[BlockAccess]:
 def check_aliases(buffer: SSAValue, statement: Operation) -> None:
     """Fails if something in a statement may reach the memory of a buffer by another name."""
     for access in statement_accesses(statement):
-        if access.buffer is not buffer and may_alias(access.buffer, buffer, statement):
+        if access.buffer is not buffer and may_alias(access.buffer, buffer, function_of(statement)):
             names = f"{name_of(buffer)} and {name_of(access.buffer)}"
             fail(access.access.op, f"expected a function with 'tir.noalias', as {names} may share memory otherwise")
 

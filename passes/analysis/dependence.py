@@ -31,6 +31,7 @@ from relex.dialects.index.from_ir import Lookup, index_of
 from relex.dialects.index.span import Span
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp
 from relex.dialects.tir.accesses import Access
+from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, name_of_block
 
 Element: TypeAlias = tuple[Index, ...]
@@ -83,17 +84,12 @@ def _uses_memory(op: Operation) -> bool:
     return any(isinstance(value.type, MemRefType) for value in (*op.operands, *op.results))
 
 
-def may_alias(a: SSAValue, b: SSAValue, func: Operation) -> bool:
-    """Whether two buffers may share memory."""
-    function = function_of(func)
-    return a is b or (not function.noalias and a in function.args and b in function.args)
-
-
 def conflicts(scope: Operation) -> Iterator[tuple[BlockAccess, BlockAccess]]:
     """Pairs of accesses in `scope` that may meet in one element, one of them a write."""
+    function = function_of(scope)
     found = [access for block in blocks_in(scope) for access in block_accesses(block)]
     for a, b in combinations_with_replacement(found, 2):
-        if (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, scope):
+        if (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, function):
             yield a, b
 
 

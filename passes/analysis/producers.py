@@ -19,7 +19,8 @@ from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, IterVar, PrimFuncOp
 from relex.dialects.tir.accesses import accesses, is_pure
 from relex.dialects.tir.indices import known_size, loop_of, sizes_of, variable_of
-from relex.passes.analysis.sharing import is_understood, may_share
+from relex.passes.analysis.alias import may_alias
+from relex.passes.analysis.sharing import is_understood
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def _fills(store: memref.StoreOp, block: BlockOp) -> bool:
 def _writers(block: BlockOp, function: PrimFuncOp) -> Iterator[Operation]:
     """What may write to a buffer that a block reads."""
     read = {access.buffer for access in accesses(block) if not access.is_write}
-    shared = {other for buffer in read for other in (buffer, *function.args) if may_share(buffer, other, function)}
+    shared = {other for buffer in read for other in (buffer, *function.args) if may_alias(buffer, other, function)}
     for buffer in shared:
         yield from (use.operation for use in buffer.uses if not isinstance(use.operation, memref.LoadOp | memref.DimOp))
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation
 
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp
 from relex.dialects.tir.accesses import Access, accesses, is_pure, variables_in
 from relex.dialects.tir.indices import loop_of
+from relex.passes.analysis.alias import may_alias
 
 _UNDERSTOOD = (AllocBufferOp, BlockOp, ForOp, InitOp, memref.LoadOp, memref.StoreOp, scf.ForOp, scf.IfOp, scf.YieldOp)
 
@@ -26,11 +27,6 @@ def has_views(function: PrimFuncOp) -> bool:
         if not isinstance(op, AllocBufferOp)
         for t in op.result_types
     )
-
-
-def may_share(a: SSAValue, b: SSAValue, function: PrimFuncOp) -> bool:
-    """Whether two buffers of a function may have memory in common."""
-    return a is b or (not function.noalias and isinstance(a, BlockArgument) and isinstance(b, BlockArgument))
 
 
 def is_spatial(loop: ForOp) -> bool:
@@ -61,7 +57,7 @@ def may_share_loop(first: ForOp, second: ForOp, function: PrimFuncOp) -> bool:
         _meet_in_one_iteration(a, b, first, second)
         for a in accesses(first)
         for b in accesses(second)
-        if (a.is_write or b.is_write) and may_share(a.buffer, b.buffer, function)
+        if (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, function)
     )
 
 

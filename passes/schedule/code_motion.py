@@ -13,8 +13,9 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import Atom, Index, IndexExpr, span_of, terms_of
 from relex.dialects.index.from_ir import index_of, is_below
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, PrimFuncOp
+from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.buffers import statement_accesses
-from relex.passes.analysis.dependence import BlockAccess, block_accesses, may_alias
+from relex.passes.analysis.dependence import BlockAccess, block_accesses
 from relex.passes.analysis.footprints import Interval
 from relex.passes.analysis.indices import Emitter, is_scalar, may_trap, substitute
 from relex.passes.analysis.loop_tree import (
@@ -84,7 +85,7 @@ def check_independent(block: BlockOp, passed: Sequence[BlockAccess], exempt: Seq
         for other in passed:
             if other.block is block or not (own.is_write or other.is_write):
                 continue
-            if may_alias(own.buffer, other.buffer, block) and own.buffer not in exempt:
+            if may_alias(own.buffer, other.buffer, function_of(block)) and own.buffer not in exempt:
                 verb = "writes" if other.is_write else "reads"
                 fail(block, f"expected {name_of_block(block)} to pass nothing that it depends on, found "
                             f"{name_of_block(other.block)}, which {verb} {name_of(other.buffer)}")  # fmt: skip

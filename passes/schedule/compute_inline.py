@@ -11,6 +11,7 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.index.domains import constant_value
 from relex.dialects.schedule import ComputeInlineOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, PrimFuncOp
+from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.buffers import (
     accesses_in,
     buffers_read,
@@ -19,7 +20,7 @@ from relex.passes.analysis.buffers import (
     local_buffer,
     statement_of,
 )
-from relex.passes.analysis.dependence import block_accesses, may_alias
+from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import (
     blocks_in,
     check_conditions,

@@ -14,8 +14,9 @@ from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.schedule import DecomposeReductionOp
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, PrimFuncOp
 from relex.dialects.tir.accesses import variables_in
+from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.buffers import statement_accesses
-from relex.passes.analysis.dependence import carrying, check_bindings_differ, may_alias
+from relex.passes.analysis.dependence import carrying, check_bindings_differ
 from relex.passes.analysis.indices import substitute
 from relex.passes.analysis.loop_tree import (
     base_name,
@@ -123,7 +124,7 @@ def _check_init_may_move(init: InitOp, block: BlockOp, loop: ForOp) -> None:
         if loop.is_ancestor(mine.buffer.owner):
             fail(block, f"expected {name_of(mine.buffer)} to live outside of {label_of(loop)}")
         for other in accesses:
-            if (other.block is block and other.in_init) or not may_alias(mine.buffer, other.buffer, block):
+            if (other.block is block and other.in_init) or not may_alias(mine.buffer, other.buffer, function_of(block)):
                 continue
             spatial = variables_of_kind(block, IterKind.SPATIAL)
             shared = [around for around in loops_of(block) if around.is_ancestor(other.block)]

@@ -19,6 +19,7 @@ from relex.dialects.schedule.sequence import names_in
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.dialects.tir.indices import known_size
 from relex.dialects.tir.indices import sizes_of as known_sizes
+from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.buffers import (
     buffer_name,
     make_buffer,
@@ -27,7 +28,7 @@ from relex.passes.analysis.buffers import (
     size_asked,
     statement_accesses,
 )
-from relex.passes.analysis.dependence import BlockAccess, may_alias
+from relex.passes.analysis.dependence import BlockAccess
 from relex.passes.analysis.indices import Emitter, is_scalar
 from relex.passes.analysis.loop_tree import (
     base_name,
@@ -105,7 +106,7 @@ class _Group:
             _check_follows(before, after)
         found = [(access, loop) for loop, nest in zip(loops, nests, strict=True) for access in statement_accesses(nest)]
         for (a, first), (b, second) in combinations_with_replacement(found, 2):
-            if (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, loops[0]):
+            if (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, function_of(loops[0])):
                 _check_meet(a, first, b, second)
         buffers = dict.fromkeys(access.buffer.owner for access, _ in found)
         allocs = [op for op in buffers if isinstance(op, AllocBufferOp) and op.parent is nests[0].parent]
