@@ -56,7 +56,7 @@ EMPTY = Range(0, -1)
 
 def range_of(value: SSAValue | Index) -> Range | None:
     """The values that an index takes while its variables run through their domains, if these are known."""
-    return _range(index_of(value) if isinstance(value, SSAValue) else value)
+    return _range(index_of(value) if isinstance(value, SSAValue) else value, {})
 
 
 def variable_range(variable: SSAValue) -> Range | None:
@@ -65,10 +65,12 @@ def variable_range(variable: SSAValue) -> Range | None:
     return Range(int(span.low), int(span.high)) if -inf < span.low and span.high < inf else None
 
 
-def _range(index: Index) -> Range | None:
+def _range(index: Index, known: dict[Atom, Range | None]) -> Range | None:
     terms: list[tuple[int, Range]] = []
     for atom, factor in terms_of(index).items():
-        if (domain := _range_of_atom(atom)) is None:
+        if atom not in known:  # Expressions share their parts.
+            known[atom] = _range_of_atom(atom, known)
+        if (domain := known[atom]) is None:
             return None
         terms.append((factor, domain))
     # Variables move independently of each other, and so do terms that have none in common.
@@ -76,20 +78,20 @@ def _range(index: Index) -> Range | None:
     return _sum(constant_of(index), terms, independent=len(variables) == len(set(variables)))
 
 
-def _range_of_atom(atom: Atom) -> Range | None:
+def _range_of_atom(atom: Atom, known: dict[Atom, Range | None]) -> Range | None:
     match atom:
         case Symbol() | Product():
             return None
         case Variable(low=low, high=high):
             return Range(low, high)
         case Quotient(dividend=dividend, divisor=divisor):
-            inner = _range(dividend)
+            inner = _range(dividend, known)
             return _monotone(inner, lambda x: x // divisor) if inner is not None else None
         case Remainder(dividend=dividend, divisor=divisor):
-            inner = _range(dividend)
+            inner = _range(dividend, known)
             return _remainder(inner, divisor) if inner is not None else None
         case Extreme(which=which, operands=operands):
-            left, right = map(_range, operands)
+            left, right = (_range(operand, known) for operand in operands)
             return (
                 _clamp(left, right, min if which == "min" else max) if left is not None and right is not None else None
             )

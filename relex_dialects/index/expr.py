@@ -13,9 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import reduce
 from math import gcd, inf, prod
-from operator import add
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from relex.dialects.index.span import Span
@@ -288,24 +286,37 @@ def _is_within(index: Index, size: int) -> bool:
 
 def span_of(index: Index) -> Span:
     """Bounds of the values that an index takes, from those of its atoms."""
-    parts = (span_of_atom(atom).scaled(factor) for atom, factor in terms_of(index).items())
-    return reduce(add, parts, Span(constant_of(index), constant_of(index)))
+    return _span(index, {})
 
 
 def span_of_atom(atom: Atom) -> Span:
+    """Bounds of the values that an atom takes."""
+    return _span_of_atom(atom, {})
+
+
+def _span(index: Index, known: dict[Atom, Span]) -> Span:
+    total = Span(constant_of(index), constant_of(index))
+    for atom, factor in terms_of(index).items():
+        if atom not in known:  # Expressions share their parts.
+            known[atom] = _span_of_atom(atom, known)
+        total += known[atom].scaled(factor)
+    return total
+
+
+def _span_of_atom(atom: Atom, known: dict[Atom, Span]) -> Span:
     match atom:
         case Symbol():
             return Span(0, inf)
         case Variable(low=low, high=high):
             return Span(low, high)
         case Product(factors=factors):
-            return prod(map(span_of_atom, factors), start=Span(1, 1))
+            return prod((_span_of_atom(factor, known) for factor in factors), start=Span(1, 1))
         case Quotient(dividend=dividend, divisor=divisor):
-            return span_of(dividend).divided(divisor)
+            return _span(dividend, known).divided(divisor)
         case Remainder(divisor=divisor):
             return Span(0, divisor - 1)
         case Extreme(which=which, operands=(lhs, rhs)):
-            a, b = span_of(lhs), span_of(rhs)
+            a, b = _span(lhs, known), _span(rhs, known)
             choose = min if which == "min" else max
             return Span(choose(a.low, b.low), choose(a.high, b.high))
         case _:
@@ -357,11 +368,18 @@ def parts_of(atom: Atom) -> Iterator[Index]:
 
 
 def atoms_in(index: Index) -> Iterator[Atom]:
-    """All atoms in an index, those inside of others first."""
-    for atom in terms_of(index):
-        for part in parts_of(atom):
-            yield from atoms_in(part)
-        yield atom
+    """All atoms in an index, each once, those inside of others first."""
+    seen: set[Atom] = set()
+
+    def visit(index: Index) -> Iterator[Atom]:
+        for atom in terms_of(index):
+            if atom not in seen:
+                seen.add(atom)
+                for part in parts_of(atom):
+                    yield from visit(part)
+                yield atom
+
+    return visit(index)
 
 
 def values_in(index: Index) -> Iterator[SSAValue]:

@@ -27,15 +27,25 @@ def index_of(
 ) -> Index:
     """The expression of an index value. `lookup` gives what stands for values, `opaque` for what is computed otherwise
     than by sums, quotients, remainders and extremes."""
-    if (found := lookup(value)) is not None:
-        return found
-    if not isinstance(value.type, IndexType):
-        return opaque(value)
-    if (constant := constant_value(value)) is not None:
-        return constant
-    rule = EXPRESSIONS.find(value.owner)
-    found = rule(value.owner, lambda operand: index_of(operand, lookup, opaque)) if rule is not None else None
-    return opaque(value) if found is None else found
+    known: dict[SSAValue, Index] = {}
+
+    def read(value: SSAValue) -> Index:
+        if value not in known:  # Expressions share their parts.
+            known[value] = compute(value)
+        return known[value]
+
+    def compute(value: SSAValue) -> Index:
+        if (found := lookup(value)) is not None:
+            return found
+        if not isinstance(value.type, IndexType):
+            return opaque(value)
+        if (constant := constant_value(value)) is not None:
+            return constant
+        rule = EXPRESSIONS.find(value.owner)
+        found = rule(value.owner, read) if rule is not None else None
+        return opaque(value) if found is None else found
+
+    return read(value)
 
 
 @EXPRESSIONS.rule(arith.AddiOp)

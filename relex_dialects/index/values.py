@@ -32,7 +32,14 @@ def replace_atoms(index: Index, replacement: Callable[[Atom], Index | None]) -> 
         parts = (of_atom(atom) * factor for atom, factor in terms_of(index).items())
         return sum(parts, start=constant_of(index))
 
+    known: dict[Atom, Index] = {}
+
     def of_atom(atom: Atom) -> Index:
+        if atom not in known:  # Expressions share their parts.
+            known[atom] = compute(atom)
+        return known[atom]
+
+    def compute(atom: Atom) -> Index:
         if (found := replacement(atom)) is not None:
             return found
         match atom:
