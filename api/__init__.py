@@ -1,4 +1,4 @@
-"""An ML compiler: graphs of tensor operators and loop functions become native code for CPUs.
+"""An ML compiler: lowers graphs of tensor operators and loop functions to native code for CPUs.
 
     import relex
 
@@ -9,11 +9,11 @@
 
 A program is MLIR text, the path of an `.mlir` file or of a `.py` file in TVMScript, or a module of xDSL. The packages:
 
-    relex.dialects    what programs are made of: the dialects, the parser, errors
-    relex.passes      passes from programs to programs on one level
-    relex.lowering    the way down from graphs to object code
+    relex.dialects    the IR: dialects, parser, errors
+    relex.passes      passes within one level
+    relex.lowering    lowering from graphs to object code
     relex.runtime     compile, load and run
-    relex.reference   what programs mean: the interpreter, and checks that programs do the same
+    relex.reference   reference semantics: the interpreter, and equivalence checks
     relex.frontend    build programs in Python
     relex.tools       the command-line tools
 """

@@ -1,4 +1,4 @@
-"""`python -m relex`: the command-line tools by the interpreter that relex is installed for."""
+"""`python -m relex`: runs the command-line tools with the interpreter that relex is installed for."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Names of packages that are imported when they are first used.
+"""Lazy imports for the public names of packages.
 
-A package says its public names twice: for type checkers as imports below `if TYPE_CHECKING`, and for Python, in the
+A package lists its public names twice: for type checkers as imports below `if TYPE_CHECKING`, and for Python, in the
 `else` branch, as `__getattr__, __dir__, __all__ = lazy_exports(__name__, {...})`. A type checker that saw `__getattr__`
-would take every name for one that exists.
+would accept any name.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from types import MappingProxyType
 def lazy_exports(
     package: str, homes: Mapping[str, str], *eager: str, moved: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a package.
+    """Return `__getattr__`, `__dir__` and `__all__` of a package.
 
-    `homes` has the module that each name is imported from; a name whose home is `package.name` is that module itself.
-    `eager` are public names that the package defines without help. `moved` has the new homes of names that used to be
-    public here: they are found still, and not listed.
+    `homes` maps each name to the module it is imported from; a name whose home is `package.name` is that module itself.
+    `eager` are public names that the package defines directly. `moved` maps names that used to be public here to their
+    new modules: they still resolve, but are not listed.
     """
     public = sorted([*homes, *eager])
 

@@ -1,4 +1,4 @@
-"""Import paths that documentation has named, of modules that have moved since: they lead to the same modules."""
+"""Documented import paths of modules that have moved: the old paths import the same modules."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MOVED = {
     "relex.passes.loops.schedule": "relex.passes.schedule",
     "relex.passes.loops.structure": "relex.passes.analysis.loop_tree",
 }
-"""Old paths and new ones."""
+"""Old paths to new ones."""
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Comes last: it is asked for what nobody else has found."""
+    """The last finder on the meta path: resolves names that no other finder knows."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -33,6 +33,6 @@ class _Finder(MetaPathFinder, Loader):
 
 
 def install() -> None:
-    """Let Python find them."""
+    """Register the old import paths."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.append(_Finder())

@@ -1,8 +1,8 @@
-"""The version of relex that is installed."""
+"""The installed version of relex."""
 
 from importlib.metadata import version
 
 DISTRIBUTION = "relex-compiler"
-"""What pip calls relex: on PyPI, the name is another project's."""
+"""The name of relex's distribution: "relex" on PyPI is another project."""
 
 __version__ = version(DISTRIBUTION)

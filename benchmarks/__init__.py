@@ -1,1 +1,1 @@
-"""The benchmark suite: `python -m benchmarks`; README.md in this folder says what it measures."""
+"""The benchmark suite, `python -m benchmarks`; README.md in this folder describes what it measures."""

@@ -22,6 +22,7 @@ STARTED_ROW = "MLP 784-128-10, batch 1"
 
 
 def arguments() -> argparse.Namespace:
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--seconds", type=float, default=0.25, help="for each contender at each row (0.25)")
     parser.add_argument("--repeats", type=int, default=3, help="of compilations and process starts (3); 0 for none")
@@ -41,13 +42,14 @@ def arguments() -> argparse.Namespace:
 
 
 def measure(options: argparse.Namespace) -> Results:
+    """Run the benchmarks."""
     versions = {contender.package: contender.version for contender in CONTENDERS.values()}
     results = Results(describe(), options.threads, versions)
     limit_threads(options.threads)
     stay_on_cores(options.threads)
     chosen = [title for title in options.contenders or CONTENDERS if CONTENDERS[title].version is not None]
     workers = {title: Worker(partial(ContenderHost, title)) for title in chosen}
-    # What one core can do is no limit for several.
+    # The limits are those of one core.
     limits = Worker(LimitHost) if options.threads == 1 else None
     rows = fnmatch.filter(ROWS, options.rows)
     for row in rows:
@@ -67,6 +69,7 @@ def measure(options: argparse.Namespace) -> Results:
 
 
 def main() -> int:
+    """Run the suite and write the results."""
     options = arguments()
     results = measure(options)
     if options.output is not None:

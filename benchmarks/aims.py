@@ -1,4 +1,4 @@
-"""What relex aims at, and how far it got: met or missed, both stand in the tables."""
+"""Performance goals of relex and how far they are met; the tables show both met and missed ones."""
 
 from __future__ import annotations
 
@@ -9,24 +9,27 @@ from benchmarks.results import OURS, Comparison, Results
 from benchmarks.rows import ROWS
 
 Reached = Callable[[Results], float | None]
-"""What was reached; None where it was not measured."""
+"""Returns the value reached, None if it was not measured."""
 
 
 @dataclass(frozen=True)
 class Aim:
+    """A performance goal."""
+
     text: str
     wanted: float
     reached: Reached
     unit: str = ""
     at_most: bool = False
-    """Whether less is better."""
+    """True if lower is better."""
 
     def met(self, reached: float) -> bool:
+        """Return whether a value meets the goal."""
         return reached <= self.wanted if self.at_most else reached >= self.wanted
 
 
 def worst(rows: Iterable[str], number: Callable[[Comparison], float | None]) -> Reached:
-    """The smallest number of some rows."""
+    """The smallest value of `number` over some rows."""
 
     def reached(results: Results) -> float | None:
         found = [number(results.calls[row]) for row in rows if row in results.calls]
@@ -36,14 +39,18 @@ def worst(rows: Iterable[str], number: Callable[[Comparison], float | None]) -> 
 
 
 def lead(row: str) -> Reached:
+    """The speedup over the best other library in a row."""
     return worst([row], Comparison.lead)
 
 
 def share_of_limit(rows: Iterable[str]) -> Reached:
+    """The smallest percentage of the physical limit over some rows."""
     return worst(rows, lambda comparison: _times(100, comparison.share_of_limit()))
 
 
 def milliseconds(find: Callable[[Results], Comparison | None]) -> Reached:
+    """The median time of relex in a comparison, in milliseconds."""
+
     def reached(results: Results) -> float | None:
         comparison = find(results)
         return _times(1000, comparison.median(OURS)) if comparison is not None else None

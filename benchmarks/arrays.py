@@ -1,4 +1,4 @@
-"""The arrays that all contenders get."""
+"""The input arrays of all contenders."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from benchmarks.rows import Row, Shapes
 
 Array = np.ndarray[Any, np.dtype[Any]]
 ALIGNMENT = 64
-"""Bytes. Where NumPy puts an array is a matter of luck, and a vector that crosses a cache line is slow."""
+"""In bytes. The alignment of NumPy's arrays varies, and a vector access that crosses a cache line is slow."""
 
 
 def aligned(array: Array) -> Array:
-    """A copy of an array at an aligned address."""
+    """Copy an array to an aligned address."""
     memory = np.empty(array.nbytes + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
     copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
@@ -24,7 +24,7 @@ def aligned(array: Array) -> Array:
 
 
 def make_arrays(row: Row) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
-    """The inputs and the weights of a row, by name: the same ones each time."""
+    """Return the inputs and the weights of a row by name, the same ones each time."""
     rng = np.random.default_rng(0)
 
     def draw(shapes: Shapes) -> dict[str, Array]:

@@ -1,8 +1,8 @@
-"""What a call from Python costs: of a function that does nothing, and of a network on one image.
+"""The overhead of a call from Python: of an empty function, and of a network on one image.
 
-The network is the MLP 784-128-10, with its weights bound to it. relex is called in both of its ways: natively, and
-through `ctypes`; beside it stands NumPy. `python -m benchmarks` has such networks in other libraries. All are measured
-in turns, many calls at a time; the lower quartile counts, since other programs only ever make calls slower.
+The network is the MLP 784-128-10 with bound weights. relex is called both natively and through `ctypes`, and compared
+with NumPy. `python -m benchmarks` has such networks in other libraries. All are measured in turns, many calls at a
+time; the lower quartile is reported, since other programs can only slow calls down.
 """
 
 from __future__ import annotations
@@ -43,16 +43,17 @@ func.func @main(%x: tensor<1x784xf32>, %w0: tensor<128x784xf32>, %b0: tensor<128
 SHAPES = {"x": (1, 784), "w0": (128, 784), "b0": (128,), "w1": (10, 128), "b1": (10,)}
 
 CALLS = 200
-"""How many calls are measured at once."""
+"""Number of calls per measurement."""
 
 
 def numpy_mlp(x: Array, w0: Array, b0: Array, w1: Array, b1: Array) -> Array:
+    """The network in NumPy."""
     return np.maximum(x @ w0.T + b0, np.float32(0)) @ w1.T + b1
 
 
 @contextmanager
 def called_by(way: str) -> Generator[None]:
-    """How functions are called that are built meanwhile."""
+    """Select how functions built in this context are called."""
     before = os.environ.get(VARIABLE, "native")
     os.environ[VARIABLE] = way
     try:
@@ -62,6 +63,7 @@ def called_by(way: str) -> Generator[None]:
 
 
 def empty_calls(x: Array) -> Calls:
+    """Return calls of the empty function by name."""
     calls: dict[str, Callable[[], object]] = {"np.empty((1, 10))": partial(np.empty, (1, 10))}
     for way in ("native", "ctypes"):
         with called_by(way):
@@ -70,6 +72,7 @@ def empty_calls(x: Array) -> Calls:
 
 
 def mlp_calls(x: Array, weights: Mapping[str, Array]) -> Calls:
+    """Return calls of the network by name."""
     calls: dict[str, Callable[[], object]] = {"NumPy": partial(numpy_mlp, x, *weights.values())}
     program = BindParamsPass("main", weights)(parse_module(MLP))
     for way in ("native", "ctypes"):
@@ -79,7 +82,7 @@ def mlp_calls(x: Array, weights: Mapping[str, Array]) -> Calls:
 
 
 def measure(calls: Calls, seconds: float) -> dict[str, float]:
-    """Nanoseconds a call, of each."""
+    """Return the nanoseconds of each call."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     until = perf_counter() + seconds
     while perf_counter() < until or min(map(len, times.values())) < 5:
@@ -92,6 +95,7 @@ def measure(calls: Calls, seconds: float) -> dict[str, float]:
 
 
 def main() -> None:
+    """Print a table for each function."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=3.0, help="time for each table (3)")
     seconds = parser.parse_args().seconds

@@ -1,10 +1,10 @@
-"""What compilation costs per op, stage by stage, for programs of 100, 1000 and 10000 ops.
+"""Compile time per op of each stage, for programs of 100, 1000 and 10000 ops.
 
-The programs are of the core level: many functions, each with a loop, or one function with one long block. A cost per op
-that stays the same from column to column is a stage that is linear. `--sizes` names other numbers of ops.
+The programs are at the core level: many functions with one loop each, or one function with one long block. A stage is
+linear if its time per op is the same in all columns. `--sizes` sets other numbers of ops.
 
-`--model` says where the time goes in the default compilation of one model, text to callable, pass by pass; without
-a file it is the perceptron of the examples. All times are those of the processor: other programs that run do not count.
+`--model` prints the time of each pass in the default compilation of one model, from text to callable; without a file it
+compiles the perceptron of the examples. All times are processor times, so other programs do not count.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ OPS_OF_LOOP = 18
 
 
 def loops(ops: int) -> str:
-    """Many functions of one loop each."""
+    """Return a program of many functions with one loop each."""
     return "".join(LOOP.format(i=i) for i in range(ops // OPS_OF_LOOP))
 
 
 def one_block(ops: int) -> str:
-    """One function of one block."""
+    """Return a program of one function with one block."""
     lines = ["func.func @f(%x: memref<64xf32>, %i: index) -> f32 {", "  %v0 = memref.load %x[%i] : memref<64xf32>"]
     for k in range(0, ops - 3, 3):
         lines += [
@@ -70,12 +70,12 @@ PROGRAMS: dict[str, Callable[[int], str]] = {"loops": loops, "one block": one_bl
 
 
 def stage_times(text: str) -> tuple[int, dict[str, float]]:
-    """The number of ops of a program, and the seconds that each stage of its compilation takes."""
+    """Return the number of ops of a program, and the seconds of each stage of its compilation."""
     times: dict[str, float] = {}
     context = make_context()
 
     def timed(stage: str, run: Callable[[], object]) -> object:
-        # What earlier stages left behind is not this one's cost.
+        # Do not charge this stage for garbage of earlier ones.
         gc.collect()
         start = process_time()
         result = run()
@@ -92,7 +92,7 @@ def stage_times(text: str) -> tuple[int, dict[str, float]]:
     timed("verify again", lambda: verify_module(module))
     timed("translate", lambda: translate(module))
     timed("LLVM", lambda: compile_module(module))
-    # It translates the module itself.
+    # `compile_module` translates again.
     times["LLVM"] -= times["translate"]
     return count, times
 
@@ -101,7 +101,7 @@ MODEL = Path(__file__).parents[1] / "examples" / "digits" / "mlp.mlir"
 
 
 def model_times(text: str) -> dict[str, float]:
-    """The seconds that each pass takes, and what comes before and after them; `build` does the same once more."""
+    """Return the seconds of each pass and of the stages before and after; `build` then does all of it once more."""
     times: dict[str, float] = {}
     context = make_context()
 
@@ -128,7 +128,7 @@ def model_times(text: str) -> dict[str, float]:
 
 
 def print_model(path: Path, runs: int = 7) -> None:
-    """Milliseconds, the best of some runs."""
+    """Print the milliseconds of each stage, the minimum over several runs."""
     found = [model_times(path.read_text()) for _ in range(runs)]
     print(f"{path.name + ', ms':32}")
     for stage in found[0]:
@@ -136,7 +136,7 @@ def print_model(path: Path, runs: int = 7) -> None:
 
 
 def print_table(name: str, program: Callable[[int], str], sizes: Sequence[int]) -> None:
-    """One column for each size: microseconds per op of the program."""
+    """Print one column per size: microseconds per op of the program."""
     columns: list[dict[str, float]] = []
     for size in sizes:
         # A small program is measured several times; the first time warms up.
@@ -151,6 +151,7 @@ def print_table(name: str, program: Callable[[int], str], sizes: Sequence[int]) 
 
 
 def main() -> None:
+    """Print the tables, or the times for a model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000, 10_000], help="numbers of ops")
     parser.add_argument("--model", type=Path, nargs="?", const=MODEL, help="compile this model instead")

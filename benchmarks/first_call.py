@@ -1,6 +1,6 @@
-"""A process that does nothing but one call: `python -m benchmarks.first_call TITLE FILE`.
+"""A process that makes a single call: `python -m benchmarks.first_call TITLE FILE`.
 
-It prints how many bytes of memory it had at most, as soon as it has the result.
+As soon as it has the result, it prints its peak memory in bytes.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from benchmarks.contenders import CONTENDERS
 
 
 def peak_memory() -> int:
-    """The most that was resident at a time, in bytes."""
+    """Return the peak resident memory of this process in bytes."""
     status = Path("/proc/self/status")
     if status.exists():
-        # Elsewhere the number may be that of the process that started this one.
+        # `getrusage` may report the peak of the parent process instead.
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
         return 1024 * int(line.split()[1])
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def main() -> None:
+    """Compile the model in a file, call it once, and report."""
     title, file = sys.argv[1:]
     backend = CONTENDERS[title].load()
     with Path(file).open("rb") as stream:

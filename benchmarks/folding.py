@@ -1,7 +1,7 @@
-"""What folding constants costs in a network with the shapes of vgg19, whose weights are random and take 575 MB.
+"""The cost of constant folding in a network with the shapes of vgg19, with 575 MB of random weights.
 
-Its dense layers have weights of the other order, `[K, N]`, as other frameworks keep them, so that each is transposed
-first; the largest has 411 MB. Peaks are those of the resident memory of this process while a step runs (Linux only).
+Its dense layers have weights in the order `[K, N]`, as in other frameworks, so each is transposed first; the largest
+has 411 MB. Memory is the peak resident memory of this process during a step (Linux only).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from relex.frontend import BlockBuilder, Expr, Var, const, op
 from relex.passes import FoldConstantsPass
 
 STAGES = [(64, 2), (128, 2), (256, 4), (512, 4), (512, 4)]
-"""Channels and convolutions; each stage ends with a pooling that halves height and width."""
+"""Channels and number of convolutions; each stage ends with a pooling that halves height and width."""
 
 DENSE = [25088, 4096, 4096, 1000]
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 def vgg19(size: int = 224) -> ModuleOp:
-    """The network for an image of this height and width."""
+    """Build the network for a square image of this size."""
     rng = np.random.default_rng(0)
 
     def weight(*shape: int) -> Expr:
@@ -57,9 +57,9 @@ def vgg19(size: int = 224) -> ModuleOp:
 
 
 def measured(step: str, run: Callable[[], T]) -> T:
-    """Run a step and print its processor time, and the memory before it and at its peak."""
+    """Run a step and print its processor time, the memory before it, and its peak memory."""
     before = _memory("VmRSS")
-    # The peak begins anew.
+    # Reset the peak.
     Path("/proc/self/clear_refs").write_text("5")
     start = process_time()
     result = run()
@@ -69,12 +69,13 @@ def measured(step: str, run: Callable[[], T]) -> T:
 
 
 def _memory(what: str) -> float:
-    """A line of `/proc/self/status`, in megabytes."""
+    """Return an entry of `/proc/self/status` in megabytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(what)) * 1024 / 1e6
 
 
 def main() -> None:
+    """Build the network and fold its constants."""
     module = measured("build the module", vgg19)
     constants = [len(o.value.data.data) for o in module.walk() if isinstance(o, ConstantOp)]
     print(f"{len(constants)} constants, {sum(constants) / 1e6:.0f} MB, the largest {max(constants) / 1e6:.0f} MB")

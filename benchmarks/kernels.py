@@ -1,8 +1,8 @@
-"""Scheduled kernels, those of the lit tests, against the peak of the machine and against NumPy, on one thread.
+"""Scheduled kernels of the lit tests against the peak of the machine and against NumPy, on one thread.
 
-The peak is that of the benchmark suite, and is measured again for each row. A kernel is called many times from native
-code, so that what a call from Python costs does not count. All times are those of the processor: other programs that
-run do not count. `--seconds` is how long each row takes.
+The peak is that of the benchmark suite, measured again for each row. A kernel is called many times from native code to
+hide the cost of a call from Python. All times are processor times, so other programs do not count. `--seconds` sets the
+time for each row.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ KERNELS = Path(__file__).parents[1] / "tests" / "lit" / "lowering" / "kernels"
 LANES = 16
 
 WORK_OF_A_SAMPLE = 1e9
-"""Multiplications and additions."""
+"""In multiplications and additions."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A loop function, the shapes of what it reads and writes, and what it computes in NumPy."""
+    """A loop function, the shapes of its inputs and output, and its reference in NumPy."""
 
     name: str
     text: str
@@ -43,15 +43,15 @@ class Kernel:
     output: Shape
     reference: Callable[..., Array]
     work: int
-    """Multiplications and additions of one call."""
+    """Number of multiplications and additions in a call."""
 
     def repeated(self, times: int) -> str:
-        """A program whose `main` calls the kernel a number of times."""
+        """Return a program whose `main` calls the kernel a number of times."""
         function = self.text[self.text.index("@") + 1 : self.text.index("(")]
         types = ["x".join(map(str, (*shape, "f32"))) for shape in (*self.inputs, self.output)]
         names = [f"%a{i}" for i in range(len(types))]
         arguments = [f"{name}: memref<{kind}>" for name, kind in zip(names, types, strict=True)]
-        # Next to an unrolled loop, LLVM leaves the other one alone: of two calls it would remove the first.
+        # LLVM does not unroll a loop around an unrolled one; unrolled, the first of two calls would be dead.
         return (
             self.text.replace("tir.prim_func @", "tir.prim_func private @")
             + f"tir.prim_func @main({', '.join(arguments[:-1])}) outs({arguments[-1]}) {{\n"
@@ -62,7 +62,7 @@ class Kernel:
 
 
 def read(name: str, **sizes: int) -> str:
-    """A kernel of the lit tests, with numbers for the words in it."""
+    """Return a kernel of the lit tests, with sizes substituted for its placeholders."""
     lines = (KERNELS / f"{name}.mlir").read_text().splitlines(keepends=True)
     text = "".join(line for line in lines if not line.startswith("//"))
     for word in sorted(sizes, key=len, reverse=True):
@@ -91,18 +91,22 @@ def dense(height: int, terms: int, columns: int, rows: int, vectors: int) -> Ker
 
 
 def numpy_dot(x: Array, w: Array, b: Array) -> Array:
+    """A dense layer."""
     return x @ w.T + b
 
 
 def numpy_sum(x: Array) -> Array:
+    """The sums of rows."""
     return x.sum(1)
 
 
 def numpy_chain(x: Array, y: Array) -> Array:
+    """A chain of elementwise operators."""
     return np.maximum(x * y + y, np.float32(0))
 
 
 def kernels() -> list[Kernel]:
+    """Return the kernels to measure."""
     return [
         dense(1, 784, 128, 1, 8),
         dense(16, 784, 128, 8, 2),
@@ -135,7 +139,7 @@ def kernels() -> list[Kernel]:
 
 
 class Timer:
-    """A kernel that is ready to be measured on some arrays."""
+    """A compiled kernel to be measured on some arrays."""
 
     def __init__(self, kernel: Kernel, arrays: Sequence[Array]):
         self.times = max(1, int(WORK_OF_A_SAMPLE) // kernel.work)
@@ -145,14 +149,14 @@ class Timer:
         self.arrays = arrays
 
     def seconds(self) -> float:
-        """How long one run of the kernel takes."""
+        """Return the time of one run of the kernel."""
         start = thread_time()
         self.call(*self.arrays)
         return (thread_time() - start) / self.times
 
 
 def seconds_at_peak(peak: FmaPeak, work: int) -> float:
-    """How long so many multiplications and additions take at least."""
+    """Return the least time for this number of multiplications and additions."""
     times = int(WORK_OF_A_SAMPLE) // peak.flops
     start = thread_time()
     for _ in range(times):
@@ -161,7 +165,7 @@ def seconds_at_peak(peak: FmaPeak, work: int) -> float:
 
 
 def measure(kernel: Kernel, peak: FmaPeak, seconds: float) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal(shape).astype(np.float32) for shape in kernel.inputs]
     ours = Timer(kernel, arrays)
@@ -184,6 +188,7 @@ def measure(kernel: Kernel, peak: FmaPeak, seconds: float) -> str:
 
 
 def main() -> None:
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=1.0, help="time for each row (1)")
     seconds = parser.parse_args().seconds

@@ -1,8 +1,8 @@
-"""What the machine can do at best on one core: multiply-adds in registers, and a stream through memory.
+"""The physical limits of one core: multiply-adds in registers, and a stream through memory.
 
-Both are LLVM IR that is written here, so that relex is not measured by its own kernels. No row can take less time than
-its products take at the peak of multiply-adds, nor less than it takes to read its inputs and weights and to write its
-result, each once and by ordinary stores, from where they lie after the call before.
+Both are measured by LLVM IR generated here, so that relex is not compared with its own kernels. No row can take less
+time than its multiply-adds take at peak rate, nor less than reading its inputs and weights and writing its result once,
+with ordinary stores, from where the previous call left them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ACCUMULATORS = 12
 
 FMA_STEPS = 100_000
 STREAMED_BYTES = 1 << 22
-"""How much one measurement streams through memory, or more: one pass is the least."""
+"""Bytes streamed through memory per measurement; more if one pass is larger."""
 
 FMA = """
 define void @fma(ptr %p, i64 %steps) {{
@@ -74,18 +74,18 @@ exit:
 
 
 def vector_bytes() -> int:
-    """How wide the widest registers are."""
+    """Return the width of the widest vector registers in bytes."""
     features = llvm.get_host_cpu_features()
     return 64 if features.get("avx512f") else 32 if features.get("avx") else 16
 
 
 def lines(pattern: str, count: int, **values: object) -> str:
-    """The pattern for k = 0, 1, ..."""
+    """Return the pattern formatted for k = 0, 1, ..., one per line."""
     return "\n".join(pattern.format(k=k, **values) for k in range(count))
 
 
 def fma_text(dtype: str) -> str:
-    """A function that so many times makes one multiply-add in each of the accumulators."""
+    """Return a function that does one multiply-add per accumulator in each step."""
     width = np.dtype(dtype).itemsize
     lanes = vector_bytes() // width
     vector, suffix = f"<{lanes} x {'float' if width == 4 else 'double'}>", f"v{lanes}f{8 * width}"
@@ -100,7 +100,7 @@ def fma_text(dtype: str) -> str:
 
 
 def stream_text(reads: int, writes: int) -> str:
-    """A function that in each step reads and writes so many vectors that follow each other."""
+    """Return a function that reads and writes this number of consecutive vectors in each step."""
     size = vector_bytes()
     vector = f"<{size // 4} x float>"
     place = "  %{name}{{k}} = getelementptr [{count} x {vector}], ptr %{memory}, i64 %i, i64 {{k}}\n"
@@ -130,7 +130,7 @@ class Kernel:
 
 
 class CountingOperators(NumPyOperators):
-    """Counts the multiplications and additions of products."""
+    """Counts the multiplications and additions of matrix products and convolutions."""
 
     def __init__(self) -> None:
         self.flops = 0
@@ -150,21 +150,22 @@ class CountingOperators(NumPyOperators):
 
 
 class FmaPeak:
-    """Multiply-adds of one type, nothing else."""
+    """Measures the peak rate of multiply-adds of a type."""
 
     def __init__(self, dtype: str):
         self.kernel = Kernel("fma", fma_text(dtype), [ctypes.c_void_p, ctypes.c_int64])
         self.memory = aligned(np.full(vector_bytes(), 0.5, dtype))
         self.address = self.memory.ctypes.data
         self.flops = 2 * ACCUMULATORS * vector_bytes() // np.dtype(dtype).itemsize * FMA_STEPS
-        """Multiplications and additions of one run."""
+        """Number of multiplications and additions in a run."""
 
     def run(self) -> None:
+        """Run the multiply-adds."""
         self.kernel.call(self.address, FMA_STEPS)
 
 
 class Stream:
-    """Reading and writing about so many bytes, a few times one after the other."""
+    """Reads and writes about this number of bytes, several times in a row."""
 
     def __init__(self, read: int, written: int):
         reads = max(1, round(ACCUMULATORS * read / (read + written)))
@@ -178,11 +179,12 @@ class Stream:
         self.addresses = self.source.ctypes.data, self.target.ctypes.data
 
     def run(self) -> None:
+        """Stream the bytes."""
         self.kernel.call(*self.addresses, self.steps, self.passes)
 
 
 class RowLimits:
-    """The two limits of a row, measured whenever they are asked for."""
+    """The two limits of a row, measured on each request."""
 
     def __init__(self, row: Row):
         operators = CountingOperators()
@@ -193,9 +195,9 @@ class RowLimits:
         self.stream = Stream(sum(array.nbytes for array in arrays), result.nbytes)
 
     def burst(self, seconds: float) -> tuple[float, float]:
-        """How long the products and the memory traffic take at least, measured for about so many seconds."""
+        """Return the least time of arithmetic and of memory traffic, measured for about this number of seconds."""
         samples: list[tuple[float, float]] = []
-        # Others have used the caches since the burst before.
+        # Others have used the caches since the previous burst.
         self.peak.run()
         self.stream.run()
         until = perf_counter() + seconds

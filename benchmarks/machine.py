@@ -1,4 +1,4 @@
-"""The machine that is measured on, in words."""
+"""A description of the machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TELLING_FEATURES = ("sse4.2", "avx", "avx2", "fma", "avx512f", "avx512bf16", "am
 
 
 def describe() -> dict[str, str]:
-    """What matters for the numbers, and nothing that names the machine."""
+    """Return the properties that matter for the results, and nothing that identifies the machine."""
     features = llvm.get_host_cpu_features()
     found = {
         "processor": f"{_model()} ({llvm.get_host_cpu_name()}), {len(usable_cores())} cores",
@@ -24,17 +24,17 @@ def describe() -> dict[str, str]:
 
 
 def usable_cores() -> list[int]:
-    """The cores that this process may run on."""
+    """Return the cores that this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
 
 
 def stay_on_cores(count: int) -> None:
-    """Keep this process, and those that it will start, on so many cores: some libraries make threads that no option of
-    theirs prevents. Where the system has no such thing, nothing happens."""
+    """Restrict this process and its future children to `count` cores: some libraries start threads that none of their
+    options prevents. Does nothing where the system does not support it."""
     if hasattr(os, "sched_setaffinity"):
-        # The first ones are busier with interrupts.
+        # The first cores handle more interrupts.
         os.sched_setaffinity(0, usable_cores()[-count:])
 
 

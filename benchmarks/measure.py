@@ -1,4 +1,4 @@
-"""Measures the contenders in turns, so that a change of the machine's speed meets all of them."""
+"""Measures the contenders in turns, so that changes in the machine's speed affect all of them."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from benchmarks.results import Comparison, NotMeasuredError
 from benchmarks.worker import Worker
 
 TURNS = 10
-"""Into which the time of a contender is divided."""
+"""Number of turns that the time of a contender is divided into."""
 FEWEST_TURNS = 3
 
 SLOW_SECONDS = 5
-"""Who takes longer to compile, or to start, does so once."""
+"""A contender that takes longer to compile or start is measured only once."""
 
 ROOT = Path(__file__).parents[1]
 Workers = Mapping[str, Worker]
 
 
 def measure_calls(row: str, workers: Workers, limits: Worker | None, seconds: float) -> Comparison:
-    """How long a call of a row takes each contender, and how long it would take the machine at its best."""
+    """Measure a call of a row for each contender, and its physical limits."""
     result, turns = Comparison(), dict[str, int]()
     for title, worker in workers.items():
         with result.noting(title):
             first = worker.ask("prepare", row)
             slow = first > seconds
-            # Who takes so long for one call is not asked for another.
+            # A contender whose first call is this slow is not called again.
             result.seconds[title] = [first] if slow else []
             turns[title] = 0 if slow else max(FEWEST_TURNS, min(TURNS, int(seconds / first)))
     if limits is not None:
@@ -46,20 +46,20 @@ def measure_calls(row: str, workers: Workers, limits: Worker | None, seconds: fl
 
 
 def measure_compilations(row: str, workers: Workers, turns: int) -> Comparison:
-    """How long each contender takes from a model in memory to the first result, in a process that is warm."""
+    """Measure the time from a model in memory to the first result for each contender, in a warm process."""
     result = Comparison()
     for turn in range(turns + 1):
         for title in _rotated(_to_repeat(result, workers), turn):
             with result.noting(title):
                 time = workers[title].ask("compile_seconds", row)
-                # The first time warms up.
+                # The first turn warms up.
                 result.seconds.setdefault(title, []).extend([time] if turn else [])
     return result
 
 
 def measure_starts(row: str, workers: Workers, turns: int, folder: Path) -> tuple[Comparison, dict[str, int]]:
-    """How long each contender takes from the start of a process to the first result, and how many bytes it then had
-    at most. The models lie in files in the folder."""
+    """Measure the time from process start to the first result for each contender, and its peak memory in bytes. The
+    models are written to files in the folder."""
     result, memory = Comparison(), dict[str, int]()
     files = {title: folder / f"{number}.pickle" for number, title in enumerate(workers)}
     for title, worker in workers.items():
@@ -74,7 +74,7 @@ def measure_starts(row: str, workers: Workers, turns: int, folder: Path) -> tupl
 
 
 def _to_repeat(result: Comparison, workers: Workers) -> list[str]:
-    """Who can do it, and does not take too long for doing it again."""
+    """Return the contenders without a failure that are not too slow to be measured again."""
     slow = {title for title, times in result.seconds.items() if max(times, default=0) > SLOW_SECONDS}
     return [title for title in workers if title not in slow | result.notes.keys()]
 
@@ -94,6 +94,6 @@ def _start(title: str, file: Path) -> tuple[float, int]:
 
 
 def _rotated(titles: Sequence[str], by: int) -> Sequence[str]:
-    """The same titles, but another one is the first each time."""
+    """Return the titles rotated, so that another one is first in each turn."""
     first = by % max(1, len(titles))
     return [*titles[first:], *titles[:first]]

@@ -1,10 +1,10 @@
-"""What the compilation of each operator costs where one axis of its operands has 16, 256 and 4096 elements.
+"""Compile time of each operator where one axis of its operands has 16, 256 and 4096 elements.
 
-The operators and their axes are those of the tests, `tests/unit/operator_sizes.py`. For each size there are the
-operations of the core level, each as often as LLVM is told to copy it by unrolling loops, the kilobytes of object code,
-and the milliseconds from the module to object code, those of the processor. None of them grows with a size once it is
-large: an operator for which one does is marked `grows`. `--operators` picks some by a pattern, `--sizes` names other
-sizes, `--element` another dtype than f32, and `--cpu` and `--features` another x86-64 than this machine.
+The operators and their axes are those of the tests, `tests/unit/operator_sizes.py`. For each size the columns are the
+operations of the core level, counted once for each copy that LLVM is told to make by unrolling loops; the kilobytes of
+object code; and the processor time in milliseconds from the module to object code. None of them should grow with large
+sizes; operators for which one does are marked `grows`. `--operators` selects some by a pattern, `--sizes` sets other
+sizes, `--element` another dtype than f32, and `--cpu` and `--features` another x86-64 processor than this machine's.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 TESTS = Path(__file__).parents[1] / "tests" / "unit"
 
 GROWS = 1.5
-"""How much more operations and object code the largest size may have than the one before."""
+"""Largest permitted ratio of operations and of object code between the two largest sizes."""
 
 FOR_THREADS = 4
-"""Kilobytes that nests may need in addition to be shared by threads."""
+"""Additional kilobytes permitted for sharing loop nests among threads."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one compilation takes."""
+    """The cost of one compilation."""
 
     operations: int
     kilobytes: float
@@ -50,6 +50,7 @@ class Cost:
 
 
 def cost(growth: Growth, size: int, element: Attribute, target: Target) -> Cost:
+    """Compile an operator for one size."""
     from operator_sizes import code_size
 
     program = growth.program(size, element)
@@ -60,12 +61,13 @@ def cost(growth: Growth, size: int, element: Attribute, target: Target) -> Cost:
 
 
 def grows(costs: list[Cost]) -> bool:
-    """Whether the code still becomes longer at the largest size."""
+    """Return whether the code still grows at the largest size."""
     *_, before, last = costs
     return last.operations > GROWS * before.operations or last.kilobytes > GROWS * before.kilobytes + FOR_THREADS
 
 
 def main() -> None:
+    """Print the table."""
     sys.path.append(str(TESTS))
     from operator_sizes import growths
 

@@ -1,6 +1,6 @@
-"""What the passes on graphs and loops cost per operator, for graphs of 250, 500, 1000 and 2000 of them.
+"""Compile time per operator of the passes on graphs and loops, for graphs of 250, 500, 1000 and 2000 operators.
 
-A cost that stays the same from column to column is a pass that is linear. `--sizes` names other numbers of operators.
+A pass is linear if its time per operator is the same in all columns. `--sizes` sets other numbers of operators.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ BINARY, UNARY = ("add", "multiply", "dense"), ("relu", "permute_dims", "softmax"
 
 
 def chain(count: int) -> Iterator[str]:
-    """Each operator works on the result of the one before."""
+    """Yield operators that each use the result of the previous one."""
     for i in range(1, count + 1):
         yield f"  %v{i} = relex.relu %v{i - 1} : ({T}) -> {T}"
 
 
 def layers(count: int) -> Iterator[str]:
-    """Dense layers with a bias, and every few layers a value that is used again."""
+    """Yield dense layers with a bias, where every few layers a value is used again."""
     for i in range(1, count + 1):
         operator, other = [("dense", "w"), ("add", "w"), ("maximum", f"v{max(0, i - 6)}")][i % 3]
         yield f"  %v{i} = relex.{operator} %v{i - 1}, %{other} : ({T}, {T}) -> {T}"
 
 
 def tangle(count: int) -> Iterator[str]:
-    """Any operator on any two values."""
+    """Yield random operators on random earlier values."""
     rng = random.Random(0)
     for i in range(1, count + 1):
         name, a, b = rng.choice(BINARY + UNARY), rng.randrange(i), rng.randrange(i)
@@ -45,16 +45,17 @@ GRAPHS: dict[str, Callable[[int], Iterator[str]]] = {"chain": chain, "layers": l
 
 
 def program(graph: Callable[[int], Iterator[str]], count: int) -> str:
+    """Return the text of a graph."""
     lines = [f"func.func @main(%v0: {T}, %w: {T}) -> {T} {{", *graph(count), f"  func.return %v{count} : {T}", "}"]
     return "\n".join(lines)
 
 
 def pass_times(text: str) -> dict[str, float]:
-    """The seconds that each pass down to the loop level takes, and the verifier behind them."""
+    """Return the seconds of each pass down to the loop level, and of the final verification."""
     times: dict[str, float] = {}
     context, module = make_context(), parse_module(text)
     for p in (p for _, passes in pipeline("loops") for p in passes):
-        # What earlier passes left behind is not this one's cost.
+        # Do not charge this pass for garbage of earlier ones.
         gc.collect()
         start = perf_counter()
         p.apply(context, module)
@@ -66,7 +67,7 @@ def pass_times(text: str) -> dict[str, float]:
 
 
 def print_table(name: str, graph: Callable[[int], Iterator[str]], sizes: Sequence[int]) -> None:
-    """One column for each size: microseconds per operator of the graph."""
+    """Print one column per size: microseconds per operator of the graph."""
     columns: list[dict[str, float]] = []
     for size in sizes:
         runs = [pass_times(program(graph, size)) for _ in range(2)]
@@ -79,6 +80,7 @@ def print_table(name: str, graph: Callable[[int], Iterator[str]], sizes: Sequenc
 
 
 def main() -> None:
+    """Print a table for each kind of graph."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[250, 500, 1000, 2000], help="numbers of operators")
     sizes = parser.parse_args().sizes

@@ -11,15 +11,15 @@ from benchmarks.results import Comparison, rivals
 Rows = Mapping[str, Comparison]
 
 LEFT, TOP, WIDTH, STEP = 250, 50, 640, 18
-"""Where the plot begins, how wide it is, and how high a row is, in pixels."""
+"""Origin and width of the plot, and height of a row, in pixels."""
 
 COLORS = ("#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#9c755f", "#e15759", "#76b7b2", "#edc948", "#bab0ac")
 SMALLEST, LARGEST = 0.1, 100.0
-"""The ends of the axis of ratios. What lies beyond is drawn at the end."""
+"""The ends of the axis of ratios. Values beyond are drawn at the end."""
 
 
 def times_of_others(rows: Rows) -> str:
-    """For each row a dot for each contender, at its time as a multiple of relex's."""
+    """Plot a dot for each row and contender: its time as a multiple of relex's."""
     titles = rivals(rows.values())
 
     def x(ratio: float) -> float:
@@ -43,7 +43,7 @@ def times_of_others(rows: Rows) -> str:
 
 
 def shares_of_limits(rows: Rows) -> str:
-    """For each row a bar: how much of what the machine can do relex reaches."""
+    """Plot a bar for each row: the share of the physical limit that relex reaches."""
     shares = {name: share for name, row in rows.items() if (share := row.share_of_limit()) is not None}
     bars = [
         f'<rect x="{LEFT}" y="{_middle(k) - 5}" width="{WIDTH * min(share, 1):.1f}" height="10" fill="{COLORS[0]}"/>'
@@ -54,7 +54,7 @@ def shares_of_limits(rows: Rows) -> str:
 
 
 def _middle(number: int) -> int:
-    """Where a row is."""
+    """Return the vertical center of a row."""
     return TOP + STEP * number + STEP // 2
 
 

@@ -1,4 +1,4 @@
-"""Tables of results in Markdown: `python -m benchmarks.report` makes them anew from what was measured last."""
+"""Tables of results in Markdown; `python -m benchmarks.report` regenerates them from the latest measurements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.rows import ROWS
 
 README = Path(__file__).parents[1] / "README.md"
 MARKED = re.compile(r"(?<=<!-- benchmarks -->\n).*?(?=<!-- end of benchmarks -->)", re.DOTALL)
-"""The part of the README that is written here."""
+"""The generated part of the README."""
 
 README_ROWS = (
     "MLP 784-128-10, batch 1",
@@ -34,19 +34,20 @@ Rows = Mapping[str, Comparison]
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """The first column is text, the others are numbers."""
+    """Return a Markdown table whose first column is text and whose other columns are numbers."""
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def number(value: float | None, unit: str = "") -> str:
-    """With about three digits; a dash for what was not measured."""
+    """Format a number with about three digits, or a dash if it was not measured."""
     if value is None:
         return "-"
     return f"{value:.{0 if value >= 99.5 else 1 if value >= 9.95 else 2}f}{unit}"
 
 
 def duration(seconds: float | None) -> str:
+    """Format a time in s, ms or us."""
     if seconds is None:
         return "-"
     unit = next((unit for unit, size in UNITS.items() if seconds >= size), "us")
@@ -54,11 +55,12 @@ def duration(seconds: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
+    """Format a share as a percentage."""
     return "-" if share is None else f"{100 * share:.0f} %"
 
 
 def ratio_table(rows: Rows) -> str:
-    """relex's time, and how many times longer the others take."""
+    """Return a table of relex's times, and those of the others as multiples."""
     titles = rivals(rows.values())
 
     def cells(name: str, row: Comparison) -> Iterator[str]:
@@ -74,7 +76,7 @@ def ratio_table(rows: Rows) -> str:
 
 
 def time_table(rows: Rows) -> str:
-    """The times of all, with their spread."""
+    """Return a table of all times with their spread."""
     titles = [OURS, *rivals(rows.values())]
 
     def cells(name: str, row: Comparison) -> Iterator[str]:
@@ -89,7 +91,7 @@ def time_table(rows: Rows) -> str:
 
 
 def preparation_table(results: Results) -> str:
-    """What happens before the first result."""
+    """Return a table of the time before the first result, and of memory."""
     comparisons = {**{f"compile {name}": row for name, row in results.compilations.items()}, "start": results.starts}
     titles = [OURS, *rivals(comparisons.values())]
     rows = (
@@ -104,6 +106,8 @@ def _megabytes(results: Results, title: str) -> str:
 
 
 def aims_table(results: Results) -> str:
+    """Return a table of the goals."""
+
     def cells() -> Iterator[Sequence[str]]:
         for aim in AIMS:
             reached = aim.reached(results)
@@ -115,6 +119,7 @@ def aims_table(results: Results) -> str:
 
 
 def machine(results: Results) -> str:
+    """Return a list of the machine's properties and the library versions."""
     versions = ", ".join(f"{package} {version}" for package, version in results.versions.items() if version is not None)
     missing = ", ".join(package for package, version in results.versions.items() if version is None)
     lines = [f"{name}: {text}" for name, text in results.machine.items()]
@@ -127,7 +132,7 @@ def machine(results: Results) -> str:
 
 
 def problems(results: Results) -> str:
-    """Who could not do what, and why."""
+    """Return a list of what contenders could not do, with reasons."""
     comparisons = {
         **results.calls,
         **{f"compile {name}": row for name, row in results.compilations.items()},
@@ -138,7 +143,7 @@ def problems(results: Results) -> str:
 
 
 def page(results: Results) -> str:
-    """All tables. What their numbers mean stands in the README of the folder above."""
+    """Return all tables. README.md in the folder above explains the numbers."""
     parts = ["# Results", machine(results), "## Aims", aims_table(results)]
     parts += [
         "## Times of the others, where relex takes 1",
@@ -161,13 +166,14 @@ def page(results: Results) -> str:
 
 
 def readme_part(results: Results) -> str:
+    """Return the generated part of the project's README."""
     rows = {name: results.calls[name] for name in README_ROWS if name in results.calls}
     lines = [ratio_table(rows), preparation_table(results), machine(results)]
     return "\n".join(lines)
 
 
 def write(results: Results, folder: Path) -> Results:
-    """Write what was measured as numbers, tables and plots. Returns the numbers as they are kept."""
+    """Write the measurements as numbers, tables and plots. Return the numbers as stored."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "results.json"
     results.save(file)
@@ -178,7 +184,7 @@ def write(results: Results, folder: Path) -> Results:
 
 
 def pages(results: Results) -> dict[str, str]:
-    """What is made of the numbers, by the names of files."""
+    """Return the generated files by name."""
     return {
         "README.md": page(results),
         "times.svg": times_of_others(results.calls),
@@ -187,17 +193,18 @@ def pages(results: Results) -> dict[str, str]:
 
 
 def with_results(readme: str, results: Results) -> str:
-    """The README of the project with the main table of these results."""
+    """Return the project's README with the main table of these results."""
     return MARKED.sub(lambda _: readme_part(results), readme)
 
 
 def publish(results: Results) -> None:
+    """Write the results and update the project's README."""
     kept = write(results, FOLDER)
     README.write_text(with_results(README.read_text(), kept))
 
 
 def line(name: str, row: Comparison) -> str:
-    """What one sees while it is measured."""
+    """Return the progress line printed while measuring."""
     times = "  ".join(f"{title} {duration(row.median(title))}" for title in row.seconds)
     notes = "  ".join(f"{title}: {note}" for title, note in row.notes.items())
     return f"{name}: {percent(row.share_of_limit())} of the limit  {times}  {notes}".rstrip()

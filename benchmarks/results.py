@@ -1,4 +1,4 @@
-"""What was measured, in a file."""
+"""Measurements, and their storage in a file."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ OURS = "relex"
 
 
 class NotMeasuredError(Exception):
-    """What a contender could not do, in a few words."""
+    """Why a contender has no measurement, in a few words."""
 
 
 @dataclass
 class Comparison:
-    """What each contender took for the same thing, again and again."""
+    """The times of all contenders for one task, measured repeatedly."""
 
     seconds: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
-    """By the title of the contender. What stands at the same place in two lists was measured one after the other."""
+    """Times by title of the contender. Entries at the same position were measured in the same turn."""
     notes: dict[str, str] = field(default_factory=dict[str, str])
-    """Why a contender has no numbers."""
+    """Reasons for missing measurements by title."""
     limits: list[list[float]] = field(default_factory=list[list[float]])
-    """The physical limits, in the same turns: seconds of arithmetic, seconds of memory traffic."""
+    """The physical limits in the same turns: seconds of arithmetic, seconds of memory traffic."""
 
     @contextmanager
     def noting(self, title: str) -> Generator[None]:
-        """A contender that cannot do something gets a note instead of numbers."""
+        """Record a note instead of times if a contender fails."""
         try:
             yield
         except NotMeasuredError as e:
@@ -43,12 +43,12 @@ class Comparison:
             self.notes[title] = str(e)
 
     def median(self, title: str) -> float | None:
-        """In seconds. None where it was not measured, here and below."""
+        """Return the median time in seconds. Here and below, None if it was not measured."""
         times = self.seconds.get(title)
         return median(times) if times else None
 
     def spread(self, title: str) -> float:
-        """How far the middle half of the measurements is apart, as a share of the median."""
+        """Return the interquartile range as a share of the median."""
         times = self.seconds[title]
         if len(times) < 2:
             return 0.0
@@ -56,59 +56,63 @@ class Comparison:
         return (third - first) / median(times)
 
     def ratio(self, title: str) -> float | None:
-        """How many times longer than relex another one takes: the median over the turns."""
+        """Return a contender's time as a multiple of relex's: the median over the turns."""
         turns = zip(self.seconds.get(title, []), self.seconds.get(OURS, []), strict=False)
         found = [other / ours for other, ours in turns]
         return median(found) if found else None
 
     def best_rival(self) -> str | None:
-        """The fastest of the others."""
+        """Return the fastest of the others."""
         ratios = {title: ratio for title in self.seconds if (ratio := self.ratio(title)) is not None}
         return min((title for title in ratios if title != OURS), key=lambda title: ratios[title], default=None)
 
     def lead(self) -> float | None:
-        """How many times longer the fastest of the others takes."""
+        """Return the time of the fastest of the others as a multiple of relex's."""
         rival = self.best_rival()
         return None if rival is None else self.ratio(rival)
 
     def limit(self) -> tuple[float, str] | None:
-        """The least seconds that the machine takes, and for what."""
+        """Return the larger of the two limits in seconds, and its kind."""
         if not self.limits:
             return None
         arithmetic, traffic = (median(column) for column in zip(*self.limits, strict=True))
         return max((arithmetic, "arithmetic"), (traffic, "memory"))
 
     def share_of_limit(self) -> float | None:
-        """How close relex is to what the machine can do: the median over the turns, and 1 is there."""
+        """Return the share of the physical limit that relex reaches, at most about 1: the median over the turns."""
         found = [max(limits) / ours for limits, ours in zip(self.limits, self.seconds.get(OURS, []), strict=False)]
         return median(found) if found else None
 
 
 def rivals(rows: Iterable[Comparison]) -> list[str]:
-    """Who else has numbers in some rows, in the order of the tables."""
+    """Return the other contenders with measurements in some rows, in the order of the tables."""
     found = {title for row in rows for title in row.seconds}
     return [title for title in CONTENDERS if title in found and title != OURS]
 
 
 @dataclass
 class Results:
+    """All measurements of a run."""
+
     machine: dict[str, str]
     threads: int
     versions: dict[str, str | None]
-    """Of the contenders' packages; None for one that is not installed."""
+    """Versions of the contenders' packages; None if not installed."""
     calls: dict[str, Comparison] = field(default_factory=dict[str, Comparison])
-    """By the name of the row."""
+    """Comparisons by name of the row."""
     compilations: dict[str, Comparison] = field(default_factory=dict[str, Comparison])
     starts: Comparison = field(default_factory=Comparison)
-    """From the start of a process to its first result."""
+    """Time from process start to the first result."""
     memory: dict[str, int] = field(default_factory=dict[str, int])
-    """The most bytes that such a process had."""
+    """Peak memory of such a process in bytes."""
 
     def save(self, file: Path) -> None:
+        """Write the results to a JSON file."""
         file.write_text(json.dumps(_rounded(asdict(self))) + "\n")
 
     @classmethod
     def load(cls, file: Path) -> Results:
+        """Read results from a JSON file."""
         found: dict[str, Any] = json.loads(file.read_text())
         for key in ("calls", "compilations"):
             found[key] = {name: Comparison(**value) for name, value in found[key].items()}
@@ -117,7 +121,7 @@ class Results:
 
 
 def _rounded(value: Any) -> Any:
-    """With as many digits as mean something."""
+    """Round floats to four significant digits."""
     if isinstance(value, float):
         return float(f"{value:.4g}")
     if isa(value, list[Any]):

@@ -1,6 +1,6 @@
-"""What is measured: one row of the tables each.
+"""The benchmarks: each is a row of the tables.
 
-A row says once what it computes, on whatever `Operators` a contender gives it. A new row is an entry in `ROWS`.
+A row defines once what it computes, on the `Operators` of any contender. To add a row, add an entry to `ROWS`.
 """
 
 from __future__ import annotations
@@ -14,50 +14,62 @@ Shapes = Mapping[str, Shape]
 
 
 class Operators(Protocol):
-    """What a contender can compute, in its own way. Tensors are whatever it takes for them."""
+    """The operators that a contender implements, on its own kind of tensors."""
 
     def dense(self, x: Any, w: Any) -> Any:
-        """x[M, K] with the rows of w[N, K]."""
+        """Multiply x[M, K] by the transpose of w[N, K]."""
         ...
 
-    def matmul(self, x: Any, y: Any) -> Any: ...
+    def matmul(self, x: Any, y: Any) -> Any:
+        """Multiply two matrices."""
+        ...
 
-    def add(self, x: Any, y: Any) -> Any: ...
+    def add(self, x: Any, y: Any) -> Any:
+        """Add two tensors, with broadcasting."""
+        ...
 
-    def multiply(self, x: Any, y: Any) -> Any: ...
+    def multiply(self, x: Any, y: Any) -> Any:
+        """Multiply two tensors elementwise."""
+        ...
 
-    def relu(self, x: Any) -> Any: ...
+    def relu(self, x: Any) -> Any:
+        """The maximum of each element and 0."""
+        ...
 
-    def exp(self, x: Any) -> Any: ...
+    def exp(self, x: Any) -> Any:
+        """The exponential of each element."""
+        ...
 
     def sum(self, x: Any, axis: int | None) -> Any:
-        """Along one axis, or of all elements."""
+        """Sum along one axis, or over all elements."""
         ...
 
-    def max(self, x: Any, axis: int) -> Any: ...
+    def max(self, x: Any, axis: int) -> Any:
+        """The maxima along one axis."""
+        ...
 
     def softmax(self, x: Any) -> Any:
-        """Along the last axis."""
+        """Softmax along the last axis."""
         ...
 
     def layer_norm(self, x: Any, scale: Any, shift: Any) -> Any:
-        """Along the last axis, with an epsilon of 1e-5."""
+        """Layer normalization along the last axis, with an epsilon of 1e-5."""
         ...
 
     def transpose(self, x: Any) -> Any:
-        """A matrix with its axes exchanged, in memory of its own."""
+        """Transpose a matrix into new memory."""
         ...
 
     def conv2d(self, x: Any, kernels: Any, padding: int) -> Any:
-        """x[N, C, H, W] with kernels[O, C, KH, KW]."""
+        """Convolve x[N, C, H, W] with kernels[O, C, KH, KW]."""
         ...
 
     def max_pool2d(self, x: Any, size: int) -> Any:
-        """The largest of each `size` x `size` elements of x[N, C, H, W]."""
+        """The maximum of each `size` x `size` window of x[N, C, H, W]."""
         ...
 
     def flatten(self, x: Any) -> Any:
-        """x[N, ...] as a matrix of N rows."""
+        """Reshape x[N, ...] to a matrix of N rows."""
         ...
 
 
@@ -69,16 +81,18 @@ class Row:
     name: str
     compute: Callable[..., Any]
     inputs: Shapes
-    """What each call passes."""
+    """Shapes of the arguments of each call."""
     weights: Shapes = field(default_factory=dict[str, Shape])
-    """What is known at compile time."""
+    """Shapes of the compile-time constants."""
     dtype: str = "float32"
 
     def apply(self, operators: Operators, tensors: Sequence[Any]) -> Any:
+        """Compute the row on tensors of a contender."""
         return self.compute(operators, *tensors)
 
 
 def mlp(ops: Operators, x: Any, w0: Any, b0: Any, w1: Any, b1: Any) -> Any:
+    """A perceptron with two layers."""
     hidden = ops.relu(ops.add(ops.dense(x, w0), b0))
     return ops.add(ops.dense(hidden, w1), b1)
 
@@ -92,46 +106,57 @@ def lenet(ops: Operators, x: Any, k0: Any, b0: Any, k1: Any, b1: Any, w2: Any, b
 
 
 def dense(ops: Operators, x: Any, w: Any) -> Any:
+    """A dense layer without a bias."""
     return ops.dense(x, w)
 
 
 def matmul(ops: Operators, x: Any, y: Any) -> Any:
+    """A product of matrices."""
     return ops.matmul(x, y)
 
 
 def add(ops: Operators, x: Any, y: Any) -> Any:
+    """A sum of two tensors."""
     return ops.add(x, y)
 
 
 def chain(ops: Operators, x: Any, y: Any) -> Any:
+    """A chain of elementwise operators."""
     return ops.relu(ops.add(ops.multiply(x, y), y))
 
 
 def exp(ops: Operators, x: Any) -> Any:
+    """The exponential."""
     return ops.exp(x)
 
 
 def total(ops: Operators, x: Any) -> Any:
+    """The sum of all elements."""
     return ops.sum(x, None)
 
 
 def column_sums(ops: Operators, x: Any) -> Any:
+    """The sum of each column."""
     return ops.sum(x, 0)
 
 
 def row_maxima(ops: Operators, x: Any) -> Any:
+    """The maximum of each row."""
     return ops.max(x, 1)
 
 
 def softmax(ops: Operators, x: Any) -> Any:
+    """Softmax of each row."""
     return ops.softmax(x)
 
 
 def layer_norm(ops: Operators, x: Any, scale: Any, shift: Any) -> Any:
+    """Layer normalization of each row."""
     return ops.layer_norm(x, scale, shift)
 
 
 def transpose(ops: Operators, x: Any) -> Any:
+    """A transposed matrix."""
     return ops.transpose(x)
 
 
@@ -156,10 +181,11 @@ PRODUCTS = (
     (512, 1024, 1024),
     (1024, 1024, 1024),
 )
-"""Rows of the first operand, terms of a sum, columns of the result."""
+"""M, K and N of each product: rows of the first operand, length of the reduction, columns of the result."""
 
 
 def networks() -> Iterator[Row]:
+    """Yield the networks."""
     for batch in (1, 16, 256, 2048):
         yield Row("networks", f"MLP 784-128-10, batch {batch}", mlp, {"x": (batch, 784)}, MLP_WEIGHTS)
     for batch in (1, 360):
@@ -167,6 +193,7 @@ def networks() -> Iterator[Row]:
 
 
 def products() -> Iterator[Row]:
+    """Yield the products of matrices."""
     for m, k, n in PRODUCTS:
         size = f"{m}x{k}x{n}"
         yield Row("dense, constant weights", f"dense {size}, constant", dense, {"x": (m, k)}, {"w": (n, k)})
@@ -179,6 +206,7 @@ def products() -> Iterator[Row]:
 
 
 def elementwise() -> Iterator[Row]:
+    """Yield the elementwise operators."""
     yield Row("elementwise", "x + y, 1 element", add, {"x": (1,), "y": (1,)})  # What a call costs.
     for n in (1000, 100_000, 10_000_000):
         yield Row("elementwise", f"relu(x * y + y), {n}", chain, {"x": (n,), "y": (n,)})
@@ -188,6 +216,7 @@ def elementwise() -> Iterator[Row]:
 
 
 def reductions() -> Iterator[Row]:
+    """Yield the reductions."""
     for n in (1000, 100_000, 10_000_000):
         yield Row("reductions", f"sum, {n}", total, {"x": (n,)})
     matrix: Shapes = {"x": (1000, 1000)}
@@ -198,7 +227,7 @@ def reductions() -> Iterator[Row]:
 
 
 def doubles() -> Iterator[Row]:
-    """Some of the rows above with twice as wide numbers."""
+    """Yield some of the rows above in double precision."""
     chosen = ("MLP 784-128-10, batch 16", "dense 512x1024x1024", "matmul 127x253x511", "relu(x * y + y), 100000")
     for row in (*networks(), *products(), *elementwise(), *reductions()):
         if row.name in (*chosen, "sum, 100000", "softmax 64x1000"):

@@ -1,7 +1,7 @@
-"""What threads gain: a product of matrices of 1024 x 1024 by the default schedule, its outermost loops shared out among
-1, 2, ... threads; and what it costs to share out a loop of two iterations in which nearly nothing is done.
+"""The speedup from threads: a 1024 x 1024 matrix product with the default schedule, its outermost loops parallel on 1,
+2, ... threads; and the overhead of a parallel loop with two iterations and almost no work.
 
-Serial and shared calls take turns; the times are the quickest and the lower quartile.
+Serial and parallel calls take turns; the times are the minimum and the lower quartile.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ tir.prim_func @main(%X: memref<2xf32>) outs(%Y: memref<{LOOPS}x2xf32>) {{
 
 
 def product(*, parallel: bool) -> CompiledFunction:
-    """The product with its outermost loops as they are, or parallel."""
+    """Compile the product with its outermost loops serial or parallel."""
     module = RelexPipelinePass("loops")(parse_module(PRODUCT))
     for op in module.walk():
         if parallel and isinstance(op, ForOp) and not isinstance(op.parent_op(), ForOp):
@@ -51,17 +51,19 @@ def product(*, parallel: bool) -> CompiledFunction:
 
 
 def seconds(call: Callable[[], object]) -> float:
+    """Return the time of a call."""
     start = perf_counter()
     call()
     return perf_counter() - start
 
 
 def quickest(times: list[float]) -> tuple[float, float]:
-    """The quickest and the lower quartile."""
+    """Return the minimum and the lower quartile."""
     return min(times), float(np.percentile(times, 25))
 
 
 def main() -> None:
+    """Print the times."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, default=get_threads(), help="the most threads to try")
     parser.add_argument("--seconds", type=float, default=5.0, help="how long to measure")

@@ -1,4 +1,4 @@
-"""A contender in a process of its own, which does what it is asked by the process that started it."""
+"""A contender in its own process, which serves requests of its parent."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ from benchmarks.results import NotMeasuredError
 from benchmarks.rows import ROWS
 
 SAMPLE_SECONDS = 100e-6
-"""Shorter calls are measured several at a time, so that the clock does not count."""
+"""Shorter calls are measured several at a time, to hide the overhead of the clock."""
 
 TOLERANCE = {"float32": 1e-4, "float64": 1e-10}
-"""How far an answer may be from that of NumPy in float64, as a share of its largest number."""
+"""Maximum error relative to NumPy in float64, as a share of the largest element."""
 
 PATIENCE_SECONDS = 120
-"""How long an answer may take."""
+"""Timeout of a request."""
 
 
 def check(answer: Any, expected: Array, dtype: str) -> None:
-    """Raises `NotMeasuredError` unless an answer is right."""
+    """Raise `NotMeasuredError` unless a result is correct."""
     if not isinstance(answer, np.ndarray | np.generic):
         raise NotMeasuredError(f"expected an array, found a {type(answer).__name__}")
     found = cast(Array, answer)
     if found.shape != expected.shape or found.dtype != dtype:
         raise NotMeasuredError(f"expected {dtype}{expected.shape}, found {found.dtype}{found.shape}")
     error = np.abs(found - expected).max(initial=0) / np.abs(expected).max(initial=np.finfo(dtype).tiny)
-    # A NaN is no small error either.
+    # Also fails for NaN.
     if not error <= TOLERANCE[dtype]:
         raise NotMeasuredError(f"the answer is off by {error:.0e}")
 
 
 class ContenderHost:
-    """Compiles rows, checks what they answer, and measures them."""
+    """Compiles rows, checks their results, and measures them."""
 
     def __init__(self, title: str):
         self.backend = CONTENDERS[title].load()
         self.call: Callable[[], Any] = lambda: None
 
     def write(self, row_name: str) -> tuple[Any, Sequence[Array]]:
-        """What the contender would keep in a file, and the inputs of a call."""
+        """Return the contender's model as it would be stored in a file, and the inputs of a call."""
         inputs, weights = make_arrays(ROWS[row_name])
         return self.backend.write(ROWS[row_name], weights), list(inputs.values())
 
     def compile_seconds(self, row_name: str) -> float:
-        """How long it takes from what is in a file to the first result."""
+        """Return the time from the stored model to the first result."""
         model, inputs = self.write(row_name)
         gc.collect()
         start = perf_counter()
@@ -63,7 +63,8 @@ class ContenderHost:
         return perf_counter() - start
 
     def prepare(self, row_name: str) -> float:
-        """Get ready for bursts of a row: how long its first call takes. Refuses a wrong answer."""
+        """Prepare a row for bursts and return the time of its first call. Raises `NotMeasuredError` for a wrong
+        result."""
         row = ROWS[row_name]
         model, inputs = self.write(row_name)
         function = self.backend.compile(model)
@@ -77,7 +78,7 @@ class ContenderHost:
         return seconds
 
     def burst(self, seconds: float) -> float:
-        """How long a call takes, measured for about so many seconds."""
+        """Return the time of a call, measured for about this number of seconds."""
         start = perf_counter()
         self.call()
         once = perf_counter() - start
@@ -98,15 +99,17 @@ class LimitHost:
     """Measures the physical limits of rows."""
 
     def prepare(self, row_name: str) -> float:
+        """Prepare the limits of a row for bursts."""
         self.limits = RowLimits(ROWS[row_name])
         return 0.0
 
     def burst(self, seconds: float) -> tuple[float, float]:
+        """Return the limits, measured for about this number of seconds."""
         return self.limits.burst(seconds)
 
 
 def serve(make_host: Callable[[], object], connection: Connection) -> None:
-    """Answer requests, each a method's name and its arguments, until the other side is gone."""
+    """Answer requests, each the name of a method and its arguments, until the connection is closed."""
     host: object | None = None
     while True:
         try:
@@ -116,21 +119,21 @@ def serve(make_host: Callable[[], object], connection: Connection) -> None:
         try:
             host = host or make_host()
             connection.send((getattr(host, method)(*arguments), None))
-        # Whatever a library raises, it cannot do this row.
+        # Any exception of a library means that it cannot run this row.
         except Exception as e:
             message = str(e) if isinstance(e, NotMeasuredError) else f"{type(e).__name__}: {e}"
             connection.send((None, message.partition("\n")[0][:200]))
 
 
 class Worker:
-    """A host in another process. One that fails to answer is started again for the next request."""
+    """A host in another process. If it fails to answer, it is restarted for the next request."""
 
     def __init__(self, make_host: Callable[[], object]):
         self.make_host = make_host
         self.running: tuple[multiprocessing.Process, Connection] | None = None
 
     def ask(self, method: str, *arguments: Any) -> Any:
-        """What a method of the host returns. Raises `NotMeasuredError`."""
+        """Call a method of the host. Raises `NotMeasuredError`."""
         process, connection = self.running = self.running or self._start()
         try:
             connection.send((method, *arguments))

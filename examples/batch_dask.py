@@ -1,11 +1,12 @@
-"""Classify an array of images that is larger than a process would like to hold, by blocks, on a cluster of processes.
+"""Classify an array of images that is larger than one process should hold, by blocks, on a cluster of processes.
 
-An executable pickles: the workers get the compiled code and the weights, and need no compiler. The same lines run on a
-cluster of machines with the same CPU features; only the `LocalCluster` is another one then.
+An executable can be pickled: the workers get the compiled code and the weights, and need no compiler. The same lines
+run on a cluster of machines with the same CPU features; only the `LocalCluster` has to be replaced.
+
 Needs the extra `dask`. Exits with 1 if a prediction differs from NumPy's.
 """
 
-# Dask does not say its types.
+# Dask has no type annotations.
 # pyright: basic
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from relex.runtime import Executable, build
 DIGITS = Path(__file__).parent / "digits"
 PROCESSES = 2
 ROWS, BLOCK = 20_000, 3_000
-"""How many images there are, and how many of them make a block; the last one is smaller."""
+"""The number of images, and of images in a block; the last block is smaller."""
 
 PROGRAM = """
 func.func @main(%x: tensor<?x784xf32>, %w0: tensor<128x784xf32>, %b0: tensor<128xf32>,
@@ -41,12 +42,13 @@ func.func @main(%x: tensor<?x784xf32>, %w0: tensor<128x784xf32>, %b0: tensor<128
 
 
 def load_weights() -> dict[str, Any]:
+    """Return the parameters by name."""
     with np.load(DIGITS / "weights.npz") as file:
         return {name: file[name] for name in ("w0", "b0", "w1", "b1")}
 
 
 def draw(block_info: Any = None) -> np.ndarray[Any, Any]:
-    """The images of a block, made where they are needed: test images over and over again."""
+    """Create the images of a block on the worker: the test images, repeated."""
     (first, last), _ = block_info[None]["array-location"]
     with np.load(DIGITS / "digits.npz") as file:
         images = file["images"].reshape(-1, 784).astype(np.float32) / np.float32(255)
@@ -54,11 +56,12 @@ def draw(block_info: Any = None) -> np.ndarray[Any, Any]:
 
 
 def classify(images: np.ndarray[Any, Any], executable: Executable) -> np.ndarray[Any, Any]:
-    """The digits that are on the images of a block."""
+    """Return the digits in the images of a block."""
     return executable["main"](images).argmax(axis=1)
 
 
 def main() -> int:
+    """Run the example and return the exit code."""
     weights = load_weights()
     executable = build(BindParamsPass("main", weights)(parse_module(PROGRAM)))
     rows = tuple(min(BLOCK, ROWS - first) for first in range(0, ROWS, BLOCK))

@@ -1,6 +1,6 @@
-"""Where programs come from, other than MLIR text.
+"""Front ends: ways to write a program other than as MLIR text.
 
-`from relex import frontend as relax` has the names that programs use which were written for TVM's builder.
+`from relex import frontend as relax` provides the names that programs written for TVM's builder use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Programs built step by step."""
+"""A builder for modules, one op at a time."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ from relex.lowering.te import Tensor, emit_prim_func, placeholder
 
 class BlockBuilder:
     """
-    Builds a module function by function and op by op. Types are inferred, and mistakes raised, when an expression is
-    emitted; a `CompileError` shows the line of the program that made it.
+    Builds a module function by function and op by op. Types are inferred, and errors raised, when an expression is
+    emitted; a `CompileError` shows the line of the program that caused it.
 
         bb = BlockBuilder()
         x = Var("x", (1, 784), "float32")
@@ -64,7 +64,8 @@ class BlockBuilder:
     def function(
         self, name: str, params: Sequence[Var] = (), *, primitive: bool = False, private: bool = False
     ) -> Generator[None]:
-        """A graph function of this name. One that is `primitive` is a fused group, for `op.call`, and private."""
+        """Open a graph function with this name. A `primitive` function is a fused group, which `op.call` calls, and is
+        private."""
         place = user_place()
         _expect(name, str, _NAME, place)
         _expect(params, Sequence, "a list of parameters", place)
@@ -93,7 +94,7 @@ class BlockBuilder:
 
     @contextmanager
     def dataflow(self) -> Generator[None]:
-        """A block of pure ops. Only what `emit_output` returns is known after it."""
+        """Open a dataflow block of pure ops. Only the values of `emit_output` are visible after it."""
         place = user_place()
         body = self._open_body(place)
         if body.dataflow is not None:
@@ -103,12 +104,13 @@ class BlockBuilder:
         body.close_dataflow()
 
     def emit(self, expr: Expr, name: str = "lv") -> Any:
-        """Add the ops that compute an expression: its value, or a tuple of them for a call with several results."""
+        """Emit the ops that compute an expression. Return its value, or a tuple of values for a call with several
+        results."""
         place = user_place()
         return _one_or_all(self._open_body(place).bind(expr, name, place))
 
     def emit_output(self, expr: Expr) -> Any:
-        """Like `emit`, and make the value known after the dataflow block."""
+        """Like `emit`, and make the value an output of the dataflow block."""
         place = user_place()
         body = self._open_body(place)
         if body.dataflow is None:
@@ -118,7 +120,7 @@ class BlockBuilder:
         return _one_or_all(outputs)
 
     def emit_func_output(self, results: Expr | Sequence[Expr]) -> None:
-        """End the function with its result, or results."""
+        """End the function and return one or several results from it."""
         place = user_place()
         body = self._open_body(place)
         if body.dataflow is not None:
@@ -127,10 +129,10 @@ class BlockBuilder:
         body.finish([body.value(e, place) for e in ([results] if isinstance(results, Expr) else results)])
 
     def call_te(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
-        """A call of a new loop function, made of a tensor expression: `function` gets a `te` tensor for each tensor of
-        the program, the other arguments as they are, and returns one `te` tensor or several. Sizes that are known at
-        run time are expressions of names, of which must follow that all elements exist: then indices are sums of axes
-        with factors."""
+        """Return a call of a new loop function generated from a tensor expression: `function` receives a `te` tensor
+        for each tensor of the program and the other arguments unchanged, and returns one or several `te` tensors.
+        Dynamic sizes are expressions of names. They must imply that all accesses are in bounds, which can be shown if
+        indices are sums of axes times constants."""
         place = user_place()
         body = self._open_body(place)
         if not callable(function):
@@ -162,11 +164,12 @@ class BlockBuilder:
         return Call("relex.call_tir", bindings, call)
 
     def emit_te(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Emit what `call_te` makes."""
+        """Emit the call that `call_te` returns."""
         return self.emit(self.call_te(function, *args, **kwargs))
 
     def add_func(self, function: Operation, name: str | None = None) -> str:
-        """Add a copy of a graph or loop function under its name, or another; a name that is taken gets a number."""
+        """Add a copy of a graph or loop function, renamed to `name` if given. Return its name, numbered if it was
+        already taken."""
         place = user_place()
         copy = _copy(function, place)
         if name is not None:
@@ -177,7 +180,7 @@ class BlockBuilder:
         return chosen
 
     def update_func(self, name: str, function: Operation) -> None:
-        """Put a copy of a function in the place of the one with this name, which must be there."""
+        """Replace the function `name`, which must exist, by a copy of `function`."""
         place = user_place()
         _expect(name, str, _NAME, place)
         old = SymbolTable.lookup_symbol(self._module, name)
@@ -190,7 +193,7 @@ class BlockBuilder:
         self._module.body.block.erase_op(old)
 
     def get(self) -> ModuleOp:
-        """The module, verified. The builder can go on; what it adds later is not in it."""
+        """Return the verified module. The builder can continue; later additions do not change the returned module."""
         if self._body is not None:
             refuse(user_place(), f"expected @{self._body.op.sym_name.data} to end before the module is taken")
         module = self._module.clone()
@@ -221,7 +224,7 @@ def _expect(value: object, kind: type | UnionType, expected: str, place: FileLin
 
 
 def _tensors(result: object) -> list[Tensor]:
-    """What the function of a tensor expression returns, as a list."""
+    """Return the results of a tensor expression's function as a list."""
     expected = "expected a function that returns a 'te' tensor, or several"
     if isinstance(result, Tensor):
         return [result]
@@ -238,7 +241,7 @@ def _one_or_all(bindings: list[Binding]) -> Binding | tuple[Binding, ...]:
 
 
 def _placeholder(names: Names, value: SSAValue, place: FileLineColLoc) -> Tensor:
-    """A tensor of the program as an input, with a name of its own for each size that is known at run time."""
+    """Return a `te` input for a tensor of the program, with a fresh name for each dynamic size."""
     if not isa(value.type, TensorType):
         refuse(place, f"'call_te' expected a tensor with dimensions, found {value.type}")
     hint = value.name_hint or "x"
@@ -248,7 +251,8 @@ def _placeholder(names: Names, value: SSAValue, place: FileLineColLoc) -> Tensor
 
 
 def _expect_checked(prim_func: PrimFuncOp) -> None:
-    """A run checks its sizes, and no indices: these must follow from sizes."""
+    """Require that the checks of sizes at run time imply that all indices are in bounds: indices themselves are not
+    checked."""
     if is_static(prim_func):
         return
     analysis = SizeAnalysis(prim_func, sizes_at_entry)
@@ -261,7 +265,7 @@ def _expect_checked(prim_func: PrimFuncOp) -> None:
 
 
 def _sources(inputs: Sequence[Tensor], values: Sequence[SSAValue]) -> Sources:
-    """For each size of an input that is a name, the value and the dimension that has it."""
+    """Map each named size of an input to the value and dimension that it is read from."""
     return {
         name: (value, dimension)
         for tensor, value in zip(inputs, values, strict=True)

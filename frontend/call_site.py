@@ -1,4 +1,4 @@
-"""Places in the user's Python source."""
+"""Source locations in the user's Python program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOT_THE_USER = ("relex.frontend", "contextlib")
 
 
 def user_place() -> FileLineColLoc:
-    """Where the user's code stands that called into this package."""
+    """Return the location in the user's code that called into this package."""
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_NOT_THE_USER):
         frame = frame.f_back
@@ -28,12 +28,13 @@ def user_place() -> FileLineColLoc:
 
 
 _FILES: dict[str, str] = {}
-"""The files that have been shown, by what they were shown as."""
+"""Full path of each file that messages have named, by its shortened path."""
 
 
 def shown_path(file: str) -> str:
-    """A file as messages and programs name it: relative to the working folder, or by as much of its path as tells it
-    from others. Programs travel, and where files lie on this machine is nobody else's business."""
+    """Return the path of a file as messages and modules show it: relative to the working directory, or else its
+    shortest suffix that is unambiguous. Modules are passed on to others, so they should not contain the directories of
+    this machine."""
     if not os.path.isabs(file):
         return file
     inside = file.removeprefix(os.path.join(Path.cwd(), ""))
@@ -46,14 +47,14 @@ def shown_path(file: str) -> str:
 
 
 def refuse(place: FileLineColLoc, message: str) -> NoReturn:
-    """Raise a `CompileError` that shows the user's line."""
+    """Raise a `CompileError` that shows the user's source line."""
     raise CompileError(
         with_source(Diagnostic(message, place.filename.data, place.line.data, place.column.data))
     ) from None
 
 
 def with_source(diagnostic: Diagnostic) -> Diagnostic:
-    """The same diagnostic with the line of Python that it is about."""
+    """Return the diagnostic with the Python source line it points to."""
     file = _FILES.get(diagnostic.file, diagnostic.file)
     source = linecache.getline(file, diagnostic.line).rstrip("\n")
     return replace(diagnostic, source_line=source or None)

@@ -1,4 +1,4 @@
-"""What a `BlockBuilder` works on: parameters, constants, calls that are still to be emitted, and what came of them."""
+"""Expressions for `BlockBuilder`: parameters, constants, calls not yet emitted, and the values of emitted calls."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 Number = int | float
 Size = int | str
-"""A size, or the name of one that is known when the program runs. Sizes of one name are equal."""
+"""A static size, or the name of a dynamic one. Sizes with the same name are equal."""
 
 
 class Expr:
-    """A tensor of the program. Arithmetic makes calls of operators, to be given to `BlockBuilder.emit`."""
+    """A tensor of the program. Arithmetic on it creates operator calls, to be emitted by `BlockBuilder.emit`."""
 
     __array_ufunc__ = None
-    """NumPy's arrays leave arithmetic with tensors of the program to these."""
+    """Makes NumPy arrays defer to this class's operators."""
 
     def __init__(self):
         self.place = user_place()
-        """Where the user wrote it."""
+        """The location in the user's program that created it."""
 
     def __add__(self, other: Operand) -> Call:
         return call_operator(AddOp, self, other)
@@ -67,7 +67,7 @@ class Expr:
 
 
 Operand = Expr | Number
-"""A tensor, or a number that becomes a scalar of the other operands' type."""
+"""A tensor, or a number, which becomes a scalar of the other operands' element type."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class DynTensorType:
 
 
 class Var(Expr):
-    """A parameter of a function: its name, its sizes (a number or a name each), its dtype."""
+    """A parameter of a function: its name, sizes (each a number or a name), and dtype."""
 
     def __init__(self, name: str, shape: Sequence[Size], dtype: str | DynTensorType = "float32"):
         super().__init__()
@@ -97,14 +97,14 @@ class Var(Expr):
 
 
 class Constant(Expr):
-    """A tensor whose elements are known."""
+    """A constant tensor."""
 
     def __init__(self, value: Any, dtype: str | None):
         super().__init__()
         if dtype is not None:
             element_type(dtype)
         elif type(value) is float:
-            # As in TVM. NumPy's float64 is a float, too, but says what it is.
+            # As in TVM. A NumPy float64 is also a float, but carries its dtype.
             dtype = "float32"
         try:
             self.value = np.array(value, dtype)
@@ -114,7 +114,7 @@ class Constant(Expr):
 
 
 class Call(Expr):
-    """Something to compute: `build` makes the op in a function's body, given the values of `args`."""
+    """An operation not yet emitted: `build` creates the op in a function body, given the values of `args`."""
 
     def __init__(self, name: str, args: Sequence[Operand], build: Callable[[FunctionBody, list[SSAValue]], Operation]):
         super().__init__()
@@ -124,7 +124,7 @@ class Call(Expr):
 
 
 class Binding(Expr):
-    """A value that has been emitted. `owner` is the part of a program in which it is known."""
+    """An emitted value. `owner` is the function body or dataflow block in which it is visible."""
 
     def __init__(self, value: SSAValue, owner: object):
         super().__init__()
@@ -133,28 +133,30 @@ class Binding(Expr):
 
     @property
     def type(self) -> TensorType:
+        """The tensor type of the value."""
         if not isa(self.value.type, TensorType):
             raise DTypeError(f"expected a tensor, found {self.value.type}")
         return self.value.type
 
     @property
     def shape(self) -> tuple[int | None, ...]:
-        """Its sizes, None for those that are known when the program runs."""
+        """The sizes, None for dynamic ones."""
         return tuple(None if size == DYNAMIC_INDEX else size for size in self.type.get_shape())
 
 
 def const(value: Any, dtype: str | None = None) -> Constant:
-    """A constant from anything that NumPy makes an array of. Without `dtype`, a Python float is a float32."""
+    """Return a constant from anything that NumPy converts to an array. Without `dtype`, a Python float becomes
+    float32."""
     return Constant(value, dtype)
 
 
 def call_operator(kind: type[Operator], *args: Operand, **properties: Any) -> Call:
-    """A call of an operator on tensors; its other arguments by name, as its class takes them."""
+    """Return a call of an operator on tensors; the remaining arguments are passed by name, as its class takes them."""
     return Call(kind.name, args, lambda _, operands: kind(*operands, **properties))
 
 
 def tensor_of(shape: Sequence[Size], dtype: str) -> TensorType:
-    """The type of a tensor. Raises `ShapeError` and `DTypeError`."""
+    """Return the type of a tensor. Raises `ShapeError` and `DTypeError`."""
     return TensorType(element_type(dtype), [DYNAMIC_INDEX if isinstance(s, str) else _size(s) for s in shape])
 
 
@@ -165,10 +167,10 @@ def _size(size: SupportsIndex) -> int:
 
 
 def element_type(dtype: str) -> Attribute:
-    """The element type of a dtype's name. Raises `DTypeError`."""
+    """Return the element type for the name of a dtype. Raises `DTypeError`."""
     if dtype == "bfloat16":
         return bf16
-    # NumPy takes None for float64.
+    # NumPy would accept None as float64.
     expect_kind(dtype, str | type | np.dtype, "the name of a dtype")
     try:
         parsed = np.dtype(dtype)

@@ -1,4 +1,4 @@
-"""A function while it is built."""
+"""A function under construction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from relex.lowering.support.size_values import SizeValues, Sources
 
 
 class FunctionBody:
-    """A function while it is built: its parameters, the constants and sizes at its start, and where ops are added."""
+    """A function under construction: its parameters, the constants and sizes at its start, and the insertion point."""
 
     def __init__(self, module: ModuleOp, names: Names, op: FuncOp, params: Sequence[Var]):
         self.module = module
@@ -54,7 +54,7 @@ class FunctionBody:
                 self._sources.setdefault(name, (argument, dimension))
 
     def bind(self, expr: Expr, name: str, place: FileLineColLoc) -> list[Binding]:
-        """Add the ops that compute an expression. What is nested in it gets names of its own."""
+        """Emit the ops that compute an expression and return its values. Nested calls get names of their own."""
         values = self._compute(expr, place)
         if isinstance(expr, Call):
             for value in values:
@@ -62,7 +62,7 @@ class FunctionBody:
         return [Binding(value, self.dataflow or self) for value in values]
 
     def value(self, expr: Operand, place: FileLineColLoc) -> SSAValue:
-        """The one value of an expression."""
+        """Return the single value of an expression."""
         if not isinstance(expr, Expr):
             refuse(place, f"expected a tensor of the program, found {expr!r}; 'const' makes one of it")
         values = self.bind(expr, "lv", place)
@@ -71,14 +71,14 @@ class FunctionBody:
         return values[0].value
 
     def size(self, name: str) -> SSAValue:
-        """The size of this name, which a parameter must have."""
+        """Return the value of a named size, which a parameter must have."""
         if name not in self._sources:
             known = ", ".join(self._sources) or "none"
             raise RelexError(f"expected a size that a parameter has, found '{name}'; there are {known}")
         return self._sizes.emit(named(name))
 
     def compute_sizes(self, sizes: Sequence[Size], sources: Sources, place: FileLineColLoc) -> list[SSAValue]:
-        """Sizes of a run as values, computed where the function has come to."""
+        """Emit the computation of dynamic sizes at the insertion point and return their values."""
         block = Block()
         computed = SizeValues(block, sources)
         values = [computed.emit(size) for size in sizes]
@@ -96,10 +96,11 @@ class FunctionBody:
         self.is_complete = True
 
     def open_dataflow(self) -> None:
+        """Begin a dataflow block."""
         self.dataflow = Dataflow()
 
     def close_dataflow(self) -> None:
-        """Add the block; from now on its outputs are its results."""
+        """Emit the dataflow block and rebind its outputs to the results of the op."""
         dataflow = self.dataflow
         if dataflow is None:
             return
@@ -167,7 +168,7 @@ class FunctionBody:
         return values
 
     def _number(self, value: float, like: SSAValue, call: Call) -> SSAValue:
-        """A scalar of the type of another operand."""
+        """Return a scalar constant with the element type of another operand."""
         if not isa(like.type, TensorType):
             refuse(call.place, f"'{call.name}' op expected a tensor beside {value}, found {like.type}")
         element_type = like.type.element_type
@@ -180,7 +181,7 @@ class FunctionBody:
         return self._at_start(constant, call.place).results[0]
 
     def _at_start(self, op: Operation, place: FileLineColLoc) -> Operation:
-        """Add an op in front of all that is computed, in the order of first use."""
+        """Insert an op before all computation; these ops stay in order of first use."""
         op.location = place
         if self._last_of_start is not None:
             self._block.insert_op_after(op, self._last_of_start)
@@ -193,11 +194,12 @@ class FunctionBody:
 
 
 class Dataflow:
-    """A dataflow block while it is built."""
+    """A dataflow block under construction."""
 
     def __init__(self):
         self.block = Block()
         self.outputs: list[Binding] = []
 
     def outputs_of(self, binding: Binding) -> bool:
+        """Return whether a binding is an output of the block."""
         return binding in self.outputs

@@ -1,10 +1,11 @@
 """
 The operators as functions: `op.dense(x, w)`, `op.sum(x, axis=1)`, `op.nn.relu(x)`.
 
-Every operator of the graph dialect is here under the last part of its name. It takes tensors first, then what its class
-takes. `of` makes such a function for an operator of another dialect. What is called is computed when it is emitted.
+Every operator of the graph dialect is available under the last part of its name. Tensors come first, then the
+properties that its class takes. `of` creates such a function for an operator of another dialect. A call takes effect
+when it is emitted.
 
-The functions are made of the operators' classes; type checkers read them in `op.pyi`, which is written from here.
+The functions are generated from the operator classes; type checkers read `op.pyi`, which is generated from this module.
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ from relex.frontend.expressions import Call, Operand, Size, element_type, tensor
 from relex.frontend.function_body import FunctionBody
 
 Shapes = Sequence[Size] | Sequence[Sequence[Size]]
-"""The shape of the result, or a list of shapes, one for each result."""
+"""The shape of the result, or a list with the shape of each result."""
 
 
 def of(kind: type[Operator]) -> Callable[..., Call]:
-    """The function for an operator: tensors first, then what its class takes."""
+    """Return the function for an operator. It takes the tensors first, then the properties that the operator's class
+    takes."""
     function = _variadic(kind) if _is_variadic(kind) else _with_fixed_number(kind)
     shown = {"__name__": _name(kind), "__doc__": inspect.getdoc(kind), "__signature__": _signature(kind)}
     for attribute, value in shown.items():
@@ -73,7 +75,7 @@ def _variadic(kind: type[Operator]) -> Callable[..., Call]:
 
 
 def _signature(kind: type[Operator]) -> inspect.Signature:
-    """What the function takes: its tensors are tensors of the program where those of the class are values."""
+    """Return the signature of the function: that of the class, with tensors of the program in place of SSA values."""
     declared = [name for name, _ in kind.get_irdl_definition().operands]
     if _is_variadic(kind):
         tensors = [Parameter(declared[0], Parameter.VAR_POSITIONAL, annotation="Operand | Sequence[Operand]")]
@@ -83,7 +85,7 @@ def _signature(kind: type[Operator]) -> inspect.Signature:
 
 
 def _properties(kind: type[Operator], tensors: int) -> Iterator[Parameter]:
-    """What the class takes after its tensors. A type may be given as the name of a dtype."""
+    """Yield the parameters of the class after its tensors. A type may also be given as the name of a dtype."""
     own = [] if kind.__init__ is Operator.__init__ else list(inspect.signature(kind.__init__).parameters.values())
     for parameter in own[1 + tensors :]:
         annotation = parameter.annotation
@@ -101,7 +103,7 @@ def _call(kind: type[Operator], tensors: Sequence[Operand], rest: Sequence[Any],
 
 
 def call(function: str, *args: Operand) -> Call:
-    """A call of a function of the module by its name: of a fused group, another graph function, or a loop function."""
+    """Call a function of the module by name: a fused group, another graph function, or a loop function."""
 
     def build(body: FunctionBody, operands: list[SSAValue]) -> Operation:
         callee = SymbolTable.lookup_symbol(body.module, function)
@@ -120,7 +122,7 @@ def call(function: str, *args: Operand) -> Call:
 
 
 def call_tir(function: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str = "float32") -> Call:
-    """A call of a loop function by its name, with the shape or shapes of what it fills."""
+    """Call a loop function by name, given the shape of its output or the shapes of its outputs."""
     types, sizes = _results(shape, dtype)
 
     def build(body: FunctionBody, operands: list[SSAValue]) -> Operation:
@@ -132,7 +134,7 @@ def call_tir(function: str, args: Operand | Sequence[Operand], shape: Shapes, dt
 def call_dps_packed(
     name: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str = "float32", *, side_effects: bool = False
 ) -> Call:
-    """A call of a library function by its name, with the shape or shapes of what it fills."""
+    """Call a library function by name, given the shape of its output or the shapes of its outputs."""
     types, sizes = _results(shape, dtype)
 
     def build(body: FunctionBody, operands: list[SSAValue]) -> Operation:
@@ -142,13 +144,13 @@ def call_dps_packed(
 
 
 def alloc_tensor(shape: Sequence[Size], dtype: str = "float32") -> Call:
-    """A new tensor of unspecified content: a side effect, outside of dataflow blocks."""
+    """Allocate an uninitialized tensor. This is a side effect, so it must be outside of dataflow blocks."""
     (tensor,), sizes = _results(shape, dtype)
     return Call("relex.alloc_tensor", (), lambda body, _: AllocTensorOp(tensor, [body.size(size) for size in sizes]))
 
 
 def _results(shape: Shapes, dtype: str) -> tuple[list[TensorType], list[str]]:
-    """The types of the results, and the names of their sizes that are not numbers, in order."""
+    """Return the result types, and the names of their dynamic sizes in order."""
     many = [sizes for sizes in shape if isinstance(sizes, Sequence) and not isinstance(sizes, str)]
     one = [size for size in shape if isinstance(size, int | str)]
     shapes = many or [one]
@@ -162,12 +164,12 @@ def _all(args: Operand | Sequence[Operand]) -> Sequence[Operand]:
 
 _OPERATORS = {_name(kind): of(kind) for kind in Relex.operations if issubclass(kind, Operator)}
 nn = sys.modules[__name__]
-"""The same functions, for the spelling `op.nn.relu`."""
+"""This module itself, for the spelling `op.nn.relu`."""
 
 if not TYPE_CHECKING:
     __all__ = sorted([*_OPERATORS, "alloc_tensor", "call", "call_dps_packed", "call_tir", "nn", "of"])
 
-    # Not in the module's dictionary: `sum` and `max` are also Python's.
+    # Not module globals: they would shadow Python's `sum` and `max`.
     def __getattr__(name: str) -> Callable[..., Call]:
         if name not in _OPERATORS:
             raise AttributeError(f"no operator '{name}'; there are {', '.join(sorted(_OPERATORS))}")

@@ -1,4 +1,4 @@
-"""From one level to the next: `te`, the legalize table, graph to loops to core to LLVM, object code."""
+"""Lowerings from each level to the next: legalization, graph to loops to core to LLVM, object code."""
 
 from __future__ import annotations
 

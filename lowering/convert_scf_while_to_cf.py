@@ -1,4 +1,4 @@
-"""Loops with a condition to branches."""
+"""Lowering of `scf.while` and annotated loops to branches."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from relex.passes.base import RelexPass
 class ConvertScfWhileToCfPass(RelexPass):
     """
     Turns every `scf.while` and `scf.execute_region` into branches, and every `scf.for` with an `llvm.loop_annotation`,
-    which ends up on the branch that closes the loop. With them go the other ops of `scf` in the same function: their
-    regions have one block only, so that there is no step in between. Other functions are left to `convert-scf-to-cf`.
+    which moves to the branch that closes the loop. Other ops of `scf` in the same function are lowered with them, since
+    their regions must have a single block. Other functions are left to `convert-scf-to-cf`.
 
     ```mlir
     %0 = scf.while (%i = %start) : (index) -> index {
@@ -46,7 +46,7 @@ class ConvertScfWhileToCfPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
-            # From the outside in; those inside are moved with the regions that they are in.
+            # Outermost first; nested ops move with their regions.
             found = [inner for inner in function.walk() if type(inner) in PATTERNS]
             if any(map(_is_left_by_xdsl, found)):
                 for inner in found:
@@ -58,6 +58,8 @@ def _is_left_by_xdsl(op: Operation) -> bool:
 
 
 class LowerWhile(RewritePattern):
+    """Lower an `scf.while` to a loop of branches."""
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.WhileOp, rewriter: PatternRewriter) -> None:
         start = op.parent
@@ -73,11 +75,13 @@ class LowerWhile(RewritePattern):
         rewriter.inline_region(op.after_region, BlockInsertPoint.before(end))
         rewriter.replace(condition, cf.ConditionalBranchOp(condition.condition, after, results, end, ()))
         rewriter.replace(leave, cf.BranchOp(before, *leave.operands))
-        # The block of the condition comes before the end on every way.
+        # The block of the condition dominates the end.
         rewriter.replace(op, [], results)
 
 
 class LowerExecuteRegion(RewritePattern):
+    """Inline an `scf.execute_region`; its yields become branches to its end."""
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ExecuteRegionOp, rewriter: PatternRewriter) -> None:
         start = op.parent
@@ -92,6 +96,8 @@ class LowerExecuteRegion(RewritePattern):
 
 
 class LowerFor(RewritePattern):
+    """Lower an `scf.for`, and move its loop annotation to the branch of its latch."""
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter) -> None:
         annotation = op.attributes.get(LOOP_ANNOTATION)
@@ -114,7 +120,7 @@ PATTERNS: dict[type[Operation], RewritePattern] = {
     scf.IndexSwitchOp: SwitchLowering(),
     scf.WhileOp: LowerWhile(),
 }
-"""What each op becomes. Nothing but these is to be rewritten, so that no greedy walk is needed."""
+"""The pattern for each op. Nothing else is rewritten, so that no greedy rewrite is needed."""
 
 
 def _yields(region: Region) -> list[scf.YieldOp]:

@@ -1,4 +1,4 @@
-"""Loop functions to `scf` loops in plain functions."""
+"""Lowering of loop functions to `scf` loops in plain functions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from relex.passes.base import RelexPass
 OpT = TypeVar("OpT", bound=Operation)
 
 MAX_STACK_BYTES = 4096
-"""Larger local buffers come from the heap."""
+"""Larger local buffers are allocated on the heap."""
 
 _SCHEDULED = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
 
@@ -56,14 +56,15 @@ _SCHEDULED = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
 @dataclass(frozen=True)
 class ConvertTirToScfPass(RelexPass):
     """
-    Turns loop functions into functions of `scf.for` loops. Blocks dissolve: their variables are replaced by what they
-    are bound to. An init runs in loops of its own, in front of the reduction, or in its first step where the two share
-    loops or something in them comes between; if there is no step, for all values of the spatial variables. Small local
-    buffers live on the stack, others on the heap.
+    Turns loop functions into functions of `scf.for` loops. Blocks dissolve: their variables are replaced by the values
+    bound to them. An init runs in a loop nest of its own before the reduction; if the two share loops, or anything in
+    them comes between, it runs in the first step of the reduction, or, if there is none, for all values of the spatial
+    variables. Small local buffers live on the stack, others on the heap.
 
-    A `vectorized` loop is marked `relex.vectorized` for `vectorize-loops`, an `unrolled` one carries the annotation
-    that makes LLVM unroll it, and other loops around those the one that keeps LLVM from it. A `parallel` loop becomes
-    an `scf.parallel`, whose iterations have local buffers of their own; one inside of it, or of vectors, a serial loop.
+    A `vectorized` loop is marked `relex.vectorized` for `vectorize-loops`. An `unrolled` loop carries the annotation
+    that makes LLVM unroll it, and other loops around these carry the one that forbids it. A `parallel` loop becomes an
+    `scf.parallel`, whose iterations have private local buffers; inside another parallel loop or a vectorized one, it
+    becomes serial.
 
     ```mlir
     tir.prim_func @sum(%X: memref<8x4xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
@@ -110,14 +111,14 @@ def _lower_call(call: CallOp) -> None:
 
 
 class _Lowering:
-    """Writes the function for one `tir.prim_func`."""
+    """Emits the function for one `tir.prim_func`."""
 
     def __init__(self, prim_func: PrimFuncOp):
         self._source = prim_func
         self._values: dict[SSAValue, SSAValue] = {}
         self._constants: dict[int, SSAValue] = {}
         self._kept: list[tuple[Block, SSAValue]] = []
-        """Memory from the heap, and the block at whose end it is freed."""
+        """Heap buffers, and the block at whose end each is freed."""
         self._parallel: dict[ForOp, Block] = {}
         """The bodies of parallel loops."""
         blocks = [op for op in prim_func.walk() if isinstance(op, BlockOp)]
@@ -149,7 +150,7 @@ class _Lowering:
         return result
 
     def _emit_scope(self, block: Block, builder: Builder) -> None:
-        """Emit the ops of a block, except an init; buffers of a size of their own are freed behind them."""
+        """Emit the ops of a block except an init; buffers of dynamic size are freed after them."""
         ops = [op for op in block.ops if not isinstance(op, InitOp)]
         terminators = [op for op in ops[-1:] if op.has_trait(IsTerminator)]
         for op in ops[: len(ops) - len(terminators)]:
@@ -181,7 +182,7 @@ class _Lowering:
         self._emit_scope(loop.body.block, self._open_loop(loop, builder))
 
     def _open_loop(self, loop: ForOp, builder: Builder) -> Builder:
-        """Add the `scf.for` or `scf.parallel` of a loop; returns a builder for its body."""
+        """Emit the `scf.for` or `scf.parallel` of a loop, and return a builder for its body."""
         is_parallel = _runs_in_parallel(loop)
         body = Block([scf.ReduceOp() if is_parallel else scf.YieldOp()], arg_types=[IndexType()])
         body.args[0].name_hint = loop.variable.name_hint
@@ -208,7 +209,7 @@ class _Lowering:
             self._values[v.variable] = self._value(v.binding)
 
     def _emit_init_nest(self, nest: InitNest, builder: Builder) -> None:
-        """The init of a block, in copies of those of its loops that its spatial variables need."""
+        """Emit the init of a block, in copies of the loops that its spatial variables need."""
         for loop in nest.loops:
             builder = self._open_loop(loop, builder)
         for v in nest.block.iter_vars:
@@ -219,8 +220,8 @@ class _Lowering:
         self._emit_scope(nest.init.body.block, builder)
 
     def _emit_init_of_none(self, block: BlockOp, reduction: ForOp, builder: Builder) -> None:
-        """The init of a block that runs in the first step of its reduction, for when there is no such step: for all
-        values of the spatial variables, in front of the loops, if a reduce variable takes none."""
+        """Emit the init of a block for an empty reduction, since the init otherwise runs in the first step: before the
+        loops, for all values of the spatial variables, if a reduce variable has extent 0."""
         init = block.init
         if init is None:
             return
@@ -262,11 +263,11 @@ class _Lowering:
         self._emit_scope(init.body.block, builder)
 
     def _extent(self, extent: int | SSAValue, scope: ForOp, builder: Builder) -> SSAValue:
-        """An extent in front of `scope`."""
+        """Return an extent as a value before `scope`."""
         return self._constant(extent) if isinstance(extent, int) else self._copy(extent, scope, builder)
 
     def _copy(self, value: SSAValue, scope: ForOp, builder: Builder) -> SSAValue:
-        """`value` computed again from the loop variables, if it is computed inside of `scope`."""
+        """Recompute `value` from the loop variables, if it is computed inside `scope`."""
         owner = value.owner
         if not isinstance(owner, Operation) or not scope.is_ancestor(owner):
             return self._value(value)
@@ -276,7 +277,7 @@ class _Lowering:
         return self._value(value)
 
     def _emit_guarded_init(self, block: BlockOp, init: InitOp, builder: Builder) -> None:
-        """The init of a block that shares loops with its reduction: done in the first step."""
+        """Emit the init of a block that shares loops with its reduction, guarded to run in the first step."""
         condition: SSAValue | None = None
         for v in block.iter_vars:
             if v.kind is not IterKind.REDUCE:
@@ -296,7 +297,7 @@ class _Lowering:
         sizes = [self._value(size) for size in op.sizes]
         small = not sizes and _size_in_bytes(buffer_type) <= MAX_STACK_BYTES
         kind = memref.AllocaOp if small else memref.AllocOp
-        # A loop makes its buffer once: the stack would grow with every iteration, and the heap takes its time.
+        # Hoist the buffer out of loops: the stack would grow with every iteration, and the heap is slow.
         scope = next((self._parallel[loop] for loop in _loops_around(op) if loop in self._parallel), self._entry)
         place = builder if sizes else Builder(InsertPoint.at_start(scope))
         new = _insert(place, kind.get(buffer_type.element_type, ALIGNMENT, buffer_type.get_shape(), sizes), op)
@@ -324,7 +325,7 @@ class _Lowering:
         return self._values.get(old, old)
 
     def _constant(self, value: int) -> SSAValue:
-        """An index constant, at the top of the function, one for each value."""
+        """Return an index constant at the top of the function, one for each value."""
         if value not in self._constants:
             op = arith.ConstantOp(IntegerAttr(value, IndexType()))
             op.location = self._source.location
@@ -333,12 +334,12 @@ class _Lowering:
         return self._constants[value]
 
     def _at_entry(self) -> Builder:
-        """A builder for the top of the function."""
+        """A builder at the top of the function."""
         return Builder(InsertPoint.at_start(self._entry))
 
 
 def _loops_around(op: Operation) -> Iterator[ForOp]:
-    """All loops that `op` stands in, from the inside out, those around blocks too."""
+    """Yield all loops around `op`, innermost first, including those around blocks."""
     scope = op.parent_op()
     while scope is not None:
         if isinstance(scope, ForOp):
@@ -347,33 +348,33 @@ def _loops_around(op: Operation) -> Iterator[ForOp]:
 
 
 def _runs_in_parallel(loop: ForOp) -> bool:
-    """Whether a loop is a parallel one with serial loops around."""
+    """Return whether a loop is parallel and all loops around it are serial."""
     around = [outer.kind.data for outer in _loops_around(loop)]
     return loop.kind.data is LoopKind.PARALLEL and all(kind is LoopKind.SERIAL for kind in around)
 
 
 def _loop_attributes(loop: ForOp) -> dict[str, Attribute]:
-    """How a loop says behind this pass what is to be made of it."""
+    """The attributes that tell later passes how to lower a loop."""
     match loop.kind.data:
         case LoopKind.VECTORIZED:
             return {VECTORIZED_ATTR: UnitAttr()}
         case LoopKind.UNROLLED:
             return {LOOP_ANNOTATION: LoopAnnotationAttr(Unrolling.FULL)}
         case _ if any(isinstance(inner, ForOp) and inner.kind.data in _SCHEDULED for inner in loop.walk()):
-            # Whoever says what is to be unrolled has said it all. LLVM would leave the loop in its middle.
+            # The schedule decides what is unrolled. LLVM would add an exit in the middle of the loop, which is slow.
             return {LOOP_ANNOTATION: LoopAnnotationAttr(Unrolling.DISABLE)}
         case _:
             return {}
 
 
 def _before_end(block: Block) -> Builder:
-    """A builder in front of a block's terminator."""
+    """A builder before a block's terminator."""
     assert block.last_op is not None
     return Builder(InsertPoint.before(block.last_op))
 
 
 def _argument_attributes(source: PrimFuncOp) -> ArrayAttr[DictionaryAttr] | None:
-    """The attributes of a function's arguments; `tir.noalias` goes to every buffer as `llvm.noalias`."""
+    """The attributes of a function's arguments; `tir.noalias` becomes `llvm.noalias` on every buffer."""
     old = source.arg_attrs.data if source.arg_attrs else [DictionaryAttr({})] * len(source.args)
     if not source.noalias:
         return source.arg_attrs

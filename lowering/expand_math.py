@@ -1,4 +1,4 @@
-"""Functions of `math` to arithmetic."""
+"""Expansion of `math` functions into arithmetic."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from relex.lowering.math_approximations.formulas import erf, exp, log, tanh
 from relex.lowering.math_approximations.numbers import F32, F64, FORMATS, Floats, Format
 
 EXPANSIONS = ConversionTable("expand-math")
-"""What each op of `math` becomes that there is a formula for."""
+"""Conversion rules for the ops of `math` that have a formula."""
 
 FORMULAS = Table[type[Operation], Mapping[Format, Callable[[Floats], Floats]]]("math formulas")
-"""By op and type of the elements."""
+"""Formulas by op and element type."""
 
 
 @dataclass(frozen=True)
 class ExpandMathPass(ConversionPass):
     """
     Replaces `math.exp`, `log` and `tanh` of f32 and f64, and `erf` of f32, on scalars and vectors, by arithmetic
-    without branches or calls: loops around them can be vectorized, and vectors are computed as such.
+    without branches or calls, so that loops around them can be vectorized and vectors are computed as a whole.
 
     ```mlir
     %0 = math.exp %x : f32
@@ -37,11 +37,11 @@ class ExpandMathPass(ConversionPass):
     %0 = arith.mulf %5, %power : f32
     ```
 
-    Results are off by less than 1.5 units in the last place, also where they are subnormal: for f32, exp, log and tanh
-    were tried on all numbers, with FMA and without, the others on samples. NaN, infinities and zeros give what they
-    give in the C library. Fast-math flags are not used.
+    Results are off by less than 1.5 ULP, including subnormal ones: for f32, exp, log and tanh were tested on all
+    inputs, with FMA and without, the others on samples. NaN, infinities and zeros give the same results as the C
+    library. Fast-math flags are not used.
 
-    Other functions and types are left to `convert-math-to-libm`, and so are all in `strict` compilation.
+    Other functions and types are left to `convert-math-to-libm`, as are all functions in `strict` compilation.
     """
 
     name = "expand-math"
@@ -51,6 +51,7 @@ class ExpandMathPass(ConversionPass):
 
 
 def expand(op: Operation, conversion: Conversion) -> None:
+    """Replace an op by its formula, if there is one for its element type."""
     fmt = FORMATS.get(type(get_element_type_or_self(op.results[0].type)))
     formula = (FORMULAS.find(op) or {}).get(fmt) if fmt is not None else None
     if formula is not None:
@@ -58,7 +59,7 @@ def expand(op: Operation, conversion: Conversion) -> None:
 
 
 def add_formulas(kind: type[Operation], formulas: Mapping[Format, Callable[[Floats], Floats]]) -> None:
-    """Enter the formulas of an op of one operand, by the type of its elements."""
+    """Register the formulas of a unary op, by element type."""
     FORMULAS.add(formulas, kind)
     EXPANSIONS.add(expand, kind)
 

@@ -1,4 +1,4 @@
-"""Time stamps around calls."""
+"""Time stamps around calls, for profiles."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from relex.dialects.tir import CallOp, PrimFuncOp
 from relex.passes.base import RelexPass
 
 CLOCK = "relex.clock"
-"""A function of the runtime: the time in nanoseconds."""
+"""A runtime function that returns the time in nanoseconds."""
 
 RECORD = "relex.record"
-"""A function of the runtime: adds a number to a log."""
+"""A runtime function that appends a number to a log."""
 
 
 @dataclass(frozen=True)
 class InstrumentCallsPass(RelexPass):
     """
-    Records every call of a loop function or of a library function: its number in the order of the text, the sizes of
-    its arguments that types leave open, and the time in front of it and behind it, in nanoseconds. That is what
-    `Executable.profile` reads. A public loop function is called by a plain one that takes its place. Runs between
-    `lower-call-tir` and `convert-tir-to-scf`; the runtime provides the two functions that are called.
+    Records every call of a loop function or library function: its number in program order, the dynamic sizes of its
+    arguments, and the time before and after it in nanoseconds. `Executable.profile` reads the log. A public loop
+    function is made private and called from a plain function that takes its name. Runs between `lower-call-tir` and
+    `convert-tir-to-scf`; the runtime provides the two functions that are called.
 
     ```mlir
     func.func @main(%x: memref<?xf32>, %out: memref<?xf32>) {
@@ -79,14 +79,14 @@ class InstrumentCallsPass(RelexPass):
 
 
 def recorded_calls(module: ModuleOp) -> Iterator[CallOp | func.CallOp]:
-    """The calls of loop functions and of library functions in the plain functions of a module, in order."""
+    """Yield the calls of loop functions and library functions in the plain functions of a module, in order."""
     for function in module.ops:
         if isinstance(function, func.FuncOp):
             yield from (op for op in function.walk() if isinstance(op, CallOp | func.CallOp) and _is_recorded(op))
 
 
 def open_sizes(call: CallOp | func.CallOp) -> Iterator[tuple[SSAValue, int]]:
-    """The sizes of a call's arguments that are not in their types: an argument and its dimension. An index has one."""
+    """Yield the dynamic sizes of a call's arguments, as pairs of argument and dimension. An index is one size."""
     for argument in call.arguments:
         t = argument.type
         if t == IndexType():
@@ -105,7 +105,7 @@ def _is_public(function: PrimFuncOp) -> bool:
 
 
 def _call_from_outside(function: PrimFuncOp, module: ModuleOp) -> None:
-    """Put a plain function in the place of a public loop function, which gets another name."""
+    """Rename a public loop function, and put a plain function of its name in its place that calls it."""
     name, block = function.sym_name.data, Block(arg_types=[arg.type for arg in function.args])
     inner = Names.of_symbols(module).fresh(f"{name}_loops")
     for call in [op for op in module.walk() if isinstance(op, CallOp) and op.callee.root_reference.data == name]:

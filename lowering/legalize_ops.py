@@ -1,4 +1,4 @@
-"""Graph operators to loop functions."""
+"""Legalization of graph operators to loop functions."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _NATIVE: tuple[Attribute, ...] = (f32, f64, i1, i8, i32, i64)
 class LegalizeOpsPass(RelexPass):
     """
     Turns every graph operator into a call of a loop function that computes it, by the table in
-    `relex.lowering.legalizations`. Equal operators on equal types share one function. Operators that the table does not
-    have are errors, all reported at once. With `strict` sums keep the order and the roundings of the plain loop.
+    `relex.lowering.legalizations`. Equal operators on equal types share one function. Operators missing from the table
+    are errors, all reported at once. With `strict`, sums keep the order and rounding of the plain loop.
 
-    `overrides` come before the table: from Python `LegalizeOpsPass(overrides={DenseOp: my_dense})`, where `my_dense` is
-    a function as the table has them. A file given to `relex-opt` by `--load-passes` changes the table itself, with the
-    decorator `legalizes`.
+    `overrides` take precedence over the table: from Python `LegalizeOpsPass(overrides={DenseOp: my_dense})`, where
+    `my_dense` is a function like those in the table. A file given to `relex-opt` by `--load-passes` changes the table
+    itself, with the decorator `legalizes`.
 
-    Sizes that are known at run time are computed where a graph function begins, from those of its arguments; what must
-    hold of them is stated as `infer-sizes` does.
+    Dynamic sizes are computed at the start of a graph function, from those of its arguments; requirements on them are
+    stated as by `infer-sizes`.
 
     ```mlir
     %y = relex.relu %x : (tensor<8xf32>) -> tensor<8xf32>
@@ -128,8 +128,8 @@ class LegalizeOperator(RewritePattern):
 
 
 def _placeholders(op: Operator, names: Sequence[str]) -> tuple[list[Tensor], Sequence[Requirement]]:
-    """The operands as inputs of a tensor expression, with equal sizes where the operator takes no others, and what else
-    must hold of them."""
+    """Return placeholders for the operands, and the requirements left on their sizes. Sizes that the operator requires
+    to be equal share a name."""
     solver = Solver()
     types = [
         SizedType(t.element_type, with_names(t.get_shape(), lambda d, name=name: solver.name(f"{name}_d{d}")))
@@ -144,7 +144,7 @@ def _placeholders(op: Operator, names: Sequence[str]) -> tuple[list[Tensor], Seq
 
 
 def _parameters(function: Legalization, count: int) -> list[str]:
-    """The names of a legalization's tensors: its parameters behind the first, which is the op."""
+    """The names of a legalization's tensors: its parameters after the first, which is the op."""
     _, *parameters = inspect.signature(function).parameters.values()
     if parameters[-1].kind is inspect.Parameter.VAR_POSITIONAL:
         return [f"{parameters[-1].name}{i}" for i in range(count)]
@@ -152,7 +152,7 @@ def _parameters(function: Legalization, count: int) -> list[str]:
 
 
 def _refuse(op: Operator, table: Mapping[type[Operation], Legalization]) -> Diagnostic | None:
-    """Why an operator cannot be lowered, if so."""
+    """Return the reason why an operator cannot be lowered, or None."""
     if find(table, op) is None:
         return diagnose(op, "has no entry in the legalization table; add one with '@legalizes'")
     for t in map(tensor_type, (*op.operand_types, *op.result_types)):

@@ -1,4 +1,4 @@
-"""Graph functions on tensors to functions on buffers."""
+"""Bufferize graph functions: tensors become buffers, and results become output arguments."""
 
 from __future__ import annotations
 
@@ -38,30 +38,32 @@ from relex.lowering.conversion import Conversion, ConversionPass, ConversionTabl
 from relex.lowering.support.size_values import SizesOfResults
 
 ALIGNMENT = 64
-"""Of buffers and constants, in bytes: a cache line, and the widest vector."""
+"""Alignment of buffers and constants in bytes: a cache line, and the widest vector."""
 
 GRAPH_TO_BUFFERS = ConversionTable("lower-call-tir")
-"""What each op on tensors becomes; other packages add rules for theirs."""
+"""Conversion rules for ops on tensors; other packages add rules for theirs."""
 
 _types = TypeConverter("tensors to buffers")
 
 
 @_types.rule(TensorType)
-def _(tensor: TensorType) -> Attribute:
+def convert_tensor_type(tensor: TensorType) -> Attribute:
+    """Convert a tensor type to a memref of the same shape."""
     return MemRefType(tensor.element_type, tensor.get_shape())
 
 
 @dataclass(frozen=True)
 class LowerCallTirPass(ConversionPass):
     """
-    Makes memory visible: tensors become buffers, and functions get their results as further arguments to fill; results
-    that are numbers stay results. A call writes straight into the caller's buffer where its result is returned; other
-    results get memory that is freed at the end of the function. Only a returned argument or constant, or a value that
-    is returned twice, is copied. Dataflow blocks dissolve, constants become globals, equal ones one. Public functions
-    get a C interface. A library function is declared once for all calls with the same types; the declaration names it.
+    Makes memory explicit: tensors become buffers, and functions take buffers for their results as further arguments;
+    scalar results stay results. A call writes straight into the caller's buffer if its result is returned; other
+    results get memory that is freed at the end of the function. Only returned arguments and constants, and values
+    returned twice, are copied. Dataflow blocks are inlined, constants become globals, and equal constants share one.
+    Public functions get a C interface. A library function is declared once for all calls with the same types; the
+    declaration names it.
 
-    Requires graph operators to be gone (`legalize-ops`). Sizes that are known at run time are those that calls name, or
-    follow from the sizes of the arguments.
+    Requires graph operators to be gone (`legalize-ops`). Dynamic sizes are those that calls name, or follow from the
+    sizes of the arguments.
 
     ```mlir
     func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
@@ -105,7 +107,7 @@ class LowerCallTirPass(ConversionPass):
 
 
 def result_buffer(result: OpResult, conversion: Conversion) -> SSAValue:
-    """The buffer that a result is to be written to: an output of the function if it is returned, else new memory."""
+    """Return the buffer that a result is written to: an output of the function if it is returned, else new memory."""
     output = _output_of(result)
     if output is not None:
         return output
@@ -122,7 +124,7 @@ def result_buffer(result: OpResult, conversion: Conversion) -> SSAValue:
 
 
 def _output_of(result: OpResult) -> SSAValue | None:
-    """The function's output argument that stands for `result`: the first of them, if it is returned more than once."""
+    """Return the output argument for `result`, the first if it is returned repeatedly; None if it is not returned."""
     block = result.op.parent_block()
     terminator = block.last_op if block is not None else None
     if block is None or not isinstance(terminator, func.ReturnOp):
@@ -132,19 +134,20 @@ def _output_of(result: OpResult) -> SSAValue | None:
 
 
 def _filled(terminator: func.ReturnOp) -> list[SSAValue]:
-    """What is returned in buffers of the caller."""
+    """The returned values that are written to buffers of the caller."""
     return [value for value in terminator.arguments if isinstance(value.type, TensorType)]
 
 
 def _outputs(terminator: func.ReturnOp) -> Sequence[SSAValue]:
-    """The output arguments of the function that `terminator` returns from. They stand last."""
+    """The output arguments of the function that `terminator` returns from. They come last."""
     block = terminator.parent_block()
     count = len(_filled(terminator))
     return block.args[len(block.args) - count :] if block is not None else ()
 
 
 @GRAPH_TO_BUFFERS.rule(func.FuncOp)
-def _(op: func.FuncOp, conversion: Conversion) -> None:
+def convert_function(op: func.FuncOp, conversion: Conversion) -> None:
+    """Convert a signature: tensors become buffers, and tensor results become output arguments."""
     inputs, results = op.function_type.inputs.data, op.function_type.outputs.data
     if (inputs or results) and not any(isinstance(t, TensorType) for t in (*inputs, *results)):
         return
@@ -169,7 +172,8 @@ def _(op: func.FuncOp, conversion: Conversion) -> None:
 
 
 @GRAPH_TO_BUFFERS.rule(func.ReturnOp)
-def _(op: func.ReturnOp, conversion: Conversion) -> None:
+def convert_return(op: func.ReturnOp, conversion: Conversion) -> None:
+    """Copy returned tensors into the outputs unless they are already there, and return the scalars."""
     filled = _filled(op)
     if not filled:
         return
@@ -182,7 +186,8 @@ def _(op: func.ReturnOp, conversion: Conversion) -> None:
 
 
 @GRAPH_TO_BUFFERS.rule(CallTirOp)
-def _(op: CallTirOp, conversion: Conversion) -> None:
+def convert_call_tir(op: CallTirOp, conversion: Conversion) -> None:
+    """Convert a call of a loop function to one that fills the buffers of its results."""
     outputs = [result_buffer(result, conversion) for result in op.results]
     buffers = [*conversion.values(op.arguments), *outputs]
     callee = resolve(op, op.callee, tir.PrimFuncOp)
@@ -192,25 +197,28 @@ def _(op: CallTirOp, conversion: Conversion) -> None:
 
 
 def _cast(buffer: SSAValue, t: Attribute, conversion: Conversion) -> SSAValue:
-    """A buffer with the type that a callee has for it, which knows fewer sizes, or more that have been checked."""
+    """Cast a buffer to the type that a callee declares, which knows fewer sizes, or more that have been checked."""
     if buffer.type == t or not isa(t, MemRefType):
         return buffer
     return conversion.add(memref.CastOp.get(buffer, t)).dest
 
 
 @GRAPH_TO_BUFFERS.rule(tensor.DimOp)
-def _(op: tensor.DimOp, conversion: Conversion) -> None:
+def convert_dim(op: tensor.DimOp, conversion: Conversion) -> None:
+    """Convert `tensor.dim` to `memref.dim`."""
     conversion.replace(conversion.add(memref.DimOp(conversion.value(op.source), op.index)).result)
 
 
 @GRAPH_TO_BUFFERS.rule(tensor.CastOp)
-def _(op: tensor.CastOp, conversion: Conversion) -> None:
+def convert_cast(op: tensor.CastOp, conversion: Conversion) -> None:
+    """Convert `tensor.cast` to `memref.cast`, if the types differ."""
     buffer = conversion.value(op.source)
     conversion.replace(_cast(buffer, conversion.types.convert(op.dest.type), conversion))
 
 
 @GRAPH_TO_BUFFERS.rule(CallOp, func.CallOp)
-def _(op: CallOp | func.CallOp, conversion: Conversion) -> None:
+def convert_call(op: CallOp | func.CallOp, conversion: Conversion) -> None:
+    """Convert a call with tensors to one that fills the buffers of its results and returns the scalars."""
     if not any(isinstance(t, TensorType) for t in (*op.operand_types, *op.result_types)):
         return
     buffers = {r: result_buffer(r, conversion) for r in op.results if isinstance(r.type, TensorType)}
@@ -221,12 +229,14 @@ def _(op: CallOp | func.CallOp, conversion: Conversion) -> None:
 
 
 @GRAPH_TO_BUFFERS.rule(AllocTensorOp)
-def _(op: AllocTensorOp, conversion: Conversion) -> None:
+def convert_alloc_tensor(op: AllocTensorOp, conversion: Conversion) -> None:
+    """Convert to the buffer that the tensor is written to."""
     conversion.replace(result_buffer(op.results[0], conversion))
 
 
 @GRAPH_TO_BUFFERS.rule(CallDpsPackedOp)
-def _(op: CallDpsPackedOp, conversion: Conversion) -> None:
+def convert_call_dps_packed(op: CallDpsPackedOp, conversion: Conversion) -> None:
+    """Convert to a call of a declared library function that fills the buffers of its results."""
     inputs = conversion.values(op.arguments)
     outputs = [result_buffer(result, conversion) for result in op.results]
     library = LibraryFunction(op.callee.data, _buffer_types(inputs), _buffer_types(outputs))
@@ -236,7 +246,8 @@ def _(op: CallDpsPackedOp, conversion: Conversion) -> None:
 
 
 @GRAPH_TO_BUFFERS.rule(ConstantOp)
-def _(op: ConstantOp, conversion: Conversion) -> None:
+def convert_constant(op: ConstantOp, conversion: Conversion) -> None:
+    """Convert a constant to a global, named after its type and a hash of its value, so that equal ones share it."""
     buffer = _buffer_type(op.results[0])
     digest = sha256(op.value.data.data).hexdigest()[:16]
     name = f"constant_{shape_str(buffer.get_shape())}x{buffer.element_type}_{digest}"
@@ -268,7 +279,7 @@ def _buffer_types(buffers: Sequence[SSAValue]) -> tuple[MemRefType, ...]:
 
 
 def _sizes_of(result: OpResult) -> Sequence[SSAValue]:
-    """The sizes that an op names for one of its results."""
+    """The dynamic sizes that an op states for one of its results."""
     op = result.op
     if not isinstance(op, CallTirOp | CallDpsPackedOp | AllocTensorOp):
         return ()
@@ -278,12 +289,12 @@ def _sizes_of(result: OpResult) -> Sequence[SSAValue]:
 
 
 def _needs_destinations(op: Operation) -> bool:
-    """Whether an op calls a function for tensors of sizes that are known at run time."""
+    """Return whether an op calls a function that returns tensors of dynamic sizes."""
     return isinstance(op, CallOp | func.CallOp) and any(map(has_unknown, op.result_types))
 
 
 def _pass_destinations(module: ModuleOp) -> None:
-    """Let callers allocate the results whose sizes follow from those of the arguments, and pass them to be filled."""
+    """Let callers allocate results whose sizes follow from those of the arguments, and pass them as destinations."""
     calls = [op for op in module.walk() if isinstance(op, CallOp | func.CallOp) and _needs_destinations(op)]
     sizes = SizesOfResults(ModuleSizes.of_all(module) if calls else None)
     for call in calls:
@@ -304,7 +315,7 @@ def _pass_destinations(module: ModuleOp) -> None:
 
 
 def _check_recursion(module: ModuleOp) -> None:
-    """Refuse functions that call themselves under no condition, directly or through others: they never end."""
+    """Refuse functions that call themselves unconditionally, directly or through others: they never return."""
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
     callees = {name: _always_called(function) for name, function in functions.items()}
     try:
@@ -322,7 +333,7 @@ def _always_called(function: func.FuncOp) -> list[str]:
 
 
 def _dissolve(block: DataflowOp) -> None:
-    """Put the ops of a dataflow block in its place."""
+    """Replace a dataflow block by the ops in it."""
     output = block.output
     values = list(output.values)
     output.detach()

@@ -1,4 +1,4 @@
-"""Bodies of parallel loops as functions."""
+"""Outlining of parallel loop bodies into functions."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ NOALIAS = "llvm.noalias"
 @dataclass(frozen=True)
 class OutlineParallelLoopsPass(RelexPass):
     """
-    Moves the body of each outermost `scf.parallel` into a function for a range of its iterations, and calls that for
-    all of them. The attribute `relex.parallel` on the call says that several calls for parts of the range may stand in
-    its place, at the same time; `convert-func-to-llvm` leaves it to the runtime to share them out among threads. Who
-    does not know the attribute runs one iteration after the other.
+    Moves the body of each outermost `scf.parallel` into a function that runs a range of its iterations, and replaces
+    the loop by a call for the whole range. The attribute `relex.parallel` on the call says that it may be replaced by
+    concurrent calls for parts of the range; `convert-func-to-llvm` leaves it to the runtime to distribute them over
+    threads. Ignoring the attribute runs the iterations in order.
 
-    Of several dimensions the first is shared out. Buffers of an iteration, on the stack or from the heap, are made once
-    in each call. Loops that compute a result, and those that call functions without a body, stay as they are.
+    Of several dimensions, the first is distributed. Buffers of an iteration, on the stack or the heap, are allocated
+    once per call. Loops with results, and loops that call functions without a body, stay as they are.
 
     ```mlir
     func.func @double(%x: memref<?xf32>, %n: index) {
@@ -83,7 +83,7 @@ def _is_outlined(loop: scf.ParallelOp) -> bool:
 
 
 def _calls_outside(scope: Operation, seen: set[Operation]) -> bool:
-    """Whether a function without a body is called in `scope`: library functions want to be called by one thread."""
+    """Return whether `scope` calls a function without a body: library functions are called by one thread only."""
     for op in scope.walk():
         if not isinstance(op, func.CallOp):
             continue
@@ -96,7 +96,7 @@ def _calls_outside(scope: Operation, seen: set[Operation]) -> bool:
 
 
 def _outline(loop: scf.ParallelOp, function: func.FuncOp, name: str) -> func.FuncOp:
-    """The function for the body of a loop; a call of it takes the place of the loop."""
+    """Return a function for the body of a loop, and replace the loop by a call of it."""
     captured, copied = _captured(loop)
     call = func.CallOp(SymbolRefAttr(name), [*_range(loop), *captured], [])
     call.attributes[PARALLEL_ATTR] = UnitAttr()
@@ -131,7 +131,7 @@ def _outline(loop: scf.ParallelOp, function: func.FuncOp, name: str) -> func.Fun
 
 
 def _captured(loop: scf.ParallelOp) -> tuple[Sequence[SSAValue], Sequence[Operation]]:
-    """What the body of a loop uses from outside: values to pass, and ops to do again, which cost nothing."""
+    """The values that the body of a loop captures: those to pass, and cheap ops to clone instead."""
     used = [loop.step[0], *(value for op in loop.body.walk() for value in op.operands)]
     if constant_value(loop.step[0]) != 1:
         used.append(loop.lowerBound[0])
@@ -148,7 +148,7 @@ def _is_inside(value: SSAValue, loop: scf.ParallelOp) -> bool:
 
 
 def _range(loop: scf.ParallelOp) -> tuple[SSAValue, SSAValue]:
-    """The values that the variable runs through; with steps of more than 1, the numbers of the iterations."""
+    """The range of the loop variable; with steps other than 1, the range of iteration numbers."""
     lower, upper, step = loop.lowerBound[0], loop.upperBound[0], loop.step[0]
     if constant_value(step) == 1:
         return lower, upper
@@ -159,7 +159,7 @@ def _range(loop: scf.ParallelOp) -> tuple[SSAValue, SSAValue]:
 
 
 def _buffers(body: Block) -> list[tuple[Operation, memref.DeallocOp | None]]:
-    """The buffers of a size of their own that each iteration makes, with what frees them."""
+    """The buffers of static size that each iteration allocates, with the ops that free them."""
     found: list[tuple[Operation, memref.DeallocOp | None]] = []
     for op in body.ops:
         if not isinstance(op, memref.AllocaOp | memref.AllocOp) or op.operands:
@@ -173,8 +173,8 @@ def _buffers(body: Block) -> list[tuple[Operation, memref.DeallocOp | None]]:
 
 
 def _serial_loop(loop: scf.ParallelOp, entry: Block, builder: Builder) -> scf.ForOp:
-    """The iterations from the first argument of `entry` up to the second, one after the other. Takes the body of
-    `loop`, whose operands come from inside of the new function already."""
+    """Build a loop over the iterations from the first argument of `entry` up to the second. Takes over the body of
+    `loop`, whose operands have been replaced by values of the new function."""
     body = Block(arg_types=[IndexType()])
     variable: SSAValue = body.args[0]
     variable.name_hint = loop.body.block.args[0].name_hint
@@ -202,7 +202,7 @@ def _serial_loop(loop: scf.ParallelOp, entry: Block, builder: Builder) -> scf.Fo
 
 
 def _attributes(value: SSAValue, function: func.FuncOp) -> DictionaryAttr:
-    """Those of an argument for a value from outside: what lies apart there lies apart here."""
+    """The attributes of the argument for a captured value: a buffer that does not alias others stays `noalias`."""
     owner = value.owner
     apart = isinstance(owner, memref.AllocOp | memref.AllocaOp) or (
         isinstance(value, BlockArgument)

@@ -1,4 +1,4 @@
-"""The buffers of a function in one piece of memory."""
+"""Static memory planning: the buffers of a function share one arena."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from relex.lowering.support.size_values import SizeValues
 from relex.passes.base import RelexPass
 
 MAX_STACK_BYTES = 16 * 1024
-"""Arenas that are larger, or of a size of the run, come from the heap."""
+"""Arenas that are larger, or of dynamic size, are allocated on the heap."""
 
 GUESS = 1024
-"""What sizes that are known at run time are taken for to find an order in memory that needs little of it."""
+"""Assumed value of a dynamic size when buffers are packed."""
 
 
 @dataclass(frozen=True)
 class PlanMemoryPass(RelexPass):
     """
-    Puts the buffers that a function allocates into one, the arena: those that are not in use at the same time share
-    their place. A small arena lives on the stack. A call of a loop function that reads an element of a buffer for the
-    last time where it writes the same element of another one gets one buffer for both.
+    Packs the buffers that a function allocates into one, the arena: buffers with disjoint lifetimes share memory. A
+    small arena lives on the stack. A call of a loop function that is the last to read a buffer, and reads each element
+    only where it writes the same element of another buffer, works in place: both become one buffer.
 
-    Buffers are taken that the function frees, outside of loops and conditions, and that it passes to nothing that could
-    keep them. Sizes that are known at run time must follow from those of the arguments; offsets are computed from them.
-    A single buffer that is not small stays as it is.
+    The pass moves buffers that the function frees, outside of loops and conditions, and that do not escape. Dynamic
+    sizes must follow from those of the arguments; offsets are computed from them. A single buffer that is not small
+    stays as it is.
 
-    With `report`, says of each function how much memory it needs, and how much its buffers had on their own.
+    With `report`, emits a remark for each function: how much memory it needs, and the total size of its buffers.
 
     ```mlir
     func.func @main(%x: memref<8xf32>, %out: memref<8xf32>) {
@@ -97,7 +97,7 @@ def _allocates(function: func.FuncOp) -> bool:
 
 
 class _Arena:
-    """The buffers of a function that can be moved, and where each is to lie."""
+    """The buffers of a function that can be moved, and their offsets in the arena."""
 
     def __init__(self, function: func.FuncOp):
         self._block = function.body.blocks[0]
@@ -107,12 +107,12 @@ class _Arena:
         needed = [bytes_of(lifetime.buffer.type, sizes) for lifetime, sizes in found if sizes is not None]
         self._offsets = offsets_of([(b.first, b.last, size) for b, size in zip(self._buffers, needed, strict=True)])
         self.sum: Size = sum(needed)
-        """The size of all buffers together."""
+        """The total size of all buffers."""
         ends = (offset + size for offset, size in zip(self._offsets, needed, strict=True))
         self.size = reduce(larger, ends, 0)
 
     def insert(self) -> None:
-        """Allocate the arena, and put the buffers there."""
+        """Allocate the arena, and replace the buffers by views of it."""
         on_stack = isinstance(self.size, int) and self.size <= MAX_STACK_BYTES
         first = self._block.first_op
         if first is None or not self._buffers or (len(self._buffers) == 1 and not on_stack):
@@ -143,10 +143,10 @@ def _insert(op: Operation, before: Operation, origin: Operation) -> None:
 
 
 def offsets_of(uses: Sequence[tuple[int, int, Size]]) -> list[Size]:
-    """Offsets of buffers, each in use from one moment to another, such that no two in use at once overlap, whatever
-    their sizes are in a run. They are multiples of `ALIGNMENT`.
+    """Return offsets for buffers, each live from one position to another, such that no two that are live at once
+    overlap, whatever their sizes at run time. Offsets are multiples of `ALIGNMENT`.
 
-    The order in memory is the best one where sizes are what is guessed.
+    The order in memory is chosen for dynamic sizes equal to `GUESS`.
     """
     sizes = [_aligned(size) for _, _, size in uses]
     guesses = [max(_guess(size), ALIGNMENT) for size in sizes]

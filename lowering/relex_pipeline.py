@@ -52,8 +52,8 @@ class RelexPipelinePass(RelexPass):
     // convert-scf-to-cf,convert-to-llvm
     ```
 
-    Operators on constants are computed at compile time where compiled code would give the same bits. With `strict`,
-    sums keep the order and the roundings of the plain loop, and functions are those of the C library.
+    Operators on constants are computed at compile time if compiled code would give the same bits. With `strict`, sums
+    keep the order and rounding of the plain loop, and math functions are those of the C library.
     """
 
     name = "relex-pipeline"
@@ -62,6 +62,7 @@ class RelexPipelinePass(RelexPass):
     strict: bool = False
 
     def steps(self) -> Sequence[ModulePass]:
+        """The passes that this one runs, in order."""
         return [p for _, passes in pipeline(self.to, strict=self.strict) for p in passes]
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -72,7 +73,7 @@ class RelexPipelinePass(RelexPass):
 def pipeline(
     to: Level = "llvm", *, strict: bool = False, use_generic_functions: bool = False
 ) -> list[tuple[Level, list[ModulePass]]]:
-    """The passes of the default compilation, by the level that they end on, down to the level `to`."""
+    """Return the passes of the default compilation down to the level `to`, grouped by the level they produce."""
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
     math = [] if strict else [ExpandMathPass()]
     to_llvm = ConvertToLlvmPass(use_generic_functions)
@@ -87,6 +88,6 @@ def pipeline(
 
 
 def _fusion() -> list[ModulePass]:
-    """What brings loop functions together that work on each other's results, and tiles the large ones among them."""
+    """The passes that fuse loop functions with their producers and consumers, and tile the large ones."""
     fusion = [AnnotateOpPatternPass(), FuseOpsPass(), FuseTirPass(), InlineBlocksPass()]
     return [*fusion, ScheduleCpuPass(), RewriteLayoutPass(), MergeLoopsPass()]

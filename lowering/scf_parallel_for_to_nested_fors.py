@@ -1,4 +1,4 @@
-"""Parallel loops to loops that run one iteration after the other."""
+"""Sequentialization of parallel loops."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from relex.passes.base import RelexPass
 @dataclass(frozen=True)
 class ScfParallelForToNestedForsPass(RelexPass):
     """
-    Turns every `scf.parallel` into a nest of `scf.for`, one for each dimension. Reductions become values that the loops
-    carry: they are computed in the order of the iterations, the first dimension outermost.
+    Turns every `scf.parallel` into a nest of `scf.for`, one for each dimension. Reductions become loop-carried values:
+    they are computed in the order of the iterations, the first dimension outermost.
 
     ```mlir
     %sum = scf.parallel (%i) = (%a) to (%b) step (%c) init (%zero) -> f32 {
@@ -46,6 +46,8 @@ class ScfParallelForToNestedForsPass(RelexPass):
 
 
 class SequentializeParallel(RewritePattern):
+    """Replace an `scf.parallel` by a nest of `scf.for`."""
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ParallelOp, rewriter: PatternRewriter) -> None:
         if not op.lowerBound:
@@ -66,7 +68,7 @@ class SequentializeParallel(RewritePattern):
 
 
 def _nest(op: scf.ParallelOp) -> list[scf.ForOp]:
-    """Loops one inside the other, each but the innermost with its yield."""
+    """Build the loop nest; each loop but the innermost ends with its yield."""
     loops: list[scf.ForOp] = []
     carried: Sequence[SSAValue] = op.initVals
     for lower, upper, step in zip(op.lowerBound, op.upperBound, op.step, strict=True):

@@ -1,4 +1,4 @@
-"""Vectorized loops to ops on vectors."""
+"""Vectorization of marked loops."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from relex.lowering.vectors.widen import widen
 from relex.passes.base import RelexPass
 
 MAX_LENGTH = 256
-"""Longer vectors would be code without a loop."""
+"""The longest vectors: longer ones would be unrolled code."""
 
 
 @dataclass(frozen=True)
 class VectorizeLoopsPass(RelexPass):
     """
-    Replaces each loop marked `relex.vectorized`, which `convert-tir-to-scf` makes of a `vectorized` one, by ops on
-    vectors with an element for each iteration.
+    Replaces each loop marked `relex.vectorized`, as `convert-tir-to-scf` marks `vectorized` ones, by ops on vectors
+    with an element for each iteration.
 
     ```mlir
     scf.for %j = %c0 to %c16 step %c1 {
@@ -42,25 +42,24 @@ class VectorizeLoopsPass(RelexPass):
     vector.store %2, %y[%i, %c0] : memref<8x16xf32>, vector<16xf32>
     ```
 
-    Ops of other packages that compute numbers from numbers take part: as what `vector_form` has entered for them, or
-    lane by lane. A loop with others, which may do anything, stays as it is.
+    Ops of other packages that compute numbers from numbers take part, in the vector form registered with `vector_form`,
+    or lane by lane. A loop with other foreign ops, which may do anything, stays as it is.
 
-    Requires a constant extent of at most 256, and iterations that depend on each other by sums and the like alone; what
-    breaks this is an error at its place. Different buffers are taken to lie apart: that is what `vectorized` promises.
+    Requires a constant extent of at most 256, and iterations without dependences other than reductions; violations are
+    errors at the op. Different buffers are assumed not to alias: `vectorized` promises that.
 
-    * Accesses that go up by one element with the iteration become vectors, under a condition masked ones, also where
-      quotients and remainders of the index are taken that a multiple of the vector fits into. What is the same in all
-      iterations is loaded once. Elements that lie otherwise are loaded and stored one by one.
-    * A place that all iterations update becomes a `vector.reduction`: with `fastmath<reassoc>` in any order, else in
-      the order of the program, so that nothing changes but the speed.
-    * A condition that differs between iterations becomes a mask; one that is the same stays a branch, and loops inside
-      stay loops.
+    * Accesses with unit stride in the loop variable become vector accesses, masked under a condition, even through
+      quotients and remainders of the index whose divisor is a multiple of the vector length. Uniform values are loaded
+      once. Other accesses are scalarized.
+    * An element that all iterations update becomes a `vector.reduction`: in any order with `fastmath<reassoc>`, else in
+      program order, so that results do not change.
+    * A divergent condition becomes a mask; a uniform one stays a branch, and nested loops stay loops.
 
-    A register-tiled kernel is this nest: a small buffer for the tile, made inside of the loops over tiles; in it, a
+    A register-tiled kernel is this nest: a small buffer for the tile, allocated inside the loops over tiles; in it, a
     serial loop over the terms, an `unrolled` loop over the rows, an `unrolled` loop over the vectors of a row and a
-    `vectorized` loop over the elements of a vector; then a nest of the same three that reads the tile, applies what
-    follows and stores it. LLVM unrolls, and keeps the tile in registers, since every access to it is at a constant
-    place by then. A tile of `R` rows and `V` vectors takes `R * V + V + 1` of them: of the 32 of AVX-512, 14 x 2 or
+    `vectorized` loop over the elements of a vector; then a nest of the same three loops that reads the tile, applies
+    the epilogue and stores it. LLVM unrolls, and keeps the tile in registers, since by then every access to it is at a
+    constant index. A tile of `R` rows and `V` vectors takes `R * V + V + 1` registers: of the 32 of AVX-512, 14 x 2 or
     6 x 4 are fast; of the 16 of AVX2, 6 x 2.
 
     ```
@@ -75,11 +74,11 @@ class VectorizeLoopsPass(RelexPass):
     }
     ```
 
-    A condition around accesses to the tile does no harm: small buffers of a function are read and written as a whole,
-    what the condition excludes with what was there before.
+    A condition around accesses to the tile does no harm: private buffers are read and written as whole vectors, and
+    lanes that the condition excludes keep their old values.
 
-    A sum over the elements of a vector is slow, so it is done once, behind the loops: a serial loop adds to a buffer of
-    about 8 vectors by an `unrolled` and a `vectorized` loop; such a pair of loops then adds these up to a buffer of one
+    A horizontal sum of a vector is slow, so it is done once, after the loops: a serial loop adds to a buffer of about 8
+    vectors by an `unrolled` and a `vectorized` loop; a similar pair of loops then adds these up to a buffer of one
     vector, and a `vectorized` loop reduces that.
     """
 
@@ -116,12 +115,12 @@ def _vectorize(loop: scf.ForOp) -> None:
 
 
 def _stays_scalar(op: Operation) -> bool:
-    """Whether an op is one of another package that lanes cannot compute, each for itself."""
+    """Return whether an op is a foreign one that cannot be computed lane by lane."""
     return type(op).__module__.partition(".")[0] not in ("relex", "xdsl") and not can_widen(op)
 
 
 def _length(loop: scf.ForOp) -> int:
-    """The number of iterations of a loop that is to become vectors."""
+    """The number of iterations of a loop to vectorize."""
     if _marked_loops(loop) != [loop]:
         fail(loop, "expected no vectorized loop inside of a vectorized one")
     start, end, step = (constant_value(bound) for bound in (loop.lb, loop.ub, loop.step))

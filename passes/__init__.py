@@ -1,4 +1,5 @@
-"""IR to IR on one level. `relex.passes.FuseOpsPass` and the like are imported when first asked for."""
+"""Passes: IR to IR transformations within one level. `relex.passes.FuseOpsPass` and the others are imported on first
+use."""
 
 from __future__ import annotations
 

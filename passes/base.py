@@ -1,4 +1,4 @@
-"""What all passes of relex share."""
+"""The base class of relex passes, and helpers to run, verify and look up passes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from relex.dialects.errors import CompileError, Diagnostic, expect_kind, expect_
 from relex.dialects.upstream.verifier import verify_module
 
 SameCall = Callable[[Operation, Sequence[Any]], tuple[Sequence[Any], Sequence[Any]] | None]
-"""From a function and arguments for it to arguments for the function before and after a pass; see `RelexPass`."""
+"""Map a function and arguments for it to the arguments for the function before and after a pass; see `RelexPass`."""
 
 
 class RelexPass(ModulePass, ABC):
@@ -28,38 +28,43 @@ class RelexPass(ModulePass, ABC):
         return run_pass(self, module)
 
     def steps(self) -> Sequence[ModulePass]:
-        """The passes that this one is made of, in order; none if it does its work itself."""
+        """Return the passes that this pass is composed of, in order; empty if it does the work itself."""
         return ()
 
     def same_call(self, function: Operation, arguments: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]] | None:
-        """For a pass that changes the arguments of functions: the arguments of a call of `function`, a function before
-        the pass, and those of the call after it that gives the same results; None if there is no such call any more.
-        `arguments` are arrays and numbers, generated to check the pass. Passes that are no `RelexPass` may have this
-        method too."""
+        """Return the arguments of a call of `function` before the pass, and those of the call after it that gives the
+        same results; None if there is no such call any more.
+
+        To be overridden by passes that change the arguments of functions. `function` is taken from the module before
+        the pass; `arguments` are arrays and numbers, generated to check the pass. Passes that are not a `RelexPass` may
+        have this method too.
+        """
         return arguments, arguments
 
     def takes(self, op: Operation) -> bool:
-        """Whether the pass replaces ops like `op` by others."""
+        """Return whether the pass replaces ops like `op` by others."""
         return False
 
     def refusals(self, module: ModuleOp, ops: Iterable[Operation]) -> list[Diagnostic]:
-        """What the pass would say of those of `ops` that it cannot take down, seen before any pass has run."""
+        """Return the errors that the pass would report for the ops in `ops` that it cannot lower, before any pass has
+        run."""
         return []
 
 
 def steps_of(p: ModulePass) -> Sequence[ModulePass]:
-    """The passes that any xDSL pass is made of, as far as it tells."""
+    """Return the passes that any xDSL pass is composed of, if it declares them."""
     return p.steps() if isinstance(p, RelexPass) else ()
 
 
 def same_call_of(p: ModulePass) -> SameCall | None:
-    """How any xDSL pass changes the arguments of functions; None if it does not."""
+    """Return the `same_call` method of any xDSL pass; None if the pass does not change the arguments of functions."""
     method = getattr(p, "same_call", None)
     return None if method is None or getattr(method, "__func__", None) is RelexPass.same_call else method
 
 
 def run_pass(p: ModulePass, module: ModuleOp) -> ModuleOp:
-    """Run any xDSL pass on a copy of `module` and return the copy. Raises `DTypeError` for what is neither."""
+    """Run any xDSL pass on a copy of `module` and return the copy. Raises `DTypeError` if an argument is not a pass or
+    not a module."""
     expect_kind(p, ModulePass, "a pass")
     expect_module(module, f"pass '{p.name}'")
     _, result = p.apply_to_clone(make_context(), module)
@@ -67,7 +72,7 @@ def run_pass(p: ModulePass, module: ModuleOp) -> ModuleOp:
 
 
 def verify_after(p: ModulePass, module: ModuleOp) -> None:
-    """Verify what a pass has left. The errors name the pass: their places are those of ops that it was given."""
+    """Verify the output of a pass. Errors name the pass, because their locations are those of the ops in its input."""
     try:
         verify_module(module)
     except CompileError as e:
@@ -76,8 +81,8 @@ def verify_after(p: ModulePass, module: ModuleOp) -> None:
 
 
 def verify_each(passes: Iterable[ModulePass], module: ModuleOp) -> None:
-    """Run passes on a copy of a module and verify what each of them leaves, as far as they run: to find the one that is
-    to blame when something has failed."""
+    """Run passes on a copy of a module and verify the output of each, stopping at the first that raises: used to find
+    the culprit after a failure."""
     context, module = make_context(), module.clone()
     with warnings.catch_warnings(action="ignore"):
         for p in passes:
@@ -89,10 +94,10 @@ def verify_each(passes: Iterable[ModulePass], module: ModuleOp) -> None:
 
 
 def lazy_passes(package: str, modules: dict[str, str]) -> dict[str, Callable[[], type[ModulePass]]]:
-    """Factories for the passes of `package`, from pass name to class, each imported when first asked for.
+    """Return factories for the passes of `package` by pass name; each class is imported on first use.
 
-    `modules` maps a pass name to the sub-package it lives in ("" for none). File and class carry the name of the pass:
-    `fuse-ops` is the class `FuseOpsPass` in `fuse_ops.py`.
+    `modules` maps a pass name to its sub-package ("" for none). File and class are named after the pass: `fuse-ops` is
+    the class `FuseOpsPass` in `fuse_ops.py`.
     """
 
     def factory(name: str, folder: str) -> Callable[[], type[ModulePass]]:
@@ -102,7 +107,7 @@ def lazy_passes(package: str, modules: dict[str, str]) -> dict[str, Callable[[],
 
 
 def pass_homes(package: str, modules: dict[str, str]) -> dict[str, str]:
-    """The module of each of the classes that `lazy_passes` makes factories for, by the name of the class."""
+    """Return the module of each pass class that `lazy_passes` makes a factory for, by class name."""
     return {class_name(name): _module_of(package, folder, name) for name, folder in modules.items()}
 
 
@@ -111,5 +116,5 @@ def _module_of(package: str, folder: str, name: str) -> str:
 
 
 def class_name(pass_name: str) -> str:
-    """`fuse-ops` to `FuseOpsPass`."""
+    """Return the class name of a pass: `fuse-ops` becomes `FuseOpsPass`."""
     return "".join(word.capitalize() for word in pass_name.split("-")) + "Pass"

@@ -1,4 +1,4 @@
-"""What programs mean: an interpreter for every level, and checks that two programs do the same."""
+"""Reference semantics: an interpreter for every level, and equivalence checks of programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the IR is: the `relex` and `tir` dialects, the parser, the compilation target, errors."""
+"""The IR: the `relex` and `tir` dialects, the parser, compilation targets and errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from relex.dialects.parser import parse_module as parse_module
     from relex.dialects.parser import verify_module as verify_module
 else:
-    # What runs compiled code imports modules of this package, and no xDSL.
+    # Lazy: the runtime imports modules of this package, but no xDSL.
     __getattr__, __dir__, __all__ = lazy_exports(
         __name__,
         {

@@ -1,4 +1,4 @@
-"""LLVM's code generators and optimizer, used such that LLVM keeps nothing of what it has compiled."""
+"""LLVM's code generators and optimizer, used such that LLVM retains no memory of what it has compiled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relex.dialects.exceptions import UnknownNameError
 
 @cache
 def code_generator(triple: str) -> llvm.Target:
-    """LLVM's code generator for a triple; raises `UnknownNameError` when there is none."""
+    """Return LLVM's code generator for a triple. Raises `UnknownNameError` if there is none."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     try:
@@ -25,7 +25,7 @@ def code_generator(triple: str) -> llvm.Target:
 
 @cache
 def pointer_bits(triple: str) -> int:
-    """The size of a pointer, which is that of C's `size_t`."""
+    """Return the size of a pointer in bits, which is also that of C's `size_t`."""
     layout = str(code_generator(triple).create_target_machine().target_data)
     found = re.search(r"(?:^|-)p:(\d+)", layout)
     return int(found[1]) if found else 64
@@ -33,14 +33,16 @@ def pointer_bits(triple: str) -> int:
 
 @contextmanager
 def parsed_ir(text: str) -> Generator[llvm.ModuleRef]:
-    """A module of LLVM IR. It ends with the block, together with its types and constants: those of llvmlite's global
-    context would stay until the process ends. Raises `RuntimeError` for text that is no LLVM IR."""
+    """Parse LLVM IR into a module. The module is freed at the end of the `with` block, together with its types and
+    constants: in llvmlite's global context these would stay until the process ends. Raises `RuntimeError` for text that
+    is not LLVM IR."""
     with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
+        module.verify()
         yield module
 
 
 def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int) -> None:
-    """Run LLVM's passes of an optimization level, 0 to 3."""
+    """Run LLVM's passes for an optimization level, 0 to 3."""
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=level))
     passes = builder.getModulePassManager()
     passes.run(module, builder)

@@ -1,4 +1,4 @@
-"""The xDSL context that knows relex's dialects."""
+"""The xDSL context with relex's dialects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relex.dialects.errors import DuplicateError, describe
 
 
 def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
-    """The dialects that relex brings, by name; each is imported when first asked for."""
+    """Return relex's dialects by name; each is imported on first use."""
 
     def get_relex():
         from relex.dialects.relex import Relex
@@ -35,7 +35,7 @@ def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
 
 
 def make_context() -> Context:
-    """A context with relex's and xDSL's dialects, each loaded when first used."""
+    """Return a context with relex's and xDSL's dialects, each loaded on first use."""
     ctx = Context()
     for name, factory in {**get_all_xdsl_dialects(), **get_all_dialects()}.items():
         ctx.register_dialect(name, factory)
@@ -43,9 +43,9 @@ def make_context() -> Context:
 
 
 def register_dialect_of_others(ctx: Context, name: str) -> None:
-    """Register a dialect that a text mentions and the context does not have, if an installed package offers it.
+    """Register a dialect that a text mentions and the context lacks, if an installed package provides it.
 
-    Only then entry points are looked up, and the modules imported that they name: no other text pays for them.
+    Only then are entry points looked up and the modules they name imported: no other text pays for it.
     """
     if name not in ctx.registered_dialect_names and all(dialect.name != name for dialect in ctx.loaded_dialects):
         factory = _dialects_of_others().get(name)
@@ -55,7 +55,7 @@ def register_dialect_of_others(ctx: Context, name: str) -> None:
 
 @cache
 def _dialects_of_others() -> dict[str, Callable[[], Dialect]]:
-    """The dialects that installed packages offer by entry points of the group `xdsl.universe`."""
+    """Return the dialects that installed packages provide through entry points of the group `xdsl.universe`."""
     from importlib.metadata import entry_points
 
     from xdsl.universe import Universe
@@ -68,7 +68,7 @@ def _dialects_of_others() -> dict[str, Callable[[], Dialect]]:
         try:
             universe = entry.load()
         except Exception as e:
-            # The text may mean a dialect of another one.
+            # The dialect in question may come from another package.
             warnings.warn(f"package '{entry.name}' cannot be used: {describe(e)}", stacklevel=2)
             continue
         for name, factory in universe.all_dialects.items() if isinstance(universe, Universe) else ():

@@ -1,4 +1,4 @@
-"""Element types, and the bridge from attributes to NumPy arrays and back."""
+"""Element types, and conversions between dense attributes and NumPy arrays."""
 
 from __future__ import annotations
 
@@ -37,28 +37,29 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 ELEMENT_TYPES: tuple[Attribute, ...] = (f16, bf16, f32, f64, i1, i8, i32, i64)
-"""What a tensor or buffer may hold. Integers are signless and read as signed, i1 is NumPy's bool."""
+"""Element types of tensors and buffers. Integers are signless and interpreted as signed; i1 is NumPy's bool."""
 
 _NUMPY_NAMES: dict[Attribute, str] = {t: NUMPY_NAMES[str(t)] for t in ELEMENT_TYPES if str(t) in NUMPY_NAMES}
 
 FLOATS: tuple[Attribute, ...] = (f16, bf16, f32, f64)
 INTEGERS: tuple[Attribute, ...] = (i8, i32, i64)
 NUMBERS = (*FLOATS, *INTEGERS)
-"""Everything but i1."""
+"""All element types except i1."""
 
 ElementConstr = AttrSetConstraint.get(*ELEMENT_TYPES)
 TensorConstr: AttrConstraint[TensorType] = ParamAttrConstraint(
     TensorType, (AnyAttr(), ElementConstr, EqAttrConstraint(NoneAttr()))
 )
-"""Tensors of these elements, without an encoding."""
+"""Tensors of these element types, without an encoding."""
 
 
 def is_float(element_type: Attribute) -> bool:
+    """Return whether an element type is a float type."""
     return isinstance(element_type, AnyFloat)
 
 
 def numpy_dtype(element_type: Attribute) -> np.dtype[Any]:
-    """The NumPy dtype of an element type. Raises `DTypeError` for bf16 and types that relex does not have."""
+    """Return the NumPy dtype of an element type. Raises `DTypeError` for bf16 and types that relex does not have."""
     import numpy as np
 
     if (name := _NUMPY_NAMES.get(element_type)) is None:
@@ -67,7 +68,7 @@ def numpy_dtype(element_type: Attribute) -> np.dtype[Any]:
 
 
 def element_type_of(dtype: np.dtype[Any]) -> Attribute:
-    """The element type of a NumPy dtype. Raises `DTypeError` where there is none."""
+    """Return the element type of a NumPy dtype. Raises `DTypeError` if there is none."""
     for element_type, name in _NUMPY_NAMES.items():
         if dtype.name == name:
             return element_type
@@ -75,13 +76,13 @@ def element_type_of(dtype: np.dtype[Any]) -> Attribute:
 
 
 def dense_from_array(array: Array) -> DenseIntOrFPElementsAttr:
-    """A dense attribute holding the bytes of an array, in row-major order. An array that is a view of all of a `bytes`
-    object, as `array_from_dense` makes them, shares these."""
+    """Return a dense attribute with the elements of an array, in row-major order. An array that is a view of a whole
+    `bytes` object, as `array_from_dense` returns, shares its bytes with the attribute."""
     import numpy as np
 
     element_type = element_type_of(array.dtype)
     if element_type == i1:
-        # A view of other memory may hold any byte.
+        # A bool array that views other memory may hold any byte.
         array = np.require(array, requirements="C").view(np.uint8) != 0
     elif (data := _viewed_bytes(array)) is not None:
         return DenseIntOrFPElementsAttr(_dense_type(element_type, array.shape), BytesAttr(data))
@@ -91,12 +92,12 @@ def dense_from_array(array: Array) -> DenseIntOrFPElementsAttr:
 def filled_dense(
     element_type: Attribute, shape: Sequence[int], fill: Callable[[Array], None]
 ) -> DenseIntOrFPElementsAttr:
-    """A dense attribute with the elements that `fill` puts into an array of that shape, which it may not keep. There
-    is one copy of them at any time, as matters for hundreds of megabytes."""
+    """Return a dense attribute with the elements that `fill` writes into an array of the given shape, which it must not
+    keep. There is only one copy of the elements at any time, which matters for hundreds of megabytes."""
     import numpy as np
 
     dtype = numpy_dtype(element_type).newbyteorder("<")
-    # It gives its bytes away without copying them.
+    # `getvalue` returns its bytes without a copy.
     buffer = BytesIO(bytes(prod(shape) * dtype.itemsize))
     with buffer.getbuffer() as memory:
         fill(np.ndarray(tuple(shape), dtype, memory))
@@ -108,7 +109,7 @@ def _dense_type(element_type: Attribute, shape: Sequence[int]) -> TensorType[Any
 
 
 def _viewed_bytes(array: Array) -> bytes | None:
-    """The `bytes` object whose bytes are those of the array, in row-major order, if there is one."""
+    """Return the `bytes` object that consists of exactly the array's elements in row-major order, if there is one."""
     import numpy as np
 
     owner: object = array
@@ -120,7 +121,8 @@ def _viewed_bytes(array: Array) -> bytes | None:
 
 
 def array_from_dense(dense: DenseIntOrFPElementsAttr) -> Array:
-    """The elements of a dense attribute as a read-only array (a view of its bytes). bf16 comes as its bits, uint16."""
+    """Return the elements of a dense attribute as a read-only array, a view of its bytes. bf16 is returned as its bits,
+    uint16."""
     import numpy as np
 
     element_type = dense.get_element_type()
@@ -129,10 +131,10 @@ def array_from_dense(dense: DenseIntOrFPElementsAttr) -> Array:
 
 
 def dense_bytes(dense: DenseIntOrFPElementsAttr) -> bytes:
-    """The bytes of a dense attribute, little-endian; of i1 0 and 1, where xDSL has 0 and 255 as well."""
+    """Return the little-endian bytes of a dense attribute; for i1 0 and 1, where xDSL also has 255."""
     data = dense.data.data
     return data.translate(_TRUTH) if dense.get_element_type() == i1 else data
 
 
 _TRUTH = bytes([0, *[1] * 255])
-"""From a byte of i1 to 0 or 1."""
+"""Translation table from any byte of an i1 to 0 or 1."""

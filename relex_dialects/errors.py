@@ -1,8 +1,8 @@
-"""Errors that name a place in the program.
+"""Errors and diagnostics with source locations.
 
-Everything that relex raises on purpose is a `RelexError`. A wrong program is a `CompileError`: it holds one
-`Diagnostic` per mistake, and its text is what the tools print, `file:line:col: error: message`. Wrong calls of the
-Python API raise subclasses of `RelexError` that are also the built-in error people expect (`TypeError`, `ValueError`).
+Everything that relex raises on purpose is a `RelexError`. An invalid program is a `CompileError`: it holds one
+`Diagnostic` per mistake, and its text is what the tools print, `file:line:col: error: message`. Misuse of the Python
+API raises subclasses of `RelexError` that are also the built-in error people expect (`TypeError`, `ValueError`).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from relex.dialects.exceptions import wrong_kind as wrong_kind
 
 
 class InferenceError(RelexError, VerifyException):
-    """Operands that an operator cannot take: no result type follows from theirs."""
+    """Operands that an operator does not accept: no result type can be inferred from them."""
 
 
 class WrongOp(VerifyException):
-    """A rule of one op that another op, inside of it, breaks: the error belongs to that one."""
+    """A violation of one op's rule by an op nested in it: the diagnostic points at the nested op."""
 
     def __init__(self, op: Operation, message: str):
         super().__init__(message)
@@ -44,8 +44,8 @@ class WrongOp(VerifyException):
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One mistake in a program, or with another `severity` than "error" something less. `line` and `column` count from
-    1; 0 means that the place is not known."""
+    """One mistake in a program, or something less severe if `severity` is not "error". `line` and `column` count from
+    1; 0 means that the location is unknown."""
 
     message: str
     file: str = "<unknown>"
@@ -54,7 +54,7 @@ class Diagnostic:
     source_line: str | None = None
     severity: str = "error"
     notes: tuple[str, ...] = ()
-    """What else there is to say, line by line."""
+    """Further notes, printed one per line."""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
@@ -75,7 +75,7 @@ class CompileError(RelexError):
 
 
 class CompileWarning(UserWarning):
-    """Something in a program that may be a mistake. Passes give it to `warnings.warn`; the tools print it."""
+    """A possible mistake in a program. Passes issue it with `warnings.warn`; the tools print it."""
 
     severity = "warning"
 
@@ -85,7 +85,8 @@ class CompileWarning(UserWarning):
 
 
 class CompileRemark(CompileWarning):
-    """What a pass has done, or not, and why, for those who have asked for it. It is given out as warnings are."""
+    """An optimization remark: what a pass did or did not do, and why. Only given on request, and issued like a
+    warning."""
 
     severity = "remark"
 
@@ -94,31 +95,31 @@ DEBUG_HINT = "note: run with --debug for the Python traceback"
 
 
 class InternalError(CompileError):
-    """An exception that no part of the compiler raised on purpose."""
+    """An exception that the compiler did not raise on purpose."""
 
     def __str__(self) -> str:
         return f"{super().__str__()}\n{DEBUG_HINT}"
 
 
 def describe(error: BaseException) -> str:
-    """`ValueError: what it says`, or just the type for an exception without words."""
+    """Format an exception as `ValueError: message`, or as its type alone if it has no message."""
     return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
 class PassError(CompileError, PassFailedException):
-    """A pass met an op that it cannot handle. xDSL's tools know it as a `PassFailedException`."""
+    """An op that a pass cannot handle. To xDSL's tools it is a `PassFailedException`."""
 
 
 class ExecutionError(CompileError):
-    """A program that goes wrong while it is interpreted, at one of its ops."""
+    """An error at an op of a program while it is interpreted."""
 
 
 class UnsupportedError(ExecutionError):
-    """An op that the interpreter does not know how to run; the program may be right."""
+    """An op that the interpreter does not support; the program may be correct."""
 
 
 def locate(location: Attribute) -> FileLineColLoc | None:
-    """The file position behind a location attribute, if it has one."""
+    """Return the file position in a location attribute, if it has one."""
     match location:
         case FileLineColLoc():
             return location
@@ -133,7 +134,7 @@ def locate(location: Attribute) -> FileLineColLoc | None:
 
 
 def diagnose(op: Operation, message: str) -> Diagnostic:
-    """A diagnostic at the place of `op`; an op without a place uses the nearest op around it that has one."""
+    """Return a diagnostic at the location of `op`, or of the nearest enclosing op that has one."""
     op_name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
     message = f"'{op_name}' op {message}"
     scope: Operation | None = op
@@ -145,7 +146,7 @@ def diagnose(op: Operation, message: str) -> Diagnostic:
 
 
 def add_source(diagnostic: Diagnostic, text: str, line_offset: int = 0) -> Diagnostic:
-    """The same diagnostic with its source line, taken from the text that the module was parsed from."""
+    """Return the diagnostic with its source line, taken from the text that the module was parsed from."""
     lines = text.split("\n")
     index = diagnostic.line - line_offset - 1
     if diagnostic.source_line is not None or not 0 <= index < len(lines):
@@ -154,37 +155,38 @@ def add_source(diagnostic: Diagnostic, text: str, line_offset: int = 0) -> Diagn
 
 
 def one_line(error: Exception) -> str:
-    """What an exception says, in the form that messages have behind `error: `."""
+    """Return the message of an exception in the form used after `error: `."""
     return tidy(str(error).removeprefix("Operation does not verify: ")) or type(error).__name__
 
 
 def tidy(message: str) -> str:
-    """A message of xDSL in the form of all others: one line, in lower case, with what was expected first."""
+    """Bring a message of xDSL into the form of all others: one line, in lower case, starting with what was expected."""
     text = " ".join(message.split()).removeprefix("op ").rstrip(".!")
     text = re.sub(r"^([a-z][\w. '-]*|'.+?') expected((?: in | after ).*)?$", r"expected \1\2", text)
     return re.sub(r"(^|\. )([A-Z])(?=[a-z]+\b)", lambda word: word[1].replace(".", ":") + word[2].lower(), text)
 
 
 def name_of(value: SSAValue) -> str:
-    """What a message calls a value: `%x`."""
+    """Return the name of a value for messages: `%x`."""
     return f"%{value.name_hint}" if value.name_hint else "a value"
 
 
 def stop(op: Operation, message: str) -> NoReturn:
-    """Stop a run of the interpreter at `op`."""
+    """Stop the interpreter at `op` with an `ExecutionError`."""
     raise ExecutionError(diagnose(op, message))
 
 
 def expect_module(module: object, where: str = "") -> None:
-    """Raise `DTypeError` for what is no module. `where` is what needs one."""
+    """Raise `DTypeError` unless `module` is a module. `where` names what requires one."""
     expect_kind(module, ModuleOp, "a module", where)
 
 
 def unsupported(op: Operation, why: str) -> NoReturn:
-    """Stop a run of the interpreter at an op that it cannot run."""
+    """Stop the interpreter at an op that it does not support with an `UnsupportedError`."""
     raise UnsupportedError(diagnose(op, f"cannot be interpreted: {why}"))
 
 
 def fail(op: Operation, message: str) -> NoReturn:
-    """Stop a pass at `op`. Unlike `op.emit_error` this does not print the whole module into the error."""
+    """Stop a pass at `op` with a `PassError`. Unlike `op.emit_error` this does not print the whole module into the
+    error."""
     raise PassError(diagnose(op, message))

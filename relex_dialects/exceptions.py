@@ -1,6 +1,6 @@
-"""The errors that concern no op of a program. What runs compiled code needs no others, and no xDSL.
+"""Errors that do not refer to an op. The runtime needs only these, and no xDSL.
 
-`errors` has these and all others.
+`errors` re-exports them next to all others.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ class RelexError(Exception):
 
 
 class ArityError(RelexError, TypeError):
-    """A wrong number of arguments, or an argument name that does not exist."""
+    """A wrong number of arguments, or an unknown argument name."""
 
 
 class DTypeError(RelexError, TypeError):
@@ -21,18 +21,18 @@ class DTypeError(RelexError, TypeError):
 
 
 def wrong_kind(expected: str, found: object, where: str = "") -> DTypeError:
-    """The error for an object of a type that is not taken: `pass 'cse' expected a module, found None`."""
+    """Return the error for an object of the wrong type: `pass 'cse' expected a module, found None`."""
     return DTypeError(f"{where} expected {expected}, found {kind_of(found)}".lstrip())
 
 
 def expect_kind(value: object, kind: type | UnionType, expected: str, where: str = "") -> None:
-    """Raise `DTypeError` for an object of another type than `kind`, which messages call `expected`."""
+    """Raise `DTypeError` unless `value` is an instance of `kind`, which messages call `expected`."""
     if not isinstance(value, kind):
         raise wrong_kind(expected, value, where)
 
 
 def kind_of(value: object) -> str:
-    """What a message calls an object of a type that was not expected."""
+    """Describe an object of an unexpected type for messages."""
     if value is None:
         return "None"
     if isinstance(value, type):
@@ -50,24 +50,24 @@ class ShapeError(RelexError, ValueError):
 
 
 class RangeError(RelexError, ValueError, OverflowError):
-    """A number that a type does not have."""
+    """A number out of range for its type."""
 
 
 class DuplicateError(RelexError, ValueError):
-    """A second entry of a table for what has one."""
+    """A second definition of something that must be defined once."""
 
 
 class OverlapError(RelexError, ValueError):
-    """Arrays that share memory, where each needs memory of its own."""
+    """Arrays that share memory although each must have its own."""
 
 
 class OutOfMemoryError(RelexError, MemoryError):
-    """A call that needs more memory than there is."""
+    """A call that needs more memory than is available."""
 
 
 class UnknownNameError(RelexError, KeyError, ValueError):
     """A function, parameter or target that does not exist."""
 
     def __str__(self) -> str:
-        # KeyError would print the repr of the message.
+        # KeyError would show the repr of the message.
         return str(self.args[0])

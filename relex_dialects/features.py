@@ -1,7 +1,7 @@
-"""What the machines of a compilation target can do, asked of LLVM itself.
+"""CPU features of compilation targets, as known to LLVM.
 
-A cpu name stands for a set of features, and LLVM has no function that lists them. But its inliner knows them: one
-function is inlined into another only if the machine of the caller has every feature of the machine of the callee.
+A cpu name stands for a set of features, and LLVM has no function that lists them. But its inliner knows them: it
+inlines a function into another only if the caller's target has every feature of the callee's.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from relex.dialects.exceptions import DTypeError, UnknownNameError
 from relex.dialects.target import Target, get_target
 
 VARIABLE = "RELEX_CPU"
-"""The environment variable that names the processor to compile for, where neither program nor caller names a target."""
+"""The environment variable that names the processor to compile for if neither program nor caller names a target."""
 
 _NEVER_GENERATED = frozenset(
     "cldemote clflushopt clwb clzero enqcmd fsgsbase hreset invpcid kl lwp movdir64b movdiri mwaitx pconfig pku prfchw "
     "ptwrite raoint rdpid rdpru rdrnd rdseed rtm serialize sgx shstk tsxldtrk uintr usermsr waitpkg wbnoinvd widekl "
     "xsave xsavec xsaveopt xsaves".split()
 )
-"""Features for instructions that only an explicit request produces; virtual machines often hide them."""
+"""Features whose instructions LLVM emits only on explicit request; virtual machines often hide them."""
 
 
 _TRIAL = """
@@ -45,15 +45,16 @@ try:
 except RuntimeError as e:
     sys.exit(str(e))
 """
-"""A program that compiles for a target. Over a wrong one LLVM ends the process, or writes to standard error."""
+"""A script that compiles for a target. It runs in its own process: for an invalid target LLVM exits, or writes to
+stderr."""
 
 _FLAG = re.compile(r"[+-][A-Za-z0-9][A-Za-z0-9._-]*")
 _UNKNOWN = re.compile(r"'(.*)' is not a recognized (processor|feature)")
 
 
 def default_target() -> Target:
-    """What programs are compiled for when nothing names a target: this machine, or the processor of it that `RELEX_CPU`
-    names. Raises `UnknownNameError` for another name."""
+    """Return the default target: this machine, with the processor that `RELEX_CPU` names if it is set. Raises
+    `UnknownNameError` if LLVM does not know that processor."""
     host, cpu = Target.host(), os.environ.get(VARIABLE)
     if not cpu:
         return host
@@ -66,12 +67,12 @@ def default_target() -> Target:
 
 
 def module_target(module: ModuleOp) -> Target:
-    """The target that a module names, or the default."""
+    """Return the target that a module names, or the default target."""
     return get_target(module) or default_target()
 
 
 def as_target(target: object) -> Target | None:
-    """A target from what callers may give for one: a `Target`, a triple, "llvm" for this machine, or None. Raises
+    """Convert what callers may pass as a target: a `Target`, a triple, "llvm" for this machine, or None. Raises
     `DTypeError` for anything else, `UnknownNameError` for triples, processors and features that LLVM lacks."""
     match target:
         case None:
@@ -91,12 +92,12 @@ def as_target(target: object) -> Target | None:
 
 @lru_cache(maxsize=64)
 def check_target(target: Target) -> None:
-    """Raise `UnknownNameError` unless LLVM knows the triple, the cpu and the features of a target, and makes code."""
+    """Raise `UnknownNameError` unless LLVM knows a target's triple, cpu and features and can generate code for it."""
     code_generator(target.triple)
     if target == Target.host():
         return
     for flag in target.features.split(",") if target.features else ():
-        # What has no sign ends the process.
+        # LLVM exits on a flag without a sign.
         if not _FLAG.fullmatch(flag):
             raise UnknownNameError(f"expected features such as '+avx2,-fma', found '{flag}' in '{target.features}'")
     command = [sys.executable, "-c", _TRIAL, target.triple, target.cpu, target.features]
@@ -111,7 +112,7 @@ def check_target(target: Target) -> None:
 
 @lru_cache(maxsize=64)
 def has_feature(target: Target, feature: str) -> bool:
-    """Whether every machine of `target` has `feature` (a name of LLVM's, such as `avx2`)."""
+    """Return whether every machine of `target` has `feature` (an LLVM name such as `avx2`)."""
     host = Target.host()
     if target == host:
         return feature in host.enabled
@@ -120,8 +121,8 @@ def has_feature(target: Target, feature: str) -> bool:
 
 @lru_cache(maxsize=64)
 def used_features(target: Target) -> frozenset[str]:
-    """The features that code for a target may use, among those that LLVM tells of the machine that this runs on. For
-    another architecture, those that the target switches on."""
+    """Return the features that code for a target may use, among those that LLVM reports for this machine. For a target
+    of another architecture, return those that it enables explicitly."""
     host = Target.host()
     if target == host:
         return host.enabled - _NEVER_GENERATED
@@ -138,7 +139,7 @@ def _features_among(target: Target, candidates: Sequence[str]) -> frozenset[str]
 
 
 def _inlines(triple: str, pairs: Iterable[tuple[Target, Target]]) -> list[bool]:
-    """For each pair: is a function for the first target inlined into one for the second?"""
+    """Return for each pair whether a function for the first target is inlined into one for the second."""
     functions: list[str] = [f'target triple = "{triple}"']
     for i, (callee, caller) in enumerate(pairs):
         functions += [

@@ -1,4 +1,4 @@
-"""Argument attributes and argument names of functions: `func.func` and `tir.prim_func` alike."""
+"""Argument attributes and argument names of functions, `func.func` and `tir.prim_func` alike."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from xdsl.utils.symbol_table import get_name_if_symbol
 from relex.dialects.errors import UnknownNameError
 
 NAME_ATTR = "relex.name"
-"""The name of an argument, for binding and error messages. Without it, the name of the SSA value counts."""
+"""The name of an argument, for binding and error messages. It defaults to the name of the SSA value."""
 
 DIMS_ATTR = "relex.dims"
-"""The sizes of an argument or result: expressions of names that stand for one size each, "" for what its type says."""
+"""The sizes of an argument or result: expressions of names, each standing for one size; "" for a size given by the
+type."""
 
 REQUIRES_ATTR = "relex.requires"
-"""On a function: what must hold of the sizes of its arguments, besides what their `relex.dims` say."""
+"""On a function: requirements on the sizes of its arguments, beyond those implied by their `relex.dims`."""
 
 
 C_INTERFACE_ATTR = "llvm.emit_c_interface"
-"""On a function: C calls it, or it calls C, through a wrapper that takes or passes pointers to memref descriptors."""
+"""On a function: it is called from C, or calls C, through a wrapper that takes or passes pointers to memref
+descriptors."""
 
 PARALLEL_ATTR = "relex.parallel"
-"""On a call of a function that runs the iterations from its first argument up to its second: they do not depend on each
-other, so that calls for parts of that range, at the same time, may stand in its place."""
+"""On a call of a function that runs the iterations from its first argument up to its second: the iterations are
+independent, so that concurrent calls for parts of the range may replace the call."""
 
 
 def find_function(module: ModuleOp, name: str) -> Operation:
-    """The function of a module. Raises `UnknownNameError` if there is none of that name."""
+    """Return the function of a module by name. Raises `UnknownNameError` if there is none."""
     functions = {get_name_if_symbol(op): op for op in module.ops if op.has_trait(SymbolOpInterface)}
     if name not in functions:
         raise UnknownNameError(f"no function '{name}'; there are {', '.join(map(str, functions)) or 'none'}")
@@ -39,13 +41,13 @@ def find_function(module: ModuleOp, name: str) -> Operation:
 
 
 def arguments(function: Operation) -> Sequence[BlockArgument]:
-    """The arguments of a function; none if it has no body."""
+    """Return the arguments of a function; none if it has no body."""
     blocks = function.regions[0].blocks if function.regions else ()
     return blocks[0].args if blocks else ()
 
 
 def argument_attrs(function: Operation) -> list[DictionaryAttr] | None:
-    """The attributes of each argument; None if the function states them wrongly."""
+    """Return the attributes of each argument; None if the function's `arg_attrs` are malformed."""
     count = len(arguments(function))
     attrs = function.properties.get("arg_attrs")
     if attrs is None:
@@ -54,19 +56,19 @@ def argument_attrs(function: Operation) -> list[DictionaryAttr] | None:
 
 
 def argument_attr(function: Operation, index: int, name: str) -> Attribute | None:
-    """An attribute of an argument, if it has it."""
+    """Return an attribute of an argument, if it has it."""
     attrs = argument_attrs(function)
     return attrs[index].data.get(name) if attrs is not None else None
 
 
 def result_attrs(function: Operation, count: int) -> list[DictionaryAttr]:
-    """The attributes of each of the `count` results of a function."""
+    """Return the attributes of each of the `count` results of a function."""
     attrs = function.properties.get("res_attrs")
     return list(attrs.data) if isa(attrs, ArrayAttr[DictionaryAttr]) else [DictionaryAttr({})] * count
 
 
 def set_argument_attr(function: Operation, index: int, name: str, value: Attribute) -> None:
-    """Give an argument an attribute; those that it has stay."""
+    """Set an attribute of an argument; its other attributes stay."""
     attrs = argument_attrs(function)
     if attrs is None:
         raise ValueError("expected a function with attributes for each of its arguments")
@@ -75,7 +77,7 @@ def set_argument_attr(function: Operation, index: int, name: str, value: Attribu
 
 
 def remove_argument_attr(function: Operation, name: str) -> None:
-    """Take an attribute from all arguments."""
+    """Remove an attribute from all arguments."""
     attrs = [DictionaryAttr({k: v for k, v in a.data.items() if k != name}) for a in argument_attrs(function) or ()]
     if any(attr.data for attr in attrs):
         function.properties["arg_attrs"] = ArrayAttr(attrs)
@@ -84,7 +86,7 @@ def remove_argument_attr(function: Operation, name: str) -> None:
 
 
 def argument_names(function: Operation) -> list[str]:
-    """The names of a function's arguments: attribute `relex.name`, else the SSA name, else `argN`."""
+    """Return the names of a function's arguments: attribute `relex.name`, else the SSA name, else `argN`."""
     names: list[str] = []
     for i, arg in enumerate(arguments(function)):
         attr = argument_attr(function, i, NAME_ATTR)

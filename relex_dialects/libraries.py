@@ -1,4 +1,4 @@
-"""Library functions below the graph level: declared functions on buffers that say by attributes what they stand for.
+"""Library functions below the graph level: declarations on buffers, with attributes that name the library function.
 
 ```mlir
 func.func private @library_env.relu_07d2(memref<8xf32>, memref<8xf32>)
@@ -23,15 +23,15 @@ from relex.dialects.errors import fail
 from relex.dialects.functions import C_INTERFACE_ATTR
 
 LIBRARY_ATTR = "relex.library"
-"""On a declared function: the name of the library function that it stands for."""
+"""On a declaration: the name of the library function that it stands for."""
 
 OUTPUTS_ATTR = "relex.outputs"
-"""On a declared function that stands for a library function: how many of its arguments, the last ones, it fills."""
+"""On the declaration of a library function: how many of its arguments, the last ones, are outputs."""
 
 
 @dataclass(frozen=True)
 class LibraryFunction:
-    """The name of a library function, and the buffers that it is called with: inputs, then outputs to fill."""
+    """The name of a library function, and the types of its buffers: inputs, then outputs to fill."""
 
     name: str
     inputs: tuple[MemRefType, ...]
@@ -39,12 +39,12 @@ class LibraryFunction:
 
     @property
     def symbol(self) -> str:
-        """What the function is called in a module: one name for each name and types."""
+        """The symbol of its declaration, unique for each combination of name and types."""
         digest = sha256(repr((self.name, list(map(str, self.inputs)), list(map(str, self.outputs)))).encode())
         return f"library_{sub(r'[^A-Za-z0-9_.]', '_', self.name)}_{digest.hexdigest()[:16]}"
 
     def declaration(self) -> FuncOp:
-        """The function that stands for it in a module."""
+        """Return the declaration that stands for it in a module."""
         op = FuncOp(
             self.symbol, FunctionType.from_lists([*self.inputs, *self.outputs], []), Region(), StringAttr("private")
         )
@@ -55,7 +55,7 @@ class LibraryFunction:
 
 
 def library_function(op: Operation) -> LibraryFunction | None:
-    """The library function that a function stands for, if it does. Fails at one that says so wrongly."""
+    """Return the library function that a declaration stands for, if any. Fails if its attributes are malformed."""
     name = op.attributes.get(LIBRARY_ATTR)
     if name is None or not isinstance(op, FuncOp):
         return None

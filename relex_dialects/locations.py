@@ -1,4 +1,4 @@
-"""Places in the program for ops that passes make."""
+"""Source locations of ops that passes create."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Operation
 
 
 def fuse_locations(ops: Iterable[Operation]) -> LocationAttr:
-    """The place of an op that stands for several: all places of theirs that are known, each once."""
+    """Return the location of an op that stands for several: all their known locations, each once."""
     places = tuple(dict.fromkeys(place for op in ops for place in _parts(op.location)))
     match places:
         case ():
@@ -30,7 +30,7 @@ def fuse_locations(ops: Iterable[Operation]) -> LocationAttr:
 
 
 def _parts(location: Attribute) -> Iterator[LocationAttr]:
-    """The known places in a place; of a fused one without metadata its parts."""
+    """Yield the known locations in a location: the parts of a fused one without metadata, else the location itself."""
     match location:
         case FusedLoc(metadata=NoneAttr(), locations=ArrayAttr(data=parts)):
             for part in parts:

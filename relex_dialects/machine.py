@@ -1,4 +1,4 @@
-"""Machines, the numbers that they know, and code for them: what a compiler makes and a loader takes."""
+"""Targets, dtype names and machine code: the interface between the compiler and the loader."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 CONSTANT_ALIGNMENT = 64
-"""Every constant is aligned to this many bytes, embedded or not."""
+"""The alignment of every constant in bytes, embedded or not."""
 
 PACKED_PREFIX = "_relex_packed_"
-"""Before the name of a function, the name of its entry that takes a frame: see `relex.lowering.llvm.packed_entries`."""
+"""The prefix that turns a function's name into that of its entry taking a frame: see
+`relex.lowering.llvm.packed_entries`."""
 
 PARALLEL_ENTRY = "_relex_parallel"
-"""The function that code calls to share a loop out among threads: see `relex.lowering.llvm.parallel_calls`."""
+"""The function that compiled code calls to distribute a loop over threads: see `relex.lowering.llvm.parallel_calls`."""
 
 NUMPY_NAMES = {
     "f16": "float16",
@@ -23,12 +24,12 @@ NUMPY_NAMES = {
     "i32": "int32",
     "i64": "int64",
 }
-"""The NumPy dtypes of element types, both by name. There is none for bf16."""
+"""NumPy dtype names by element type name. bf16 has none."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What to generate code for, in LLVM's terms."""
+    """A code generation target, in LLVM's terms."""
 
     triple: str
     cpu: str = ""
@@ -36,7 +37,7 @@ class Target:
 
     @classmethod
     def host(cls) -> Target:
-        """The machine that this process runs on."""
+        """Return the machine that this process runs on."""
         import llvmlite.binding as llvm
 
         features = llvm.get_host_cpu_features()
@@ -45,17 +46,17 @@ class Target:
 
     @property
     def enabled(self) -> frozenset[str]:
-        """The names of the CPU features that are switched on."""
+        """The names of the CPU features that are enabled."""
         return frozenset(flag[1:] for flag in self.features.split(",") if flag.startswith("+"))
 
 
 @dataclass(frozen=True)
 class ObjectCode:
-    """Machine code for `target`, position independent: a linker takes it as well as a JIT.
+    """Position-independent machine code for `target`, usable by a linker as well as a JIT.
 
-    `functions` are the names that it defines for others, `imports` the functions that it calls. It uses each symbol of
-    `constants` as memory that holds these bytes, aligned to `CONSTANT_ALIGNMENT`; who loads the code provides it.
-    `needs` are the CPU features that it may use.
+    `functions` are the symbols that it exports, `imports` the functions that it calls. Each symbol of `constants` is
+    memory that holds these bytes, aligned to `CONSTANT_ALIGNMENT`, which the loader provides. `needs` are the CPU
+    features that it may use.
     """
 
     code: bytes

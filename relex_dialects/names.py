@@ -1,4 +1,4 @@
-"""Names that are given once."""
+"""Unique names."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from xdsl.utils.symbol_table import get_name_if_symbol
 
 
 class Names:
-    """Names in use. A name that is taken gets a number: `dense`, `dense1`, `dense2`."""
+    """A set of names in use. A name that is taken gets a number: `dense`, `dense1`, `dense2`."""
 
     def __init__(self, taken: Iterable[str] = ()):
         self._taken = set(taken)
         self._next: dict[str, int] = {}
-        """Where to look for the next free number of a name."""
+        """For each name, the number to try next."""
 
     @classmethod
     def of_symbols(cls, module: ModuleOp, reserved: Iterable[str] = ()) -> Names:
-        """The names of a module's functions and globals, and those that are `reserved`."""
+        """Collect the names of a module's functions and globals, and those in `reserved`."""
         return cls((*reserved, *(name for op in module.ops if (name := get_name_if_symbol(op)) is not None)))
 
     def fresh(self, name: str) -> str:
-        """`name`, or the first of `name1`, `name2`, ... that is free; it is taken from now on."""
+        """Return `name`, or the first of `name1`, `name2`, ... that is free, and mark it as taken."""
         if name in self._taken:
             return self.numbered(name, start=1)
         self._taken.add(name)
         return name
 
     def numbered(self, name: str, start: int = 0) -> str:
-        """The first of `name0`, `name1`, ... that is free; it is taken from now on."""
+        """Return the first of `name0`, `name1`, ... that is free, and mark it as taken."""
         count = max(self._next.get(name, 0), start)
         while (chosen := f"{name}{count}") in self._taken:
             count += 1

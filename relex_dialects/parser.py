@@ -1,7 +1,7 @@
-"""Text to module: the one parser of relex.
+"""The parser of MLIR text.
 
-It differs from xDSL's in that every op gets the place where it was parsed, that errors are `CompileError`s, and that it
-reads dense constants as MLIR does: a hexadecimal number among floats (`dense<[0x7FC00000]>`) stands for their bits.
+It differs from xDSL's in that every op gets its source location, that errors are `CompileError`s, and that dense
+constants are read as in MLIR: a hexadecimal number among floats (`dense<[0x7FC00000]>`) is a bit pattern.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ AttributeT = TypeVar("AttributeT", bound=Attribute)
 
 
 def _missing_ops(name: str) -> Mapping[str, type[Operation]]:
-    """The ops that relex adds to the dialect of an op."""
+    """Return the ops that relex adds to the dialect of an op."""
     match name.split("."):
         case ["llvm", *_]:
             from relex.dialects.upstream import llvm
@@ -68,7 +68,7 @@ def _missing_ops(name: str) -> Mapping[str, type[Operation]]:
 
 
 class RelexParser(Parser):
-    """xDSL's parser, recording where each op stands."""
+    """xDSL's parser, extended to record the location of each op."""
 
     def __init__(self, ctx: Context, text: str, name: str = "<string>", line_offset: int = 0):
         super().__init__(ctx, "", name)
@@ -86,24 +86,25 @@ class RelexParser(Parser):
 
     @property
     def line_and_column(self) -> tuple[int, int]:
-        """Where the next token stands, both counted from 1."""
+        """The position of the next token, line and column counted from 1."""
         start = self._current_token.span.start
         line = bisect_right(self._line_starts, start)
         return line + self._line_offset, start - self._line_starts[line - 1] + 1
 
     @property
     def location(self) -> FileLineColLoc:
-        """The place of the next token, for an op."""
+        """The location of the next token, for an op."""
         line, column = self.line_and_column
         return FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
 
     @property
     def next_token(self) -> Span:
-        """What is read next."""
+        """The span of the next token."""
         return self._current_token.span
 
     def diagnose(self, error: Exception) -> Diagnostic:
-        """The diagnostic for what building an attribute or op raised: it belongs to the op that is being read."""
+        """Return the diagnostic for an exception raised by the constructor of an attribute or op: it points at the op
+        being parsed."""
         if isinstance(error, RecursionError):
             return Diagnostic("expected a program that nests less deeply", self._file.data, *self.line_and_column)
         message = one_line(error)
@@ -114,7 +115,7 @@ class RelexParser(Parser):
         return Diagnostic(message, self._file.data, line, column)
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
-        """All of the text; as in MLIR, it may be empty."""
+        """Parse the whole text; as in MLIR, it may be empty."""
         ops: list[Operation] = []
         while (kind := self._current_token.kind) is not MLIRTokenKind.EOF:
             if kind in (MLIRTokenKind.HASH_IDENT, MLIRTokenKind.EXCLAMATION_IDENT):
@@ -152,7 +153,7 @@ class RelexParser(Parser):
         return value
 
     def _expect_operands(self, op: Operation) -> None:
-        """Refuse values that were defined inside of the op that uses them, and are not known outside."""
+        """Reject operands that were defined only inside the op that uses them, and are not visible outside."""
         for operand in op.operands:
             if not isinstance(operand, ForwardDeclaredValue):
                 continue
@@ -161,7 +162,8 @@ class RelexParser(Parser):
                 raise UndefinedNames("value", [use])
 
     def _expect_all_defined(self, start: int) -> None:
-        """Refuse values that were used behind `start` and not defined since; xDSL looks at the end of the file only."""
+        """Reject values that were used after `start` and are still undefined; xDSL checks only at the end of the
+        file."""
         undefined = [value for values in self.forward_ssa_references.values() for value in values.values()]
         uses = [use for value in undefined if (use := self._first_uses[value]).start >= start]
         if uses:
@@ -170,7 +172,7 @@ class RelexParser(Parser):
     def _parse_op_result_list(self) -> list[tuple[Span, int]]:
         results = super()._parse_op_result_list()
         self._is_custom = self._current_token.kind is not MLIRTokenKind.STRING_LIT
-        # As in MLIR, an op stands where its name does.
+        # As in MLIR, the location of an op is that of its name.
         self._open_ops.append((self._current_token.text.strip('"'), self.location))
         return results
 
@@ -186,7 +188,7 @@ class RelexParser(Parser):
 
     @cached_property
     def _later_locations(self) -> Mapping[str, int]:
-        """Where locations are named: MLIR does that at the end of a text, after their use."""
+        """Positions of location aliases by name: MLIR defines them at the end of a text, after their uses."""
         return {found[1]: found.start() for found in _NAMED_LOCATION.finditer(self.lexer.input.content)}
 
     def _parse_alias_def(self) -> None:
@@ -213,7 +215,7 @@ class RelexParser(Parser):
         except ParseError as e:
             if (missing := _missing_ops(name).get(name)) is not None:
                 return missing
-            # xDSL points behind the name.
+            # xDSL points after the name.
             start = self._parser_state.lexer.input.content.rfind(name, 0, self._current_token.span.start)
             self.raise_error(e.msg, start, start + len(name))
 
@@ -230,7 +232,7 @@ class RelexParser(Parser):
 
     def _parse_block(self) -> Block:
         name = self._current_token.text[1:]
-        # xDSL stumbles over a block that is used before its first definition.
+        # xDSL mishandles the redefinition of a block that is used before its first definition.
         if name in self.blocks and name not in self.forward_block_references:
             self.raise_error(f"block ^{name} is already defined", self.pos)
         return super()._parse_block()
@@ -241,8 +243,8 @@ class RelexParser(Parser):
             self._full_names[values[0]] = name
 
     def _keep_argument_names(self, op: Operation) -> None:
-        """Note argument names that hints do not keep: xDSL cuts `%w_1` to `w`, and prints a second `w` as `w_1`. At the
-        machine level arguments are not known by name any more."""
+        """Record argument names that name hints lose: xDSL truncates `%w_1` to `w`, and prints a second `w` as `w_1`.
+        In `llvm.func`, arguments are no longer known by name."""
         if not isinstance(op, IRDLOperation) or "arg_attrs" not in op.get_irdl_definition().properties:
             return
         if op.name == "llvm.func":
@@ -268,7 +270,7 @@ class RelexParser(Parser):
         try:
             dense = super().parse_dense_int_or_fp_elements_attr(type)
         except ParseError as e:
-            # xDSL points behind the constant where the whole of it is wrong.
+            # If the constant as a whole is invalid, xDSL points after it.
             if e.span.start != self.pos:
                 raise
             self.raise_error(e.msg, start)
@@ -277,7 +279,8 @@ class RelexParser(Parser):
         return _with_bits(dense, self._elements)
 
     def _check_booleans(self, dense: DenseIntOrFPElementsAttr, literal: re.Match[str]) -> None:
-        """Refuse bytes that are no booleans, or that MLIR reads otherwise: one for many elements are bits to it."""
+        """Reject bytes that are not booleans, or that MLIR reads differently: it takes one byte for many elements as
+        bits."""
         count = len(literal[1].removeprefix("0x")) // 2
         # xDSL writes 255 for true.
         if count != len(dense) or not set(dense.data.data) <= {0, 1, 255}:
@@ -297,7 +300,7 @@ _BYTES = re.compile(r'<\s*"([^"]*)"')
 
 
 class _Bits(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
-    """A hexadecimal number in a dense list: of a float it gives the bits."""
+    """A hexadecimal number in a dense list; for a float it is the bit pattern."""
 
     def to_type(self, parser: AttrParser, type: AnyFloat | IntegerType | IndexType | ComplexType) -> Any:
         if not isinstance(type, AnyFloat):
@@ -306,12 +309,12 @@ class _Bits(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateU
             parser.raise_error("expected the bits of a float, found a negative number", self.span)
         if self.to_int(parser) >= 1 << 8 * type.compile_time_size:
             parser.raise_error(f"expected at most {8 * type.compile_time_size} bits", self.span)
-        # A Python float does not keep the bits of every NaN: `_with_bits` puts them in.
+        # A Python float does not keep the bits of every NaN: `_with_bits` inserts them.
         return 0.0
 
 
 def _with_bits(dense: DenseIntOrFPElementsAttr, elements: Sequence[object]) -> DenseIntOrFPElementsAttr:
-    """A parsed constant as it is written: hexadecimal elements as bits, `true` as 1."""
+    """Return a parsed constant exactly as written: hexadecimal elements as bits, `true` as 1."""
     element_type = dense.get_element_type()
     if element_type == i1:
         return DenseIntOrFPElementsAttr(dense.type, BytesAttr(dense_bytes(dense)))
@@ -319,7 +322,7 @@ def _with_bits(dense: DenseIntOrFPElementsAttr, elements: Sequence[object]) -> D
     if not bits or not isinstance(element_type, AnyFloat):
         return dense
     size = element_type.compile_time_size
-    # A single element may stand for many.
+    # A splat has a single element.
     data = bytearray(dense.data.data[: size * len(elements)])
     for i, value in bits.items():
         data[i * size : (i + 1) * size] = value.to_bytes(size, "little")
@@ -340,7 +343,7 @@ def parse_module(
         parser = RelexParser(context or make_context(), text, name, line_offset)
         module = parser.parse_module()
     except ParseError as e:
-        # Without a parser, there is no first token.
+        # If even the first token is invalid, there is no parser.
         parts = explain(e, parser.next_token if parser else None)
         places = [(part.msg, part.span.get_location()) for part in parts]
         found = [Diagnostic(message, name, place.line + line_offset, place.col) for message, place in places]
@@ -349,7 +352,7 @@ def parse_module(
     except Exception as e:
         if parser is None:
             raise
-        # Some of xDSL's parsing functions build attributes and ops that refuse their parameters.
+        # Some of xDSL's parsing functions construct attributes and ops that reject their parameters.
         raise CompileError(add_source(parser.diagnose(e), text, line_offset)) from e
     if verify:
         verify_module(module, text, line_offset)

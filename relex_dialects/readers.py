@@ -1,6 +1,6 @@
-"""Which function reads a program, by the suffix of its file.
+"""Readers of program files, by file suffix.
 
-The readers of upper floors stand here by name, and are imported when a file asks for them.
+Readers in higher layers are listed by name and imported on first use.
 """
 
 from __future__ import annotations
@@ -21,23 +21,22 @@ READERS = {
     "mlir": "relex.dialects.readers:read_mlir",
     "py": "relex.frontend.script:parse_script",
 }
-"""From suffixes to functions, `module:name`; other packages add theirs."""
+"""Functions by suffix, as `module:name`; other packages may add theirs."""
 
 
 METADATA = "metadata_"
-"""In front of the numbers of constants that a text leaves out: what `params` has them by."""
+"""The prefix of the numbers of constants that a text omits: their names in `params`."""
 
 
 def is_metadata(name: str) -> bool:
-    """Whether an array is a constant that a text leaves out, rather than the value of a parameter."""
+    """Return whether `name` refers to a constant that the text omits, rather than to a parameter."""
     return name.removeprefix(METADATA).isdecimal() and name.startswith(METADATA)
 
 
 class Reader(Protocol):
     """Reads text into a verified module; raises `CompileError`.
 
-    `params` has arrays for constants that the text leaves out, as `metadata_0`; `line_offset` is added to every line
-    number.
+    `params` provides the constants that the text omits, as `metadata_0`; `line_offset` is added to every line number.
     """
 
     def __call__(
@@ -53,7 +52,7 @@ class Reader(Protocol):
 
 
 def find_reader(suffix: str) -> Reader:
-    """The reader of files with a suffix. Raises `KeyError` for those that nothing reads."""
+    """Return the reader for a file suffix. Raises `KeyError` if there is none."""
     module, _, name = READERS[suffix].partition(":")
     return getattr(import_module(module), name)
 
@@ -67,5 +66,5 @@ def read_mlir(
     verify: bool = True,
     line_offset: int = 0,
 ) -> ModuleOp:
-    """MLIR text, which holds all its constants."""
+    """Read MLIR text, which contains all its constants."""
     return parse_module(text, name, context=context, verify=verify, line_offset=line_offset)

@@ -1,4 +1,4 @@
-"""Uses of functions and globals by name."""
+"""Symbol uses: references to functions and globals by name."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from xdsl.utils.symbol_table import get_name_if_symbol
 
 
 def symbols_used(op: Operation) -> Counter[str]:
-    """How often `op` and the ops in it name each symbol."""
+    """Count the uses of each symbol in `op` and its nested ops."""
     return Counter(name for inner in op.walk() for name in _named_by(inner))
 
 
 def erase_unused(module: ModuleOp, candidates: Iterable[Operation]) -> None:
-    """Erase those of the candidates that are private and that nothing leads to from what stays."""
+    """Erase the private candidates that are unreachable from the rest of the module."""
     private = {name: op for op in candidates if (name := get_name_if_symbol(op)) is not None and is_private(op)}
     staying = set(module.ops) - set(private.values())
     pending = [*_named_by(module), *(name for op in staying for name in symbols_used(op))]
@@ -30,7 +30,7 @@ def erase_unused(module: ModuleOp, candidates: Iterable[Operation]) -> None:
 
 
 def is_private(op: Operation) -> bool:
-    """Whether a function or global is for its module alone."""
+    """Return whether a function or global is private to its module."""
     return op.properties.get("sym_visibility") == StringAttr("private")
 
 

@@ -1,4 +1,4 @@
-"""Open tables: what one part of the compiler does with each kind of op, type or name, where anyone can add a rule.
+"""Open tables: rules for each kind of op, type or name, to which any package can add.
 
 ```python
 STEPS = Table[type[Operation], MakeStep]("interpreter steps")
@@ -28,22 +28,22 @@ KeyT = TypeVar("KeyT")
 EntryT = TypeVar("EntryT")
 
 TABLES: list[Table[Any, Any]] = []
-"""All of them: the cache of compiled programs looks here for rules of other packages."""
+"""All tables: the cache of compiled programs searches them for rules of other packages."""
 
 
 class Table(ChainMap[KeyT, EntryT]):
     """
-    A mapping from classes, or names, to entries, in the order in which they are added.
+    A mapping from classes, or names, to entries, in insertion order.
 
-    It may consist of others: what is entered there is found here, and in later ones before it is found in earlier ones.
-    Nothing is overwritten by accident: `table[key] = entry` replaces an entry on purpose, `rule` and `add` never do.
+    It may be composed of other tables (`parts`): their entries are found here, those of later parts first. Nothing is
+    overwritten by accident: `table[key] = entry` replaces an entry on purpose, `rule` and `add` never do.
     """
 
     def __init__(self, name: str, *parts: MutableMapping[KeyT, EntryT]):
         super().__init__({}, *reversed(parts))
         self.name = name
         self.entered_by: dict[KeyT, str] = {}
-        """The modules that entered what is there: an entry may be made of functions of others."""
+        """The module that made each entry: the entry itself may consist of another module's functions."""
         TABLES.append(self)
 
     def __setitem__(self, key: KeyT, value: EntryT) -> None:
@@ -51,7 +51,8 @@ class Table(ChainMap[KeyT, EntryT]):
         super().__setitem__(key, value)
 
     def rule(self, *keys: KeyT) -> Callable[[EntryT], EntryT]:
-        """Decorates the entry for all of these keys. Raises `DuplicateError` if there is one already."""
+        """Return a decorator that adds an entry for all of these keys. Raises `DuplicateError` if one has an entry
+        already."""
 
         def enter(entry: EntryT) -> EntryT:
             self.add(entry, *keys)
@@ -60,7 +61,7 @@ class Table(ChainMap[KeyT, EntryT]):
         return enter
 
     def add(self, entry: EntryT, *keys: KeyT) -> None:
-        """Enter it for all of these keys, or for none if there is an entry for one already: `DuplicateError`."""
+        """Add an entry for all of these keys. If one has an entry already, add none and raise `DuplicateError`."""
         for key in keys:
             if key in self:
                 raise DuplicateError(
@@ -70,17 +71,17 @@ class Table(ChainMap[KeyT, EntryT]):
         self.update(dict.fromkeys(keys, entry))
 
     def find(self, thing: object) -> EntryT | None:
-        """The entry for the class of an op or type, else for the nearest class that it derives from."""
+        """Return the entry for the class of an op or type, else for its nearest base class that has one."""
         return find(self, thing)
 
 
 def find(table: Mapping[Any, EntryT], thing: object) -> EntryT | None:
-    """The entry of any mapping for the class of an op or type, else for the nearest class that it derives from."""
+    """Return the entry of any mapping for the class of an op or type, else for its nearest base class that has one."""
     return next((table[kind] for kind in type(thing).__mro__ if kind in table), None)
 
 
 def parts_of(entry: Any) -> Iterator[Any]:
-    """What an entry consists of: functions, classes, and values that are bound to them."""
+    """Yield the parts of an entry: functions, classes, and values that are bound to them."""
     if isinstance(entry, partial):
         yield from parts_of((entry.func, entry.args, entry.keywords))
     elif isinstance(entry, Mapping):
@@ -95,7 +96,7 @@ def parts_of(entry: Any) -> Iterator[Any]:
 
 
 def describe(entry: object) -> str:
-    """What an entry or a key is called: the names of its functions and classes, and where functions stand."""
+    """Return the name of an entry or a key for messages: its functions, with their lines, and classes."""
     return ", ".join(map(_name, parts_of(entry)))
 
 
@@ -110,7 +111,7 @@ _BETWEEN = (__name__, "collections", "collections.abc", "_collections_abc")
 
 
 def _caller() -> str:
-    """The module that enters something."""
+    """Return the name of the module that makes an entry."""
     frame: FrameType | None = sys._getframe()  # pyright: ignore[reportPrivateUsage]
     while frame is not None and frame.f_globals.get("__name__") in _BETWEEN:
         frame = frame.f_back

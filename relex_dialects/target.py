@@ -1,6 +1,6 @@
 """The compilation target of a module.
 
-It is the module attribute `relex.target`, set by the first pass of the default compilation, so that text carries it:
+It is the module attribute `relex.target`, set by the first pass of the default pipeline, so that the text carries it:
 
 ```mlir
 builtin.module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", cpu = "skylake-avx512",
@@ -19,7 +19,7 @@ TARGET_ATTR = "relex.target"
 
 
 def get_target(module: ModuleOp) -> Target | None:
-    """The target that the module names, or None."""
+    """Return the target that the module names, or None."""
     attr = module.attributes.get(TARGET_ATTR)
     if attr is None:
         return None
@@ -36,5 +36,6 @@ def get_target(module: ModuleOp) -> Target | None:
 
 
 def set_target(module: ModuleOp, target: Target) -> None:
+    """Set the target of a module."""
     fields = {"triple": target.triple, "cpu": target.cpu, "features": target.features}
     module.attributes[TARGET_ATTR] = DictionaryAttr({name: StringAttr(value) for name, value in fields.items()})

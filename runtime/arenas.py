@@ -1,8 +1,8 @@
-"""Where compiled code gets the memory for its buffers from: blocks that are kept for the calls that follow.
+"""Allocator for the buffers of compiled code: freed blocks are kept for later calls.
 
-Native code, made once in a process: two functions, which MLIR's `use-generic-functions` calls, that look for a block
-among those that earlier calls gave back, and one that frees these. A block belongs to one call at a time; no lock is
-taken. Blocks that are not used for some seconds are freed by calls that come later, all of them with the last code.
+Native code, made once per process: two functions, which MLIR's `use-generic-functions` calls. One takes a block from
+those that earlier calls returned, the other returns it. A block belongs to one call at a time; there are no locks.
+Later calls free the blocks that were unused for some seconds; all are freed with the last code.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from relex.runtime.linking import link_ir
 
 ALLOC = "_mlir_memref_to_llvm_alloc"
 FREE = "_mlir_memref_to_llvm_free"
-"""What code calls that was compiled with MLIR's `use-generic-functions`."""
+"""The functions that code compiled with MLIR's `use-generic-functions` calls."""
 
 MAX_IDLE = 10
-"""After how many seconds without use a block may be freed."""
+"""Seconds without use after which a block may be freed."""
 
 _RELEASE = "relex.release"
 _RELEASED = "relex.released"
@@ -180,7 +180,7 @@ end:
 
 
 class Arenas:
-    """The functions in this process, and the code that calls them."""
+    """The allocator in this process, and the code that uses it."""
 
     def __init__(self):
         self._code = link_ir(_CODE, (ALLOC, FREE, _RELEASE, _RELEASED))
@@ -189,9 +189,10 @@ class Arenas:
         self.release: Callable[[int], int] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(
             self._code.address(_RELEASE)
         )
-        """Free the blocks that were taken more than some seconds ago; returns how many bytes are in those that stay."""
+        """Free the blocks that were taken more than this many seconds ago; returns the number of bytes in those that
+        stay."""
         self.released = ctypes.c_int64.from_address(self._code.address(_RELEASED))
-        """When a call did that last, in seconds."""
+        """The time when calls last freed unused blocks, in seconds."""
 
     def keep_for(self, user: object) -> None:
         """Keep blocks as long as this object lives."""

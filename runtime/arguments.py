@@ -1,4 +1,4 @@
-"""From what a caller passes to arrays that compiled code can read."""
+"""Conversion of what a caller passes to arrays that compiled code can read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def bind_arguments(signature: Signature, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-    """Positional and named arguments in the order of the signature. Raises `ArityError`."""
+    """Return positional and named arguments in the order of the signature. Raises `ArityError`."""
     names = [spec.name for spec in signature.inputs]
     expected = f"{signature.name}() expected {len(names)} arguments ({', '.join(names)})"
     if len(args) > len(names):
@@ -37,7 +37,8 @@ def bind_arguments(signature: Signature, args: Sequence[Any], named: Mapping[str
 
 
 def expect_in_place(signature: Signature, arrays: Sequence[Array], given: Sequence[Any]) -> None:
-    """Check that a function that writes its arguments gets memory of the caller, apart from that of other arguments."""
+    """Check that a function that writes its arguments gets writable arrays of the caller that do not overlap. Raises
+    `DTypeError` and `OverlapError`."""
     for spec, array, value in zip(signature.inputs, arrays, given, strict=True):
         if array is not value or not array.flags.writeable:
             raise DTypeError(
@@ -49,16 +50,16 @@ def expect_in_place(signature: Signature, arrays: Sequence[Array], given: Sequen
 
 
 def argument_reader(spec: TensorSpec, function: str) -> Callable[[Any], Array]:
-    """What reads the value that a caller passes for an argument."""
+    """Return the reader for the values of an argument."""
     return ScalarReader(spec, function) if spec.is_scalar else ArgumentReader(spec, function)
 
 
 class ArgumentReader:
-    """Makes of what a caller passes for one argument an array that compiled code can read.
+    """Converts the value of one argument to an array that compiled code can read.
 
-    Takes NumPy arrays and scalars, and anything with DLPack in CPU memory or with the buffer protocol, of exactly the
-    type of the argument and of its shape, as far as that is the same in every call: nothing is cast. What is strided is
-    copied. Raises `DTypeError` and `ShapeError`, which name the argument.
+    Takes NumPy arrays and scalars, and objects with DLPack in CPU memory or with the buffer protocol, of exactly the
+    type and the static sizes of the argument: nothing is cast. Strided arrays are copied. Raises `DTypeError` and
+    `ShapeError`, which name the argument.
     """
 
     def __init__(self, spec: TensorSpec, function: str):
@@ -90,11 +91,11 @@ class ArgumentReader:
 
 
 class ScalarReader(ArgumentReader):
-    """Makes of what a caller passes for a scalar an array without dimensions.
+    """Converts the value of a scalar argument to an array of rank 0.
 
-    Takes a `float` of Python for floats, an `int` for integers, a `bool` for booleans, which are rounded as NumPy does
-    it, and everything that an array without dimensions is made of, of exactly the dtype. Raises `RangeError` for a
-    number that the type does not have, `DTypeError` and `ShapeError`, all of which name the argument.
+    Takes a Python `float` for floats, an `int` for integers and a `bool` for booleans, rounded as NumPy does, and
+    everything that converts to an array of rank 0 of exactly the dtype. Raises `RangeError` for a number that the type
+    cannot represent, `DTypeError` and `ShapeError`, all of which name the argument.
     """
 
     def __init__(self, spec: TensorSpec, function: str):
@@ -118,7 +119,7 @@ class ScalarReader(ArgumentReader):
 
 
 def _as_zeros_and_ones(array: Array) -> Array:
-    """Booleans as compiled code knows them. A view of other memory may hold any byte; for NumPy all but 0 are true."""
+    """Return booleans as bytes of 0 and 1. A view of other memory may hold any byte; NumPy takes all but 0 as true."""
     numbers = array.view(np.uint8)
     return array if numbers.max(initial=0) <= 1 else numbers != 0
 

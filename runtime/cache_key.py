@@ -1,4 +1,4 @@
-"""What a compiled program depends on, in one short text."""
+"""Keys of the compile cache: everything that a compiled program depends on, in one digest."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from relex.runtime.container import VERSION
 
 _FLOORS = ("dialects", "passes", "lowering", "runtime")
 _LONG = 256
-"""From how many bytes on the contents of a constant are replaced by their digest."""
+"""Constants of at least this many bytes are replaced by their digests."""
 
 
 def cache_key(module: ModuleOp, *, strict: bool, target: Target | None) -> str | None:
-    """The name of what a module is compiled to. None where a rule takes part that no file tells all about."""
+    """Return the cache key of a module; None if a rule takes part that source files do not fully determine."""
     others = _of_others(module)
     if others is None:
         return None
@@ -40,8 +40,8 @@ _OWN = {"relex", "xdsl", "builtins"}
 
 
 def _of_others(module: ModuleOp) -> list[str] | None:
-    """What other packages have to say about the program: their entries in tables, and the ops that they define. None
-    where that may change without a sign."""
+    """Return what other packages contribute to the program: their entries in tables, and the ops that they define. None
+    if that may change undetected."""
     found: set[str] = set()
     kinds = {type(op) for op in module.walk()}
     packages = {_package(kind) for kind in kinds}
@@ -56,7 +56,7 @@ def _of_others(module: ModuleOp) -> list[str] | None:
             if not all(map(_is_known, parts)):
                 return None
             packages |= of_entry
-            # Rules with names are tried in order.
+            # Named rules are tried in order.
             order = f" {place}" if isinstance(key, str) else ""
             found.add(f"{table.name}{order}: {describe(key)}: {describe(entry)}")
     digests = [_digest(package) for package in sorted(packages - _OWN)]
@@ -64,12 +64,13 @@ def _of_others(module: ModuleOp) -> list[str] | None:
 
 
 def _package(part: Any) -> str:
-    """The package that a function or class belongs to."""
+    """Return the package that a function or class belongs to."""
     return str(getattr(part, "__module__", None) or "builtins").partition(".")[0]
 
 
 def _is_known(part: Any) -> bool:
-    """Whether the files of its package say all about a function, class or value: nothing is bound to it in a run."""
+    """Return whether the source of its package fully determines a function, class or value: nothing is bound to it at
+    run time."""
     if isinstance(part, type):
         return "<locals>" not in part.__qualname__
     if part is None or isinstance(part, str | int | float):
@@ -79,8 +80,9 @@ def _is_known(part: Any) -> bool:
 
 @cache
 def _versions() -> list[str]:
-    """Of the compiler, and of what it stands on. A checkout of relex changes without a new version: its files count."""
-    # It takes long to import, and most programs are not kept.
+    """Return the versions of the compiler and its dependencies. A checkout of relex changes without a new version: its
+    files count."""
+    # It is slow to import, and most programs are not cached.
     from importlib.metadata import version
 
     from relex.version import DISTRIBUTION
@@ -91,7 +93,7 @@ def _versions() -> list[str]:
 
 @cache
 def _digest(package: str) -> str | None:
-    """The state of all files of a package; None if it has none."""
+    """Return a digest of the state of all files of a package; None if it has none."""
     try:
         spec = find_spec(package)
     except (ImportError, ValueError):
@@ -108,7 +110,7 @@ def _digest(package: str) -> str | None:
 
 
 class _KeyPrinter(ExactPrinter):
-    """Prints long constants by their digests: the text is for comparing."""
+    """Prints long constants as digests: the text is only compared."""
 
     def print_attribute(self, attribute: Attribute) -> None:
         if isa(attribute, DenseIntOrFPElementsAttr) and len(attribute.data.data) >= _LONG:

@@ -1,4 +1,4 @@
-"""The log in which a program with `instrument-calls` records its calls."""
+"""The log in which programs instrumented by `instrument-calls` record their calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relex.lowering.llvm.object_code import compile_module
 from relex.runtime.loader import load
 
 CAPACITY = 1 << 16
-"""How many numbers a log holds."""
+"""The number of entries in a log."""
 
 _ADDRESS = "relex.log_address"
 
@@ -73,7 +73,7 @@ class CallLog:
         self._numbers = (ctypes.c_int64 * (CAPACITY + 1)).from_address(address)
 
     def take(self) -> Sequence[int] | None:
-        """The numbers that have come since the last time; None if these were more than the log holds."""
+        """Return the numbers logged since the last call and clear the log; None if it overflowed."""
         count, self._numbers[0] = self._numbers[0], 0
         return self._numbers[1 : count + 1] if count <= CAPACITY else None
 

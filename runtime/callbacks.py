@@ -1,4 +1,4 @@
-"""How compiled code reaches library functions."""
+"""Calls of library functions from compiled code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BufferKind = tuple[int, str]
 
 @dataclass(frozen=True)
 class LibraryUse:
-    """A library function that code calls by `symbol`, with buffers of these kinds: inputs, then outputs to fill."""
+    """A library function that code calls as `symbol`, with buffers of these kinds: inputs, then outputs to fill."""
 
     name: str
     symbol: str
@@ -37,7 +37,7 @@ class LibraryUse:
 
     @property
     def problem(self) -> str | None:
-        """Why it cannot be called as things are now."""
+        """The reason why it cannot be called at present, if any."""
         if self.name not in LIBRARY:
             return not_registered(self.name)
         if isinstance(LIBRARY[self.name], CFunction):
@@ -49,10 +49,10 @@ class LibraryUse:
 
 
 class LibraryCalls:
-    """The library functions that code calls, as they are registered now, in a form that native code can call.
+    """The library functions that code calls, as currently registered, in a form that native code can call.
 
-    `symbols` are the addresses for the names that the code calls them by. They are valid as long as this object.
-    Raises `UnknownNameError` that names all functions that cannot be called.
+    `symbols` maps the names that the code calls them by to addresses, which stay valid as long as this object. Raises
+    `UnknownNameError` naming all functions that cannot be called.
     """
 
     def __init__(self, uses: Iterable[LibraryUse]):
@@ -72,16 +72,16 @@ class LibraryCalls:
 
     @property
     def calls_python(self) -> bool:
-        """Whether there are functions in Python among them."""
+        """True if any of them is a Python function."""
         return bool(self._callbacks)
 
     def guard(self, entry: Entry) -> Entry:
-        """A native function that raises what library functions raise while it runs."""
+        """Wrap a native function so that it raises what library functions raise while it runs."""
         return _reraising(entry) if self.calls_python else entry
 
 
 class _Run(local):
-    """What happened in this thread during the run of native code that is innermost."""
+    """State of the innermost run of native code in this thread."""
 
     error: BaseException | None = None
 
@@ -101,13 +101,13 @@ def _reraising(entry: Entry) -> Entry:
         if error is None:
             return
         for e in _chain(error, handled=sys.exception()):
-            # The memory behind the arrays in these frames may be gone, and debuggers print such variables.
+            # The memory of the arrays in these frames may be gone, and debuggers print such variables.
             clear_frames(e.__traceback__)
         context = error.__context__
         try:
             raise error
         finally:
-            # Raising it has put there what the caller handles.
+            # `raise` has set it to the exception that the caller is handling.
             error.__context__ = context
             del error, context
 
@@ -115,7 +115,7 @@ def _reraising(entry: Entry) -> Entry:
 
 
 def _chain(error: BaseException, handled: BaseException | None) -> Iterable[BaseException]:
-    """An exception, and all that led to it, up to the one that the caller handles."""
+    """Return an exception with all its causes and contexts, up to the one that the caller is handling."""
     found: dict[int, BaseException] = {}
     rest: list[BaseException | None] = [error]
     while rest:
@@ -127,10 +127,10 @@ def _chain(error: BaseException, handled: BaseException | None) -> Iterable[Base
 
 
 def _callback(use: LibraryUse, function: Function) -> Any:
-    """A function of C that calls one in Python, with arrays on the memory of the caller.
+    """Wrap a Python function as a C function; it gets arrays over the caller's memory.
 
-    An exception waits until the run is over, and calls after it are skipped. The code goes on with zeros, which are
-    right wherever it takes numbers as indices.
+    An exception is raised when the run ends, and calls after it are skipped. The code continues with zeros, which are
+    valid wherever it uses numbers as indices.
     """
     inputs, outputs = _parameters(use.inputs), _parameters(use.outputs)
     count = len(inputs)
@@ -152,7 +152,7 @@ def _callback(use: LibraryUse, function: Function) -> Any:
 
 
 def _parameters(kinds: Sequence[BufferKind]) -> list[tuple[int, np.dtype[Any]]]:
-    """The rank and dtype of each buffer."""
+    """Return the rank and dtype of each buffer."""
     return [(rank, np.dtype(NUMPY_NAMES[element_type])) for rank, element_type in kinds]
 
 

@@ -1,4 +1,4 @@
-"""From a program to native code in this process."""
+"""Compilation of programs to native code in this process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from relex.runtime.profile import Profile
 
 Instrument = Callable[[ModulePass, ModuleOp], None]
-"""Sees the module in front of each pass, and may change it."""
+"""Gets the module before each pass, and may change it."""
 
 
 def build(
@@ -46,17 +46,17 @@ def build(
 ) -> Executable:
     """Compile a program for the machine that this process runs on.
 
-    `module` is a module, MLIR text, or the path of an `.mlir` file or of a `.py` file in TVMScript. It stays as it is.
-    With `strict`, sums keep the order and the roundings of the plain loop. `target` is a
-    `Target`, which may have fewer CPU features than this machine, a triple, or "llvm" for this machine, which is the
-    default; the environment variable `RELEX_CPU` names a processor instead.
+    `module` is a module, MLIR text, or the path of an `.mlir` file or of a `.py` file in TVMScript. It is not modified.
+    With `strict`, sums keep the order and the rounding of the plain loop. `target` is a `Target`, which may have fewer
+    CPU features than this machine, a triple, or "llvm" for this machine. The default is this machine, or the processor
+    that the environment variable `RELEX_CPU` names.
 
-    `cache` is a folder that keeps what is compiled, or a `CompileCache`. True stands for the folder that the
-    environment variable `RELEX_CACHE` names, else `~/.cache/relex`; that is the default if the variable is set, and
-    False prevents it.
+    `cache` is a `CompileCache`, or a folder to cache compiled programs in. True stands for the folder that the
+    environment variable `RELEX_CACHE` names, else `~/.cache/relex`; this is the default if the variable is set, and
+    False disables it.
 
-    Raises `CompileError` for a program that is wrong, or that calls library functions that are not registered, and
-    `RelexError` for a file that cannot be read; an object that is no program is a `TypeError` too.
+    Raises `CompileError` for an invalid program, or one that calls library functions that are not registered, and
+    `RelexError` for a file that cannot be read; for an object that is no program this is a `TypeError` too.
     """
     target = as_target(target)
     program, text = read_program(module)
@@ -79,7 +79,7 @@ def _compiled(program: ModuleOp, strict: bool, target: Target | None, cache: Com
     if cache is None or key is None:
         return compile_program(program, strict=strict, target=target)
     found = cache.get(key)
-    # A library function that is missing is an error at its place in the program.
+    # Compiling again reports a missing library function at its place in the program.
     if found is None or any(use.problem for use in found.libraries):
         found = compile_program(program, strict=strict, target=target)
         cache.put(key, found)
@@ -89,7 +89,8 @@ def _compiled(program: ModuleOp, strict: bool, target: Target | None, cache: Com
 def compile_program(
     program: ModuleOp, *, strict: bool = False, target: Target | None = None, instrument: Instrument | None = None
 ) -> CompiledProgram:
-    """Native code for this process. Raises `CompileError` for library functions that are not registered, too."""
+    """Compile a program to native code for this process. Raises `CompileError` also for library functions that are not
+    registered."""
     lowered = lower_program(
         program, strict=strict, target=target, check=check_registered, instrument=instrument, use_generic_functions=True
     )
@@ -99,7 +100,7 @@ def compile_program(
 
 @dataclass(frozen=True)
 class LoweredProgram:
-    """A module at the machine level, and what those need to know who call it."""
+    """A module at the machine level, and what its callers need to know."""
 
     module: ModuleOp
     signatures: Mapping[str, Signature]
@@ -115,8 +116,8 @@ def lower_program(
     instrument: Instrument | None = None,
     use_generic_functions: bool = False,
 ) -> LoweredProgram:
-    """Run the default compilation on a copy of a module, verified where it enters a new level. `check` sees the library
-    functions that are called, each with its declaration."""
+    """Run the default pipeline on a copy of a module, verifying it after each level. `check` gets the library functions
+    that are called, each with its declaration."""
     module = _prepared(program, target)
     context = make_context()
     interface: Mapping[str, Signature] = {}
@@ -130,14 +131,14 @@ def lower_program(
                     instrument(p, module)
                 p.apply(context, module)
             if level != "llvm":
-                # What leaves that level, LLVM verifies itself.
+                # LLVM itself verifies what this level produces.
                 verify_module(module)
         except Exception:
-            # Verifying after each pass takes long; it is done only now, to name the one that left a wrong module.
+            # Verifying after each pass is slow; it is done only now, to name the pass that broke the module.
             verify_each(begun, _prepared(program, target))
             raise
         if level == "loops":
-            # With all that the lowering so far expects of sizes.
+            # With all requirements on sizes that lowering has added so far.
             interface = {**signatures(module), **buffer_signatures(module)}
         if level == "core":
             libraries = library_uses(module)
@@ -147,7 +148,7 @@ def lower_program(
 
 
 def _prepared(program: ModuleOp, target: Target | None) -> ModuleOp:
-    """A copy to compile for a target."""
+    """Return a copy of the program to compile for a target."""
     module = program.clone()
     if target is not None:
         set_target(module, target)
@@ -155,7 +156,7 @@ def _prepared(program: ModuleOp, target: Target | None) -> ModuleOp:
 
 
 def _with_needs(interface: Mapping[str, Signature], needs: MemoryNeeds) -> Mapping[str, Signature]:
-    """The signatures with the memory that functions need as they are compiled."""
+    """Return the signatures with the temporary memory that the compiled functions need."""
     found: dict[str, Signature] = {}
     for name, signature in interface.items():
         told = [size for size in needs.of(name) if signature.names.keys() >= set(names_in(size))]

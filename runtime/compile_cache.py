@@ -1,4 +1,4 @@
-"""Compiled programs that are kept in a folder, for whoever compiles the same again."""
+"""On-disk cache of compiled programs."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from relex.runtime.container import MappedFile, as_path, write_file
 from relex.runtime.program import CompiledProgram
 
 FOLDER_VARIABLE = "RELEX_CACHE"
-"""The environment variable that names the folder of the cache, and switches it on."""
+"""The environment variable that names the cache folder and enables the cache."""
 
 LIMIT = 2**30
-"""How many bytes a cache holds, if nothing else is said."""
+"""The default capacity of a cache in bytes."""
 
 ABANDONED = 3600.0
-"""After how many seconds a file that is being written is taken for the rest of a process that ended."""
+"""Age in seconds at which a temporary file is assumed to be left over from a process that ended."""
 
 _ENTRY = ".relex"
 
 
 class CompileCache:
-    """Compiled programs in a folder, each in a file of its own. Processes and threads may share it.
+    """Compiled programs in a folder, one file each. Processes and threads may share it.
 
-    Where there are more than `limit` bytes, those go that were not asked for the longest. What is in the folder is run:
-    it must belong to the user, and nobody else may write into it. Raises `RelexError` for another one.
+    Beyond `limit` bytes, the least recently used programs are evicted. The contents of the folder are executed: it must
+    belong to the user, and nobody else may write to it. Raises `RelexError` for any other folder.
     """
 
     def __init__(self, folder: str | PathLike[str], limit: int = LIMIT):
@@ -45,20 +45,20 @@ class CompileCache:
             raise RelexError(f"{folder}: expected a cache that nobody else can write: its contents are run")
 
     def get(self, key: str) -> CompiledProgram | None:
-        """The program of a key, if there is one that is whole."""
+        """Return the program of a key, if there is an intact one."""
         path = self._path(key)
         try:
-            # Nobody writes here but `put`, which replaces files; the times of mapped ones change with each use.
+            # No check for changes: only `put` writes here, replacing whole files, and time stamps change with each use.
             program = CompiledProgram.unpack(MappedFile(path).data)
         except RelexError:
             return None
         with suppress(OSError):
-            # The time of the last change is that of the last use.
+            # The modification time records the last use.
             os.utime(path)
         return program
 
     def put(self, key: str, program: CompiledProgram) -> None:
-        """Keep a program. One that cannot be kept is a `UserWarning`."""
+        """Store a program. Failure to do so is a `UserWarning`."""
         try:
             write_file(self._path(key), program.pack())
             self._evict()
@@ -69,7 +69,7 @@ class CompileCache:
         return self.folder / f"{key}{_ENTRY}"
 
     def _evict(self) -> None:
-        """Remove what is too much. Others may do so at the same time; who has mapped a file keeps it."""
+        """Remove what exceeds the limit. Other processes may do so at the same time; mapped files stay valid."""
         left = self.limit
         for path, status in sorted(self._files(), key=lambda file: -file[1].st_mtime_ns):
             is_entry = path.suffix == _ENTRY
@@ -84,12 +84,12 @@ class CompileCache:
 
 
 CacheOption = CompileCache | str | PathLike[str] | bool | None
-"""A cache, a folder for one, whether to use the usual one; None for what the environment says."""
+"""A cache, the folder of one, or whether to use the default one; None follows the environment."""
 
 
 def find_cache(option: CacheOption) -> CompileCache | None:
-    """The cache to use, if any. The usual one is the folder in `RELEX_CACHE`, else `~/.cache/relex`, or where
-    `XDG_CACHE_HOME` says."""
+    """Return the cache to use, if any. The default one is the folder in `RELEX_CACHE`, else `relex` in `XDG_CACHE_HOME`
+    or `~/.cache`."""
     if isinstance(option, CompileCache):
         return option
     if option is None or option is True:

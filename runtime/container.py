@@ -1,6 +1,6 @@
-"""The layout of the files that executables are saved in. docs/saving.md describes it.
+"""The file format of saved executables, described in docs/saving.md.
 
-A header of 64 bytes, an index, and a data area. The index is JSON; it says what lies where in the data area.
+A file is a header of 64 bytes, a JSON index, and a data area that the index refers to.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from relex.dialects.machine import CONSTANT_ALIGNMENT
 from relex.runtime.json_codec import Buffer, Plain
 
 MAGIC = b"\x89relex\r\n"
-"""Bytes that no text begins with, and that change where a file is transferred as text."""
+"""Starts with a byte that no text starts with, and contains a line break that text-mode transfers change."""
 
 VERSION = 1
-"""Of the layout, of what stands in the index, and of how object code is called: a file of another one is refused."""
+"""Version of the layout, the contents of the index, and the calling convention of object code. Files of other versions
+are refused."""
 
 HEADER = Struct("<8s I I Q Q 32s")
-"""Magic, version, alignment of segments, sizes of the index and of the file, SHA-256 of everything but itself."""
+"""Magic, version, segment alignment, size of the index, size of the file, SHA-256 of everything but itself."""
 
 _BEFORE_CHECKSUM = HEADER.size - 32
 
@@ -36,14 +37,14 @@ T = TypeVar("T")
 
 
 class Segments:
-    """The data area while it is written: buffers, each at a multiple of the alignment."""
+    """The data area of a file being written: buffers, each aligned to `CONSTANT_ALIGNMENT`."""
 
     def __init__(self) -> None:
         self.chunks: list[Buffer] = []
         self._size = 0
 
     def store(self, buffer: Buffer) -> Plain:
-        """Append a buffer. Returns where it is."""
+        """Append a buffer and return its place."""
         place: Plain = {"offset": self._size, "size": len(buffer)}
         self.chunks += [buffer, _padding(len(buffer))]
         self._size += _rounded(len(buffer))
@@ -51,7 +52,8 @@ class Segments:
 
 
 def pack(describe: Callable[[Callable[[Buffer], Plain]], Plain]) -> list[Buffer]:
-    """The contents of a file, in pieces. `describe` gets the function that stores buffers, and makes the index."""
+    """Return the contents of a file, in pieces. `describe` gets a function that stores a buffer, and returns the
+    index."""
     segments = Segments()
     index = json.dumps(describe(segments.store), separators=(",", ":")).encode()
     chunks = [index, _padding(HEADER.size + len(index)), *segments.chunks]
@@ -61,9 +63,10 @@ def pack(describe: Callable[[Callable[[Buffer], Plain]], Plain]) -> list[Buffer]
 
 
 def unpack(data: memoryview, read: Callable[[Plain, Callable[[Plain], memoryview]], T]) -> T:
-    """What `read` makes of the index and of a function that gives the buffers that were stored.
+    """Read a file: return `read(index, fetch)`, where `fetch` returns a stored buffer, given its place.
 
-    Raises `RelexError` for what is no such file, or one of another version, or damaged. `read` may raise `ValueError`.
+    Raises `RelexError` for data in another format or of another version, and for damaged data. `read` may raise
+    `ValueError`.
     """
     if len(data) < HEADER.size or bytes(data[: len(MAGIC)]) != MAGIC:
         raise RelexError("expected a saved executable, found a file of another kind")
@@ -112,14 +115,14 @@ def _padding(size: int) -> bytes:
 
 
 def as_path(path: object, kind: str = "file") -> Path:
-    """The path of a file, or of something else, as users give it. Raises `DTypeError`."""
+    """Return a path given by the user; `kind` says what it is a path of. Raises `DTypeError` for other objects."""
     expect_kind(path, str | os.PathLike, f"the path of a {kind}")
     return Path(cast("str | os.PathLike[str]", path))
 
 
 def write_file(path: Path, chunks: Sequence[Buffer]) -> None:
-    """Write a file; who reads it at the same time sees all or nothing of it. Raises `RelexError`."""
-    # Those who have mapped an earlier file of this name keep that.
+    """Write a file atomically: concurrent readers see the old contents or the new ones. Raises `RelexError`."""
+    # Processes that have mapped an earlier file of this name keep it.
     try:
         temporary = path.with_name(f".{path.name}.{uuid4().hex}")
         try:
@@ -133,9 +136,9 @@ def write_file(path: Path, chunks: Sequence[Buffer]) -> None:
 
 
 class MappedFile:
-    """A file as memory that processes share, and that shows what is written to the file in place.
+    """A shared mapping of a file: changes made to the file in place show through.
 
-    Where a file becomes shorter, reading what is gone ends the process (SIGBUS). Raises `RelexError` for a file that
+    If the file is truncated, reading past its new end kills the process (SIGBUS). Raises `RelexError` for a file that
     cannot be read.
     """
 
@@ -146,11 +149,11 @@ class MappedFile:
             finalize(self, os.close, self._file)
             self._status = self._current_status()
             size, _ = self._status
-            # What is empty cannot be mapped.
+            # An empty file cannot be mapped.
             self.data = memoryview(mmap.mmap(self._file, size, access=mmap.ACCESS_READ) if size else b"")
 
     def expect_unchanged(self) -> None:
-        """Raise `RelexError` if the file has been written since. It does not matter what is at its path now."""
+        """Raise `RelexError` if the mapped file was written to since. Whatever is at its path now does not matter."""
         if self._current_status() != self._status:
             raise RelexError(
                 f"{self._path}: expected a file that stays as it is while it is in use, found it overwritten: load it "
@@ -163,7 +166,7 @@ class MappedFile:
 
 
 def read_file(path: Path) -> memoryview:
-    """The contents of a file in memory of their own, aligned as those of a mapped one. Raises `RelexError`."""
+    """Read a file into private memory, aligned like a mapped file. Raises `RelexError`."""
     with _reading(path), path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size == 0:
@@ -181,5 +184,5 @@ def _reading(path: Path) -> Generator[None]:
 
 
 def _reason(e: OSError | ValueError) -> str:
-    # The text of the whole names a file once more, and that may be the temporary one.
+    # `str(e)` also names the file, which may be the temporary one.
     return (isinstance(e, OSError) and e.strerror) or str(e)

@@ -1,6 +1,6 @@
-"""MLIR's memref descriptors, through which compiled code passes row-major buffers.
+"""MLIR memref descriptors, in which compiled code passes row-major buffers.
 
-A descriptor is words of 64 bits: the allocated and the aligned address, an offset in elements, the sizes, the strides.
+A descriptor consists of 64-bit words: the allocated and the aligned address, the offset in elements, sizes, strides.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 
 def descriptor(shape: Sequence[int], address: int = 0) -> list[int]:
-    """The words for a buffer of this shape."""
+    """Return the words of a descriptor for a buffer of this shape."""
     strides = [prod(shape[i + 1 :]) for i in range(len(shape))]
     return [address, address, 0, *shape, *strides]
 
 
 def address_of(array: Array) -> int:
-    """Where the first element is."""
+    """Return the address of the first element."""
     return array.__array_interface__["data"][0]
 
 
 def read_descriptor(place: int, rank: int, dtype: np.dtype[Any]) -> Array:
-    """The buffer that the descriptor at an address describes, as an array on the same memory, which nothing keeps."""
+    """Return an array over the buffer that the descriptor at an address describes; it does not own the memory."""
     _, aligned, offset, *sizes = (ctypes.c_int64 * (3 + rank)).from_address(place)
     return np.asarray(_Memory(aligned + offset * dtype.itemsize, tuple(sizes), dtype))
 
 
 def writable(array: Array) -> Array:
-    """The same memory, which may be written. The result keeps it."""
+    """Return a writable array over the same memory, which it keeps alive."""
     return np.asarray(_Memory(address_of(array), array.shape, array.dtype, array.strides, array))
 
 
 class _Memory:
-    """Bytes at an address, in the form that NumPy makes arrays of. `owner` is what keeps them."""
+    """Memory at an address, as NumPy's array interface. `owner` keeps it alive."""
 
     def __init__(
         self,

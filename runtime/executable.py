@@ -1,4 +1,4 @@
-"""Compiled functions that can be called."""
+"""Executables and their functions, called from Python."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ Pack = Callable[[], list[Buffer]]
 
 
 class Executable(Mapping[str, "CompiledFunction"]):
-    """Native code in this process: a mapping from the names of functions to functions.
+    """Native code in this process: a mapping from names to functions.
 
-    `symbols` are the addresses of what else the code calls; `profile` makes profiles, if the program is still known;
-    `check` raises where the constants of the program are no longer what they were.
-    Raises `RelexError` for code that cannot run here, `UnknownNameError` for library functions that nobody registered.
+    `symbols` are the addresses of other symbols that the code uses; `profile` makes profiles, if the source program is
+    still known; `check` raises if the constants of the program have changed. Raises `RelexError` for code that cannot
+    run here, `UnknownNameError` for library functions that are not registered.
     """
 
     def __init__(
@@ -58,18 +58,18 @@ class Executable(Mapping[str, "CompiledFunction"]):
         }
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a file that `relex.load` reads. Raises `RelexError` when that is not possible."""
+        """Write a file that `relex.load` reads. Raises `RelexError` if that is not possible."""
         write_file(as_path(path), self._pack())
 
     def __reduce__(self) -> tuple[Callable[[bytes], Executable], tuple[bytes]]:
         return _unpickle, (b"".join(self._pack()),)
 
     def profile(self, /, *args: Any, entry: str = "main", **named: Any) -> Profile:
-        """How long the calls of loop functions and library functions take in a call of a function with these arguments.
+        """Measure the time spent in loop functions and library functions during a call with these arguments.
 
         Compiles the program once more, with time stamps around calls, and runs it several times, library functions
         included. `print` shows the result as a table. Raises what the function raises, and `RelexError` for an
-        executable that was loaded or unpickled: only one that `build` made knows its program.
+        executable that was loaded or unpickled: only one from `build` has its source program.
         """
         self[entry]
         if self._profile is None:
@@ -89,7 +89,7 @@ class Executable(Mapping[str, "CompiledFunction"]):
 
 
 def _pack(program: CompiledProgram, check: Check | None) -> list[Buffer]:
-    """The contents of a file with the program in it, in pieces."""
+    """Return the contents of a file that holds the program, in pieces."""
     if check is not None:
         check()
     return program.pack()
@@ -106,24 +106,23 @@ def _unpickle_function(data: bytes, name: str) -> CompiledFunction:
 class CompiledFunction:
     """A native function on arrays.
 
-    Arguments are NumPy arrays, or anything with DLPack or the buffer protocol, of exactly the shapes and dtypes of the
-    signature, in order or by name. For scalars they are numbers of Python of the same kind, or NumPy scalars of exactly
-    the dtype. Sizes that are known at run time must fit each other. Results are one array, a tuple of several, or None:
-    fresh ones, or those passed as `out`, an array or a tuple; scalars are NumPy scalars. Raises `ArityError`,
-    `DTypeError`, `RangeError`, `ShapeError` and `OverlapError` for wrong arguments, before anything runs, and what a
-    library function raises; those that come after it in the program are not called. Threads may call it at the same
-    time.
+    Arguments are NumPy arrays, or objects with DLPack or the buffer protocol, of exactly the shapes and dtypes of the
+    signature, by position or by name. Scalars are Python numbers of the same kind, or NumPy scalars of exactly the
+    dtype. Dynamic sizes must be consistent. Results are one array, a tuple of several, or None: new arrays, or those
+    passed as `out`, an array or a tuple; scalars are NumPy scalars. Raises `ArityError`, `DTypeError`, `RangeError`,
+    `ShapeError` and `OverlapError` for invalid arguments, before anything runs, and what a library function raises;
+    library functions after it in the program are not called. Calls from several threads may overlap.
 
     A function on buffers, at the core level, takes all of them as arguments and writes into them.
 
-    Pickled, it is the whole program: where several functions travel, send the executable.
+    Pickling a function pickles its whole program: to send several functions, send the executable.
     """
 
     def __init__(self, pack: Pack, code: LoadedCode, signature: Signature, library: LibraryCalls, check: Check | None):
         self.signature = signature
         self._pack = pack
         self._check = check
-        self._alive = code, library  # The machine code, its constants, and what it calls.
+        self._alive = code, library  # Keeps the machine code, its constants and its callees.
         self._plans_of_shapes = ShapeRule(signature, partial(Plan, signature))
         self._readers = [argument_reader(spec, signature.name) for spec in signature.inputs]
         self._results = ResultArrays(signature)
@@ -147,7 +146,7 @@ class CompiledFunction:
     __call__ = _call_checked
 
     def _plan(self, inputs: Sequence[Array]) -> Plan:
-        # Native calls with shapes that are known do not come here.
+        # Native calls with known shapes bypass this.
         if self._check is not None:
             self._check()
         return self._plans_of_shapes(inputs)
@@ -160,7 +159,7 @@ class CompiledFunction:
 
 
 class _NativeCalls(CompiledFunction):
-    """What makes of a `CompiledFunction` one that native code calls, wherever a call is like an earlier one."""
+    """A `CompiledFunction` that enters compiled code directly when a call matches an earlier one."""
 
     _entry: int
     _plans: int
@@ -196,8 +195,8 @@ def _native_class(native: type) -> Callable[..., CompiledFunction]:
 def _compiled_function(
     pack: Pack, code: LoadedCode, signature: Signature, library: LibraryCalls, check: Check | None
 ) -> CompiledFunction:
-    """A function of compiled code. What calls Python anyway does not gain from native calls; they do not look whether
-    arguments may be written."""
+    """Make a function of compiled code. If it calls Python anyway, native calls gain nothing; and they do not check
+    that arguments are writable."""
     entry = native_entry() if not library.calls_python and not signature.writes_inputs else None
     if entry is None:
         return CompiledFunction(pack, code, signature, library, check)

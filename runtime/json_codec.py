@@ -1,7 +1,7 @@
-"""Values as JSON can say them, and back: dataclasses, tuples, mappings, sizes, bytes.
+"""JSON encoding of values: dataclasses, tuples, mappings, sizes, bytes.
 
-What a class holds is read off its annotations, so that no class lists its fields twice. Nothing is executed, and
-nothing is made but what the annotations name.
+The fields of a class are read off its annotations, so that no class lists them twice. Decoding executes nothing, and
+makes objects only of the annotated types.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ Plain = None | bool | int | str | list["Plain"] | dict[str, "Plain"]
 Buffer = bytes | memoryview
 
 _TEXTS: dict[type, Callable[[str], Any]] = {IndexExpr: parse_index, Requirement: parse_requirement}
-"""What is written as its `str`, and how that is read."""
+"""The types that are encoded as their `str`, and their parsers."""
 
 
 def to_plain(value: Any, store: Callable[[Buffer], Plain]) -> Plain:
-    """A value as JSON can say it; `store` keeps bytes and says where they are."""
+    """Encode a value as JSON data; `store` stores bytes and returns their place."""
     match value:
         case bytes() | memoryview():
             return store(cast(Buffer, value))
@@ -42,10 +42,9 @@ def to_plain(value: Any, store: Callable[[Buffer], Plain]) -> Plain:
 
 
 def from_plain(kind: Any, plain: Plain, fetch: Callable[[Plain], Buffer], where: str = "it") -> Any:
-    """The value of a type (with annotations that name their parts) that `plain` says; `fetch` gives bytes back.
+    """Decode JSON data as a value of a type whose parts are annotated; `fetch` returns stored bytes.
 
-    Raises `ValueError` that says where something else stands. A field that is missing has its default, where it has
-    one.
+    Raises `ValueError` naming the place of anything unexpected. A missing field has its default, if it has one.
     """
     if kind is bytes:
         return bytes(fetch(plain))
@@ -84,7 +83,7 @@ def _expect(kind: type, plain: Plain, where: str) -> Any:
 
 
 def _expect_text(text: str, where: str) -> None:
-    """Names go to C, too."""
+    """Check that a text is valid UTF-8 and has no NUL: names are passed to C, too."""
     try:
         data = text.encode()
     except UnicodeEncodeError as e:

@@ -1,4 +1,4 @@
-"""Library functions: what `relex.call_dps_packed` calls by name."""
+"""Library functions, which `relex.call_dps_packed` calls by name."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Function = Callable[..., Any]
 FunctionT = TypeVar("FunctionT", bound=Function)
 
 LIBRARY: dict[str, Function] = {}
-"""Functions on NumPy arrays by name: arguments first, then the results to fill."""
+"""Registered functions by name. They take NumPy arrays: arguments first, then the results to fill."""
 
 
 @dataclass(frozen=True)
 class CFunction:
-    """A function of C at an address: `void f(descriptor *argument0, ..., descriptor *result0, ...)`.
+    """A C function at an address: `void f(descriptor *argument0, ..., descriptor *result0, ...)`.
 
-    It gets a pointer to MLIR's memref descriptor for each argument, then for each result, as a function with
-    `llvm.emit_c_interface` does. Compiled code calls it without Python. In Python it takes the arrays themselves.
-    `owner` is what keeps the address valid.
+    It takes pointers to MLIR memref descriptors, arguments first, then results, like a function with
+    `llvm.emit_c_interface`. Compiled code calls it without entering Python. From Python, it is called with arrays.
+    `owner` keeps the address valid.
     """
 
     address: int
@@ -43,7 +43,7 @@ class CFunction:
 
 
 def c_function(library: str | PathLike[str], symbol: str) -> CFunction:
-    """A function of a shared library, which is loaded. Raises `UnknownNameError` if there is no such one."""
+    """Load a shared library and return one of its functions. Raises `UnknownNameError` if either does not exist."""
     expect_kind(library, str | PathLike, "the path of a library")
     expect_kind(symbol, str, "the name of a function")
     try:
@@ -63,14 +63,14 @@ def register_func(name: str, *, override: bool = False) -> Callable[[FunctionT],
 
 
 def register_func(name: str, f: Function | None = None, *, override: bool = False) -> Any:
-    """Make a function known to programs by a name, in place of an earlier one only with `override`.
+    """Register a function that programs call by name; replaces an earlier one only with `override`.
 
-    `f` is a Python callable or a `CFunction`; without it, this decorates a function. It is called with NumPy arrays,
-    arguments first, then the results, which it fills in place; what it returns is ignored. The arrays are views of
-    the memory of the program, valid during the call; arguments are read-only. `build` looks functions up, an executable
+    `f` is a Python callable or a `CFunction`; without it, this is a decorator. It is called with NumPy arrays,
+    arguments first, then the results, which it fills in place; its return value is ignored. The arrays are views of the
+    program's memory, valid during the call; arguments are read-only. `build` looks functions up, and an executable
     keeps those that it found; an interpreted program looks them up in each call.
 
-    Raises `RelexError` for a name that is taken, or that is no name, and `DTypeError` for what cannot be called.
+    Raises `RelexError` for a name that is taken or invalid, and `DTypeError` for an object that is not callable.
     """
     if f is None:
         return partial(register_func, name, override=override)
@@ -85,31 +85,32 @@ def register_func(name: str, f: Function | None = None, *, override: bool = Fals
 
 
 def get_func(name: str) -> Function:
-    """The library function of a name. Raises `UnknownNameError` if there is none."""
+    """Return the library function registered under a name. Raises `UnknownNameError` if there is none."""
     if name not in LIBRARY:
         raise UnknownNameError(not_registered(name))
     return LIBRARY[name]
 
 
 def remove_func(name: str) -> None:
-    """Forget a library function; executables that have it keep it. Raises `UnknownNameError` if there is none."""
+    """Unregister a library function; executables that use it keep it. Raises `UnknownNameError` if there is none."""
     get_func(name)
     del LIBRARY[name]
 
 
 def not_registered(name: str) -> str:
-    """What a message says of a name that is unknown."""
+    """Return the error message for a name that is not registered."""
     return f'expected a registered library function, found "{name}"; there are {", ".join(sorted(LIBRARY)) or "none"}'
 
 
 class LibraryInput(np.ndarray[Any, np.dtype[Any]]):
-    """An argument of a library function: a read-only array that DLPack can take nevertheless.
+    """An argument of a library function: a read-only array that DLPack can export nevertheless.
 
-    NumPy refuses to export read-only arrays to those that do not ask for them, PyTorch among them.
+    NumPy refuses to export read-only arrays to consumers that do not ask for them, PyTorch among them.
     """
 
     @classmethod
     def of(cls, array: Array) -> LibraryInput:
+        """Return a read-only view of an array."""
         view = array.view(cls)
         view.flags.writeable = False
         return view
@@ -118,6 +119,6 @@ class LibraryInput(np.ndarray[Any, np.dtype[Any]]):
         return writable(self).__dlpack__(**options)
 
     def __array_wrap__(self, array: Array, context: Any = None, return_scalar: bool = False) -> Any:
-        """What is computed from such an array is one like any other."""
+        """Return results computed from such arrays as plain arrays."""
         plain = array.view(np.ndarray)
         return plain[()] if return_scalar else plain

@@ -1,4 +1,4 @@
-"""Machine code into this process: that of programs, and what relex itself has in LLVM IR."""
+"""Linking of machine code into this process: that of programs, and relex's own LLVM IR."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Buffer = npt.NDArray[np.uint8]
 _library_numbers = count()
 
 _LIBRARIES = 32
-"""How many libraries a JIT takes. It keeps 9 kB of each that is unloaded; to make a JIT takes as long as four loads."""
+"""Libraries per JIT. It keeps 9 kB of each that is unloaded; making a JIT takes as long as four loads."""
 
 
 class LoadedCode:
-    """Object code in memory, made by `load`. It is unloaded when the last reference to this object goes."""
+    """Object code in memory, made by `link`. It is unloaded with the last reference to this object."""
 
     def __init__(self, library: llvm.ResourceTracker, functions: Iterable[str], constants: Iterable[Buffer]):
         self._library = library
         self._functions = frozenset(functions)
         self.constants = tuple(constants)
-        """What the code reads from."""
+        """The buffers that the code reads."""
 
     def address(self, function: str) -> int:
-        """The address of a function; raises `UnknownNameError` when the code does not define it."""
+        """Return the address of a function. Raises `UnknownNameError` if the code does not define it."""
         if function not in self._functions:
             known = ", ".join(sorted(self._functions)) or "none"
             raise UnknownNameError(f"unknown function '{function}'; the code defines: {known}")
@@ -41,7 +41,8 @@ class LoadedCode:
 def link(
     code: bytes, symbols: Mapping[str, int], exports: Iterable[str], constants: Iterable[Buffer] = ()
 ) -> LoadedCode:
-    """Object code in this process, with the addresses of what it uses. Raises `RelexError` where there is no place."""
+    """Link object code into this process, with the addresses of the symbols that it uses. Raises `RelexError` if that
+    fails."""
     library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for name, address in symbols.items():
         library.import_symbol(name, address)
@@ -56,8 +57,8 @@ def link(
 
 
 def link_ir(text: str, exports: Iterable[str], symbols: Mapping[str, int] | None = None) -> LoadedCode:
-    """LLVM IR, compiled for this process. Functions that say so are inlined; nothing else is optimized before code is
-    made of it."""
+    """Compile LLVM IR for this process and link it. Functions that request it are inlined; nothing else is optimized
+    before code generation."""
     _initialize()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     machine = target.create_target_machine(opt=2, reloc="pic", codemodel="default")
@@ -76,7 +77,7 @@ def _initialize() -> None:
 
 @lru_cache(maxsize=1)
 def _jit(number: int) -> llvm.LLJIT:
-    """The JIT that is filled at present. An earlier one ends with the last code that it has loaded."""
+    """The JIT that is being filled. An earlier one lives as long as the code that it has loaded."""
     _initialize()
-    # JITLink keeps code and its data close together wherever it puts them, and reaches the rest through tables.
+    # JITLink keeps code close to its data wherever it places them, and reaches everything else through tables.
     return llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)

@@ -1,4 +1,4 @@
-"""Object code into this process."""
+"""Loading of object code into this process."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from relex.runtime.once import once
 
 
 def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCode:
-    """Load object code into this process, where it finds the functions of the C library.
+    """Load object code into this process, where it is linked with the C library.
 
-    `symbols` are the addresses of other functions that it calls; they must outlive the result.
-    Raises `RelexError` when this machine cannot run the code, or when it calls a function that does not exist.
+    `symbols` are the addresses of other functions that it calls; they must outlive the result. Raises `RelexError` if
+    this machine cannot run the code, or if it calls a function that does not exist.
     """
     check_runs_here(code)
     allocates = not {ALLOC, FREE}.isdisjoint(code.imports)
@@ -37,8 +37,8 @@ def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCo
 
 
 def _threads(code: ObjectCode) -> Mapping[str, int]:
-    """The address of what shares loops out, if code has such loops. A wrong number of threads is an error without, too:
-    else a mistake in the environment would go unnoticed until another program runs."""
+    """Return the address of the thread pool's entry, if the code has parallel loops. The number of threads in the
+    environment is checked even without any: otherwise a mistake would go unnoticed until another program runs."""
     from relex.runtime.threads.pool import pool, threads_wanted
 
     threads_wanted()
@@ -48,13 +48,13 @@ def _threads(code: ObjectCode) -> Mapping[str, int]:
 
 
 def release_memory() -> int:
-    """Free the memory that executables keep for later calls, except what running calls need. Returns how many bytes
-    are kept nevertheless: those that calls gave back meanwhile."""
+    """Free the memory that executables keep for later calls, except what running calls use. Returns the number of bytes
+    still kept: in blocks that calls returned meanwhile."""
     return arenas().release(-1)
 
 
 def check_runs_here(code: ObjectCode) -> None:
-    """Raise `RelexError` unless this machine has every CPU feature that code may use."""
+    """Raise `RelexError` unless this machine has every CPU feature that the code may use."""
     target, host = code.target, _host()
     if target == host:
         return
@@ -67,14 +67,14 @@ def check_runs_here(code: ObjectCode) -> None:
 
 
 def _tells_all_features(host: Target) -> bool:
-    """Whether LLVM says of every feature whether the machine has it; else some stand behind the name of the cpu."""
+    """Return whether LLVM reports for every feature whether the host has it; if not, the cpu name implies others."""
     return host.triple.startswith(("x86_64", "amd64"))
 
 
 @lru_cache(maxsize=64)
 def _platform(target: Target) -> tuple[str, str, str, bool]:
     parts = llvm.get_triple_parts(target.triple)
-    # The x32 environments have pointers of 32 bits.
+    # The x32 environments have 32-bit pointers.
     return parts.Arch, parts.OS, parts.ObjectFormat, parts.Env.endswith("x32")
 
 
@@ -85,18 +85,18 @@ def _host() -> Target:
 
 @lru_cache(maxsize=1)
 def _process() -> ctypes.CDLL:
-    """All symbols of this process. LLVM's own look-up does not see them before something has been linked."""
+    """All symbols of this process. LLVM's own lookup does not see them before something has been linked."""
     return ctypes.CDLL(None)
 
 
 @once
 def arenas() -> Arenas:
-    """Where code that is loaded here gets memory from."""
+    """The allocator for code that is loaded into this process."""
     return Arenas()
 
 
 def _aligned(data: bytes | memoryview) -> Buffer:
-    """The same bytes at an address that is aligned: where they are, if possible."""
+    """Return the bytes at an aligned address, without a copy if they are aligned already."""
     given = np.frombuffer(data, np.uint8)
     if given.ctypes.data % CONSTANT_ALIGNMENT == 0:
         return given

@@ -15,14 +15,14 @@ from relex.runtime.callbacks import BufferKind, LibraryUse
 
 
 def library_uses(module: ModuleOp) -> dict[LibraryUse, Operation]:
-    """What a module at the core level calls, each with the declaration that says so."""
+    """Return the library functions that a module at the core level calls, each with its declaration."""
     found = ((library_function(op), op) for op in module.ops)
     return {_use(library): op for library, op in found if library is not None}
 
 
 def check_registered(uses: Mapping[LibraryUse, Operation]) -> None:
-    """Raise `CompileError` that names all that cannot be called."""
-    # The declaration stands where the first call stood.
+    """Raise a `CompileError` that names all functions that cannot be called."""
+    # The declaration has the location of the first call.
     problems = [
         replace(diagnose(op, problem), message=problem)
         for use, op in uses.items()
@@ -41,7 +41,7 @@ def _kinds(types: Sequence[MemRefType]) -> tuple[BufferKind, ...]:
 
 
 def _first_of_each(problems: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Diagnostics in the order of the text; of those that say the same, the first."""
+    """Return diagnostics in source order, only the first of those with the same message."""
     found: dict[str, Diagnostic] = {}
     for diagnostic in sorted(problems, key=lambda d: (d.file, d.line, d.column)):
         found.setdefault(diagnostic.message, diagnostic)

@@ -19,17 +19,17 @@ from relex.dialects.tir import PrimFuncOp
 from relex.runtime.signature import Signature, TensorSpec
 
 ARRAY_ELEMENTS = tuple(t for t in ELEMENT_TYPES if t != bf16)
-"""What arrays can hold: NumPy has no bf16."""
+"""The element types of arrays: NumPy has no bf16."""
 
 SCALARS = (*ARRAY_ELEMENTS, IndexType())
-"""What can be passed and returned as a number."""
+"""The types of scalar arguments and results."""
 
 
 def signatures(module: ModuleOp) -> dict[str, Signature]:
-    """The signatures of a module's public graph and loop functions on tensors or buffers, and scalars, by name.
+    """Return the signatures, by name, of a module's public graph and loop functions on tensors or buffers, and scalars.
 
-    Raises `CompileError` for those that cannot be called: with sizes that do not follow from those of the arguments,
-    elements that NumPy does not have.
+    Raises `CompileError` for functions that cannot be called: with result sizes that do not follow from argument sizes,
+    or elements that NumPy does not have.
     """
     found: dict[str, Signature] = {}
     sizes = ModuleSizes()
@@ -41,7 +41,7 @@ def signatures(module: ModuleOp) -> dict[str, Signature]:
 
 
 def refusals(module: ModuleOp) -> dict[str, str]:
-    """Why other functions of a module, by name, cannot be called from outside."""
+    """Return, by name, the reasons why other functions of a module cannot be called from outside."""
     functions = [op for op in module.ops if isinstance(op, func.FuncOp | PrimFuncOp)]
     reasons = {op.sym_name.data: _refusal(op) for op in functions}
     return {name: reason for name, reason in reasons.items() if reason is not None}
@@ -73,7 +73,8 @@ def _refusal_of_buffers(op: func.FuncOp) -> str | None:
 
 
 def buffer_signatures(module: ModuleOp) -> dict[str, Signature]:
-    """The signatures of a module's public functions on buffers, which loop and graph functions become, by name."""
+    """Return the signatures, by name, of a module's public functions on buffers, to which loop and graph functions are
+    lowered."""
     found: dict[str, Signature] = {}
     for op in module.ops:
         if isinstance(op, func.FuncOp) and op.function_type.inputs and _refusal(op) is None and _is_on_buffers(op):
@@ -120,7 +121,7 @@ def _signature(op: Operation, module_sizes: ModuleSizes) -> Signature | None:
 
 
 def _without_idle_sizes(signature: Signature) -> Signature:
-    """A signature in which the numbers that no size depends on are no sizes."""
+    """Return the signature with no sizes for the scalars that no size depends on."""
 
     def is_needed(spec: TensorSpec) -> bool:
         others = [size for other in signature.inputs if other is not spec for size in other.shape]
@@ -134,7 +135,7 @@ def _without_idle_sizes(signature: Signature) -> Signature:
 
 
 def _check_outputs(function: Operation, signature: Signature) -> None:
-    """The sizes of results follow from those of the arguments: else a caller could not allocate them."""
+    """Check that result sizes follow from argument sizes: otherwise a caller could not allocate the results."""
     for i, spec in enumerate(signature.outputs):
         for size in spec.shape:
             if any(name not in signature.names for name in names_in(size)):

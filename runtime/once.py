@@ -1,4 +1,4 @@
-"""What a process has one of, made when it is first asked for."""
+"""Lazily created singletons of the process."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 class once(Generic[T]):
-    """Decorates a function without arguments: it runs once, and other threads wait for its result.
+    """Decorator for a function without arguments: it runs once, and concurrent callers wait for its result.
 
-    `functools.cache` alone runs it in every thread that asks before the first result is there. Each thread then has a
-    result of its own, which is unloaded while code that was linked with it still runs.
+    `functools.cache` alone runs it in every thread that calls it before the first result exists. Each thread then has
+    its own result, which is unloaded while code linked with it still runs.
     """
 
     def __init__(self, make: Callable[[], T]):
@@ -27,4 +27,5 @@ class once(Generic[T]):
             return self._kept()
 
     def cache_clear(self) -> None:
+        """Forget the result: the next call runs the function again."""
         self._kept.cache_clear()

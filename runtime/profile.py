@@ -1,4 +1,4 @@
-"""Where the time of a call goes."""
+"""Profiles of calls: time, memory traffic and arithmetic of each kernel."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from relex.runtime.program import CompiledProgram
 
 MIN_RUNS, MAX_RUNS = 3, 1000
 MIN_SECONDS = 0.2
-"""A profile runs the function that often, and that long."""
+"""A profile has at least `MIN_RUNS` runs, and more, up to `MAX_RUNS`, until `MIN_SECONDS` have passed."""
 
 
 @dataclass(frozen=True)
 class KernelCalls:
     """The calls of one function at one place of a program with arguments of the same shapes.
 
-    `seconds` is the time of all `calls` of a run together, the median of the runs. `flops` and `bytes` are those of one
-    call: see `relex.passes.analysis.work.Work`. Of library functions, which are called by the name in `function`, relex
-    knows no `flops`, and takes them to touch all of their arguments.
+    `seconds` is the total time of all `calls` of a run, the median over the runs. `flops` and `bytes` are those of one
+    call: see `relex.passes.analysis.work.Work`. Of library functions, given by their registered name, `flops` is
+    unknown, and `bytes` assumes that they touch all of their arguments.
     """
 
     function: str
@@ -55,10 +55,12 @@ class KernelCalls:
 
     @property
     def bytes_per_second(self) -> float:
+        """The memory throughput of the calls."""
         return self.calls * self.bytes / self.seconds if self.seconds else 0.0
 
     @property
     def flops_per_second(self) -> float | None:
+        """The arithmetic throughput of the calls; None if `flops` is unknown."""
         if self.flops is None:
             return None
         return self.calls * self.flops / self.seconds if self.seconds else 0.0
@@ -66,10 +68,10 @@ class KernelCalls:
 
 @dataclass(frozen=True)
 class Profile:
-    """What `Executable.profile` finds: a row for each call in the order of the program; `str` makes a table of it.
+    """The result of `Executable.profile`: a row for each call in program order; `str` formats it as a table.
 
-    `seconds` is the time of a run, the median of the `runs`, with all that happens between the calls and with the way
-    from Python into native code.
+    `seconds` is the time of a run, the median of the `runs`, including everything between the calls and the transition
+    from Python to native code.
     """
 
     function: str
@@ -96,7 +98,7 @@ def profile_program(
     args: Sequence[Any],
     named: Mapping[str, Any],
 ) -> Profile:
-    """The profile of a call. `compiled` compiles the program, and shows it in front of each pass."""
+    """Profile a call. `compiled` compiles the program and calls the instrument before each pass."""
     places = _Places()
     program = compiled(places.watch)
     log = CallLog()
@@ -121,14 +123,14 @@ def profile_program(
 
 @dataclass(frozen=True)
 class _Key:
-    """A place where a program calls, and the sizes that the types there leave open."""
+    """A call site of a program, and the values of the dynamic sizes in its types."""
 
     place: int
     sizes: tuple[int, ...]
 
 
 class _Places:
-    """The calls of a program that are recorded, by their numbers."""
+    """The recorded calls of a program, by number."""
 
     def __init__(self) -> None:
         self._calls: list[CallOp | func.CallOp] = []
@@ -136,7 +138,7 @@ class _Places:
         self._names: dict[str, str] = {}
 
     def watch(self, p: ModulePass, module: ModuleOp) -> None:
-        """Keep the loop functions as they are before they are scheduled, and instrument the calls of them."""
+        """Keep the loop functions as they are before scheduling, and instrument the calls of them."""
         if isinstance(p, ScheduleCpuPass):
             self._unscheduled = module.clone()
             self._functions = {op.sym_name.data: op for op in self._unscheduled.ops if isinstance(op, PrimFuncOp)}
@@ -144,12 +146,12 @@ class _Places:
             names = {op: op.sym_name.data for op in module.ops if isinstance(op, PrimFuncOp)}
             InstrumentCallsPass().apply(make_context(), module)
             self._names = {op.sym_name.data: name for op, name in names.items()}
-            # The module goes on its way.
+            # Later passes change the module.
             self._module = module.clone()
             self._calls = list(recorded_calls(self._module))
 
     def read(self, numbers: Sequence[int]) -> dict[_Key, list[float]]:
-        """The seconds of each call of a run."""
+        """Return the seconds of each call of a run."""
         found: dict[_Key, list[float]] = {}
         rest = iter(numbers)
         for place in rest:
@@ -159,6 +161,7 @@ class _Places:
         return found
 
     def row(self, key: _Key, runs: Sequence[Sequence[float]]) -> KernelCalls:
+        """Return the row of a call, given its seconds in each run."""
         call = self._calls[key.place]
         callee = SymbolTable.lookup_symbol(call, call.callee)
         types, sizes = call.arguments.types, iter(key.sizes)
@@ -178,7 +181,7 @@ class _Places:
 
 
 def _work(function: PrimFuncOp, shapes: Sequence[Sequence[int]]) -> Work:
-    """What a function does before it is scheduled. A schedule may pack arguments whose sizes are known."""
+    """Return the work of an unscheduled function. Its static sizes are its own: a schedule may pack arguments."""
     known = [sizes_in_type(argument.type) for argument in function.args]
     return work_of(function, [s if DYNAMIC_INDEX not in s else shape for s, shape in zip(known, shapes, strict=True)])
 
@@ -188,7 +191,7 @@ def _shape(t: Attribute, sizes: Iterator[int]) -> Iterator[int]:
 
 
 def _buffer(t: Attribute, shape: Sequence[int]) -> str:
-    """How a row shows an argument: `1x784xf32`."""
+    """Format an argument for a row: `1x784xf32`."""
     element = t.element_type if isa(t, MemRefType) else t
     return "x".join(map(str, (*shape, element))) if isa(t, MemRefType) else str(element)
 
@@ -223,7 +226,7 @@ def _time(seconds: float) -> str:
 
 
 def _short(number: int) -> str:
-    """A number with three digits or a little more: `401k`."""
+    """Format a number with three digits or a little more: `401k`."""
     for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if number >= 10 * size:
             return f"{number / size:.0f}{unit}"

@@ -1,4 +1,4 @@
-"""A compiled program: all that an executable is made of, as plain values."""
+"""Compiled programs: all that an executable is made of, as plain values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from relex.runtime.signature import Signature
 
 @dataclass(frozen=True)
 class CompiledProgram:
-    """Object code, how its functions are called, and the library functions that it calls.
+    """Object code, the signatures of its functions, and the library functions that it calls.
 
-    `reasons` say of other functions of the program why they cannot be called.
+    `reasons` say why other functions of the program cannot be called.
     """
 
     code: ObjectCode
@@ -27,12 +27,12 @@ class CompiledProgram:
     reasons: Mapping[str, str]
 
     def pack(self) -> list[Buffer]:
-        """The contents of a file with the program in it, in pieces."""
+        """Return the contents of a file that holds the program, in pieces."""
         return pack(lambda store: to_plain(self, store))
 
     @classmethod
     def unpack(cls, data: memoryview) -> CompiledProgram:
-        """The program in the contents of a file, whose constants stay where they are.
+        """Read a program from the contents of a file, without copying its constants.
 
         Raises `RelexError` for anything but what `pack` makes.
         """
@@ -47,7 +47,7 @@ class CompiledProgram:
 
 
 def _problems(program: CompiledProgram) -> Iterator[str]:
-    """What no compiled program has, and what calls of it would stumble over."""
+    """Yield inconsistencies that no compiled program has and that would break its calls."""
     for name, signature in program.signatures.items():
         if name != signature.name or signature.symbol not in program.code.functions:
             yield f"expected code for '{name}'"

@@ -1,4 +1,4 @@
-"""The arrays that hold the results of a call."""
+"""The result arrays of a call."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 
 OUT = "out"
-"""The name by which a caller passes the arrays to fill, in functions without an argument of that name."""
+"""The keyword for the arrays to fill, in functions without an argument of that name."""
 
 
 def split_out(signature: Signature, named: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """The named arguments of a call without `out`, and what the caller passes as `out`: None if nothing."""
+    """Split the named arguments of a call into those of the function and the value of `out`, which is None if
+    absent."""
     if OUT not in named or any(spec.name == OUT for spec in signature.inputs):
         return named, None
     return {name: value for name, value in named.items() if name != OUT}, named[OUT]
 
 
 class ResultArrays:
-    """Makes the arrays for the results of a call, or takes those that the caller passes.
+    """Allocates the result arrays of a call, or checks those that the caller passes.
 
-    These are an array, or a tuple of several, of exactly the dtypes and shapes of the results, writable, aligned and
-    row-major; they share memory neither with each other nor with arguments. Raises `ArityError`, `DTypeError`,
-    `ShapeError` and `OverlapError`, which name the result.
+    Arrays are passed singly or as a tuple, have exactly the dtypes and shapes of the results, are writable, aligned and
+    row-major, and overlap neither each other nor arguments. Raises `ArityError`, `DTypeError`, `ShapeError` and
+    `OverlapError`, which name the result.
     """
 
     def __init__(self, signature: Signature):
@@ -42,21 +43,23 @@ class ResultArrays:
         self._dtypes = [spec.dtype for spec in signature.outputs]
 
     def fresh(self, shapes: Sequence[Shape]) -> list[Array]:
+        """Allocate arrays of these shapes."""
         return [np.empty(shape, dtype) for shape, dtype in zip(shapes, self._dtypes, strict=True)]
 
     def returned(self, arrays: Sequence[Array]) -> Any:
-        """What a call gives. Scalars are numbers."""
+        """Return what the caller gets: scalars as numbers, and results as `as_returned` combines them."""
         values = [array[()] if spec.is_scalar else array for array, spec in zip(arrays, self._specs, strict=True)]
         return as_returned(values)
 
     def given(self, out: Any, shapes: Sequence[Shape], inputs: Iterable[Array]) -> list[Array]:
+        """Check and return the arrays that the caller passes as `out`."""
         arrays: list[Any] = list(cast(Any, out)) if isinstance(out, tuple | list) else [out]
         if len(arrays) != len(self._names):
             raise ArityError(f"{self._function}() expected {len(self._names)} arrays as '{OUT}', found {len(arrays)}")
         for name, array, shape, dtype in zip(self._names, arrays, shapes, self._dtypes, strict=True):
             _check(f"{self._function}() {OUT} for {name}", array, shape, dtype)
         pairs = [*combinations(arrays, 2), *((array, other) for other in inputs for array in arrays)]
-        # All of them are contiguous, so that the bounds of their memory tell.
+        # All of them are contiguous, so comparing the bounds of their memory is exact.
         if any(np.may_share_memory(a, b) for a, b in pairs):
             raise OverlapError(f"{self._function}() expected arrays with memory of their own as '{OUT}'")
         return arrays
@@ -79,5 +82,5 @@ def _check(where: str, array: Any, shape: Shape, dtype: np.dtype[Any]) -> None:
 
 
 def as_returned(values: Sequence[Any]) -> Any:
-    """What a call gives: the one result, a tuple of several, or None."""
+    """Return the only result, a tuple of several, or None."""
     return values[0] if len(values) == 1 else tuple(values) or None

@@ -1,4 +1,4 @@
-"""Saved executables."""
+"""Loading of saved executables."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from relex.runtime.program import CompiledProgram
 
 
 def load(path: str | PathLike[str], *, mapped: bool = True) -> Executable:
-    """The executable that `Executable.save` wrote. It is native code: load only what you would run.
+    """Load an executable that `Executable.save` wrote. It contains native code: load only what you would run.
 
-    The file is mapped, and stays so as long as the executable lives: to change it, save another one in its place. One
-    that is overwritten in place is refused by the next call with new shapes; a call that comes earlier may compute
-    with other constants, or end the process. Without `mapped`, constants are read into memory of this process, and
-    nothing that happens to the file matters.
+    The file stays mapped as long as the executable lives: to update it, save another one in its place. If it is
+    overwritten in place, the next call with new shapes raises an error; calls before that may compute with wrong
+    constants or crash the process. With `mapped=False`, constants are read into private memory, and later changes to
+    the file do not matter.
 
     Raises `RelexError` for a file that is damaged, of another version, or for another machine, and `UnknownNameError`
-    that names the library functions that it calls and nobody has registered.
+    naming the library functions that it calls and that are not registered.
     """
     path = as_path(path)
     file = MappedFile(path) if mapped else None

@@ -1,4 +1,4 @@
-"""The shapes of one call: whether they fit each other, and those of the results."""
+"""Shapes of one call: consistency of the arguments', and those of the results."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ T = TypeVar("T")
 Shape = tuple[int, ...]
 
 KEPT = 256
-"""For how many combinations of shapes the results are kept, so that calls like earlier ones check nothing."""
+"""The number of combinations of shapes to cache, so that repeated calls skip the checks."""
 
 
 class ShapeRule(Generic[T]):
-    """From the arguments of a call to what `make` makes of their shapes and, behind them, those of the results: once
-    for each combination of shapes that comes.
+    """Maps the arguments of a call to `make` of their shapes followed by those of the results, once for each
+    combination of shapes.
 
-    Raises `ShapeError`, which names an argument, where shapes do not fit each other. Each argument by itself must have
-    its rank, and the sizes that are the same in every call.
+    Raises `ShapeError`, which names an argument, for inconsistent shapes. Each argument by itself must have its rank
+    and static sizes.
     """
 
     def __init__(self, signature: Signature, make: Callable[[Sequence[Shape]], T]):
@@ -80,13 +80,14 @@ class ShapeRule(Generic[T]):
 
 
 def _expect_countable(where: str, shape: Shape) -> None:
-    """Check that the steps between elements can be counted, also where there are none."""
+    """Check that strides do not overflow, even of arrays without elements."""
     if prod(size or 1 for size in shape) > MAX_ARGUMENT_SIZE:
         raise ShapeError(f"{where}: expected sizes of at most {MAX_ARGUMENT_SIZE} together, found {shape}")
 
 
 def expect_memory(function: str, size: int) -> None:
-    """Raise `OutOfMemoryError` unless that many bytes can be had: compiled code could not say that it gets none."""
+    """Raise `OutOfMemoryError` unless this many bytes can be allocated: compiled code could not report that it gets
+    none."""
     try:
         np.empty(size, np.uint8)
     except (MemoryError, ValueError) as e:

@@ -1,4 +1,4 @@
-"""What a compiled function takes and gives. Nothing here needs the compiler."""
+"""Signatures of compiled functions: names, shapes and element types. Nothing here needs the compiler."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from relex.dialects.sizes import IndexExpr, Requirement, Size, Sizes, evaluate, 
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """The name, shape and element type of an argument or a result. The element type is one that NumPy has: "f32".
+    """The name, shape and element type of an argument or a result. The element type is one that NumPy has, such as
+    "f32".
 
-    A scalar is a number that is passed as such: its element type may also be "index". It has no shape; but an index
-    that sizes depend on is a size itself, its only one.
+    A scalar is passed by value; its element type may also be "index". Its shape is empty, except for an index that
+    sizes depend on: that is a size itself, the only one in its shape.
 
-    A size that is known at run time is an `IndexExpr`, an expression of names: `n`, `2 * n`, `n + m`. Each name is by
-    itself a size of some argument. `Signature.with_sizes({"n": 3, "m": 0})` gives the specs with numbers.
+    A dynamic size is an `IndexExpr` over names: `n`, `2 * n`, `n + m`. Each name by itself is a size of some argument.
+    `Signature.with_sizes({"n": 3, "m": 0})` returns the specs with numbers.
     """
 
     name: str
@@ -37,61 +38,62 @@ class TensorSpec:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype of its arrays, or of the scalar."""
+        """The NumPy dtype of its arrays, or of the scalar."""
         return np.dtype("int64" if self.element_type == "index" else NUMPY_NAMES[self.element_type])
 
     @property
     def is_static(self) -> bool:
-        """Whether the shape is the same in every call."""
+        """True if the shape is the same in every call."""
         return all(isinstance(size, int) for size in self.shape)
 
     def fits(self, shape: Sequence[int]) -> bool:
-        """Whether a shape is that of the argument as far as that is known."""
+        """Return whether a shape matches the argument's in rank and static sizes."""
         return len(shape) == len(self.shape) and all(
             isinstance(size, IndexExpr) or size == found for size, found in zip(self.shape, shape, strict=True)
         )
 
     def shape_with(self, values: Mapping[str, int]) -> tuple[int, ...]:
-        """The shape with numbers in the place of names."""
+        """Return the shape with names replaced by numbers."""
         return tuple(evaluate(size, values) for size in self.shape)
 
 
 def shape_text(shape: Sequence[Size]) -> str:
-    """A shape as NumPy shows it, with names for what is known at run time: `(n, 784)`."""
+    """Format a shape as NumPy does, with names for dynamic sizes: `(n, 784)`."""
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
 
 
 @dataclass(frozen=True)
 class Signature:
-    """A function's name, its arguments in order, and its results."""
+    """The name of a function, its arguments in order, and its results."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     writes_inputs: bool = False
-    """The function is one on buffers that does not say which of them are its outputs."""
+    """True for a function on buffers that does not state which of them are outputs."""
     requirements: tuple[Requirement, ...] = ()
-    """What must hold of the sizes of a call, besides that arguments have their shapes."""
+    """Constraints on the sizes of a call, besides those that the shapes of arguments impose."""
     temporaries: tuple[Size, ...] = ()
-    """The memory that a call needs beside its arguments and results is the largest of these, or less, in bytes."""
+    """The maximum of these sizes, in bytes, bounds the memory that a call needs besides its arguments and results."""
 
     @property
     def symbol(self) -> str:
-        """The name of its entry in object code."""
+        """The symbol of its entry in object code."""
         return PACKED_PREFIX + self.name
 
     @property
     def has_scalars(self) -> bool:
-        """Whether it takes or gives numbers."""
+        """True if any argument or result is a scalar."""
         return any(spec.is_scalar for spec in (*self.inputs, *self.outputs))
 
     @property
     def names(self) -> dict[str, tuple[int, int]]:
-        """The names of sizes that are known at run time, and an argument and its dimension that has that size."""
+        """The names of dynamic sizes, each with an argument and the dimension of it that has this size."""
         return sources([spec.shape for spec in self.inputs])
 
     def with_sizes(self, values: Mapping[str, int]) -> Signature:
-        """The signature of calls in which sizes have these values. Raises `ShapeError` if there are none."""
+        """Return the signature of calls with these values of the sizes. Raises `ShapeError` if there are no such
+        calls."""
         self.check(values)
 
         def fixed(spec: TensorSpec) -> TensorSpec:
@@ -101,14 +103,14 @@ class Signature:
         return Signature(self.name, inputs, outputs, self.writes_inputs)
 
     def check(self, values: Mapping[str, int]) -> None:
-        """Raise `ShapeError` if no call can have sizes of these values."""
+        """Raise `ShapeError` unless a call may have these values of the sizes."""
         for requirement in self.requirements:
             if not requirement.substitute(values).holds:
                 names = dict.fromkeys([*names_in(requirement.lhs), *names_in(requirement.rhs)])
                 raise ShapeError(f"{self.name}() expected {requirement}, found {self.explain(names, values)}")
 
     def explain(self, names: Iterable[str], values: Mapping[str, int]) -> str:
-        """What sizes stand for, and where they come from: `n = 3 (dimension 0 of 'x')`."""
+        """Describe the values of sizes and their origin: `n = 3 (dimension 0 of 'x')`."""
         places = {name: self.names[name] for name in names}
         return ", ".join(f"{name} = {values[name]} ({self._place(*place)})" for name, place in places.items())
 
@@ -121,7 +123,8 @@ class Signature:
 
 
 def unknown_function(name: str, functions: Iterable[str], reasons: Mapping[str, str]) -> UnknownNameError:
-    """The error for a name that is none of `functions`; `reasons` say why not, for those that exist."""
+    """Return the error for a name that is not in `functions`; `reasons` explain why existing functions cannot be
+    called."""
     known = ", ".join(functions) or "none"
     if name in reasons:
         return UnknownNameError(f"function '{name}' cannot be called: {reasons[name]}; there are {known}")

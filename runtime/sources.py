@@ -1,4 +1,4 @@
-"""Programs as they are given: modules, text, and the paths of files."""
+"""Programs as users give them: modules, text, and paths of files."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ AnyProgram = ModuleOp | str | PathLike[str]
 _SAVED = ".relex"
 _SUFFIX = re.compile(r"\.[A-Za-z]\w*$")
 _NOT_IN_PATHS = re.compile(r'[%@{}"\n]|^\s*//')
-"""Every program has some of this."""
+"""Matches something in every program, and in no path."""
 
 
 def parse(program: str | PathLike[str]) -> ModuleOp:
-    """The verified module of MLIR text, or of the path of an `.mlir` file or of a `.py` file in TVMScript.
+    """Parse and verify MLIR text, an `.mlir` file, or a `.py` file in TVMScript.
 
-    Raises `CompileError` for a program that is wrong, and `RelexError` for a file that cannot be read.
+    Raises `CompileError` for an invalid program, and `RelexError` for a file that cannot be read.
     """
     return read_program(program)[0]
 
 
 def read_program(source: AnyProgram) -> tuple[ModuleOp, str | None]:
-    """A verified module, and its text, if it came as such. Raises `CompileError` for a program that is wrong, and
-    `RelexError` for a file that cannot be read or an object that is no program."""
+    """Return a verified module, and its text unless it was given as a module. Raises `CompileError` for an invalid
+    program, and `RelexError` for a file that cannot be read or an object that is no program."""
     match source:
         case ModuleOp():
             verify_module(source)
@@ -49,7 +49,7 @@ def read_program(source: AnyProgram) -> tuple[ModuleOp, str | None]:
 
 @contextmanager
 def showing_source(text: str | None) -> Generator[None]:
-    """Errors show the source line, where the program came as text."""
+    """Add the source line to errors, if the program was given as text."""
     try:
         yield
     except CompileError as e:
@@ -59,7 +59,7 @@ def showing_source(text: str | None) -> Generator[None]:
 
 
 def _is_path(text: str) -> bool:
-    """Whether a string is the path of a file rather than a program, whatever the kind of the file."""
+    """Return whether a string is the path of a file, of any kind, rather than a program."""
     if text.endswith(tuple(f".{suffix}" for suffix in READERS)) and "\n" not in text:
         return True
     if _NOT_IN_PATHS.search(text):

@@ -11,7 +11,7 @@ from relex.runtime.executable import CompiledFunction, Executable
 
 @dataclass(frozen=True)
 class Device:
-    """What programs run on: the CPU, of which there is one."""
+    """A device that programs run on: there is only one, the CPU."""
 
     kind: str = "cpu"
     index: int = 0
@@ -25,12 +25,12 @@ class Device:
 
 
 def cpu(index: int = 0) -> Device:
-    """The CPU. Raises `RelexError` for any but the first."""
+    """Return the CPU as a device. Raises `RelexError` for any index but 0."""
     return Device("cpu", index)
 
 
 class VirtualMachine(Mapping[str, CompiledFunction]):
-    """An executable where it runs: `VirtualMachine(ex, cpu())["main"](x)` is `ex["main"](x)`."""
+    """An executable on a device: `VirtualMachine(ex, cpu())["main"](x)` is `ex["main"](x)`."""
 
     def __init__(self, executable: Executable, device: Device | None = None):
         expect_kind(executable, Executable, "an executable")

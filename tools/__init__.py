@@ -1,4 +1,4 @@
-"""The command-line tools, what relex offers to those of xDSL, and `show`."""
+"""The command-line tools, relex's entry points for xDSL's tools, and `show`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of relex-opt beyond those of xdsl-opt, and the forms of them that people know from mlir-opt."""
+"""The options of relex-opt beyond those of xdsl-opt, and their spellings in mlir-opt."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _ALONE = {
     "--print-ir-before": "--print-ir-before-all",
     "--print-ir-after": "--print-ir-after-all",
 }
-"""Options with a value that may be left out: argparse would take the next argument for it, even the file."""
+"""Options with an optional value, and the form without one: argparse would take the next argument, even the file, as
+the value."""
 
 _MLIR_PREFIX = re.compile(r"^--?mlir-(?=print-|timing)")
 _MLIR_ELIDE = re.compile(r"^--?mlir-elide-elementsattrs-if-larger(?==|$)")
@@ -30,7 +31,7 @@ _LONG_OPTION = re.compile(r"--?(?P<text>(?P<name>[A-Za-z0-9][A-Za-z0-9_-]+)(=.*)
 
 
 def normalize(args: Sequence[str], passes: Container[str]) -> list[str]:
-    """Arguments in forms that argparse can read: what mlir-opt spells otherwise, and a flag for each of `passes`."""
+    """Rewrite arguments for argparse: mlir-opt's spellings, and a flag for each of `passes`."""
     found: list[str] = []
     rest = list(map(_mlir_to_relex, args))
     while rest:
@@ -43,7 +44,7 @@ def normalize(args: Sequence[str], passes: Container[str]) -> list[str]:
 
 
 def _is_value(arg: str) -> bool:
-    """Whether an argument after an option that may do without belongs to it, rather than is the file to read."""
+    """Return whether an argument after an option with an optional value is that value, and not the input file."""
     return not arg.startswith("-") and not Path(arg).suffix and "/" not in arg and not Path(arg).exists()
 
 
@@ -59,7 +60,7 @@ def _normalize(arg: str, passes: Container[str]) -> str:
 
 
 def plugin_files(args: Sequence[str]) -> list[str]:
-    """The files of `--load-passes`, which must be known before all other arguments are read."""
+    """Return the files of `--load-passes`, which are needed before the other arguments are parsed."""
     parser = argparse.ArgumentParser(prog="relex-opt", add_help=False, allow_abbrev=False)
     _add_load_passes(parser)
     return parser.parse_known_args(args)[0].load_passes
@@ -80,15 +81,15 @@ def _names(text: str) -> list[str]:
 
 
 def set_up(parser: argparse.ArgumentParser, passes: Iterable[str]) -> None:
-    """Give a parser the name of the tool, and make it raise `ToolError`s."""
+    """Set the name of the tool in a parser, and make it raise `ToolError`."""
     parser.prog = "relex-opt"
     parser.usage = "relex-opt [options] [file]"
     raise_tool_errors(parser, passes)
 
 
 def raise_tool_errors(parser: argparse.ArgumentParser, more: Iterable[str] = ()) -> None:
-    """Make a parser raise `ToolError`s, which name options that are similar to one that does not exist. `more` are
-    options that it does not know itself."""
+    """Make a parser raise `ToolError`, with a suggestion for an unknown option that resembles a known one. `more` are
+    options that the parser itself does not know."""
 
     def fail(message: str) -> NoReturn:
         unknown = message.removeprefix("unrecognized arguments: ").split()[0]
@@ -104,7 +105,7 @@ def raise_tool_errors(parser: argparse.ArgumentParser, more: Iterable[str] = ())
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that xdsl-opt does not have."""
+    """Add the options that xdsl-opt does not have."""
     passes = parser.add_argument_group("passes", "Every pass is also a flag: --cse, --relex-pipeline='to=core'.")
     passes.add_argument("--pass-pipeline", metavar="TEXT", help="passes as in MLIR: 'builtin.module(cse,b{x=1})'")
     passes.add_argument("--pass-flag", action="append", default=[], dest="pass_flags", help=argparse.SUPPRESS)
@@ -155,7 +156,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def pass_specs(args: argparse.Namespace) -> list[ArgSpec]:
-    """The passes that were asked for. Raises `ToolError` when they are given in more than one way."""
+    """Return the requested passes. Raises `ToolError` if they are given in more than one way."""
     given = {
         "-p": args.passes,
         "--pass-pipeline": args.pass_pipeline,

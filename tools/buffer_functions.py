@@ -1,10 +1,10 @@
-"""Functions that write into buffers, as functions that take arrays and give arrays."""
+"""Adapters that call functions on buffers with arrays and return arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from xdsl.dialects import llvm
@@ -25,9 +25,6 @@ from relex.runtime.shapes import ShapeRule
 from relex.runtime.signature import Signature, TensorSpec
 from relex.tools.diagnostics import ToolError
 
-if TYPE_CHECKING:
-    pass
-
 
 class Callee(Protocol):
     """A function on arrays."""
@@ -38,9 +35,9 @@ class Callee(Protocol):
 
 
 class BufferFunction:
-    """A function on buffers, with results: the last buffers, for which no arguments are given, made of zeros. Where
-    there are arguments for all, all buffers are results. Raises `ToolError` where the shapes of results are not known.
-    """
+    """A function on buffers that returns results: the trailing buffers without an argument, which start as zeros. If
+    there is an argument for every buffer, all buffers are results. Raises `ToolError` if the shapes of results cannot
+    be inferred."""
 
     def __init__(self, function: Callee, given: int):
         buffers = function.signature.inputs
@@ -68,7 +65,7 @@ class BufferFunction:
 
 
 class MachineFunction:
-    """A function at the machine level, which says nothing of shapes: those of the arguments are taken for right."""
+    """A function at the machine level. It has no shapes, so those of the arguments are not checked."""
 
     def __init__(self, op: llvm.FuncOp, name: str, arguments: Sequence[Any], module: ModuleOp):
         specs = [
@@ -87,6 +84,6 @@ class MachineFunction:
 
 
 def find_machine_function(module: ModuleOp, name: str) -> llvm.FuncOp | None:
-    """What C calls, if the function of a name is one at the machine level."""
+    """Return the C entry point of a function at the machine level, or None."""
     op = SymbolTable.lookup_symbol(module, C_PREFIX + name)
     return op if isinstance(op, llvm.FuncOp) and op.body.blocks else None

@@ -1,4 +1,5 @@
-"""What relex-opt checks after each pass: that functions still compute the same, and that the program reads back."""
+"""Checks of relex-opt after each pass: functions still compute the same results, and the program round-trips as
+text."""
 
 from __future__ import annotations
 
@@ -55,16 +56,17 @@ class CheckOptions:
 
 @dataclass
 class CheckEach(Instrumentation):
-    """Runs the functions of the program before and after each pass, and stops at the first that changes a result."""
+    """Runs the functions of the program before and after each pass, and stops at the first pass that changes a
+    result."""
 
     options: CheckOptions
     context: Context
     source: str
     """The name of the program, for notes."""
     folder: Path | None
-    """Where to write a program that shows a difference; None stands for a temporary folder."""
+    """Directory for a reduced program that shows a difference; None for a temporary one."""
     arguments: Sequence[str]
-    """The arguments of the tool that the passes need."""
+    """The tool's arguments that the passes depend on."""
     _checker: Checker | None = None
     _told: int = 0
 
@@ -85,7 +87,7 @@ class CheckEach(Instrumentation):
             raise self._checker.error(difference, self._reduce(self._checker, difference))
 
     def _tell(self) -> None:
-        """Say what is not checked."""
+        """Report the functions that are not checked."""
         assert self._checker is not None
         skipped = list(self._checker.report.skipped.items())
         for (name, function), why in skipped[self._told :]:
@@ -94,7 +96,7 @@ class CheckEach(Instrumentation):
         self._told = len(skipped)
 
     def _reduce(self, checker: Checker, difference: Difference) -> list[str]:
-        """Write the smallest program that shows a difference; returns what to say about it."""
+        """Write the smallest program that shows a difference. Return the notes for the error."""
         from relex.reference.equivalence.check import Checker
         from relex.reference.equivalence.reduction import reduce_module
 
@@ -125,7 +127,7 @@ class CheckEach(Instrumentation):
 
 
 def as_text(module: ModuleOp, context: Context) -> str:
-    """A module as text that says all of it."""
+    """Return a module as text that loses nothing."""
     text = StringIO()
     printer = ExactPrinter(stream=text)
     printer.print_op(module)
@@ -135,7 +137,7 @@ def as_text(module: ModuleOp, context: Context) -> str:
 
 @dataclass
 class VerifyRoundtrip(Instrumentation):
-    """Prints the program after each pass and reads it back: that must give the same program."""
+    """Prints the program after each pass and parses it again, which must give the same program."""
 
     context: Context
 
@@ -163,7 +165,8 @@ class VerifyRoundtrip(Instrumentation):
 
 
 def find_difference(module: ModuleOp, again: ModuleOp) -> tuple[Operation, str] | None:
-    """The first op that has become another in a module that was read back, and how."""
+    """Return the first op that differs in a module that was parsed again, and a description of the difference, or
+    None."""
     same: dict[SSAValue, SSAValue] = {}
     for old, new in zip_longest(module.walk(), again.walk()):
         if old is None or new is None:
@@ -180,7 +183,7 @@ def find_difference(module: ModuleOp, again: ModuleOp) -> tuple[Operation, str] 
 
 
 def _values(old: Operation, new: Operation) -> list[tuple[SSAValue, SSAValue]]:
-    """The results and block arguments of two ops, in pairs."""
+    """Return pairs of corresponding results and block arguments of two ops."""
     pairs: list[tuple[SSAValue, SSAValue]] = list(zip(old.results, new.results, strict=False))
     for regions in zip(old.regions, new.regions, strict=False):
         for blocks in zip(regions[0].blocks, regions[1].blocks, strict=False):
@@ -215,7 +218,7 @@ def _how_it_differs(old: Operation, new: Operation) -> str | None:
 
 
 def _positions(op: Operation) -> list[int]:
-    """Where the successors of an op stand."""
+    """Return the positions of an op's successors in their region."""
     region = op.parent_region()
     blocks = list(region.blocks) if region is not None else []
     return [blocks.index(successor) for successor in op.successors]

@@ -1,4 +1,4 @@
-"""How the command-line tools report mistakes: on stderr, with a place in the source, and without Python tracebacks."""
+"""Error reporting of the command-line tools: on stderr, with source locations and without Python tracebacks."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from relex.dialects.errors import (
 
 
 class ToolError(RelexError):
-    """A call of a tool that cannot be followed: a file that is not there, a pass that does not exist."""
+    """An invalid request to a tool: a missing file, an unknown pass."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Program text and where it comes from. `line_offset` is the number of lines that stand before it in its file."""
+    """Program text and its origin. `line_offset` is the number of lines before it in its file."""
 
     name: str
     text: str
     line_offset: int = 0
 
     def show(self, diagnostic: Diagnostic) -> Diagnostic:
-        """The diagnostic with its source line, if it points into this text; one without a place gets the file."""
+        """Add the source line to a diagnostic that points into this text, and the file to one without a location."""
         if not diagnostic.line:
             return replace(diagnostic, file=self.name)
         return add_source(diagnostic, self.text, self.line_offset) if diagnostic.file == self.name else diagnostic
 
 
 def read_text(path: str | None) -> tuple[str, str]:
-    """The name for messages and the text of a file; None and "-" stand for standard input."""
+    """Return the name for messages and the text of a file; None and "-" stand for standard input."""
     name = "<stdin>" if path is None or path == "-" else path
     try:
         data = sys.stdin.buffer.read() if name == "<stdin>" else Path(name).read_bytes()
@@ -58,7 +58,7 @@ def read_text(path: str | None) -> tuple[str, str]:
 
 
 def write_bytes(path: str, data: bytes) -> None:
-    """Write a file. Raises `ToolError` when that is not possible."""
+    """Write a file. Raises `ToolError` on failure."""
     try:
         Path(path).write_bytes(data)
     except OSError as e:
@@ -66,7 +66,7 @@ def write_bytes(path: str, data: bytes) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those around it, unless it is there. Raises `ToolError` when that is not possible."""
+    """Create a directory and its parents if missing. Raises `ToolError` on failure."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as e:
@@ -75,10 +75,10 @@ def make_folder(path: Path) -> None:
 
 @contextmanager
 def stage(name: str, source: Source) -> Generator[None]:
-    """Make a `CompileError` of everything that a stage of the compilation raises.
+    """Turn any exception of a compilation stage into a `CompileError`.
 
-    Errors with a place pass through. xDSL's own say only what is wrong, so the name of the stage is added; their notes
-    (the whole module as text) are left out.
+    Errors with a location pass through. xDSL's own errors state only the problem, so the name of the stage is added;
+    their notes (the whole module as text) are dropped.
     """
     try:
         yield
@@ -94,7 +94,7 @@ def stage(name: str, source: Source) -> Generator[None]:
 
 @contextmanager
 def compile_warnings(show: Callable[[Diagnostic], None]) -> Generator[None]:
-    """Give what passes warn of to `show`. Other warnings go their usual way."""
+    """Pass compiler warnings to `show`. Other warnings are handled as usual."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", CompileWarning)
         usual = warnings.showwarning
@@ -117,23 +117,23 @@ def compile_warnings(show: Callable[[Diagnostic], None]) -> Generator[None]:
 
 
 def run_tool(tool: str, main: Callable[[], None], *, debug: bool) -> int:
-    """Run the body of a command-line tool and return its exit code, 0 or 1.
+    """Run the body of a command-line tool and return its exit code, 0 or 1, or 130 after an interrupt.
 
-    Errors are printed to stderr in one form; `debug` lets them pass, so that Python prints its traceback.
+    Errors are printed to stderr in one format; `debug` lets them propagate, so that Python prints its traceback.
     """
     try:
         main()
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has seen enough. Python would complain once more when it flushes stdout at exit.
+        # The reader closed the pipe. Python would report it again when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
         return 130
     except SystemExit as e:
-        # argparse ends with 2 after a wrong option; a wrong program and a wrong call look the same to scripts here.
+        # argparse exits with 2 after a wrong option; these tools exit with 1 for any error.
         return 0 if not e.code else 1
-    # ArgSpecParseError is no Exception.
+    # ArgSpecParseError does not derive from Exception.
     except (Exception, ArgSpecParseError) as e:
         if debug:
             raise

@@ -1,4 +1,4 @@
-"""Modules on a terminal."""
+"""Prints modules on a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COLORS = {
     "type": "36",
     "op": "34",
 }
-"""The colors of words, as ANSI codes."""
+"""ANSI color codes of the kinds of tokens."""
 
 _WORDS = re.compile(
     r'(?P<string>"(?:[^"\\]|\\.)*")|(?P<value>%[\w$.-]+)|(?P<symbol>@[\w$.-]+)'
@@ -32,7 +32,7 @@ _WORDS = re.compile(
 def show(op: Operation, *, file: TextIO | None = None, color: bool | None = None, elide: int = DEFAULT_ELIDE) -> None:
     """Print a module or a part of it as MLIR text, for reading: long constants are left out.
 
-    Words are colored on terminals, unless the environment variable NO_COLOR is set; `color` decides otherwise.
+    Terminal output is colored, unless the environment variable NO_COLOR is set; `color` overrides this.
     """
     expect_kind(op, Operation, "a module or a part of it")
     out = file or sys.stdout

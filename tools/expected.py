@@ -1,4 +1,4 @@
-"""`--verify-diagnostics`: the errors of a program are those that its comments announce, as in MLIR.
+"""`--verify-diagnostics`: checks the errors of a program against those its comments expect, as in MLIR.
 
 ```mlir
 %0 = arith.addi %a, %b : i32 // expected-error {{value %a is not defined}}
@@ -10,8 +10,7 @@
 // expected-warning {{a warning}}
 ```
 
-The message of the error contains the text between the braces. With `-re`, what stands in inner braces is a regular
-expression.
+The error message must contain the text between the braces. With `-re`, text in inner braces is a regular expression.
 """
 
 from __future__ import annotations
@@ -30,20 +29,20 @@ _AT = re.compile(r"@(?P<offset>[+-]\d+|above|below|unknown)?(:(?P<column>\d+))?"
 
 @dataclass(frozen=True)
 class Expectation:
-    """One error that a comment announces."""
+    """One diagnostic that a comment expects."""
 
     comment: Diagnostic
-    """What to say if the error does not occur, at the place of the comment."""
+    """The error to report if the diagnostic is not produced, at the location of the comment."""
     text: str
-    """What the message contains, as it is written."""
+    """Text that the message contains, as written."""
     pattern: re.Pattern[str]
     kind: str
     line: int | None
-    """Where the error is expected; None for one without a place."""
+    """The line of the expected diagnostic; None for one without a location."""
     column: int | None
 
     def is_met_by(self, diagnostic: Diagnostic, file: str) -> bool:
-        """Whether `diagnostic` is the one that was announced in `file`."""
+        """Return whether `diagnostic` is the one expected in `file`."""
         if self.kind != diagnostic.severity:
             return False
         is_here = diagnostic.line == self.line and diagnostic.file == file if self.line else not diagnostic.line
@@ -53,7 +52,7 @@ class Expectation:
 
 
 def find_expectations(source: Source) -> list[Expectation]:
-    """All expectations of a text. Raises `CompileError` for those that cannot be read."""
+    """Return all expectations of a text. Raises `CompileError` if some cannot be parsed."""
     lines = source.text.split("\n")
     is_comment = [_START.search(line) is not None for line in lines]
     found: list[Expectation] = []
@@ -76,7 +75,7 @@ def find_expectations(source: Source) -> list[Expectation]:
 
 
 def _target(at: str, line: int, is_comment: Sequence[bool]) -> tuple[int | None, int | None]:
-    """The index of the line that an expectation in `line` speaks of, and the column. Raises `ValueError`."""
+    """Return the index of the line that an expectation in `line` refers to, and the column. Raises `ValueError`."""
     match = _AT.fullmatch(at)
     if match is None:
         raise ValueError(f"expected @+N, @-N, @above, @below or @unknown, found '{at}'")
@@ -87,7 +86,7 @@ def _target(at: str, line: int, is_comment: Sequence[bool]) -> tuple[int | None,
         case "unknown":
             return None, column
         case "above" | "below" as side:
-            # Lines of comments may stand together: they all speak of the program around them.
+            # Adjacent comment lines all refer to the program line before or after them.
             step = -1 if side == "above" else 1
             line += step
             while 0 <= line < len(is_comment) and is_comment[line]:
@@ -98,7 +97,7 @@ def _target(at: str, line: int, is_comment: Sequence[bool]) -> tuple[int | None,
 
 
 def _pattern(line: str, start: re.Match[str]) -> tuple[re.Pattern[str], str]:
-    """What the message must contain, and the same as it is written. Raises `ValueError`."""
+    """Return a pattern for the message, and its text as written. Raises `ValueError`."""
     body = _TEXT.match(line, start.end())
     if body is None:
         raise ValueError("expected '}}' at the end of the message")
@@ -113,7 +112,7 @@ def _pattern(line: str, start: re.Match[str]) -> tuple[re.Pattern[str], str]:
 
 
 def compare(source: Source, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """What differs between the errors and warnings of a program and those it announces: one diagnostic for each."""
+    """Return a diagnostic for each difference between the diagnostics of a program and its expectations."""
     open_expectations = find_expectations(source)
     unexpected: list[Diagnostic] = []
     for diagnostic in diagnostics:

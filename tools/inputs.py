@@ -1,4 +1,4 @@
-"""The arguments of a function from the command line and from files."""
+"""Function arguments from the command line and from files."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _TRUTHS = {"true": True, "false": False}
 
 @dataclass(frozen=True)
 class Input:
-    """What to pass for an argument: its name, if one was given, and its value in the call of a number; `count` is how
-    many calls there are values for, None for one value in all calls. `source` says where that of a call comes from."""
+    """An argument: its name, if given, and its value as a function of the call's number. `count` is the number of calls
+    it has values for, None if all calls share one value. `source` names the origin of the value of a call."""
 
     name: str | None
     value: Callable[[int], Array | Number]
@@ -31,7 +31,7 @@ class Input:
 
     @classmethod
     def read(cls, text: str) -> Input:
-        """The value from `[NAME=]FILE.npy` or `[NAME=]NUMBER`."""
+        """Read one value from `[NAME=]FILE.npy` or `[NAME=]NUMBER`."""
         name, rest = _split(text)
         value = _number(rest)
         found = load_array(rest) if value is None else value
@@ -39,7 +39,8 @@ class Input:
 
     @classmethod
     def read_series(cls, text: str) -> Input:
-        """The values from `[NAME=]FILE.npy`, along the first axis, or `[NAME=]FOLDER`, one from each of its files."""
+        """Read a value for each call from `[NAME=]FILE.npy`, along its first axis, or from each file of
+        `[NAME=]FOLDER`."""
         name, path = _split(text)
         if Path(path).is_dir():
             files = sorted(map(str, Path(path).glob("*.npy")))
@@ -53,12 +54,12 @@ class Input:
 
 
 def source_of(inputs: Iterable[Input], number: int) -> str:
-    """Where the values of a call come from that other calls have not; empty if there is one call only."""
+    """Return the origin of the values that are specific to a call; empty if there is only one call."""
     return " and ".join(i.source(number) for i in inputs if i.count is not None)
 
 
 def for_argument(value: Any, spec: TensorSpec) -> Any:
-    """The value to pass for an argument: what is written without a point may be a float."""
+    """Return the value to pass for an argument: an integer becomes a float where a float is expected."""
     is_float = spec.is_scalar and spec.dtype.kind == "f"
     try:
         return float(value) if is_float and type(value) is int else value
@@ -68,7 +69,7 @@ def for_argument(value: Any, spec: TensorSpec) -> Any:
 
 
 def _number(text: str) -> Number | None:
-    """The number that the command line says, if it is one. `./3` is a file."""
+    """Return the number that a command-line argument denotes, or None. `./3` is a file."""
     for read in (_TRUTHS.__getitem__, int, float):
         try:
             return read(text)
@@ -78,7 +79,8 @@ def _number(text: str) -> Number | None:
 
 
 def count_calls(inputs: Iterable[Input]) -> int | None:
-    """How many calls the inputs are for; None if none of them says it. Raises `ToolError` if they disagree."""
+    """Return the number of calls the inputs are for, None if no input implies it. Raises `ToolError` if they
+    disagree."""
     counts = {i.count for i in inputs if i.count is not None}
     if len(counts) > 1:
         raise ToolError(f"expected as many entries in every --each, found {' and '.join(map(str, sorted(counts)))}")
@@ -88,7 +90,7 @@ def count_calls(inputs: Iterable[Input]) -> int | None:
 
 
 def _split(text: str) -> tuple[str | None, str]:
-    """The name of an argument, if there is one, and the path."""
+    """Return the name of an argument, if there is one, and the path."""
     name, equals, path = text.partition("=")
     is_named = equals and "/" not in name  # `./a=b.npy` is a file.
     return (name, path) if is_named else (None, text)

@@ -1,4 +1,4 @@
-"""What can be watched while passes run: the program before and after each, how long each takes."""
+"""Pass instrumentation: prints the program before and after passes, and measures their time."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ from relex.passes.base import steps_of
 from relex.tools.diagnostics import make_folder, write_bytes
 
 AsText = Callable[[ModuleOp], str]
-"""How a module is printed."""
+"""Prints a module."""
 
 
 class Instrumentation:
-    """Told of every pass. A pass that is made of others is around them: it begins before the first and ends last."""
+    """Callbacks around passes. A pass composed of other passes encloses them: its `before` comes first and its `after`
+    last."""
 
     def start(self, module: ModuleOp) -> None:
-        """The program has been read, no pass has run."""
+        """Called after the program has been read, before any pass."""
 
     def before(self, p: ModulePass, module: ModuleOp) -> None:
-        """A pass is about to run."""
+        """Called before a pass runs."""
 
     def after(self, p: ModulePass, module: ModuleOp) -> None:
-        """A pass has run, and its result is valid."""
+        """Called after a pass has run and its result has been verified."""
 
     def failed(self, p: ModulePass, module: ModuleOp) -> None:
-        """A pass has failed, or its result is not valid."""
+        """Called after a pass has failed, or its result is invalid."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Passes by name, or all; of a pass made of others, all means these others."""
+    """A set of passes by name, or all passes; for a composed pass, `all` selects the passes it consists of."""
 
     names: frozenset[str] = frozenset()
     all: bool = False
@@ -59,11 +60,11 @@ class PrintIr(Instrumentation):
     before_passes: Selection
     after_passes: Selection
     only_changes: bool
-    """Print what a pass has changed, as a diff, instead of the program after it."""
+    """Print a diff of the changes instead of the program after a pass."""
     only_failures: bool
-    """Print after passes that fail only."""
+    """Print only after passes that fail."""
     _before: list[str] = field(default_factory=list[str])
-    """The program before each of the passes that run just now."""
+    """The program before each of the running passes, innermost last."""
 
     def before(self, p: ModulePass, module: ModuleOp) -> None:
         if p in self.before_passes:
@@ -100,7 +101,7 @@ def _diff(before: str, after: str) -> str:
 
 @dataclass
 class PrintBetween(Instrumentation):
-    """xDSL's `--print-between-passes`: the program between every two passes, in the output."""
+    """xDSL's `--print-between-passes`: prints the program to the output between consecutive passes."""
 
     as_text: AsText
     _last: ModulePass | None = None
@@ -119,7 +120,7 @@ class PrintBetween(Instrumentation):
 
 @dataclass
 class DumpFiles(Instrumentation):
-    """Writes the program into a file after each pass: `00_input.mlir`, `01_cse.mlir` and so on."""
+    """Writes the program to a file after each pass: `00_input.mlir`, `01_cse.mlir` and so on."""
 
     folder: Path
     as_text: AsText
@@ -140,14 +141,14 @@ class DumpFiles(Instrumentation):
 
 @dataclass
 class Timing:
-    """Wall time by name, in the order of first use."""
+    """Wall time by name, in order of first use."""
 
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     _start: float = field(default_factory=time.perf_counter)
 
     @contextmanager
     def measure(self, name: str) -> Generator[None]:
-        """Add the time that the body takes to that of `name`."""
+        """Add the time of the body to that of `name`."""
         start = time.perf_counter()
         try:
             yield
@@ -155,7 +156,7 @@ class Timing:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
     def report(self) -> str:
-        """A table in the form of MLIR's, with what was not measured as the rest."""
+        """Return a table in MLIR's format, with the unmeasured time as the rest."""
         total = time.perf_counter() - self._start
         rows = {**self.seconds, "Rest": total - sum(self.seconds.values()), "Total": total}
         line = f"==={'-' * 73}==="

@@ -1,4 +1,4 @@
-"""What library functions raise, told to those who run a program from a shell."""
+"""Turns exceptions of library functions into diagnostics for users of the command line."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from relex.runtime.library import LIBRARY, CFunction
 
 
 def explain_library_errors(files: Mapping[str, str]) -> None:
-    """Let what registered functions raise become a `CompileError` that names the function, and the line of the one of
-    `files` (names and texts) where it comes from."""
+    """Turn exceptions of registered Python functions into a `CompileError` with the name of the function and the
+    innermost line in one of `files` (a mapping from names to texts)."""
     for name, function in LIBRARY.items():
         if not isinstance(function, CFunction):
             LIBRARY[name] = _explaining(name, function, files)

@@ -1,4 +1,4 @@
-"""Programs below the loop level are native code: what they do with memory nobody checks."""
+"""Detects programs below the loop level, which are native code: their memory accesses are not checked."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def check_trusted(module: ModuleOp) -> None:
 def _is_native(op: Operation) -> bool:
     if op.name.startswith("llvm."):
         return True
-    # It stands for one of the C library, or any other.
+    # It may refer to any function of the C library or another one.
     if isinstance(op, func.FuncOp) and op.is_declaration:
         return True
-    # Loop functions get their buffers from graph functions, and state what they do with them.
+    # Loop functions get their buffers from graph functions, and declare their accesses.
     arguments = [argument.type for region in op.regions for block in region.blocks for argument in block.args]
     return any(
         [

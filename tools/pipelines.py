@@ -1,4 +1,4 @@
-"""Pass pipelines as text: `builtin.module(cse,relex-pipeline{to=core})` of MLIR, and the bare list of xDSL."""
+"""Textual pass pipelines: MLIR's `builtin.module(cse,relex-pipeline{to=core})`, and xDSL's plain list."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ConvertibleT = TypeVar("ConvertibleT", bound=ArgSpecConvertible)
 PassFactory = Callable[[], type[ModulePass]]
 
 ANCHORS = ("builtin.module", "any")
-"""What a pipeline may be wrapped in: every pass works on the whole module."""
+"""Anchors that may enclose a pipeline: every pass runs on the whole module."""
 
 
 class _Reader:
-    """Reads a pipeline from left to right."""
+    """A recursive-descent parser for pipelines."""
 
     _SPACE = re.compile(r"\s*")
     _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -37,7 +37,7 @@ class _Reader:
         self._pos = 0
 
     def pipeline(self, *, bare: bool) -> list[ArgSpec]:
-        """All passes of the text. Only with `bare` may the anchor around them be missing."""
+        """Parse all passes of the text. The enclosing anchor is optional only if `bare`."""
         start = self._pos
         anchor = self._match(self._NAME)
         if anchor is not None and self._accept("("):
@@ -55,7 +55,7 @@ class _Reader:
         return passes
 
     def options(self, end: str) -> dict[str, ParameterListType]:
-        """Options up to the character `end`, which stays; the empty string is the end of the text."""
+        """Parse options up to the character `end`, which is not consumed; the empty string is the end of the text."""
         options: dict[str, ParameterListType] = {}
         while self._rest()[:1] != end:
             start = self._pos
@@ -86,7 +86,7 @@ class _Reader:
         return passes
 
     def _values(self) -> ParameterListType:
-        """One value or several between commas; MLIR puts braces around several."""
+        """Parse one or several comma-separated values; MLIR encloses several in braces."""
         braced = self._accept("{")
         values = [self._value()]
         while self._accept(","):
@@ -104,7 +104,7 @@ class _Reader:
         return _scalar(bare[0])
 
     def _rest(self) -> str:
-        """What has not been read yet, without space in front."""
+        """Return the remaining text without leading space."""
         self._match(self._SPACE)
         return self._text[self._pos :]
 
@@ -140,7 +140,7 @@ def _anchor_advice(anchor: str) -> str:
 
 
 def _scalar(text: str) -> ParameterType:
-    """What a value without quotes stands for."""
+    """Return the value of unquoted text."""
     if text in ("true", "false"):
         return text == "true"
     if re.fullmatch(r"[-+]?[0-9]+", text):
@@ -151,24 +151,24 @@ def _scalar(text: str) -> ParameterType:
 
 
 def parse_passes(text: str) -> list[ArgSpec]:
-    """The passes of `-p`: a list, or a pipeline as MLIR writes it."""
-    # xDSL's own form for a pipeline that mlir-opt is to run: `mlir-opt["..."]`.
+    """Parse the argument of `-p`: a list, or a pipeline in MLIR's form."""
+    # xDSL's syntax for a pipeline run by mlir-opt: `mlir-opt["..."]`.
     return list(parse_pipeline(text)) if "[" in text else _Reader(text).pipeline(bare=True)
 
 
 def parse_pass_pipeline(text: str) -> list[ArgSpec]:
-    """The passes of `--pass-pipeline`, which has MLIR's form: `builtin.module(...)` around all of them."""
+    """Parse the argument of `--pass-pipeline`, in MLIR's form: `builtin.module(...)` around all passes."""
     return _Reader(text).pipeline(bare=False)
 
 
 def parse_pass_flag(text: str) -> ArgSpec:
-    """The pass of a flag `--NAME` or `--NAME=OPTIONS`, given without its dashes."""
+    """Parse a flag `--NAME` or `--NAME=OPTIONS`, given without its dashes."""
     name, _, options = text.partition("=")
     return ArgSpec(name, _Reader(options).options(end=""))
 
 
 def find_pass(name: str, passes: Mapping[str, PassFactory]) -> type[ModulePass]:
-    """The pass of that name. Raises `ToolError`, with a similar name if there is one."""
+    """Return the pass with a name. Raises `ToolError`, which suggests a similar name if there is one."""
     if name not in passes:
         similar = get_close_matches(name, passes, n=1)
         hint = f"did you mean '{similar[0]}'?" if similar else "--list-passes shows all of them"
@@ -177,7 +177,7 @@ def find_pass(name: str, passes: Mapping[str, PassFactory]) -> type[ModulePass]:
 
 
 def instantiate(kind: str, cls: type[ConvertibleT], spec: ArgSpec) -> ConvertibleT:
-    """A pass or target with the options of its spec. Raises `ToolError` for options that it does not take."""
+    """Create a pass or target with the options of its spec. Raises `ToolError` for invalid options."""
     types = get_type_hints(cls)
     options = {field.name.replace("_", "-"): types[field.name] for field in dataclasses.fields(cls) if field.init}
     parameters: dict[str, ParameterListType] = {}
@@ -199,7 +199,7 @@ def instantiate(kind: str, cls: type[ConvertibleT], spec: ArgSpec) -> Convertibl
 
 
 def _fit(values: ParameterListType, kind: Any) -> ParameterListType:
-    """The values of an option in the types that it has: a flag alone is true, `1` is also a float."""
+    """Convert the values of an option to its type: a flag alone is true, `1` is also a float."""
     if not values and kind is bool:
         return (True,)
     if _is_value(values, kind):
@@ -215,7 +215,7 @@ def _is_value(values: ParameterListType, kind: Any) -> bool:
 
 
 def type_text(kind: Any) -> str:
-    """A type as it looks on the command line: `int`, `a | b` for a choice, `int, ...` for a list."""
+    """Return a type as shown on the command line: `int`, `a | b` for a choice, `int, ...` for a list."""
     parts = [part for part in get_args(kind) if part is not NoneType]
     if get_origin(kind) is Literal:
         return " | ".join(map(str, parts))
@@ -227,11 +227,11 @@ def type_text(kind: Any) -> str:
 
 
 def pipeline_text(passes: Iterable[ModulePass]) -> str:
-    """The pipeline as text that `--pass-pipeline` reads; passes that are made of others are written out."""
+    """Return the pipeline as text for `--pass-pipeline`, with composed passes expanded."""
     return f"builtin.module({','.join(str(step.spec()) for p in passes for step in flatten(p))})"
 
 
 def flatten(p: ModulePass) -> list[ModulePass]:
-    """The passes that do the work of `p`, in order: `p` itself unless it is made of others."""
+    """Return the passes that `p` is composed of, in order, or `p` itself."""
     steps = steps_of(p)
     return [inner for step in steps for inner in flatten(step)] if steps else [p]

@@ -1,4 +1,4 @@
-"""Passes from a Python file that is no package: `relex-opt --load-passes my_passes.py`."""
+"""Passes from a Python file that is not part of a package: `relex-opt --load-passes my_passes.py`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass
 class Plugins:
-    """What the loaded files bring, by name."""
+    """The dialects, passes and targets of the loaded files, by name."""
 
     dialects: dict[str, Callable[[], Dialect]] = field(default_factory=dict[str, Callable[[], Dialect]])
     passes: dict[str, Callable[[], type[ModulePass]]] = field(default_factory=dict[str, Callable[[], type[ModulePass]]])
@@ -32,9 +32,9 @@ class Plugins:
 
     def load(self, path: str) -> None:
         """
-        Import a file and take every pass that it defines, and what its `UNIVERSE` holds if it has one.
+        Import a file and collect every pass that it defines, and the contents of its `UNIVERSE` if it has one.
 
-        Raises `CompileError` at the line of the file that is wrong, `ToolError` for a name that is taken.
+        Raises `CompileError` at the line with the error, and `ToolError` for a name that is taken.
         """
         module = import_file(path)
         universe = getattr(module, "UNIVERSE", Universe())
@@ -49,18 +49,18 @@ class Plugins:
         _add(self.targets, universe.all_targets, "target", f"'{path}'")
 
     def add_dialects(self, context: Context) -> None:
-        """Register the dialects. Raises `ToolError` for a name that is taken, as the next ones do."""
+        """Register the dialects. Like the methods below, raises `ToolError` for a name that is taken."""
         for name, factory in self.dialects.items():
             if name in context.registered_dialect_names:
                 raise ToolError(f"--load-passes brings a dialect '{name}', which is there already")
             context.register_dialect(name, factory)
 
     def add_passes(self, known: dict[str, Callable[[], type[ModulePass]]]) -> None:
-        """Enter the passes into those that are known."""
+        """Add the passes to the known ones."""
         _add(known, self.passes, "pass", "--load-passes")
 
     def add_targets(self, known: dict[str, Any]) -> None:
-        """Enter the targets into those that are known."""
+        """Add the targets to the known ones."""
         _add(known, self.targets, "target", "--load-passes")
 
 
@@ -72,7 +72,7 @@ def _add(known: dict[str, T], new: Mapping[str, T], kind: str, where: str) -> No
 
 
 def _defined_passes(module: ModuleType) -> list[type[ModulePass]]:
-    """The passes that a file defines itself; what it imports is known already."""
+    """Return the passes that a file defines itself, without those it imports."""
     return [
         value
         for value in vars(module).values()
@@ -85,9 +85,9 @@ def _defined_passes(module: ModuleType) -> list[type[ModulePass]]:
 
 
 def import_file(path: str) -> ModuleType:
-    """Execute a Python file. Raises `CompileError` at the line of it that is wrong."""
+    """Execute a Python file. Raises `CompileError` at the line with the error."""
     name, text = read_text(path)
-    # A name that no `import` can mean. Dataclasses look their module up.
+    # A name that `import` cannot refer to. It must be registered, as dataclasses look up their module.
     module = ModuleType(f"relex-opt:{name}")
     module.__file__ = name
     sys.modules[module.__name__] = module
@@ -100,7 +100,7 @@ def import_file(path: str) -> ModuleType:
 
 
 def _diagnose(error: BaseException, path: str, text: str) -> Diagnostic:
-    """The place in the file that an exception comes from."""
+    """Return a diagnostic at the location of an exception in the file."""
     message, line, column = describe(error), 0, 0
     if isinstance(error, SyntaxError) and error.filename == path:
         message, line, column = f"SyntaxError: {error.msg}", error.lineno or 0, error.offset or 1

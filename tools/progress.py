@@ -1,4 +1,4 @@
-"""A bar that shows how far a tool has come."""
+"""A progress bar for the tools."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TextIO, TypeVar
 T = TypeVar("T")
 
 WIDTH = 30
-"""Of the bar, in characters."""
+"""Width of the bar in characters."""
 
 PAUSE = 0.1
-"""Seconds between two looks of the bar."""
+"""Seconds between two updates of the bar."""
 
 
 def with_progress(items: Sequence[T], file: TextIO) -> Generator[T]:
-    """The items, one by one. On a terminal a bar says how many are done and how long the others will take; at the end
-    it goes away."""
+    """Yield the items. On a terminal, a progress bar shows how many are done and the estimated time left; it is erased
+    at the end."""
     if not file.isatty():
         yield from items
         return
@@ -31,13 +31,13 @@ def with_progress(items: Sequence[T], file: TextIO) -> Generator[T]:
                 file.flush()
             yield item
     finally:
-        # Back to the start of the line, and blank from there on.
+        # Return to the start of the line and erase it.
         file.write("\r\x1b[K")
         file.flush()
 
 
 def bar(done: int, count: int, seconds: float) -> str:
-    """What the bar looks like when so many are done after so many seconds."""
+    """Return the text of the bar after `done` of `count` items and `seconds` seconds."""
     filled = WIDTH * done // count
     left = f"{seconds / done * (count - done):.0f} s left" if done else "starting"
     return f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{count}, {left}  "

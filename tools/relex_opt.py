@@ -1,7 +1,7 @@
 """`relex-opt`: read MLIR text or a script, run passes, print the result.
 
-It takes the options of `xdsl-opt` and most of those of `mlir-opt`. What differs from the former is what people see when
-something is wrong: errors name file, line and column, and the exit code is 1.
+It takes the options of `xdsl-opt` and most of those of `mlir-opt`. Unlike in `xdsl-opt`, errors name file, line and
+column, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -45,29 +45,31 @@ from relex.tools.universe import RELEX_UNIVERSE, get_all_targets
 from relex.tools.version import versions
 
 FLAGS_VARIABLE = "RELEX_OPT_FLAGS"
-"""The environment variable that holds arguments that come before all others."""
+"""The environment variable with arguments that precede all others."""
 
 SPLIT_MARKER = re.compile(r"^(?://|#) -----[ \t\r]*$", re.MULTILINE)
 
 
 @runtime_checkable
 class BinaryTarget(Protocol):
-    """A target whose output is no text."""
+    """A target with binary output."""
 
-    def emit_bytes(self, ctx: Context, module: ModuleOp) -> bytes: ...
+    def emit_bytes(self, ctx: Context, module: ModuleOp) -> bytes:
+        """Return the output for a module."""
+        ...
 
 
 class RelexOptMain(xDSLOptMain):
     """
-    The tool, with the dialects, passes and targets of xDSL, relex and every other universe that is installed.
+    The tool, with the dialects, passes and targets of xDSL, relex and every other installed universe.
 
-    Raises `ToolError` for wrong arguments. `run` prints the mistakes of a wrong program and then raises `SystemExit`.
+    Raises `ToolError` for wrong arguments. `run` prints the errors of an invalid program and then raises `SystemExit`.
     """
 
     version_format = versions()
 
     def __init__(self, args: Sequence[str]):
-        # xDSL registers everything before it looks at the arguments.
+        # xDSL registers everything before it parses the arguments.
         self._plugins = Plugins()
         for path in plugin_files(args):
             self._plugins.load(path)
@@ -90,14 +92,14 @@ class RelexOptMain(xDSLOptMain):
         self._plugins.add_targets(self.available_targets)
 
     def register_all_frontends(self) -> None:
-        # What they do is done by `_parse`; xDSL asks only which there are.
+        # xDSL uses only the names; `_parse` does the work.
         self.available_frontends.update(dict.fromkeys(READERS, lambda _: ModuleOp([])))
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
         set_up(arg_parser, self.available_passes)
         add_arguments(arg_parser)
-        # xDSL parses this list next; which flags are passes is known only now.
+        # xDSL parses this list next. Only now are all passes registered, and with them the pass flags.
         self._arguments[:] = normalize(self._arguments, self.available_passes)
 
     def setup_pipeline(self) -> None:
@@ -150,7 +152,7 @@ class RelexOptMain(xDSLOptMain):
             sys.exit(1)
 
     def _run(self) -> None:
-        """Process every program of the input; a wrong one does not keep the next from being looked at."""
+        """Process every program of the input, continuing after one with errors."""
         file_output = BytesIO()
         output = sys.stdout.buffer if self._to_stdout else file_output
         failed = False
@@ -183,11 +185,11 @@ class RelexOptMain(xDSLOptMain):
         return [Source(name, chunk, offset) for chunk, offset in zip(chunks, offsets, strict=True)]
 
     def _extension(self, name: str) -> str:
-        """What kind of program a file holds."""
+        """Return the kind of program in a file."""
         return self.args.frontend or PurePath(name).suffix.removeprefix(".") or "mlir"
 
     def _process(self, source: Source, index: int) -> bytes:
-        """Program number `index` of the input, from text to output."""
+        """Process program number `index` of the input, from text to output."""
         self._warnings.clear()
         module: ModuleOp | None = None
         try:
@@ -205,7 +207,7 @@ class RelexOptMain(xDSLOptMain):
         return self._expect([], source, output) if self.args.verify_diagnostics else output
 
     def _expect(self, diagnostics: Sequence[Diagnostic], source: Source, output: bytes) -> bytes:
-        """The output of a program whose errors and warnings are those that its comments announce."""
+        """Return the output of a program, after checking its diagnostics against those expected by its comments."""
         if differences := compare(source, [*self._warnings, *diagnostics]):
             raise CompileError(differences)
         return output
@@ -215,7 +217,7 @@ class RelexOptMain(xDSLOptMain):
         with self._timing.measure("Parser"), stage("the parser", source), shown:
             read = find_reader(self._extension(source.name))
             module = read(source.text, source.name, context=self.ctx, verify=False, line_offset=source.line_offset)
-        # Only a module that stands in the text has a place.
+        # Only a module written in the text has a location.
         if self.args.no_implicit_module and isinstance(module.location, UnknownLoc):
             raise CompileError(Diagnostic("expected one builtin.module around everything", source.name))
         return module
@@ -232,7 +234,7 @@ class RelexOptMain(xDSLOptMain):
         return self._emit(module, source)
 
     def _report_unsupported(self, module: ModuleOp, source: Source) -> bytes:
-        # What the other uses of the tool need not load.
+        # Imported here, as other uses of the tool do not need them.
         from relex.lowering.conversion.unsupported import find_unsupported
         from relex.lowering.relex_pipeline import RelexPipelinePass
 
@@ -312,7 +314,7 @@ class RelexOptMain(xDSLOptMain):
             yield CheckEach(self._check, self.ctx, self.args.input_file or "<stdin>", folder, loaded)
 
     def _verify(self, module: ModuleOp, source: Source, p: ModulePass | None = None) -> None:
-        """Verify the input, or what a pass has left."""
+        """Verify the input, or the result of a pass."""
         if self.args.disable_verify:
             return
         with self._timing.measure("Verifier"), stage("the verifier", source):
@@ -325,7 +327,7 @@ class RelexOptMain(xDSLOptMain):
         with self._timing.measure("Output"), stage(f"target '{self.target.name}'", source):
             if isinstance(self.target, BinaryTarget):
                 return self.target.emit_bytes(self.ctx, module)
-            # xDSL's highlighting printer is for the eyes and may round constants.
+            # xDSL's highlighting printer is for display and may round constants.
             if self.target.name == "mlir" and not self.args.syntax_highlight:
                 return self._as_text(module).encode()
             return self.output_resulting_program(module).encode()
@@ -346,8 +348,8 @@ class RelexOptMain(xDSLOptMain):
 
 
 def _explaining(p: ModulePass) -> ModulePass:
-    """The same pass, but the default schedule says what it does."""
-    # What the other uses of the tool need not load.
+    """Return the same pass, with the default schedule reporting its decisions."""
+    # Imported here, as other uses of the tool do not need them.
     from relex.passes import ScheduleCpuPass
 
     return replace(p, explain=True) if isinstance(p, ScheduleCpuPass) else p
@@ -356,7 +358,7 @@ def _explaining(p: ModulePass) -> ModulePass:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool on its arguments (those of the process by default) and return the exit code.
 
-    Those in the environment variable `RELEX_OPT_FLAGS` come before all others.
+    Arguments in the environment variable `RELEX_OPT_FLAGS` precede all others.
     """
     given = sys.argv[1:] if args is None else args
     debug = "--debug" in (*os.environ.get(FLAGS_VARIABLE, "").split(), *given)

@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 Level = Literal["graph", "loops", "core", "native"]
 
 SAVED = ".relex"
-"""What the names of saved executables end with."""
+"""The file extension of saved executables."""
 
 
 def make_parser() -> argparse.ArgumentParser:
+    """Return the argument parser of the tool."""
     parser = argparse.ArgumentParser(
         prog="relex-run",
         description="Compiles or interprets a program and runs one of its functions on arrays from files.",
@@ -123,6 +124,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Run the tool with parsed arguments."""
     from relex.passes.graph.bind_params import BindParamsPass
     from relex.passes.support.array_files import load_arrays
     from relex.tools.library_errors import explain_library_errors
@@ -161,7 +163,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def save(module: ModuleOp, args: argparse.Namespace) -> None:
-    """Write the compiled program, as what the name of the file says."""
+    """Save the compiled program in the format given by the file extension."""
     from relex.runtime.c.export import OBJECT_SUFFIX, build_object
 
     suffix = PurePath(args.save).suffix
@@ -174,7 +176,7 @@ def save(module: ModuleOp, args: argparse.Namespace) -> None:
 
 
 def load_saved(args: argparse.Namespace) -> Executable:
-    """The executable in a file. Nothing of it can be changed any more."""
+    """Load the executable in a file. Options that affect compilation are errors."""
     from relex.runtime.saving import load
 
     if found := [option for option in ("params", "profile", "save", "strict") if getattr(args, option)]:
@@ -185,7 +187,7 @@ def load_saved(args: argparse.Namespace) -> Executable:
 
 
 def suffix(name: str) -> str:
-    """What kind of program a file holds."""
+    """Return the kind of program in a file."""
     found = PurePath(name).suffix.removeprefix(".")
     if found and found not in READERS:
         raise ToolError(
@@ -195,7 +197,7 @@ def suffix(name: str) -> str:
 
 
 def prepare(module: ModuleOp, args: argparse.Namespace, inputs: Sequence[Input]) -> Mapping[str, Callee]:
-    """The functions of a program on the level that was asked for."""
+    """Return the functions of a program, lowered to the requested level."""
     from relex.tools.buffer_functions import MachineFunction, find_machine_function
 
     if args.level == "native":
@@ -213,13 +215,14 @@ def prepare(module: ModuleOp, args: argparse.Namespace, inputs: Sequence[Input])
 
 
 def compiled(module: ModuleOp, args: argparse.Namespace) -> Executable:
+    """Compile a module with the requested options."""
     from relex.runtime.compilation import build
 
     return build(module, strict=args.strict, cache=True if args.cache else None)
 
 
 def call(functions: Mapping[str, Callee], args: argparse.Namespace, inputs: Sequence[Input]) -> Sequence[Array]:
-    """The results of the function that was asked for; those of several calls are stacked."""
+    """Return the results of the requested function, stacked over calls if there are several."""
     from relex.runtime.arguments import bind_arguments
 
     names = [i.name for i in inputs if i.name is not None]
@@ -261,7 +264,7 @@ def call(functions: Mapping[str, Callee], args: argparse.Namespace, inputs: Sequ
 
 @contextmanager
 def naming(source: str) -> Generator[None]:
-    """Name where the arguments of one of several calls come from, where one of them is wrong."""
+    """Add the origin of a call's arguments to an error in one of them."""
     try:
         yield
     except (DTypeError, RangeError, ShapeError) as e:
@@ -269,7 +272,7 @@ def naming(source: str) -> Generator[None]:
 
 
 def stack(calls: Sequence[Sequence[Array]], source: Callable[[int], str]) -> Sequence[Array]:
-    """Each result of several calls as one array. `source` says where the arguments of a call come from."""
+    """Stack each result of several calls into one array. `source` returns the origin of the arguments of a call."""
     import numpy as np
 
     for result in zip(*calls, strict=True):
@@ -281,7 +284,7 @@ def stack(calls: Sequence[Sequence[Array]], source: Callable[[int], str]) -> Seq
 
 
 def write_results(results: Sequence[Array], files: Sequence[str]) -> None:
-    """Save the results that there are files for, print the others."""
+    """Save the results for which there are files, and print the others."""
     import numpy as np
 
     for path, array in zip(files, results, strict=False):

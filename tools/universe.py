@@ -1,8 +1,8 @@
-"""What relex offers to `xdsl-opt` and to every other tool that reads xDSL's entry points.
+"""relex's universe for `xdsl-opt` and every other tool that loads xDSL's entry points.
 
-xDSL imports this module whenever such a tool starts, so it holds names and factories only: a dialect or a pass is
-imported when it is first used. Two universes that share a name stop every tool, so a name that xDSL itself has come to
-own is left to xDSL.
+xDSL imports this module whenever such a tool starts, so it contains only names and factories: a dialect or pass is
+imported on first use. Two universes that define the same name make every tool fail, so names that xDSL itself defines
+are left out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def get_all_targets() -> dict[str, Callable[[], type[Target]]]:
-    """The outputs of `relex-opt -t`, by name; each is imported when first asked for."""
+    """Return the targets of `relex-opt -t` by name, each imported on first use."""
 
     def get_llvm():
         from relex.lowering.llvm.targets import LlvmTarget
@@ -51,13 +51,14 @@ def _without(names: dict[str, T], taken: dict[str, T]) -> dict[str, T]:
 
 
 def make_universe() -> Universe:
-    """Everything that relex has and xDSL lacks; nothing, with a warning, when relex cannot be imported."""
+    """Return everything that relex has and xDSL lacks, or an empty universe and a warning if relex cannot be
+    imported."""
     try:
         from relex.dialects.context import get_all_dialects
         from relex.lowering import PASSES as LOWERING_PASSES
         from relex.passes import PASSES
     except Exception as e:
-        # An exception here would stop tools that have nothing to do with relex.
+        # An exception here would break tools unrelated to relex.
         warnings.warn(f"relex cannot be used: {type(e).__name__}: {e}", stacklevel=2)
         return Universe()
     return Universe(

@@ -8,8 +8,8 @@ from typing import Any
 
 
 def versions() -> str:
-    """The version of relex, and those of the packages that compile with it."""
-    # They are looked up in files, which the other uses of the tools need not do.
+    """Return the versions of relex and of the packages that compile with it."""
+    # Looking up versions reads files, so it is done on demand.
     from importlib.metadata import version
 
     from relex.version import __version__

@@ -1,4 +1,4 @@
-"""Who takes part: one small file each.
+"""The contenders, one small file each.
 
 A contender is an object `Backend` in a module of this package, and an entry in `CONTENDERS`.
 """
@@ -17,19 +17,20 @@ from benchmarks.rows import Row
 
 Weights = Mapping[str, Array]
 Compiled = Callable[..., Any]
-"""Takes NumPy arrays, one for each input of a row, and returns one."""
+"""Takes a NumPy array for each input of a row, and returns one."""
 
 
 def as_it_is(row: Row, weights: Weights) -> Any:
+    """Return the row and its weights unchanged."""
     return row, weights
 
 
 @dataclass(frozen=True)
 class Backend:
-    """How to get from a row to a function.
+    """Turns a row into a function.
 
-    `write` makes what one would keep in a file: text, a saved model, or, where a model is a Python program, the row
-    itself. It is not measured, and what it returns can be pickled. `compile` makes a function of that.
+    `write` creates what would be stored in a file: text, a saved model, or, where a model is a Python program, the row
+    itself. It is not measured, and its result must be picklable. `compile` turns that into a function.
     """
 
     compile: Callable[[Any], Compiled]
@@ -38,21 +39,24 @@ class Backend:
 
 @dataclass(frozen=True)
 class Contender:
+    """A library to compare, or one way of using it."""
+
     title: str
     package: str
-    """What pip calls it."""
+    """Its distribution name for pip."""
     place: str
-    """The module of this package, and the name of a `Backend` in it."""
+    """The module in this package and the name of a `Backend` in it."""
 
     @property
     def version(self) -> str | None:
-        """None where it is not installed."""
+        """The installed version, None if not installed."""
         try:
             return version(self.package)
         except PackageNotFoundError:
             return None
 
     def load(self) -> Backend:
+        """Import the backend."""
         module, _, name = self.place.partition(":")
         return getattr(import_module(f"{__name__}.{module}"), name)
 
@@ -75,11 +79,12 @@ CONTENDERS = {
 
 
 def limit_threads(count: int) -> None:
-    """Tell the libraries of this process, and of those that it starts, how many threads to use. Some listen only when
-    they are imported."""
+    """Set the number of threads for the libraries of this process and its children. Some read it only when they are
+    imported."""
     for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM", "TVM", "RELEX"):
         os.environ[f"{library}_NUM_THREADS"] = str(count)
 
 
 def thread_limit() -> int:
+    """Return the number of threads set by `limit_threads`."""
     return int(os.environ["OMP_NUM_THREADS"])

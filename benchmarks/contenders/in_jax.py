@@ -18,6 +18,8 @@ jnp: Any = import_module("jax.numpy")
 
 
 class JaxOperators:
+    """The operators in JAX."""
+
     def dense(self, x: Any, w: Any) -> Any:
         return x @ w.T
 
@@ -63,6 +65,7 @@ class JaxOperators:
 
 
 def compile_row(model: tuple[Row, Weights]) -> Compiled:
+    """Compile a row ahead of time."""
     row, weights = model
     operators, known = JaxOperators(), list(weights.values())
     shapes = [jax.ShapeDtypeStruct(shape, row.dtype) for shape in row.inputs.values()]

@@ -1,4 +1,4 @@
-"""Rows in NumPy: operator by operator, and what all answers are compared with."""
+"""Rows in NumPy, one operator at a time: a contender, and the reference for the results of all."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from benchmarks.rows import Row
 
 
 class NumPyOperators:
+    """The operators in NumPy."""
+
     def dense(self, x: Any, w: Any) -> Any:
         return x @ w.T
 
@@ -63,6 +65,7 @@ class NumPyOperators:
 
 
 def compile_row(model: tuple[Row, Weights]) -> Compiled:
+    """Return a function that evaluates a row."""
     row, weights = model
     operators, known = NumPyOperators(), list(weights.values())
     return lambda *inputs: row.apply(operators, [*inputs, *known])

@@ -15,7 +15,7 @@ OPSET, IR_VERSION = 18, 10
 
 
 class OnnxOperators:
-    """Adds nodes to a graph. Tensors are names."""
+    """Adds nodes to a graph. Tensors are represented by their names."""
 
     def __init__(self):
         self.nodes: list[Any] = []
@@ -75,6 +75,7 @@ class OnnxOperators:
 
 
 def write(row: Row, weights: Weights) -> bytes:
+    """Return a row as a serialized ONNX model."""
     onnx: Any = import_module("onnx")
     helper = onnx.helper
     dtype = helper.np_dtype_to_tensor_dtype(np.dtype(row.dtype))
@@ -90,6 +91,7 @@ def write(row: Row, weights: Weights) -> bytes:
 
 
 def compile_onnx_runtime(model: bytes) -> Compiled:
+    """Load a model into ONNX Runtime."""
     ort: Any = import_module("onnxruntime")
     options = ort.SessionOptions()
     options.intra_op_num_threads = thread_limit()
@@ -100,9 +102,10 @@ def compile_onnx_runtime(model: bytes) -> Compiled:
 
 
 def compile_openvino(model: bytes) -> Compiled:
+    """Compile a model with OpenVINO."""
     ov: Any = import_module("openvino")
     core = ov.Core()
-    # It would choose bfloat16 where the processor has it.
+    # By default it uses bfloat16 where the processor supports it.
     properties = {
         "PERFORMANCE_HINT": "LATENCY",
         "INFERENCE_PRECISION_HINT": "f32",
@@ -111,7 +114,7 @@ def compile_openvino(model: bytes) -> Compiled:
     request = core.compile_model(core.read_model(model), "CPU", properties).create_infer_request()
 
     def call(*arrays: Any) -> Any:
-        # The result's memory belongs to the request, and is written again by the next call.
+        # The result's buffer belongs to the request, and the next call overwrites it.
         return request.infer(arrays, share_inputs=True, share_outputs=True)[0].copy()
 
     return call

@@ -1,4 +1,4 @@
-"""Rows in relex: MLIR text and arrays of weights, which the default compilation binds."""
+"""Rows in relex: MLIR text, and weight arrays that are bound before the default compilation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.rows import Row
 
 
 class RelexOperators:
-    """Ops that a `BlockBuilder` emits."""
+    """Emits ops to a `BlockBuilder`."""
 
     def __init__(self, builder: Any):
         from relex.frontend import op
@@ -60,6 +60,7 @@ class RelexOperators:
 
 
 def write(row: Row, weights: Weights) -> tuple[str, Weights]:
+    """Return a row as MLIR text, with its weights."""
     from relex.frontend import BlockBuilder, Var
 
     builder = BlockBuilder()
@@ -70,6 +71,7 @@ def write(row: Row, weights: Weights) -> tuple[str, Weights]:
 
 
 def compile_text(model: tuple[str, Weights]) -> Compiled:
+    """Compile a program with its weights bound."""
     from relex.dialects import parse_module
     from relex.passes import BindParamsPass
     from relex.runtime import build

@@ -1,4 +1,4 @@
-"""Rows in PyTorch: operator by operator, and compiled by its default compiler."""
+"""Rows in PyTorch: eager, and compiled by its default compiler."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.rows import Row
 
 warnings.filterwarnings("ignore", module="torch")
 logging.disable(logging.WARNING)
-# What it has compiled before is kept in files otherwise, and compile times would be those of reading them.
+# Otherwise it reads compiled code from its on-disk cache, which would distort compile times.
 os.environ["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"
 torch: Any = import_module("torch")
 functional: Any = import_module("torch.nn.functional")
@@ -24,6 +24,8 @@ torch.set_num_threads(thread_limit())
 
 
 class TorchOperators:
+    """The operators in PyTorch."""
+
     def dense(self, x: Any, w: Any) -> Any:
         return functional.linear(x, w)
 
@@ -68,7 +70,7 @@ class TorchOperators:
 
 
 class Model(torch.nn.Module):
-    """A row with its weights."""
+    """A row with its weights as a PyTorch module."""
 
     def __init__(self, row: Row, weights: Weights):
         super().__init__()  # pyright: ignore[reportUnknownMemberType]
@@ -77,11 +79,14 @@ class Model(torch.nn.Module):
             self.register_buffer(f"weight_{name}", torch.from_numpy(array))
 
     def forward(self, *inputs: Any) -> Any:
+        """Evaluate the row."""
         known: Sequence[Any] = [getattr(self, f"weight_{name}") for name in self.row.weights]
         return self.row.apply(self.operators, [*inputs, *known])
 
 
 def on_arrays(model: Any) -> Compiled:
+    """Return a function on NumPy arrays that calls a model."""
+
     @torch.inference_mode()
     def call(*arrays: Any) -> Any:
         return model(*map(torch.from_numpy, arrays)).numpy()
@@ -90,17 +95,19 @@ def on_arrays(model: Any) -> Compiled:
 
 
 def eager(model: tuple[Row, Weights]) -> Compiled:
+    """Return a function that evaluates a row eagerly."""
     return on_arrays(Model(*model).eval())
 
 
 def compiled(model: tuple[Row, Weights]) -> Compiled:
+    """Compile a row with TorchInductor."""
     inductor: Any = import_module("torch._inductor.config")
     # Weights become constants.
     inductor.freezing = True
     torch.compiler.reset()
     row = model[0]
     function = on_arrays(torch.compile(Model(*model).eval()))
-    # It compiles when it is called.
+    # Compilation happens on the first call.
     function(*[np.zeros(shape, row.dtype) for shape in row.inputs.values()])
     return function
 

@@ -1,4 +1,4 @@
-"""Rows in TVM, untuned: with its default pipeline, and with the one that fuses operators."""
+"""Rows in TVM, untuned: with its default pipeline, and with the pipeline that fuses operators."""
 
 from __future__ import annotations
 
@@ -66,6 +66,7 @@ class TvmOperators:
 
 
 def write(row: Row, weights: Weights) -> str:
+    """Return a row as a serialized Relax module."""
     builder = relax.BlockBuilder()
     inputs = [relax.Var(name, relax.TensorType(shape, row.dtype)) for name, shape in row.inputs.items()]
     constants = [relax.const(array, row.dtype) for array in weights.values()]
@@ -77,6 +78,7 @@ def write(row: Row, weights: Weights) -> str:
 
 
 def compile_json(passes: Callable[[Any], Any], model: str) -> Compiled:
+    """Compile a serialized module after applying passes."""
     target = tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()})
     executable = tvm.compile(passes(tvm.ir.load_json(model)), target)
     function = relax.VirtualMachine(executable, tvm.cpu())["main"]
@@ -88,6 +90,7 @@ def compile_json(passes: Callable[[Any], Any], model: str) -> Compiled:
 
 
 def unchanged(module: Any) -> Any:
+    """Return the module unchanged."""
     return module
 
 

@@ -22,12 +22,12 @@ from relex.runtime import Executable, build
 HERE = Path(__file__).parent
 MODELS = ("mlp.mlir", "mlp_tir.mlir")
 SHOWN = 4
-"""Which test image to draw: a clear one."""
+"""Index of the test image to draw, a clear one."""
 REQUIRED_ACCURACY = 0.95
 
 
 def compile_model(file: str) -> tuple[Executable, float]:
-    """The model with its weights bound, and how long it took from text to native code, in seconds."""
+    """Return the model with its weights bound, and the time from text to native code in seconds."""
     weights = load_weights()
     text = (HERE / file).read_text()
     start = perf_counter()
@@ -39,7 +39,7 @@ def compile_model(file: str) -> tuple[Executable, float]:
 
 
 def time_call(function: Callable[[], Any]) -> float:
-    """The median time of a call, in seconds."""
+    """Return the median time of a call in seconds."""
     times: list[float] = []
     until = perf_counter() + 0.2
     while perf_counter() < until or len(times) < 5:
@@ -50,7 +50,8 @@ def time_call(function: Callable[[], Any]) -> float:
 
 
 def check(name: str, executable: Executable, images: Floats, labels: np.ndarray[Any, Any]) -> bool:
-    """Classify all images one by one and as a batch, compare with NumPy, report. False if something is wrong."""
+    """Classify all images one by one and as a batch, compare with NumPy, and report. Return False if something is
+    wrong."""
     weights = load_weights()
     main, batch = executable["main"], executable["batch"]
     expected = reference(images, **weights)
@@ -78,6 +79,7 @@ def check(name: str, executable: Executable, images: Floats, labels: np.ndarray[
 
 
 def run() -> int:
+    """Run the example and return the exit code."""
     images, labels = load_digits()
     print(show(images[SHOWN]))
     ok = True

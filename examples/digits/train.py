@@ -1,6 +1,6 @@
-"""Make `digits.npz` and `weights.npz`: train the two-layer network of the digits example.
+"""Create `digits.npz` and `weights.npz`: train the two-layer network of the digits example.
 
-Needs scikit-learn (`pip install -e .[dev]`). Run it again and it writes the same arrays.
+Needs scikit-learn (`pip install -e .[dev]`). Every run writes the same arrays.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from data import DIGITS, WEIGHTS, Floats, as_inputs, load_digits, load_weights, reference
 from numpy.typing import NDArray
 
-# scikit-learn has no types.
+# scikit-learn has no type annotations.
 datasets: Any = import_module("sklearn.datasets")
 model_selection: Any = import_module("sklearn.model_selection")
 neural_network: Any = import_module("sklearn.neural_network")
@@ -28,6 +28,7 @@ MOST_EPOCHS = 400
 
 
 def main() -> None:
+    """Create both files and report."""
     (train_images, train_labels), (test_images, test_labels) = split_digits()
     np.savez_compressed(DIGITS, images=test_images, labels=test_labels)
     np.savez_compressed(WEIGHTS, allow_pickle=False, **train(train_images, train_labels))
@@ -35,7 +36,7 @@ def main() -> None:
 
 
 def split_digits() -> tuple[Digits, Digits]:
-    """The digits to learn from and the digits to test with, the classes equally frequent in both."""
+    """Return the training and test digits, with the same frequency of classes in both."""
     digits = datasets.load_digits()
     images, labels = scale(digits.images), digits.target.astype(np.uint8)
     split = model_selection.train_test_split(images, labels, test_size=TEST_IMAGES, stratify=labels, random_state=SEED)
@@ -46,8 +47,8 @@ def split_digits() -> tuple[Digits, Digits]:
 def scale(images: NDArray[np.float64]) -> Bytes:
     """Scale images (N, 8, 8) with values 0..16 to (N, 28, 28) with values 0..255, bilinearly.
 
-    A new pixel is 2/7 of an old one wide, so centres lie at whole fourteenths of an old pixel: all in integers, every
-    machine rounds alike.
+    A new pixel is 2/7 as wide as an old one, so centres are at whole fourteenths of an old pixel: in integers, the
+    rounding is the same on every machine.
     """
     centres = np.clip(4 * np.arange(28) - 5, 0, 7 * 14)
     weights = np.maximum(14 - np.abs(centres[:, None] - 14 * np.arange(8)), 0)
@@ -57,7 +58,7 @@ def scale(images: NDArray[np.float64]) -> Bytes:
 
 
 def train(images: Bytes, labels: Bytes) -> dict[str, Floats]:
-    """The trained parameters, w0, b0, w1, b1, with weights as (outputs, inputs)."""
+    """Return the trained parameters w0, b0, w1, b1, with weights as (outputs, inputs)."""
     model = neural_network.MLPClassifier((HIDDEN,), max_iter=MOST_EPOCHS, random_state=SEED)
     model.fit(as_inputs(images).astype(np.float64), labels)
     (w0, w1), (b0, b1) = model.coefs_, model.intercepts_
@@ -67,13 +68,14 @@ def train(images: Bytes, labels: Bytes) -> dict[str, Floats]:
 def coarse(values: NDArray[np.float64]) -> Floats:
     """Round to multiples of 1/4096.
 
-    Training in double precision differs from machine to machine in the last bits; rounding hides that.
+    Training in double precision differs between machines in the last bits; rounding hides that.
     """
     return (np.rint(values * 4096) / 4096).astype(np.float32)
 
 
 def report() -> None:
-    """Read the files back and print how good the network is, and how far it is from changing its mind."""
+    """Read the files back and print the accuracy of the network, and the smallest margin between its best two
+    scores."""
     images, labels = load_digits()
     scores = reference(images, **load_weights())
     second, best = np.sort(scores, axis=1)[:, -2:].T

@@ -19,12 +19,12 @@ from relex.runtime import Executable, build
 
 MODEL = Path(__file__).with_name("lenet.mlir")
 SHOWN = 4
-"""Which test image to draw: a clear one."""
+"""Index of the test image to draw, a clear one."""
 REQUIRED_ACCURACY = 0.97
 
 
 def compile_model() -> Executable:
-    """The network with its weights bound."""
+    """Compile the network with its weights bound."""
     module = parse_module(MODEL.read_text(), MODEL.name)
     for function in ("main", "batch"):
         module = BindParamsPass(function, load_weights())(module)
@@ -32,7 +32,7 @@ def compile_model() -> Executable:
 
 
 def check(how: str, scores: Any, expected: Any, labels: Any) -> bool:
-    """Compare scores with NumPy's and with the labels, report. False if something is wrong."""
+    """Compare scores with NumPy's and with the labels, and report. Return False if something is wrong."""
     predicted = scores.argmax(axis=1)
     accuracy = float((predicted == labels).mean())
     wrong = int((predicted != expected.argmax(axis=1)).sum())
@@ -46,6 +46,7 @@ def check(how: str, scores: Any, expected: Any, labels: Any) -> bool:
 
 
 def run() -> int:
+    """Run the example and return the exit code."""
     images, rows, labels = load_digits()
     print(digits.show(rows[SHOWN]))
     start = perf_counter()

@@ -1,4 +1,4 @@
-"""The network of the LeNet example in NumPy, its weights, and the images that it takes."""
+"""The network of the LeNet example in NumPy, its weights, and its input images."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Weights = dict[str, Floats]
 FOLDER = Path(__file__).parent
 WEIGHTS = FOLDER / "weights.npz"
 
-# The images are those of the perceptron's example.
+# The images are those of the digits example.
 sys.path.append(str(FOLDER.parent / "digits"))
 digits: Any = import_module("data")
 
@@ -24,7 +24,7 @@ SIDE = 8
 """Height and width of an image in pixels."""
 
 KEPT = np.arange(SIDE) * 7 // 2 + 1
-"""Which rows and columns of an image of 28x28 pixels are kept."""
+"""The rows and columns that are kept of an image of 28x28 pixels."""
 
 SHAPES: dict[str, tuple[int, ...]] = {
     "k0": (8, 1, 3, 3),
@@ -40,19 +40,19 @@ SHAPES: dict[str, tuple[int, ...]] = {
 
 
 def as_inputs(rows: Floats) -> Floats:
-    """Images as rows of 784 pixels (N, 784) as those that the network takes (N, 1, 8, 8)."""
+    """Convert images as rows of 784 pixels (N, 784) to the network's input (N, 1, 8, 8)."""
     images = rows.reshape(-1, 1, digits.SIDE, digits.SIDE)
     return np.ascontiguousarray(images[:, :, KEPT][..., KEPT])
 
 
 def load_digits() -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """The N test images (N, 1, 8, 8) with values in [0, 1], the same as rows (N, 784), and their labels (N,)."""
+    """Return the N test images (N, 1, 8, 8) with values in [0, 1], the same as rows (N, 784), and their labels (N,)."""
     rows, labels = digits.load_digits()
     return as_inputs(rows), rows, labels
 
 
 def load_weights() -> Weights:
-    """The parameters by name."""
+    """Return the parameters by name."""
     with np.load(WEIGHTS) as file:
         return {name: file[name] for name in SHAPES}
 
@@ -67,21 +67,22 @@ def reference(
 
 
 def relu(x: Floats) -> Floats:
+    """The maximum of each element and 0."""
     return np.maximum(x, x.dtype.type(0))
 
 
 def windows(x: Floats) -> Floats:
-    """The 3x3 windows around each pixel, with zeros around the image: (N, C, H, W) to (N, H, W, C * 9)."""
+    """Return the 3x3 windows around each pixel, with zero padding: (N, C, H, W) to (N, H, W, C * 9)."""
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     found = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
     return found.transpose(0, 2, 3, 1, 4, 5).reshape(*x.shape[:1], *x.shape[2:], -1)
 
 
 def convolve(x: Floats, kernels: Floats) -> Floats:
-    """Images (N, C, H, W) and kernels (O, C, 3, 3) to (N, O, H, W)."""
+    """Convolve images (N, C, H, W) with kernels (O, C, 3, 3) to (N, O, H, W)."""
     return (windows(x) @ kernels.reshape(len(kernels), -1).T).transpose(0, 3, 1, 2)
 
 
 def pool(x: Floats) -> Floats:
-    """The largest of each 2x2 pixels."""
+    """The maximum of each 2x2 pixels."""
     return np.maximum.reduce([x[..., i::2, j::2] for i in (0, 1) for j in (0, 1)])

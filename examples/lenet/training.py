@@ -1,6 +1,6 @@
-"""Make `weights.npz`: train the network of the LeNet example in NumPy, with gradients by hand.
+"""Create `weights.npz`: train the network of the LeNet example in NumPy, with hand-written gradients.
 
-Needs scikit-learn for the images (`pip install -e .[dev]`). Run it again and it writes the same arrays.
+Needs scikit-learn for the images (`pip install -e .[dev]`). Every run writes the same arrays.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ SEED = 1
 EPOCHS = 30
 BATCH = 32
 STEP = 2e-3
-"""How far Adam goes at first; the last epoch goes almost nowhere."""
+"""Adam's initial learning rate; it decays to almost zero in the last epoch."""
 
 
 def main() -> None:
+    """Train the network, write the weights, and report."""
     np.savez_compressed(WEIGHTS, allow_pickle=False, **train(*training_digits()))
     images, _, labels = load_digits()
     scores = reference(images, **load_weights())
@@ -43,14 +44,14 @@ def main() -> None:
 
 
 def training_digits() -> tuple[Floats, NDArray[np.int64]]:
-    """The images (N, 1, 8, 8) to learn from, which the perceptron learned from too, and their labels (N,)."""
+    """Return the training images (N, 1, 8, 8), the same as the perceptron's, and their labels (N,)."""
     perceptron: Any = import_module("train")
     (images, labels), _ = perceptron.split_digits()
     return as_inputs(digits.as_inputs(images)).astype(np.float64), labels.astype(np.int64)
 
 
 def train(images: Floats, labels: NDArray[np.int64], epochs: int = EPOCHS) -> Weights:
-    """The trained parameters, after Adam has seen as many images as there are `epochs` times."""
+    """Train the parameters with Adam for `epochs` epochs, on random batches."""
     rng = np.random.default_rng(SEED)
     weights = {name: initial(rng, shape) for name, shape in SHAPES.items()}
     moments = {name: (np.zeros(shape), np.zeros(shape)) for name, shape in SHAPES.items()}
@@ -65,19 +66,19 @@ def train(images: Floats, labels: NDArray[np.int64], epochs: int = EPOCHS) -> We
             second += 0.001 * (slope**2 - second)
             unbiased = first / (1 - 0.9 ** (step + 1)), second / (1 - 0.999 ** (step + 1))
             weights[name] -= rate * unbiased[0] / (np.sqrt(unbiased[1]) + 1e-8)
-    # Arithmetic differs from machine to machine in the last bits; rounding hides that.
+    # Arithmetic differs between machines in the last bits; rounding hides that.
     return {name: (np.rint(array * 4096) / 4096).astype(np.float32) for name, array in weights.items()}
 
 
 def initial(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """Weights that keep the size of what goes through them; biases are 0."""
+    """Return initial weights that preserve the variance of activations; biases are 0."""
     inputs = int(np.prod(shape[1:]))
     is_bias = inputs == 1
     return np.zeros(shape) if is_bias else rng.normal(0, np.sqrt(2 / inputs), shape)
 
 
 def loss_and_gradients(x: Floats, labels: NDArray[np.int64], weights: Weights) -> tuple[float, Weights]:
-    """The cross entropy, averaged over the images, and its derivative by each parameter."""
+    """Return the cross entropy, averaged over the images, and its gradient for each parameter."""
     w = weights
     conv0 = convolve(x, w["k0"]) + w["b0"]
     relu0 = relu(conv0)
@@ -113,18 +114,18 @@ def loss_and_gradients(x: Floats, labels: NDArray[np.int64], weights: Weights) -
 
 
 def backwards(kernels: Floats) -> Floats:
-    """The kernels that take the derivative of a convolution's result back to its input."""
+    """Return the kernels that propagate the gradient of a convolution's result to its input."""
     return kernels[:, :, ::-1, ::-1].transpose(1, 0, 2, 3)
 
 
 def kernel_gradient(x: Floats, d_result: Floats) -> Floats:
-    """The derivative by the kernels of a convolution of `x`, given that by its result."""
+    """Return the gradient for the kernels of a convolution of `x`, given that of its result."""
     slopes = np.tensordot(d_result, windows(x), axes=((0, 2, 3), (0, 1, 2)))
     return slopes.reshape(d_result.shape[1], x.shape[1], 3, 3)
 
 
 def spread(d_pooled: Floats, x: Floats, pooled: Floats) -> Floats:
-    """The derivative by the input of a pooling: each largest pixel has that of the result."""
+    """Return the gradient for the input of a pooling: each maximum receives that of the result."""
     return np.kron(d_pooled, np.ones((2, 2))) * (x == np.kron(pooled, np.ones((2, 2))))
 
 

@@ -1,4 +1,4 @@
-"""TVMScript, the Python syntax of TVM for modules: read, printed, and decorating classes of live programs."""
+"""TVMScript, TVM's Python syntax for modules: a parser, a printer, and decorators for live Python programs."""
 
 from relex.frontend.script.live import I as I
 from relex.frontend.script.live import R as R

@@ -1,4 +1,5 @@
-"""Attributes of functions, blocks and loops: those of TVM that relex has, and the others as they are."""
+"""Attributes of functions, blocks and loops: TVM's are mapped to relex's where it has them, others are kept as they
+are."""
 
 from __future__ import annotations
 
@@ -21,14 +22,14 @@ PATTERNS = {
     4: "out-elementwise-fusable",
     8: "opaque",
 }
-"""TVM's numbers for the patterns of loop functions."""
+"""TVM's numbers for the operator patterns of loop functions."""
 
 _FOREIGN = "tvm."
-"""In front of the names of attributes that mean something to TVM alone."""
+"""Prefix of attributes that have a meaning only in TVM."""
 
 
 def read_attributes(node: ast.AST, found: Mapping[str, object]) -> dict[str, Attribute]:
-    """The attributes for a dictionary. Raises `ScriptError` for values that are no attributes."""
+    """Return the attributes for a dictionary. Raises `ScriptError` for a value that cannot be an attribute."""
     return dict(_read(node, name, value) for name, value in found.items())
 
 
@@ -63,7 +64,7 @@ def _attribute(value: object) -> Attribute | None:
 
 
 def write_attributes(attributes: Mapping[str, Attribute]) -> dict[str, object] | None:
-    """The dictionary for attributes; None if it cannot hold one of them."""
+    """Return the dictionary for attributes, or None if one of them cannot be written."""
     result: dict[str, object] = {}
     numbers = {name: number for number, name in PATTERNS.items()}
     for name, attribute in sorted(attributes.items()):

@@ -1,4 +1,4 @@
-"""Blocks of loop functions: `with T.sblock("name"):`, `T.block` in older scripts."""
+"""Blocks of loop functions: `with T.sblock("name"):`, or `T.block` in older scripts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.unit import Unit, arguments, name_value
 
 REASSOCIATE_KEY = "relex.reassociate"
-"""In `T.sblock_attr`: the sum of the block may be taken in any order, and its products may be fused with it."""
+"""Key in `T.sblock_attr`: the block's sum may be reassociated, and contracted with its products."""
 
 SUM_FLAGS = FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])
 PRODUCT_FLAGS = FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
@@ -38,7 +38,7 @@ _AXES = {
 
 @dataclass(frozen=True)
 class _Axis:
-    """A variable of a block, which counts from `start`."""
+    """An axis of a block, which counts from `start`."""
 
     node: ast.expr
     name: str
@@ -50,11 +50,11 @@ class _Axis:
 
 @dataclass
 class _Parts:
-    """The statements of a block, by what they are for."""
+    """The statements of a block by their role."""
 
     axes: list[ast.Assign] = field(default_factory=list[ast.Assign])
     calls: dict[str, ast.Call] = field(default_factory=dict[str, ast.Call])
-    """`T.where`, `T.reads`, `T.writes` and `T.sblock_attr` by name, each once."""
+    """The calls of `T.where`, `T.reads`, `T.writes` and `T.sblock_attr` by name, each at most once."""
     body: list[ast.stmt] = field(default_factory=list[ast.stmt])
 
 
@@ -85,7 +85,7 @@ class BlockReader(StatementReader):
         self.emit(where, scf.IfOp(condition, [], Region(guarded)))
 
     def _unique(self, name: str, node: ast.expr | None) -> str:
-        """The name for a block. TVM prints names more than once where functions have been fused."""
+        """Return a unique name for a block. TVM prints duplicate names after fusing functions."""
         fresh = self._block_names.fresh(name)
         if node is not None and fresh != name:
             message = f"expected a name that no other block has, found '{name}'; used '{fresh}'"
@@ -136,7 +136,7 @@ class BlockReader(StatementReader):
             _loosen_sums(block)
         block.attributes.update(attributes)
 
-    # Variables.
+    # Axes.
 
     def _axes(self, statement: ast.Assign) -> Sequence[_Axis]:
         call, target = statement.value, statement.targets[0]
@@ -156,7 +156,7 @@ class BlockReader(StatementReader):
         return [_Axis(target, _name(target), _AXES[meaning], extent, binding, start)]
 
     def _domain(self, node: ast.expr) -> tuple[int | SSAValue, int | SSAValue]:
-        """Where a variable starts, and how many values it takes: `8`, or `(begin, end)`."""
+        """Return the start and extent of an axis, written `8` or `(begin, end)`."""
         if not isinstance(node, ast.Tuple):
             start, extent = 0, self.index_or_size(node)
         elif len(node.elts) == 2:
@@ -213,7 +213,7 @@ def _name(node: ast.expr) -> str:
 
 
 def _loosen_sums(block: BlockOp) -> None:
-    """Allow the additions that a block stores to be done in any order, and to be fused with a product."""
+    """Allow the additions whose results a block stores to be reassociated, and contracted with a product."""
     for op in block.body.block.ops:
         if isinstance(op, memref.StoreOp) and isinstance(total := op.value.owner, arith.AddfOp):
             total.fastmath = SUM_FLAGS

@@ -1,4 +1,4 @@
-"""The buffers that a loop function declares: their types, and the names of their sizes."""
+"""Buffer declarations in loop functions: types and names of sizes."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _NEUTRAL: dict[str, tuple[object, ...]] = {
     "axis_separators": (None, ()),
     "layout": (None, "default"),
 }
-"""Options of TVM's buffers, with the values that say what holds for every buffer of relex."""
+"""Options of TVM's buffers, with the values that describe every relex buffer."""
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """The declaration of a buffer: the sizes as they are written, and the type of the elements."""
+    """A buffer declaration: the sizes as written, and the element type."""
 
     sizes: tuple[ast.expr, ...]
     element_type: Attribute
     dims: tuple[str, ...]
-    """For each size its name, if it is one that is known at run time and nothing else, else ""."""
+    """For each size its name if it is a single dynamic size, else ""."""
     type: MemRefType
 
 
 def read_buffer(unit: Unit, node: ast.expr) -> Buffer:
-    """The buffer that `T.Buffer((1, 128), "float32")` declares, or the older `T.Buffer[(1, 128), "float32"]`."""
+    """Return the buffer declared by `T.Buffer((1, 128), "float32")` or the older `T.Buffer[(1, 128), "float32"]`."""
     match node:
         case ast.Call():
             return read_declaration(unit, node, "T.Buffer")
@@ -54,7 +54,8 @@ def read_buffer(unit: Unit, node: ast.expr) -> Buffer:
 
 
 def read_declaration(unit: Unit, call: ast.Call, what: str) -> Buffer:
-    """The buffer that a call declares by a shape, a dtype and options that must say nothing unusual."""
+    """Return the buffer that a call declares by shape, dtype and options, all of which must have their neutral
+    values."""
     bound = arguments(call, what, ("shape",), ("dtype",), neutral=tuple(_NEUTRAL))
     for name, allowed in _NEUTRAL.items():
         if name in bound and (value := unit.constants.value(bound[name])) not in allowed:
@@ -64,7 +65,7 @@ def read_declaration(unit: Unit, call: ast.Call, what: str) -> Buffer:
 
 
 def make_buffer(unit: Unit, shape: ast.expr, dtype: ast.expr | None) -> Buffer:
-    """A buffer of a shape, which may be one size for one dimension, and a dtype, by default float32."""
+    """Return a buffer for a shape (a single size stands for one dimension) and a dtype, float32 by default."""
     element_type = f32 if dtype is None else element_type_of(dtype, unit.constants.value(dtype))
     sizes = tuple(_unquoted(part) for part in _parts(unit, shape))
     static = [_static_size(unit, size) for size in sizes]
@@ -77,7 +78,7 @@ def make_buffer(unit: Unit, shape: ast.expr, dtype: ast.expr | None) -> Buffer:
 
 
 def _parts(unit: Unit, shape: ast.expr) -> Sequence[ast.expr]:
-    """The sizes of a shape: a tuple, the name of one, or a single size."""
+    """Return the sizes of a shape: a tuple, the name of one, or a single size."""
     if isinstance(shape, ast.Tuple | ast.List):
         return shape.elts
     value = unit.constants.value(shape) if unit.constants.is_constant(shape) else None
@@ -87,13 +88,13 @@ def _parts(unit: Unit, shape: ast.expr) -> Sequence[ast.expr]:
 
 
 def expected_indices(type: MemRefType) -> str:
-    """What a message says about the indices of a buffer."""
+    """Return the text of an error message for the number of indices of a buffer."""
     rank = len(type.get_shape())
     return f"{rank} {'index' if rank == 1 else 'indices'} for a buffer of shape {shape_str(type.get_shape())}"
 
 
 def _static_size(unit: Unit, node: ast.expr) -> int | None:
-    """A size; None for one that is known at run time."""
+    """Return a static size, or None for a dynamic one."""
     if not unit.constants.is_constant(node):
         return None
     size = unit.constants.integer(node, "a size")
@@ -103,7 +104,7 @@ def _static_size(unit: Unit, node: ast.expr) -> int | None:
 
 
 def _unquoted(node: ast.expr) -> ast.expr:
-    """What a string in a shape says: `"n + 1"` is `n + 1`."""
+    """Parse a string in a shape: `"n + 1"` becomes `n + 1`."""
     if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
         return node
     try:

@@ -1,4 +1,4 @@
-"""Expressions whose values are known without running anything: sizes, dtypes, options."""
+"""Compile-time constants: sizes, dtypes and options."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 
 _WRAPPERS = ("R.prim_value", "R.str", "R.dtype", "R.shape", "T.bool", *(f"T.{dtype}" for dtype in DTYPES))
-"""Functions of TVMScript around one constant that say its type, which relex knows from where it stands."""
+"""TVMScript functions that give a constant a type; relex infers the type from context."""
 
 _PLAIN = (bool, int, float, str, tuple)
 
 MAX_BITS = 128
-"""Larger integers are no constants of any dtype, and may take long to compute."""
+"""Larger integers fit no dtype, and may take long to compute."""
 
 
 class Constants:
-    """Evaluates constants: literals, lists and dictionaries of them, arithmetic, names of others in the file."""
+    """Evaluates constant expressions: literals, lists and dictionaries of them, arithmetic, and named constants of the
+    file."""
 
     def __init__(self, vocabulary: Vocabulary, tree: ast.Module, given: Mapping[str, object]):
         self._vocabulary = vocabulary
@@ -48,10 +49,10 @@ class Constants:
         try:
             self._named.setdefault(name, self.value(value))
         except ScriptError:
-            return  # Something else, which no script can mean.
+            return  # Not a constant.
 
     def value(self, node: ast.expr) -> object:
-        """The value of an expression. Lists come as tuples. Raises `ScriptError` for what is not constant."""
+        """Return the value of an expression, with lists as tuples. Raises `ScriptError` if it is not constant."""
         match node:
             case ast.Constant(value=value) if not isinstance(value, bytes | complex) and value is not ...:
                 return value
@@ -73,7 +74,7 @@ class Constants:
                 raise ScriptError(node, f"expected a constant, found '{shown(node)}'")
 
     def is_constant(self, node: ast.expr) -> bool:
-        """Whether `value` has an answer."""
+        """Return whether `value` can evaluate an expression."""
         try:
             self.value(node)
         except ScriptError:
@@ -81,21 +82,21 @@ class Constants:
         return True
 
     def integer(self, node: ast.expr, what: str = "an integer") -> int:
-        """The value of an expression that must be an integer."""
+        """Return the value of an expression that must be an integer."""
         value = self.value(node)
         if not isinstance(value, int) or isinstance(value, bool):
             raise ScriptError(node, f"expected {what}, found {value!r}")
         return value
 
     def string(self, node: ast.expr, what: str = "a string") -> str:
-        """The value of an expression that must be a string."""
+        """Return the value of an expression that must be a string."""
         value = self.value(node)
         if not isinstance(value, str):
             raise ScriptError(node, f"expected {what}, found {value!r}")
         return value
 
     def dictionary(self, node: ast.expr) -> Mapping[str, object]:
-        """The value of an expression that must be a dictionary with strings as keys."""
+        """Return the value of an expression that must be a dictionary with string keys."""
         if not isinstance(node, ast.Dict):
             raise ScriptError(node, f"expected a dictionary, found '{shown(node)}'")
         return self._dictionary(node.keys, node.values)

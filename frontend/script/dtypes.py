@@ -1,4 +1,4 @@
-"""The dtypes of TVMScript and the element types of relex."""
+"""The dtypes of TVMScript and their element types."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ NAMES = {element_type: name for name, element_type in DTYPES.items()}
 
 
 def name_of_type(t: Attribute) -> str:
-    """What a message calls the type of a number."""
+    """Return the name of a scalar type for error messages."""
     return NAMES.get(t, str(t))
 
 
 def element_type_of(node: ast.AST, dtype: object) -> Attribute:
-    """The element type with a name."""
+    """Return the element type for the name of a dtype."""
     if not isinstance(dtype, str) or dtype not in DTYPES:
         raise ScriptError(node, f"expected a dtype among {', '.join(DTYPES)}, found {dtype!r}")
     return DTYPES[dtype]

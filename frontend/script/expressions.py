@@ -1,4 +1,4 @@
-"""Scalar expressions of loop functions."""
+"""Scalar expressions in loop functions."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from relex.lowering.te.scalars import build_constant
 
 
 class ExpressionReader(NumberReader):
-    """Reads scalar expressions into ops behind those of its block."""
+    """Reads scalar expressions into ops at the end of the current block."""
 
     def expression(self, node: ast.expr) -> Scalarlike:
-        """A number or a value."""
+        """Read an expression as a literal or an SSA value."""
         match node:
             case ast.Constant(value=bool(value)):
                 return Literal(int(value), i1)
@@ -52,18 +52,18 @@ class ExpressionReader(NumberReader):
                 raise ScriptError(node, f"expected a scalar expression, found '{shown(node)}'")
 
     def index(self, node: ast.expr) -> SSAValue:
-        """An expression that must be an integer, as an index."""
+        """Read an integer expression as an index."""
         return self.as_index(node, self.expression(node))
 
     def index_or_size(self, node: ast.expr) -> int | SSAValue:
-        """An index; a number as such."""
+        """Read an index; an integer literal stays an int."""
         value = self.expression(node)
         if isinstance(value, Literal) and isinstance(value.value, int):
             return value.value
         return self.as_index(node, value)
 
     def condition(self, node: ast.expr) -> SSAValue:
-        """An expression that must be a boolean; of an integer, whether it is not 0."""
+        """Read a boolean expression; an integer is compared with 0."""
         value = self.expression(node)
         type = i32 if isinstance(value, Literal) and value.type is None else value.type
         if type == i1:
@@ -73,7 +73,7 @@ class ExpressionReader(NumberReader):
         return self._compare(node, ast.NotEq(), value, Literal(0))
 
     def buffer(self, node: ast.expr) -> tuple[SSAValue, MemRefType]:
-        """A name that must stand for a buffer."""
+        """Read a name that must refer to a buffer."""
         value = as_value(self.lookup(node)) if isinstance(node, ast.Name) else None
         type = value.type if value is not None else None
         if value is None or not isa(type, MemRefType):
@@ -81,7 +81,7 @@ class ExpressionReader(NumberReader):
         return value, type
 
     def place(self, node: ast.Subscript) -> tuple[SSAValue, Sequence[SSAValue], Attribute]:
-        """A buffer with indices, and its element type."""
+        """Read an element of a buffer: the buffer, its indices, and its element type."""
         buffer, type = self.buffer(node.value)
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         rank = len(type.get_shape())
@@ -93,6 +93,7 @@ class ExpressionReader(NumberReader):
         return buffer, [self.index(part) for part in parts], type.element_type
 
     def load(self, node: ast.Subscript) -> SSAValue:
+        """Emit the load of an element of a buffer."""
         buffer, indices, _ = self.place(node)
         return self.emit(node, memref.LoadOp.get(buffer, indices)).res
 
@@ -148,7 +149,7 @@ class ExpressionReader(NumberReader):
         result = self.condition(first)
         for part in rest:
             if any(isinstance(inner, ast.Subscript) for inner in ast.walk(part)):
-                # What stands behind may read where the first says that there is nothing.
+                # Short-circuit: the first operand may guard the loads of the second.
                 result = self._guarded(node, result, part, is_and)
             else:
                 op = arith.AndIOp if is_and else arith.OrIOp
@@ -170,7 +171,7 @@ class ExpressionReader(NumberReader):
     def _choice(
         self, node: ast.expr, condition: SSAValue, value: Callable[[], Scalarlike], other: Callable[[], Scalarlike]
     ) -> SSAValue:
-        """One of two expressions, of which only that one is computed."""
+        """Emit a conditional expression that evaluates only the chosen operand."""
         blocks = [Block(), Block()]
         values: list[Scalarlike] = []
         for block, read in zip(blocks, (value, other), strict=True):
@@ -249,7 +250,8 @@ class ExpressionReader(NumberReader):
         return self.convert(node, found, type)
 
     def _number(self, node: ast.expr, value: object, type: Attribute | None) -> Literal:
-        """A literal of a type that has it; floats are cut to integers, as by a cast."""
+        """Return a literal of a type, which must be able to represent it; floats are truncated to integers, as by a
+        cast."""
         if not isinstance(value, int | float):
             raise ScriptError(node, f"expected a number, found {value!r}")
         if type == i1:

@@ -1,4 +1,4 @@
-"""Scalar functions and operators of loop functions, by the names that scripts have for them."""
+"""Scalar functions and operators of loop functions, by their names in scripts."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from relex.dialects.index.from_ir import index_of
 from relex.lowering.te.scalars import SCALARS, Scalar, build_constant, build_scalar
 
 Emit = Callable[[Operation], SSAValue]
-"""Adds an op and gives its result."""
+"""Inserts an op and returns its result."""
 
 Build = Callable[[Emit, Sequence[SSAValue]], SSAValue]
-"""Computes a function of values of one type. Raises `ValueError` for a type that has no such function."""
+"""Emits a function of values that have one type. Raises `ValueError` if the type does not support it."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function by its parameters, as TVM calls them, and what computes it."""
+    """A function: its parameters under TVM's names, and how to emit it."""
 
     parameters: tuple[str, ...]
     build: Build
     fold: Callable[[int, int], int] | None = None
-    """The function on two integers that are known."""
+    """The function on two integer constants."""
 
 
 def _scalar(name: str) -> Build:
-    """A function that the tensor expressions have too."""
+    """Return a builder for a function that tensor expressions also have."""
     return lambda emit, values: emit(build_scalar(name, values))
 
 
@@ -69,7 +69,7 @@ def _integers(values: Sequence[SSAValue]) -> Sequence[SSAValue]:
 
 
 def _is_unsigned(lhs: SSAValue, rhs: SSAValue) -> bool:
-    """Whether a quotient is one of an index that is not negative and a constant, as far as is known where it stands."""
+    """Return whether the dividend is an index known to be non-negative here and the divisor is a positive constant."""
     divisor = constant_value(rhs)
     is_natural = isinstance(lhs.type, IndexType) and span_of(index_of(lhs)).low >= 0
     return is_natural and divisor is not None and divisor > 0
@@ -119,7 +119,7 @@ OPERATORS: dict[type[ast.AST], Function] = {
     ast.Gt: Function(("a", "b"), _scalar("greater")),
     ast.GtE: Function(("a", "b"), _scalar("greater_equal")),
 }
-"""What Python's operators mean."""
+"""The functions of Python's operators."""
 
 _UNARY: dict[str, Scalar | str] = {
     "abs": Scalar(math.AbsFOp, math.AbsIOp),
@@ -185,7 +185,7 @@ FUNCTIONS: dict[str, Function] = {
     "T.shift_left": _BITWISE["shift_left"],
     "T.shift_right": _BITWISE["shift_right"],
 }
-"""Functions whose arguments are numbers of one type; other packages add theirs."""
+"""Functions of numbers of one type; other packages may add theirs."""
 
 
 def _name_ops() -> Iterator[tuple[type[Operation], str]]:
@@ -197,4 +197,4 @@ def _name_ops() -> Iterator[tuple[type[Operation], str]]:
 
 
 NAMES_OF_OPS: dict[type[Operation], str] = dict(reversed(list(_name_ops())))
-"""The functions that ops are printed as."""
+"""The function that each op is printed as."""

@@ -1,4 +1,4 @@
-"""What graph functions call that is no operator, or not like the others: `R.call_tir`, `R.const`, ..."""
+"""Calls in graph functions that are not plain operators: `R.call_tir`, `R.const`, ..."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
     from relex.frontend.script.graph_expressions import GraphExpressionReader
 
 Value = SSAValue | tuple["Value", ...]
-"""A tensor, or a tuple."""
+"""A tensor, or a tuple of values."""
 
 
 def as_tensors(value: object) -> Value | None:
-    """What a name stands for, if it is a tensor or a tuple."""
+    """Return the object that a name refers to if it is a tensor or a tuple, else None."""
     return cast("Value", value) if isinstance(value, SSAValue | tuple) else None
 
 
 def flatten(value: Value) -> list[SSAValue]:
-    """The tensors of a tuple, in order."""
+    """Return the tensors of a nested tuple, in order."""
     return [value] if isinstance(value, SSAValue) else [tensor for part in value for tensor in flatten(part)]
 
 
 def results_of(op: Operation) -> Value:
-    """The result of an op, or all of them as a tuple."""
+    """Return the result of an op, or a tuple of all its results."""
     return op.results[0] if len(op.results) == 1 else tuple(op.results)
 
 
 _DEFAULTS = {"b": "bool", "i": "int32", "f": "float32"}
-"""The dtypes that TVM gives to constants without one, by the kinds of NumPy."""
+"""The dtypes TVM gives to constants without one, by NumPy's dtype kind."""
 
 
 def make_constant(reader: GraphExpressionReader, node: ast.expr, dtype: str | None) -> SSAValue:
-    """A number, or lists of numbers, as a tensor; by default of int32 or float32."""
+    """Return a number or nested lists of numbers as a constant tensor; the default dtype is bool, int32 or float32."""
     import numpy as np
 
     value = reader.unit.constants.value(node)
@@ -81,7 +81,7 @@ def _call_library(reader: GraphExpressionReader, node: ast.Call, bound: Mapping[
 
 
 def _call_arguments(node: ast.Call, name: str) -> dict[str, ast.expr]:
-    """The arguments of a call; the types of its results have had several names."""
+    """Return the arguments of a call; the types of its results have had several parameter names."""
     bound = arguments(node, name, ("func", "args"), ("out_ty", "dtype"), more=("out_sinfo", "out_shape"))
     for old in ("out_sinfo", "out_shape"):
         if old in bound:
@@ -94,7 +94,7 @@ def _call_arguments(node: ast.Call, name: str) -> dict[str, ast.expr]:
 def _outputs(
     reader: GraphExpressionReader, node: ast.Call, bound: Mapping[str, ast.expr]
 ) -> tuple[Sequence[TensorType], Sequence[SSAValue]]:
-    """The types of the results of a call, and a size for each `?` in them."""
+    """Return the result types of a call, and a value for each `?` in them."""
     if "dtype" in bound:
         tensors: Sequence[Tensor] = [make_tensor(reader.unit, node, bound["out_ty"], bound["dtype"])]
     else:
@@ -103,7 +103,7 @@ def _outputs(
 
 
 def _sizes_of(reader: GraphExpressionReader, tensor: Tensor) -> Sequence[SSAValue]:
-    """The sizes of a tensor that are known at run time."""
+    """Return the dynamic sizes of a tensor."""
     if tensor.sizes is None:
         raise ScriptError(tensor.node, "expected a shape for the result of a call, found none")
     sizes = zip(tensor.sizes, tensor.type.get_shape(), strict=True)
@@ -134,7 +134,7 @@ def _linear(reader: GraphExpressionReader, node: ast.Call) -> Value:
 
 
 def _batch_norm(reader: GraphExpressionReader, node: ast.Call) -> Value:
-    """In TVM it gives the statistics too; without training they are what they were."""
+    """Read `R.nn.batch_norm`. In TVM it also returns the statistics; in inference they are unchanged."""
     op = reader.emit(node, apply_operator(reader.unit, node, "R.nn.batch_norm", BatchNormOp, reader.operands))
     mean, variance = op.operands[-2:]
     return op.results[0], mean, variance
@@ -154,4 +154,4 @@ CALLS: dict[str, Callable[[GraphExpressionReader, ast.Call], Value]] = {
     "R.nn.batch_norm": _batch_norm,
     "R.tuple": _tuple,
 }
-"""What reads a call, by what it calls; other packages add theirs."""
+"""The reader of each call by the function's name; other packages may add theirs."""

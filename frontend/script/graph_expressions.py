@@ -1,4 +1,4 @@
-"""Expressions of graph functions: operators, calls, constants."""
+"""Expressions in graph functions: operators, calls, constants."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OPERATORS: dict[type[ast.AST], str] = {
     ast.GtE: "R.greater_equal",
     ast.USub: "R.negative",
 }
-"""What Python's operators mean on tensors."""
+"""The graph operators of Python's operators."""
 
 _INSTEAD = {
     "R.call_packed": "library functions that fill their results are called by R.call_dps_packed",
@@ -57,23 +57,24 @@ LOOPS, GRAPH = "T.prim_func", "R.function"
 
 
 class Functions(Protocol):
-    """The functions of the module that is being read."""
+    """The functions of the module being read."""
 
     @property
-    def class_name(self) -> str | None: ...
+    def class_name(self) -> str | None:
+        """The name of the module's class, None for functions outside of a class."""
+        ...
 
     def kind(self, name: str) -> str | None:
-        """What the function of a name is decorated with; None if there is none."""
+        """Return the decorator of a function, or None if the module has no function of that name."""
         ...
 
     def function(self, node: ast.AST, name: str) -> FuncOp | PrimFuncOp:
-        """The function of a name that there is. Raises `ScriptError` if it is wrong itself or calls the one that asks
-        for it."""
+        """Return an existing function by name. Raises `ScriptError` if it has errors or is recursive."""
         ...
 
 
 class TheModule:
-    """Stands for the module itself: `cls` after `cls = Module`."""
+    """The module itself as a value: `cls` after `cls = Module`."""
 
 
 class GraphExpressionReader(ExpressionReader):
@@ -85,7 +86,7 @@ class GraphExpressionReader(ExpressionReader):
         self.in_dataflow = False
 
     def tensors(self, node: ast.expr) -> Value:
-        """A tensor or a tuple."""
+        """Read an expression as a tensor or a tuple."""
         match node:
             case ast.Name():
                 return self._named(node)
@@ -105,7 +106,7 @@ class GraphExpressionReader(ExpressionReader):
                 raise ScriptError(node, f"expected a tensor, found '{shown(node)}'")
 
     def tensor(self, node: ast.expr) -> SSAValue:
-        """An expression that must be one tensor."""
+        """Read an expression that must be a single tensor."""
         value = self.tensors(node)
         if isinstance(value, tuple):
             raise ScriptError(node, f"expected one tensor, found a tuple of {len(value)}")
@@ -129,7 +130,7 @@ class GraphExpressionReader(ExpressionReader):
         return values[position]
 
     def _metadata(self, node: ast.Subscript, number: int) -> SSAValue:
-        """A constant that TVM has left out when it printed the module."""
+        """Emit a constant that TVM elided when it printed the module."""
         name = f"{METADATA}{number}"
         if name not in self.unit.params:
             raise FollowUp(node, f"no array '{name}'")
@@ -155,12 +156,12 @@ class GraphExpressionReader(ExpressionReader):
         return self.emit(node, op).results[0]
 
     def _operators(self) -> Sequence[str]:
-        """The names of relex's own operators."""
+        """Return the script names of relex's own operators."""
         dialect = self.unit.context.get_optional_dialect("relex")
         return [script_name(op) for op in dialect.operations if issubclass(op, Operator)] if dialect is not None else []
 
     def operands(self, nodes: Sequence[ast.expr]) -> Sequence[SSAValue]:
-        """The tensors that an operator is applied to; numbers take the type of those beside them."""
+        """Read the operands of an operator; a number takes the dtype of the tensors beside it."""
         numbers = {i for i, node in enumerate(nodes) if self._is_number(node)}
         found = {i: self.tensor(node) for i, node in enumerate(nodes) if i not in numbers}
         types = [value.type for value in found.values() if isa(value.type, TensorType)]
@@ -183,7 +184,7 @@ class GraphExpressionReader(ExpressionReader):
         return self.emit(node, op).results[0]
 
     def _call_function(self, node: ast.Call) -> Value:
-        """A call of another graph function."""
+        """Read a call of another graph function."""
         name = self.callee(node.func)
         callee = None if self.functions.kind(name) == LOOPS else self.functions.function(node, name)
         if not isinstance(callee, FuncOp):
@@ -204,7 +205,8 @@ class GraphExpressionReader(ExpressionReader):
         return results_of(self.emit(node, (CallOp if is_group else func.CallOp)(name, values, results)))
 
     def _make_group(self, node: ast.Call, callee: FuncOp) -> None:
-        """What is called in a dataflow block is pure. Older versions of TVM do not print which functions are groups."""
+        """Mark a function called in a dataflow block as a fused group, after checking that it is pure: older versions
+        of TVM do not print which functions are groups."""
         for op in callee.walk():
             if op is not callee and not isinstance(op, func.ReturnOp) and (reason := impurity(op)) is not None:
                 name = callee.sym_name.data
@@ -212,7 +214,7 @@ class GraphExpressionReader(ExpressionReader):
         callee.attributes[PRIMITIVE_ATTR] = UnitAttr()
 
     def callee(self, node: ast.expr) -> str:
-        """The name of the function that an expression means: `cls.f`, `Module.f` or `f`."""
+        """Return the name of the function that an expression refers to: `cls.f`, `Module.f` or `f`."""
         match node:
             case ast.Name(id=name) if name not in self.scope:
                 pass
@@ -230,7 +232,7 @@ class GraphExpressionReader(ExpressionReader):
 
 
 def missing_constants(unit: Unit, tree: ast.AST) -> Iterator[ScriptError]:
-    """An error for each constant of a printed module that is not among the parameters."""
+    """Yield an error for each constant elided from a printed module that is not among the parameters."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript) and _is_metadata(node.value) and isinstance(node.slice, ast.Constant):
             name = f"{METADATA}{node.slice.value}"
@@ -242,7 +244,8 @@ def missing_constants(unit: Unit, tree: ast.AST) -> Iterator[ScriptError]:
 
 
 def _is_metadata(node: ast.expr) -> bool:
-    """Whether an expression is the dictionary of constants in a printed module: `metadata["ir.GenericConst"]`."""
+    """Return whether an expression is the dictionary of constants in a printed module:
+    `metadata["ir.GenericConst"]`."""
     return (
         isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in ("metadata", "meta")
     )

@@ -1,4 +1,4 @@
-"""Graph functions, `@R.function`, to `func.func` on tensors."""
+"""Graph functions: `@R.function` to `func.func` on tensors."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from relex.frontend.script.unit import Hidden, Unit, Wrong, arguments, name_valu
 
 
 def read_graph_function(unit: Unit, node: ast.FunctionDef, functions: Functions, *, private: bool) -> FuncOp:
-    """The `func.func` of a function that is decorated with `R.function`. Raises `ScriptError`."""
+    """Return the `func.func` for a function decorated with `R.function`. Raises `ScriptError`."""
     return _GraphFunctionReader(unit, node, functions, private).read()
 
 
 class _GraphFunctionReader(GraphExpressionReader):
-    """Reads one function."""
+    """Reads one graph function."""
 
     def __init__(self, unit: Unit, node: ast.FunctionDef, functions: Functions, private: bool):
         super().__init__(unit, Block(), functions)
@@ -37,6 +37,7 @@ class _GraphFunctionReader(GraphExpressionReader):
         self._returned: Sequence[SSAValue] | None = None
 
     def read(self) -> FuncOp:
+        """Return the function."""
         for arg in plain_parameters(self._node):
             self._parameter(arg)
         self.statements(self._node.body)
@@ -118,7 +119,7 @@ class _GraphFunctionReader(GraphExpressionReader):
             self._bind(name, _like(value, position))
 
     def _output(self, call: ast.Call) -> None:
-        """`R.output(...)`."""
+        """Read `R.output(...)`."""
         if not self.in_dataflow:
             raise ScriptError(call, "expected 'R.output' in a dataflow block")
         if self._outputs_of_block:
@@ -156,13 +157,13 @@ class _GraphFunctionReader(GraphExpressionReader):
             self._bind(part.id, found)
 
     def _bind(self, name: str, value: Value) -> None:
-        """Give a name to a value. The parts of a tuple get theirs where they are taken out of it."""
+        """Bind a name to a value. The elements of a tuple are named where they are extracted."""
         self.scope[name] = value
         if isinstance(value, SSAValue):
             name_value(value, name)
 
     def _check(self, node: ast.expr, annotation: ast.expr, value: object) -> None:
-        """Compare a value with the type that is declared for it."""
+        """Check a value against its declared type."""
         tensors = as_tensors(value)
         found = flatten(tensors) if tensors is not None else []
         self._expect(node, read_tensors(self.unit, annotation), found)
@@ -175,7 +176,7 @@ class _GraphFunctionReader(GraphExpressionReader):
                 raise ScriptError(node, f"expected {tensor}, as declared, found {value.type}")
 
     def _effect(self, node: ast.expr) -> None:
-        """A statement that is an expression."""
+        """Read an expression statement."""
         if isinstance(node, ast.Constant):
             return
         meaning = self.meaning(node.func) if isinstance(node, ast.Call) else None
@@ -204,5 +205,5 @@ class _GraphFunctionReader(GraphExpressionReader):
 
 
 def _like(value: Value, results: Iterator[SSAValue]) -> Value:
-    """The results that stand for a value, in the same tuples."""
+    """Return results in the same tuple structure as `value`."""
     return next(results) if isinstance(value, SSAValue) else tuple(_like(part, results) for part in value)

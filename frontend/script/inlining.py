@@ -1,4 +1,4 @@
-"""Which ops of a block are written as parts of the expressions that use them, and which as statements."""
+"""Selects the ops that are printed inside the expressions of their users instead of as statements."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from xdsl.traits import is_side_effect_free
 
 def inlined_ops(block: Block) -> set[Operation]:
     """
-    The ops that are written where they are used.
+    Return the ops to print inside their users.
 
-    Constants and sizes are, and what is used once. What reads memory moves over no op that may write it.
+    These are constants, sizes, and ops with a single use. An op that reads memory must not cross one that may write it.
     """
     ops = list(block.ops)
     positions = {op: i for i, op in enumerate(ops)}
     writes = [i for i, op in enumerate(ops) if may_write(op)]
     statement: dict[Operation, int] = {}
-    """For each op the position of the statement that it ends up in."""
+    """The position of the statement in which each op is printed."""
     inlined: set[Operation] = set()
     for op in reversed(ops):
         statement[op] = positions[op]
@@ -37,7 +37,7 @@ def inlined_ops(block: Block) -> set[Operation]:
 
 
 def may_write(op: Operation) -> bool:
-    """Whether an op of a loop function may change memory."""
+    """Return whether an op of a loop function may write memory."""
     if op.regions:
         return any(may_write(inner) for region in op.regions for block in region.blocks for inner in block.ops)
     return not isinstance(op, memref.LoadOp | scf.YieldOp) and not _is_pure(op)
@@ -50,7 +50,7 @@ def _is_expression(op: Operation) -> bool:
 
 
 def _is_pure(op: Operation) -> bool:
-    # xDSL does not say it of all of these.
+    # xDSL does not declare all of these pure.
     return op.dialect_name() in ("arith", "math") or is_side_effect_free(op)
 
 
@@ -60,7 +60,7 @@ def _only_user(op: Operation) -> Operation | None:
 
 
 def _in_block(op: Operation, block: Block) -> Operation | None:
-    """The op of a block that `op` is, or that it stands in."""
+    """Return the ancestor of `op` (or `op` itself) in a block."""
     around: Operation | None = op
     while around is not None and around.parent is not block:
         around = around.parent_op()
@@ -68,7 +68,7 @@ def _in_block(op: Operation, block: Block) -> Operation | None:
 
 
 def _reads(op: Operation, block: Block) -> bool:
-    """Whether memory is read by an op or by what it is computed from in the block."""
+    """Return whether an op, or an op of the block that it depends on, reads memory."""
     seen: set[Operation] = set()
     pending: list[Operation] = [op]
     while pending:

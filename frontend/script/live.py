@@ -1,7 +1,7 @@
-"""Scripts in live Python programs: decorators that make a module of the class or function below them.
+"""Scripts in live Python programs: decorators that turn a class or function into a module.
 
-Python evaluates the decorators and the annotations of a script, and nothing else: what a script means is read from its
-source, by the same reader as that of files. So the names here need not do anything but exist.
+Python evaluates only the decorators and annotations of a script. Its meaning is read from the source, by the same
+reader as for files, so the names defined here only need to exist.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HERE = "relex.frontend.script"
 
 
 class Name:
-    """A name of a vocabulary, such as `T.Buffer`: it can be called, indexed and looked into, and stays what it is."""
+    """A name of a vocabulary, such as `T.Buffer`: calls, subscripts and attributes are all accepted."""
 
     def __init__(self, path: str, **members: object):
         self._path = path
@@ -46,7 +46,7 @@ class Name:
 
 
 class FunctionDecorator(Name):
-    """`T.prim_func` and `R.function`: in a class they mark a function, elsewhere they make a module of it."""
+    """`T.prim_func` and `R.function`: inside a class they mark a function, elsewhere they turn it into a module."""
 
     def __call__(self, *args: Any, **options: object) -> Any:
         if not args:
@@ -60,7 +60,7 @@ class FunctionDecorator(Name):
 
 
 class ModuleDecorator(Name):
-    """`I.ir_module`: makes a module of a class."""
+    """`I.ir_module`: turns a class into a module."""
 
     def __call__(self, *args: Any, **options: object) -> Any:
         if not args:
@@ -73,7 +73,7 @@ class ModuleDecorator(Name):
 
 
 def _read(function: FunctionType, alone: Callable[[ast.FunctionDef], list[ast.FunctionDef]] | None) -> ModuleOp:
-    """The module of a function, or of the class that it stands in."""
+    """Read the module of a function, or of the class that contains it."""
     file = function.__code__.co_filename
     lines = linecache.getlines(file, function.__globals__)
     if not lines:
@@ -95,14 +95,14 @@ def _begins_at(node: ast.FunctionDef, line: int) -> bool:
 
 
 def _names_around(function: FunctionType) -> Mapping[str, object]:
-    """The names that a function sees, as Python has their values."""
+    """Return the names visible to a function, with their Python values."""
     return {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
 
 
 def _places(names: Mapping[str, object]) -> Mapping[str, str]:
-    """Where names come from that stand for modules, or for parts of a vocabulary."""
+    """Return the qualified names of those names that refer to modules or to parts of a vocabulary."""
     modules = {name: value.__name__ for name, value in names.items() if isinstance(value, ModuleType)}
-    # TVM's modules have names that nobody imports them by: what the file says is better.
+    # TVM's modules are not imported under their `__name__`: the import in the file is more reliable.
     places = {name: module for name, module in modules.items() if not module.startswith("tvm.")}
     parts = {name: f"{_HERE}.{value!r}" for name, value in names.items() if isinstance(value, Name)}
     return {**places, **parts}

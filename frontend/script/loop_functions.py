@@ -1,4 +1,4 @@
-"""Functions of loops, `@T.prim_func`, to `tir.prim_func`."""
+"""Loop functions: `@T.prim_func` to `tir.prim_func`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.unit import Unit, arguments, name_value
 
 OUTPUTS_KEY = "relex.outputs"
-"""In `T.func_attr`: how many of the parameters are outputs, where the body does not tell."""
+"""Key in `T.func_attr`: the number of output parameters, where it does not follow from the body."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class _Parameter:
 
 
 def read_loop_function(unit: Unit, node: ast.FunctionDef, *, private: bool) -> PrimFuncOp:
-    """The `tir.prim_func` of a function that is decorated with `T.prim_func`. Raises `ScriptError`."""
+    """Return the `tir.prim_func` for a function decorated with `T.prim_func`. Raises `ScriptError`."""
     return _LoopFunctionReader(unit, node, private).read()
 
 
 class _LoopFunctionReader(BlockReader):
     """
-    Reads one function. Its outputs are the parameters that it writes, and those must stand last: TVM leaves open what
-    is an output, relex does not.
+    Reads one loop function. Its outputs are the parameters that it writes, which must be last: relex, unlike TVM,
+    requires outputs to be known.
     """
 
     def __init__(self, unit: Unit, node: ast.FunctionDef, private: bool):
@@ -57,6 +57,7 @@ class _LoopFunctionReader(BlockReader):
         self._parameters: list[_Parameter] = []
 
     def read(self) -> PrimFuncOp:
+        """Return the function."""
         body, matched = self._split(self._node.body)
         self._parameters = [self._parameter(arg, matched) for arg in plain_parameters(self._node)]
         for parameter in self._parameters:
@@ -71,7 +72,7 @@ class _LoopFunctionReader(BlockReader):
         return self._function()
 
     def _split(self, statements: Sequence[ast.stmt]) -> tuple[list[ast.stmt], dict[str, tuple[str, Buffer]]]:
-        """The statements of a body without those that belong to the parameters: buffers of handles, names of sizes."""
+        """Separate the body from the statements that declare parameters: buffers of handles, and names of sizes."""
         body: list[ast.stmt] = []
         matched: dict[str, tuple[str, Buffer]] = {}
         for statement in statements:
@@ -121,7 +122,7 @@ class _LoopFunctionReader(BlockReader):
         return _Parameter(arg, arg.arg, buffer.type, buffer)
 
     def read_attributes(self, call: ast.Call) -> None:
-        """`T.func_attr({...})`."""
+        """Read `T.func_attr({...})`."""
         node = arguments(call, "T.func_attr", ("attrs",))["attrs"]
         found = dict(self.unit.constants.dictionary(node))
         if found.pop("global_symbol", self._node.name) != self._node.name:
@@ -160,7 +161,7 @@ class _LoopFunctionReader(BlockReader):
         return result
 
     def _first_output(self, function: PrimFuncOp) -> int:
-        """The position of the first parameter that is written. All behind it are outputs, too."""
+        """Return the position of the first written parameter. All parameters after it must be outputs, too."""
         written = {access.buffer for access in accesses(function) if access.is_write}
         first = next((i for i, arg in enumerate(self.entry.args) if arg in written), len(self._parameters))
         for parameter, value in list(zip(self._parameters, self.entry.args, strict=True))[first:]:

@@ -1,4 +1,4 @@
-"""Statements of loop functions: loops, conditions, stores, local buffers."""
+"""Statements of loop functions: loops, conditionals, stores, local buffers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from relex.frontend.script.unit import Unit, Wrong, arguments, name_value
 from relex.frontend.script.vocabulary import unknown
 
 LABEL_KEY = "relex.label"
-"""In a loop's annotations: its label, where that is not the name of its variable."""
+"""Key in a loop's annotations: its label, where it differs from the name of its variable."""
 
 _LOOPS = {
     "range": LoopKind.SERIAL,
@@ -41,7 +41,7 @@ _EXPECTED_LOOP = "expected range, T.grid, T.serial, T.parallel, T.vectorized or 
 
 @dataclass(frozen=True)
 class Iteration:
-    """How a variable of a script moves: from `start` on, driven by a loop that counts from 0."""
+    """The range of a script's loop variable: from `start`, driven by a loop that counts from 0."""
 
     loop: ForOp
     start: int | SSAValue
@@ -49,7 +49,7 @@ class Iteration:
 
 @dataclass(frozen=True)
 class _Head:
-    """What a `for` says of one loop."""
+    """One loop of a `for` statement."""
 
     variable: ast.expr
     extent: int | SSAValue
@@ -68,15 +68,15 @@ class StatementReader(ExpressionReader):
 
     @abstractmethod
     def read_attributes(self, call: ast.Call) -> None:
-        """`T.func_attr({...})`."""
+        """Read `T.func_attr({...})`."""
 
     @abstractmethod
     def read_block(self, node: ast.With, call: ast.Call) -> None:
-        """`with T.sblock("name"):`."""
+        """Read `with T.sblock("name"):`."""
 
     @abstractmethod
     def read_init(self, node: ast.With, call: ast.Call) -> None:
-        """`with T.init():`."""
+        """Read `with T.init():`."""
 
     def statement(self, node: ast.stmt) -> None:
         match node:
@@ -133,13 +133,13 @@ class StatementReader(ExpressionReader):
         self.scope[name] = value
 
     def shifted(self, node: ast.AST, variable: SSAValue, start: int | SSAValue) -> SSAValue:
-        """A variable that counts from 0 as one that counts from `start`."""
+        """Return a variable that counts from 0 shifted to count from `start`."""
         if start == 0:
             return variable
         return self.as_index(node, self.binary(node, ast.Add(), variable, _literal(start)))
 
     def difference(self, node: ast.AST, left: int | SSAValue, right: int | SSAValue) -> int | SSAValue:
-        """The difference of two indices."""
+        """Return the difference of two indices."""
         if right == 0:
             return left
         result = self.binary(node, ast.Sub(), _literal(left), _literal(right))
@@ -219,7 +219,7 @@ class StatementReader(ExpressionReader):
         return Region(block)
 
     def store(self, node: ast.AST, target: ast.Subscript, value: Scalarlike) -> None:
-        """Write a number to a place."""
+        """Store a number to an element of a buffer."""
         buffer, indices, element_type = self.place(target)
         if isinstance(value, SSAValue) and value.type != element_type:
             if not isinstance(value.type, IndexType) or isinstance(element_type, AnyFloat):
@@ -237,7 +237,7 @@ class StatementReader(ExpressionReader):
         self._let(target, self.emit(call, AllocBufferOp(declared.type, dynamic)).buffer)
 
     def _let(self, target: ast.Name, value: Scalarlike) -> None:
-        """Give a name to a value; unlike in Python, it stays the same."""
+        """Bind a name to a value; unlike in Python, it cannot be rebound."""
         if target.id in self.scope and not isinstance(self.scope[target.id], Wrong):
             raise ScriptError(
                 target, f"expected a new name, found '{target.id}' again; only elements of buffers change"
@@ -247,7 +247,7 @@ class StatementReader(ExpressionReader):
         self.scope[target.id] = value
 
     def _annotated(self, annotation: ast.expr, value: Scalarlike) -> Scalarlike:
-        """The value for `name: T.int32 = ...` or `name: T.let = ...`."""
+        """Return the value of `name: T.int32 = ...` or `name: T.let = ...`, converted to the type."""
         if isinstance(annotation, ast.Subscript) and self.meaning(annotation.value) == "T.let":
             annotation = annotation.slice
         meaning = self.meaning(annotation) or shown(annotation)
@@ -256,11 +256,11 @@ class StatementReader(ExpressionReader):
         if meaning.removeprefix("T.") not in DTYPES:
             raise ScriptError(annotation, f"expected T.let or a dtype of T, found '{meaning}'")
         if isinstance(value, SSAValue) and isinstance(value.type, IndexType):
-            return value  # Indices of scripts have one of several types, which all mean the same.
+            return value  # All integer types of a script's indices mean `index`.
         return self.convert(annotation, value, DTYPES[meaning.removeprefix("T.")])
 
     def _effect(self, node: ast.expr) -> None:
-        """A statement that is an expression."""
+        """Read an expression statement."""
         if isinstance(node, ast.Constant):
             return
         meaning = self.meaning(node.func) if isinstance(node, ast.Call) else None
@@ -287,5 +287,5 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def first_line(node: ast.AST) -> str:
-    """The beginning of a statement, for messages."""
+    """Return the first line of a statement, for error messages."""
     return shown(node).split("\n")[0]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 _OPTIONS = ("private", "pure", "s_tir", "tirx", "check_well_formed")
-"""Of the decorators. All but `private` say what relex finds out by itself."""
+"""Options of the decorators. All but `private` state what relex infers by itself."""
 
 
 def parse_script(
@@ -39,12 +39,13 @@ def parse_script(
     verify: bool = True,
     line_offset: int = 0,
 ) -> ModuleOp:
-    """Read a module written as TVMScript. The text is parsed as Python and never executed.
+    """Read a module written in TVMScript. The text is parsed as Python and never executed.
 
-    It holds one class decorated with `I.ir_module`, or functions decorated with `T.prim_func` and `R.function`; all
-    else in it, but for imports and names of constants, is left alone. `params` has the constants that printed modules
-    leave out, by the names `metadata_0`, `metadata_1`, ... `line_offset` is added to every line number.
-    Raises `CompileError` with everything that is wrong, at its line and column.
+    It contains one class decorated with `I.ir_module`, or functions decorated with `T.prim_func` and `R.function`;
+    anything else except imports and named constants is ignored. `params` provides the constants that printed modules
+    elide, under the names `metadata_0`, `metadata_1`, ... `line_offset` is added to every line number.
+
+    Raises `CompileError` with all errors, at their lines and columns.
     """
     source = Source(text, name, line_offset)
     return read_module(source, _find_module(source), context=context, params=params, verify=verify)
@@ -60,9 +61,9 @@ def read_module(
     bound: Mapping[str, str] | None = None,
     verify: bool = True,
 ) -> ModuleOp:
-    """The module that a class or some functions of a file make. `given` has the values of names around them, of which
-    numbers, strings and tuples count, and `bound` the places of those that stand for modules or parts of vocabularies.
-    Raises `CompileError`."""
+    """Read the module of a class or of some functions in a file. `given` has the values of names in scope (only
+    numbers, strings and tuples are used), and `bound` the qualified names of those that refer to modules or parts of
+    vocabularies. Raises `CompileError`."""
     vocabulary = Vocabulary(source.tree, bound)
     constants = Constants(vocabulary, source.tree, given or {})
     unit = Unit(source, context or make_context(), params or {}, vocabulary, constants)
@@ -78,7 +79,7 @@ def read_module(
 
 
 def _find_module(source: Source) -> ast.ClassDef | Sequence[ast.FunctionDef]:
-    """The one module of a file."""
+    """Return the single module of a file."""
     vocabulary = Vocabulary(source.tree)
     classes = [s for s in source.tree.body if isinstance(s, ast.ClassDef) and decorator(vocabulary, s, "I.ir_module")]
     functions = [
@@ -98,7 +99,7 @@ def _find_module(source: Source) -> ast.ClassDef | Sequence[ast.FunctionDef]:
 
 
 def decorator(vocabulary: Vocabulary, node: ast.ClassDef | ast.FunctionDef, *meanings: str) -> str | None:
-    """Which of some decorators a definition carries."""
+    """Return which of some decorators a definition has, or None."""
     for found in node.decorator_list:
         meaning = vocabulary.meaning(found.func if isinstance(found, ast.Call) else found)
         if meaning in meanings:
@@ -108,20 +109,21 @@ def decorator(vocabulary: Vocabulary, node: ast.ClassDef | ast.FunctionDef, *mea
 
 @dataclass
 class _Definition:
-    """A function of a script, and what has been read of it."""
+    """A function of a script and the state of reading it."""
 
     node: ast.FunctionDef
     kind: str
     private: bool
     op: FuncOp | PrimFuncOp | None = None
     is_open: bool = False
-    """It has been begun. As long as there is no op, and it is not wrong, whoever asks for it is called by it."""
+    """Reading has begun. If there is no op and the function has no error, a further request for it is a recursive
+    call."""
     is_wrong: bool = False
 
 
 @dataclass
 class _ModuleReader:
-    """Reads the functions of a module. Those that others call are read when they are first asked for."""
+    """Reads the functions of a module. A called function is read when it is first requested."""
 
     unit: Unit
     node: ast.ClassDef | Sequence[ast.FunctionDef]
@@ -132,6 +134,7 @@ class _ModuleReader:
         return self.node.name if isinstance(self.node, ast.ClassDef) else None
 
     def read(self) -> ModuleOp:
+        """Return the module."""
         for statement in self.node.body if isinstance(self.node, ast.ClassDef) else self.node:
             try:
                 self._define(statement)
@@ -186,7 +189,7 @@ class _ModuleReader:
         raise ScriptError(node, f"expected calls that end, found that '{name}' calls itself")
 
     def _read(self, definition: _Definition) -> None:
-        """Read a function. One with a hole in it is left out, so that nothing is said of those that call it."""
+        """Read a function. If part of it is missing, it is left out, so that its callers get no follow-up errors."""
         definition.is_open = True
         others_complete, self.unit.complete = self.unit.complete, True
         try:

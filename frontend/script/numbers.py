@@ -1,4 +1,4 @@
-"""Numbers of loop functions: their types, and what is computed from them."""
+"""Numbers in loop functions: their types, and arithmetic on them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ index = IndexType()
 
 @dataclass(frozen=True)
 class Literal:
-    """A number in a script. Without a type it takes that of what it meets."""
+    """A number in a script. Without a type it takes the type of the other operands."""
 
     value: int | float
     type: Attribute | None = None
@@ -30,7 +30,7 @@ class Literal:
 
 @dataclass(frozen=True)
 class Size:
-    """A size that is known at run time, by its name."""
+    """A dynamic size, by name."""
 
     name: str
 
@@ -41,18 +41,18 @@ Scalarlike = SSAValue | Literal
 class NumberReader(Reader):
     """Emits ops on numbers.
 
-    Indices are of one type, `index`, whether a script has them in 32 or in 64 bits.
+    All indices have type `index`, whether the script uses 32 or 64 bits for them.
     """
 
     def __init__(self, unit: Unit, block: Block):
         super().__init__(unit, block)
         self.dims: dict[SSAValue, Sequence[str]] = {}
-        """The names of the sizes of arguments, "" for those without one."""
+        """The names of the sizes of arguments, "" for unnamed ones."""
         self._sizes: dict[str, SSAValue] = {}
         self._last_size: Operation | None = None
 
     def size(self, node: ast.AST, name: str) -> SSAValue:
-        """A size that is known at run time, read from the first argument that has it where the function begins."""
+        """Return a dynamic size, read at function entry from the first argument that has it."""
         if name not in self._sizes:
             argument = next((argument for argument, dims in self.dims.items() if name in dims), None)
             if argument is None:
@@ -66,7 +66,7 @@ class NumberReader(Reader):
         return self._sizes[name]
 
     def _insert_first(self, node: ast.AST, *ops: Operation) -> None:
-        """Add ops at the beginning of the function, behind those that were added there before."""
+        """Insert ops at the beginning of the function, after those inserted there before."""
         for op in ops:
             op.location = self.unit.source.location(node)
             first = self.entry.first_op
@@ -79,7 +79,7 @@ class NumberReader(Reader):
             self._last_size = op
 
     def binary(self, node: ast.AST, op: ast.operator, left: Scalarlike, right: Scalarlike) -> Scalarlike:
-        """What a Python operator means."""
+        """Apply a Python operator."""
         if type(op) not in OPERATORS:
             raise ScriptError(node, "expected one of the operators + - * / // % ** & | ^ << >>")
         function = OPERATORS[type(op)]
@@ -89,7 +89,7 @@ class NumberReader(Reader):
         return folded or self.apply(node, function, left, right)
 
     def apply(self, node: ast.AST, function: Function, *values: Scalarlike) -> SSAValue:
-        """What a function gives for numbers, which take one type."""
+        """Apply a function to numbers converted to a common type."""
         type = self.common_type(node, values)
         converted = [self.convert(node, value, type) for value in values]
         try:
@@ -98,7 +98,7 @@ class NumberReader(Reader):
             raise ScriptError(node, f"'{_called(node)}' is not supported on {name_of_type(type)}") from None
 
     def common_type(self, node: ast.AST, values: Sequence[Scalarlike]) -> Attribute:
-        """The type that numbers are computed in: floats before indices before integers, the widest of them."""
+        """Return the type to compute in: float if there is one, else index, else integer, and the widest of them."""
         known = {value.type for value in values if value.type is not None}
         floats = {t for t in known if isinstance(t, AnyFloat)}
         if floats:
@@ -115,7 +115,7 @@ class NumberReader(Reader):
         return i1 if known else i32
 
     def as_index(self, node: ast.AST, value: Scalarlike) -> SSAValue:
-        """An integer as an index."""
+        """Convert an integer to an index."""
         if isinstance(value, Literal):
             if not isinstance(value.value, int) or value.type == i1 or isinstance(value.type, AnyFloat):
                 raise ScriptError(node, f"expected an integer, found {value.value}")
@@ -124,7 +124,7 @@ class NumberReader(Reader):
         return self.convert(node, value, index)
 
     def convert(self, node: ast.AST, value: Scalarlike, type: Attribute) -> SSAValue:
-        """A number as the nearest one of some type; floats are rounded towards zero to integers."""
+        """Convert a number to a type; floats are truncated toward zero to integers."""
         if isinstance(value, Literal):
             return self._materialize(node, value, type)
         old = value.type
@@ -146,7 +146,7 @@ class NumberReader(Reader):
 
 
 def _fold(function: Function, left: Scalarlike, right: Scalarlike) -> Literal | None:
-    """The result for two integers that are known, as those in sizes and indices are."""
+    """Return the result for two integer literals, which occur in sizes and indices, else None."""
     match left, right:
         case Literal(value=int(a), type=t), Literal(value=int(b), type=u) if function.fold and i1 not in (t, u):
             return Literal(function.fold(a, b), t or u)
@@ -155,7 +155,7 @@ def _fold(function: Function, left: Scalarlike, right: Scalarlike) -> Literal | 
 
 
 def _between(old: Attribute, new: Attribute) -> Attribute | None:
-    """A type to convert to first, where no op converts directly."""
+    """Return the intermediate type of a conversion that no single op does, else None."""
     if {old, new} == {f16, bf16}:
         return f32
     if index in (old, new) and (isinstance(old, AnyFloat) or isinstance(new, AnyFloat) or old == i1):
@@ -164,7 +164,7 @@ def _between(old: Attribute, new: Attribute) -> Attribute | None:
 
 
 def _called(node: ast.AST) -> str:
-    """What a message calls a function or operator."""
+    """Return the name of a function or operator for error messages."""
     match node:
         case ast.Call(func=function):
             return shown(function)

@@ -1,7 +1,7 @@
-"""Graph operators by the names that scripts have for them.
+"""Graph operators by their names in scripts.
 
-There is no list of operators: `R.add` and `R.nn.relu` are `relex.add` and `relex.relu`, `R.audio.frame` is an operator
-`audio.frame` of another package. Its parameters are those of the class.
+There is no list of operators: `R.add` and `R.nn.relu` are `relex.add` and `relex.relu`; `R.audio.frame` is the operator
+`audio.frame` of another package. Parameters are those of the operator class.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _NEUTRAL: dict[str, tuple[object, ...]] = {
     "mode": ("clip", "fast"),
     "assume_inbound": (False,),
 }
-"""Options of TVM's operators that relex's do not have, with the values that say what holds here."""
+"""Options of TVM's operators that relex's lack, with the values that match relex's behavior."""
 
 _IGNORED = ("momentum",)
-"""Options of TVM's operators that make no difference."""
+"""Options of TVM's operators without effect."""
 
 _SPECIAL = ("inf", "-inf", "nan")
-"""How TVM prints numbers that are none."""
+"""TVM's spelling of non-finite numbers."""
 
 _PAIRS = ("strides", "dilation", "pool_size")
 _LISTS = ("padding", "axes")
@@ -60,17 +60,17 @@ _NN = (
     "silu",
     "softmax",
 )
-"""Operators of relex that stand in `R.nn`. When they are read, that makes no difference."""
+"""Operators of relex that are printed as `R.nn`; the reader accepts either."""
 
 
 def script_name(operator: type[Operator]) -> str:
-    """The name of an operator in a script: `R.nn.relu` for `relex.relu`."""
+    """Return the name of an operator in a script: `R.nn.relu` for `relex.relu`."""
     name = operator.name.removeprefix("relex.")
     return f"R.nn.{name}" if name in _NN else f"R.{name}"
 
 
 def find_operator(unit: Unit, meaning: str) -> type[Operator] | None:
-    """The operator for a name such as `R.nn.relu`."""
+    """Return the operator class for a name such as `R.nn.relu`, or None."""
     path = meaning.split(".")[1:]
     if path[:1] == ["nn"]:
         path = path[1:]
@@ -80,17 +80,17 @@ def find_operator(unit: Unit, meaning: str) -> type[Operator] | None:
 
 
 def operand_names(operator: type[Operator]) -> Sequence[str]:
-    """The names of an operator's operands."""
+    """Return the names of an operator's operands."""
     return [name for name, _ in operator.get_irdl_definition().operands]
 
 
 def is_variadic(operator: type[Operator]) -> bool:
-    """Whether the one operand of an operator stands for many."""
+    """Return whether an operator takes a variadic operand."""
     return any(isinstance(kind, VarOperandDef) for _, kind in operator.get_irdl_definition().operands)
 
 
 def options_of(operator: type[Operator]) -> Mapping[str, inspect.Parameter]:
-    """What an operator takes beside its operands, by name."""
+    """Return the parameters of an operator other than its operands, by name."""
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     others = ("self", "properties", *operand_names(operator))
     parameters = inspect.signature(operator.__init__).parameters
@@ -100,7 +100,7 @@ def options_of(operator: type[Operator]) -> Mapping[str, inspect.Parameter]:
 def apply_operator(
     unit: Unit, call: ast.Call, name: str, operator: type[Operator], read: Callable[[Sequence[ast.expr]], Sequence[Any]]
 ) -> Operator:
-    """The operator that a call applies; `read` gives the tensors for expressions."""
+    """Return the op for a call of an operator; `read` converts expressions to tensors."""
     operands, options = operand_names(operator), options_of(operator)
     needed = [option for option, parameter in options.items() if parameter.default is inspect.Parameter.empty]
     optional = [option for option in options if option not in needed]
@@ -131,7 +131,7 @@ def _members(node: ast.expr) -> Sequence[ast.expr]:
 
 
 def _option(unit: Unit, name: str, annotation: str, node: ast.expr) -> object:
-    """The value of an option, in the form that relex's operators take."""
+    """Return the value of an option in the form that relex's operators take."""
     if name == "shape":
         return [_size(unit, part) for part in _shape(unit, node)]
     value = unit.constants.value(node)
@@ -163,7 +163,7 @@ _KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "bool": ("True or False", lambda v: isinstance(v, bool)),
     "None": ("None", lambda v: v is None),
 }
-"""What options may be, by the annotations of operators: in words, and how it is told."""
+"""Permitted types of options by the annotation of the operator: a description, and a predicate."""
 
 
 def _shape(unit: Unit, node: ast.expr) -> Sequence[ast.expr]:
@@ -173,7 +173,7 @@ def _shape(unit: Unit, node: ast.expr) -> Sequence[ast.expr]:
 
 
 def _size(unit: Unit, node: ast.expr) -> int:
-    """A size of a shape. -1 stands for one that is known at run time."""
+    """Return a size of a shape, -1 for a dynamic one."""
     return -1 if isinstance(node, ast.Name) and not unit.constants.is_constant(node) else unit.constants.integer(node)
 
 

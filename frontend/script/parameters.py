@@ -1,4 +1,4 @@
-"""What the parameters of loop functions and graph functions have in common."""
+"""Parameters, common to loop functions and graph functions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from relex.dialects.functions import DIMS_ATTR, NAME_ATTR
 from relex.frontend.script.source import ScriptError
 
 LAYOUT_FREE_ATTR = "tir.layout_free"
-"""On an argument: its layout may be changed, as nobody outside of the module sees it."""
+"""On an argument: its layout may be changed, as it is not visible outside of the module."""
 
 
 def plain_parameters(function: ast.FunctionDef) -> Sequence[ast.arg]:
-    """The parameters of a function that has no other ones than plain ones. Raises `ScriptError`."""
+    """Return the parameters of a function that has plain ones only. Raises `ScriptError`."""
     args = function.args
     for extra in (args.vararg, args.kwarg, *args.kwonlyargs, *args.defaults, *args.posonlyargs):
         if extra is not None:
@@ -27,12 +27,12 @@ def plain_parameters(function: ast.FunctionDef) -> Sequence[ast.arg]:
 def argument_attributes(
     arguments: Mapping[BlockArgument, str], dims: Mapping[SSAValue, Sequence[str]], layout_free: Collection[int] = ()
 ) -> ArrayAttr[DictionaryAttr] | None:
-    """The attributes of arguments with these names: names that values cannot keep, and names of sizes."""
+    """Return the attributes of arguments: names that SSA values cannot keep, names of sizes, and free layouts."""
     hints: set[str | None] = set()
     result: list[DictionaryAttr] = []
     for position, (value, name) in enumerate(arguments.items()):
         attrs: dict[str, Attribute] = {}
-        # xDSL cuts numbers off names, and tells values of one name apart by others.
+        # xDSL strips numeric suffixes from names and renames duplicates.
         if value.name_hint != name or value.name_hint in hints:
             attrs[NAME_ATTR] = StringAttr(name)
         if any(dims.get(value, ())):

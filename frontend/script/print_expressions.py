@@ -1,4 +1,4 @@
-"""Scalar values as expressions of TVMScript."""
+"""Prints scalar values as TVMScript expressions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _INFIX: dict[type[Operation], tuple[str, int]] = {
     arith.XOrIOp: ("^", 6),
     arith.OrIOp: ("|", 5),
 }
-"""Ops that Python has operators for, with their precedence."""
+"""Ops with an infix operator in Python, and its precedence."""
 
 _CONVERSIONS = (
     arith.ExtSIOp,
@@ -75,37 +75,39 @@ _BOOLEAN_RELATIONS = {0: "==", 1: "!=", 6: "<", 7: "<=", 8: ">", 9: ">="}
 
 @dataclass(frozen=True)
 class Text:
-    """An expression, and how tightly it holds together."""
+    """An expression and its precedence."""
 
     text: str
     precedence: int = ATOM
 
     def within(self, precedence: int) -> str:
-        """In parentheses, if what stands around holds more tightly."""
+        """Return the text, in parentheses if the context binds more tightly."""
         return self.text if self.precedence >= precedence else f"({self.text})"
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What an index is computed from: variables and sizes, which scripts have as indices, or elements of buffers."""
+    """The origin of an index: variables and sizes, which are indices in scripts, or elements of buffers."""
 
     variables: bool = False
     elements: bool = False
 
 
 class ExpressionPrinter:
-    """Writes values as expressions: those with a name by it, the others by what computes them."""
+    """Prints values as expressions: a named value as its name, others as the computation that produces them."""
 
     def __init__(self, writer: Writer):
         self.writer = writer
         self.sizes: dict[tuple[SSAValue, int], str] = {}
-        """The names of the sizes of arguments that are known at run time."""
+        """The names of the arguments' dynamic sizes."""
         self._origins: dict[SSAValue, Origin] = {}
 
     def text(self, value: SSAValue) -> str:
+        """Return the text of a value."""
         return self.expression(value).text
 
     def expression(self, value: SSAValue) -> Text:
+        """Return a value as an expression."""
         if value in self.writer.texts:
             return Text(self.writer.texts[value])
         op = value.owner
@@ -114,7 +116,7 @@ class ExpressionPrinter:
         return self.operation(op)
 
     def operation(self, op: Operation) -> Text:
-        """What an op with one result computes."""
+        """Return an op with one result as an expression."""
         match op:
             case arith.ConstantOp(value=IntegerAttr() | FloatAttr() as value):
                 return self._constant(op, value)
@@ -140,7 +142,7 @@ class ExpressionPrinter:
                 fail(op, CANNOT)
 
     def place(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> str:
-        """An element of a buffer."""
+        """Return the text of an element of a buffer."""
         places = ", ".join(self.text(place) for place in indices)
         return f"{self.text(buffer)}[{places or '()'}]"
 
@@ -148,8 +150,8 @@ class ExpressionPrinter:
         return Text(f"{name}({', '.join(part.text for part in self._operands(arguments))})")
 
     def _operands(self, values: Sequence[SSAValue]) -> Sequence[Text]:
-        """The operands of a function of numbers of one type. Indices that are computed from elements alone are read as
-        integers of 64 bits, and so must be the constants beside them."""
+        """Return the operands of a function of numbers of one type. Indices computed from elements alone are read back
+        as 64-bit integers, so constants beside them are printed as 64-bit integers."""
         parts = [self.expression(value) for value in values]
         if not any(self._origin(value).elements for value in values) or any(self._origin(v).variables for v in values):
             return parts
@@ -187,7 +189,7 @@ class ExpressionPrinter:
         return Text(f"T.{name}({number})")
 
     def _size(self, op: Operation, source: SSAValue, place: int | None) -> Text:
-        """A size that is known at run time; those of arguments have names."""
+        """Print a dynamic size; sizes of arguments have names."""
         t = source.type
         if place is None or not (isa(t, MemRefType) or isa(t, TensorType)) or not 0 <= place < len(t.get_shape()):
             fail(op, f"{CANNOT}: expected the number of a dimension")
@@ -211,7 +213,8 @@ class ExpressionPrinter:
         return Text(f"{left.within(precedence)} {symbol} {right.within(precedence + 1)}", precedence)
 
     def _logical(self, op: Operation, lhs: SSAValue, rhs: SSAValue) -> Text:
-        """On booleans. Python's words would guard what the second one reads; T.And and T.Or do not."""
+        """Print a boolean op. Python's `and` and `or` would guard the loads of the second operand; T.And and T.Or do
+        not."""
         left, right = self.expression(lhs), self.expression(rhs)
         match op:
             case arith.XOrIOp() if constant_value(rhs) in (1, -1):
@@ -246,7 +249,7 @@ class ExpressionPrinter:
             fail(op, f"{CANNOT}: expected a conversion of signed numbers or from booleans")
         if t != index:
             return Text(f'T.Cast("{dtype_name(op, t)}", {self.text(value)})')
-        # Indices of scripts are integers like others.
+        # In scripts, indices are ordinary integers.
         return self.expression(value) if old == i64 else Text(f'T.Cast("int64", {self.text(value)})')
 
     def _if_then_else(self, op: scf.IfOp) -> Text:
@@ -262,5 +265,5 @@ class ExpressionPrinter:
 
 
 def is_constant(value: SSAValue) -> bool:
-    """Whether a value is a number."""
+    """Return whether a value is a constant."""
     return isinstance(value.owner, arith.ConstantOp)

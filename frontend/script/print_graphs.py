@@ -1,4 +1,4 @@
-"""Graph functions as `@R.function`."""
+"""Prints graph functions as `@R.function`."""
 
 from __future__ import annotations
 
@@ -56,22 +56,22 @@ from relex.frontend.script.writing import (
 )
 
 INLINE_ELEMENTS = 16
-"""Constants of more elements get a line of their own."""
+"""Constants with more elements are printed on lines of their own."""
 
 
 def print_graph_function(
     function: FuncOp, writer: Writer, module_name: str, constants: list[ConstantOp] | None
 ) -> None:
-    """Write a graph function. Fails at ops that scripts have no form for.
+    """Print a graph function. Fails on ops that scripts cannot express.
 
-    Constants are written with all their elements; but long ones go into `constants`, if it is there.
+    Constants are printed in full; if `constants` is given, long ones are appended to it instead.
     """
     with writer.scope():
         _GraphPrinter(function, writer, module_name, constants).print()
 
 
 class _GraphPrinter(ExpressionPrinter):
-    """Writes one function."""
+    """Prints one function."""
 
     def __init__(self, function: FuncOp, writer: Writer, module_name: str, constants: list[ConstantOp] | None):
         super().__init__(writer)
@@ -80,6 +80,7 @@ class _GraphPrinter(ExpressionPrinter):
         self._constants = constants
 
     def print(self) -> None:
+        """Print the function."""
         function, writer = self._function, self.writer
         if len(function.body.blocks) != 1:
             fail(function, f"{CANNOT}: expected a function of one block, found {len(function.body.blocks)}")
@@ -123,7 +124,7 @@ class _GraphPrinter(ExpressionPrinter):
         return f"{name}: {self._tensor(sizes, t)}"
 
     def _size_name(self, value: SSAValue, place: int, given: str) -> str:
-        """The name of a size that is known at run time: one name for those that are declared to be equal."""
+        """Return the name of a dynamic size; sizes declared equal share a name."""
         name = given if given in self.sizes.values() else self.writer.name(given, "n")
         self.sizes[value, place] = name
         return name
@@ -163,7 +164,7 @@ class _GraphPrinter(ExpressionPrinter):
                 self._bind(op, self._call_text(op))
 
     def _dataflow(self, op: DataflowOp) -> None:
-        """A dataflow block. Its results and the values inside that they stand for share their names."""
+        """Print a dataflow block. Its results share the names of the values they come from."""
         self.writer.line("with R.dataflow():")
         values = op.output.values
         names: list[str] = []
@@ -179,7 +180,8 @@ class _GraphPrinter(ExpressionPrinter):
             self.writer.texts[result] = self.writer.use(name)
 
     def _output_name(self, op: DataflowOp, value: SSAValue, taken: Sequence[str]) -> str:
-        """The name of an output; one that is no name of the block yet, or stands twice, gets another."""
+        """Return the name of an output; a value that is not defined in the block, or is an output twice, gets a new
+        name."""
         text = self.text(value)
         is_inside = isinstance(value, OpResult) and op.is_ancestor(value.op)
         if is_inside and text.isidentifier() and text not in taken:
@@ -189,7 +191,7 @@ class _GraphPrinter(ExpressionPrinter):
         return name
 
     def _constant_line(self, op: ConstantOp) -> None:
-        """A constant: a small one is written where it is used, once."""
+        """Print a constant; a small one with a single use is printed inline."""
         text = self._constant_text(op)
         if len(list(op.result.uses)) == 1 and len(op.value) <= INLINE_ELEMENTS:
             self.writer.texts[op.result] = text
@@ -197,7 +199,7 @@ class _GraphPrinter(ExpressionPrinter):
             self._bind(op, text)
 
     def _bind(self, op: Operation, text: str) -> None:
-        """A line that names what a call gives."""
+        """Print a line that binds the results of a call to names."""
         if not op.results:
             self.writer.line(text)
             return
@@ -246,7 +248,7 @@ class _GraphPrinter(ExpressionPrinter):
 
     @staticmethod
     def _shape(t: TensorType, sizes: list[str]) -> list[str]:
-        """The sizes of a type; those that are known at run time are taken from the list."""
+        """Return the sizes of a type; dynamic ones are taken from the front of the list."""
         return [sizes.pop(0) if size == DYNAMIC_INDEX else str(size) for size in t.get_shape()]
 
     def _operator(self, op: Operator) -> str:
@@ -257,10 +259,10 @@ class _GraphPrinter(ExpressionPrinter):
         defaults = type(op).with_defaults({})
         for name in options_of(type(op)):
             attribute = op.properties.get(name)
-            # In TVM some axes have no default.
+            # Some axes have no default in TVM.
             if attribute is not None and (attribute != defaults.get(name) or name == "axis"):
                 parts.append(f"{name}={self._option(op, attribute)}")
-        # What TVM would take for granted otherwise.
+        # TVM's defaults differ.
         if isinstance(op, TakeOp):
             parts.append('mode="clip"')
         if isinstance(op, BatchNormOp):
@@ -286,19 +288,19 @@ class _GraphPrinter(ExpressionPrinter):
             self._constants.append(op)
             return f'metadata["ir.GenericConst"][{len(self._constants) - 1}]'
         element_type = op.value.get_element_type()
-        # NumPy has no bfloat16, and lists that are empty hide the sizes behind.
+        # NumPy has no bfloat16, and an empty list loses the sizes of the inner dimensions.
         if element_type == bf16 or 0 in op.value.get_shape()[:-1]:
             fail(op, f"{CANNOT}: found a constant of type {op.result.type}")
         array = array_from_dense(op.value)
         return f'R.const({self._elements(array.tolist(), element_type)}, "{NAMES[element_type]}")'
 
     def _elements(self, value: object, element_type: Attribute) -> str:
-        """Numbers in lists of lists."""
+        """Print nested lists of numbers."""
         if isinstance(value, list):
             return f"[{', '.join(self._elements(part, element_type) for part in cast('list[object]', value))}]"
         return python_number(value, element_type) if isinstance(value, int | float) else repr(value)
 
 
 def _is_scalar(op: Operation) -> bool:
-    """Whether an op computes a size."""
+    """Return whether an op computes a size."""
     return len(op.results) == 1 and not isinstance(op.results[0].type, TensorType)

@@ -1,4 +1,4 @@
-"""Loop functions as `@T.prim_func`."""
+"""Prints loop functions as `@T.prim_func`."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ _KINDS = {IterKind.SPATIAL: ("S", "T.axis.spatial"), IterKind.REDUCE: ("R", "T.a
 
 
 def print_loop_function(function: PrimFuncOp, writer: Writer) -> None:
-    """Write a loop function. Fails at ops that scripts have no form for."""
+    """Print a loop function. Fails on ops that scripts cannot express."""
     with writer.scope():
         _LoopPrinter(function, writer).print()
 
 
 @dataclass(frozen=True)
 class _Head:
-    """What is written of a loop before its body."""
+    """The printed name and annotations of a loop."""
 
     name: str
     annotations: Mapping[str, object]
 
 
 class _LoopPrinter(ExpressionPrinter):
-    """Writes one function."""
+    """Prints one function."""
 
     def __init__(self, function: PrimFuncOp, writer: Writer):
         super().__init__(writer)
@@ -61,6 +61,7 @@ class _LoopPrinter(ExpressionPrinter):
         self._labels: set[str] = set()
 
     def print(self) -> None:
+        """Print the function."""
         function, writer = self._function, self.writer
         is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
         parameters, matches = self._parameters()
@@ -74,7 +75,7 @@ class _LoopPrinter(ExpressionPrinter):
             self._block(function.body.block)
 
     def _parameters(self) -> tuple[list[str], list[str]]:
-        """The parameters, and the lines that say more about them: names of sizes, and the buffers that have them."""
+        """Return the parameters, and the lines that declare their size names and the buffers of handles."""
         parameters: list[str] = []
         matches: list[str] = []
         names = argument_names(self._function)
@@ -94,7 +95,7 @@ class _LoopPrinter(ExpressionPrinter):
         return parameters, matches
 
     def _dims(self, value: SSAValue, position: int, t: MemRefType, lines: list[str]) -> list[str]:
-        """Names for the sizes of a buffer that are known at run time."""
+        """Return the names of a buffer's dynamic sizes."""
         attr = argument_attr(self._function, position, DIMS_ATTR)
         given = [part.data for part in attr] if isa(attr, ArrayAttr[StringAttr]) else [""] * len(t.get_shape())
         names: list[str] = []
@@ -188,7 +189,7 @@ class _LoopPrinter(ExpressionPrinter):
                 self._block(op.false_region.block)
 
     def _loops(self, loop: ForOp) -> None:
-        """A loop, with those that are all it does in the same line."""
+        """Print a loop, with the perfectly nested loops inside it in the same statement."""
         with self.writer.scope():
             nest = [loop]
             while (inner := _only_loop(nest[-1])) is not None and self._may_join(inner, nest):
@@ -202,7 +203,7 @@ class _LoopPrinter(ExpressionPrinter):
                 self._block(nest[-1].body.block)
 
     def _may_join(self, inner: ForOp, nest: Sequence[ForOp]) -> bool:
-        """Whether a loop can stand in one head with those around it."""
+        """Return whether a loop can be printed in one `T.grid` with those around it."""
         if any(part.kind.data is not LoopKind.SERIAL or self._head(part).annotations for part in (*nest, inner)):
             return False
         return all(inner.dynamic_extent is not part.variable for part in nest)
@@ -213,7 +214,7 @@ class _LoopPrinter(ExpressionPrinter):
         return self._heads[loop]
 
     def _make_head(self, loop: ForOp) -> _Head:
-        """A name for a loop's variable: one that gives the loop its label, if there is one."""
+        """Choose a name for a loop's variable: if possible, one from which the reader gives the loop its label."""
         label = loop.label.data if loop.label is not None else None
         names = [self.writer.free_name(loop.variable.name_hint, "i")]
         if label is not None and label.isidentifier():
@@ -253,7 +254,7 @@ class _LoopPrinter(ExpressionPrinter):
             self._block(block.body.block)
 
     def _axes(self, variables: Sequence[IterVar], names: Sequence[str], bindings: Sequence[str]) -> None:
-        """Variables that are bound to whole loops, together, or one that is not."""
+        """Print several variables bound to whole loops as one `T.axis.remap`, or a single variable."""
         if len(variables) > 1:
             kinds = "".join(_KINDS[v.kind][0] for v in variables)
             self.writer.line(f'{", ".join(names)} = T.axis.remap("{kinds}", [{", ".join(bindings)}])')
@@ -263,7 +264,7 @@ class _LoopPrinter(ExpressionPrinter):
 
 
 def _runs(variables: Sequence[IterVar]) -> Iterator[slice]:
-    """The variables of a block in parts: those that follow each other and are bound to whole loops, others by one."""
+    """Yield the variables of a block in groups: consecutive ones bound to whole loops together, others alone."""
     start = 0
     for end in range(1, len(variables) + 1):
         if end == len(variables) or not (_is_whole(variables[end]) and _is_whole(variables[start])):
@@ -272,20 +273,20 @@ def _runs(variables: Sequence[IterVar]) -> Iterator[slice]:
 
 
 def _is_whole(v: IterVar) -> bool:
-    """Whether a variable is bound to the variable of a loop and runs just as far."""
+    """Return whether a variable is bound to a loop variable and has the same extent."""
     loop = v.binding.owner.parent_op() if isinstance(v.binding, BlockArgument) else None
     return isinstance(loop, ForOp) and loop.extent == v.extent
 
 
 def _has_loose_sums(block: BlockOp) -> bool:
-    """Whether all sums that a block stores may be taken in any order. Other permissions of ops are not written."""
+    """Return whether all sums that a block stores may be reassociated. Other fast-math flags are not printed."""
     stored = (op.value.owner for op in block.body.block.ops if isinstance(op, memref.StoreOp))
     sums = [op for op in stored if isinstance(op, arith.AddfOp)]
     return bool(sums) and all(op.fastmath == SUM_FLAGS for op in sums)
 
 
 def _guarded_block(op: scf.IfOp) -> BlockOp | None:
-    """The block that is all a condition guards: `T.where`."""
+    """Return the block that is the entire body of a conditional (`T.where`), or None."""
     if op.false_region.blocks:
         return None
     inlined = inlined_ops(op.true_region.block)
@@ -294,6 +295,6 @@ def _guarded_block(op: scf.IfOp) -> BlockOp | None:
 
 
 def _only_loop(loop: ForOp) -> ForOp | None:
-    """The loop that is all another one does."""
+    """Return the loop that is the entire body of another, or None."""
     inner = loop.body.block.first_op
     return inner if isinstance(inner, ForOp) and inner is loop.body.block.last_op else None

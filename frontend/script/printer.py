@@ -1,4 +1,4 @@
-"""Modules as TVMScript."""
+"""Prints modules as TVMScript."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ _IMPORTS = (
     "# from tvm.script import tirx as T",
     "# from tvm.script import relax as R",
 )
-"""Comments, as TVM writes them: the names have their meaning without an import."""
+"""Comments, as TVM prints them: the names need no import."""
 
 
 def print_script(module: ModuleOp, *, elide: bool = False) -> str:
-    """A module of graph and loop functions as TVMScript, in the spelling of TVM 0.27.
+    """Print a module of graph and loop functions as TVMScript, in the syntax of TVM 0.27.
 
-    Read back, it is the same program: only loops without a label and sizes without a name have got one, and values may
-    be computed where they are used. Not written are attributes of the module itself and those that graph operators
-    carry beside their own, and permissions of ops to round differently, other than in the sums of a block. With
-    `elide`, long constants are left out; `parse_script` takes them as `params`.
-    Raises `PassError` at the first op that scripts have no form for.
+    Read back, it is the same program, except that unlabeled loops and unnamed sizes get names, and values may be
+    computed where they are used. Attributes of the module, discardable attributes of graph operators, and fast-math
+    flags other than those on the sums of a block are not printed. With `elide`, long constants are left out;
+    `parse_script` takes them as `params`.
+
+    Raises `PassError` at the first op that scripts cannot express.
     """
     name = Names.of_symbols(module).fresh("Module")
     writer = Writer(reserved=[name])
@@ -67,9 +68,9 @@ def _print_function(op: Operation, writer: Writer, module_name: str, constants: 
 @dataclass(frozen=True)
 class ScriptTarget(Target):
     """
-    TVMScript, in the spelling of TVM 0.27, of a module of graph and loop functions.
+    TVMScript, in the syntax of TVM 0.27, for a module of graph and loop functions.
 
-    With `elide`, constants of more than 16 elements are left out, as TVM does.
+    With `elide`, constants of more than 16 elements are left out, as in TVM.
     """
 
     name = "script"

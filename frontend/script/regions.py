@@ -1,4 +1,4 @@
-"""`T.reads` and `T.writes`: checked against what a block does."""
+"""Checks `T.reads` and `T.writes` against the accesses of a block."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from relex.frontend.script.source import ScriptError, shown
 
 @dataclass(frozen=True)
 class _Region:
-    """A part of a buffer: in each dimension the first and the last index."""
+    """A region of a buffer: the first and last index in each dimension."""
 
     node: ast.expr
     buffer: SSAValue
@@ -28,10 +28,10 @@ class _Region:
 
 
 def check_regions(reader: ExpressionReader, block: BlockOp, what: str, call: ast.Call) -> None:
-    """Raise `ScriptError` if `T.writes` leaves out what the block certainly writes, and warn if `T.reads` leaves out
-    what it reads: TVM prints such scripts, and the body says what is meant.
+    """Raise `ScriptError` if `T.writes` omits something that the block certainly writes, and warn if `T.reads` omits
+    something that it reads: TVM prints such scripts, and the body is unambiguous.
 
-    Both may name more. As in TVM, a reduction does not read what its init writes.
+    Both may name more than is accessed. As in TVM, a reduction does not read what its init writes.
     """
     scratch = Block()
     with reader.inside(scratch):
@@ -54,7 +54,7 @@ def check_regions(reader: ExpressionReader, block: BlockOp, what: str, call: ast
 def _missing(
     access: Access, regions: Sequence[_Region], what: str, call: ast.Call, scratch: Block
 ) -> ScriptError | None:
-    """What is wrong if an access is certainly in none of the regions."""
+    """Return an error if an access is certainly in none of the regions."""
     verb = what.removeprefix("T.")
     candidates = [region for region in regions if region.buffer is access.buffer]
     name = access.buffer.name_hint or "a buffer"
@@ -67,7 +67,7 @@ def _missing(
 
 
 def _accesses(block: BlockOp, *, is_write: bool) -> Iterator[Access]:
-    """What a block reads or writes of buffers from outside."""
+    """Yield the reads or writes of a block to buffers from outside."""
     reduced = {a.buffer for a in accesses(block.init)} if block.init is not None else set[SSAValue]()
     for access in accesses(block):
         if access.is_write is not is_write or block.is_ancestor(access.buffer.owner):
@@ -99,7 +99,7 @@ def _bounds(reader: ExpressionReader, node: ast.expr) -> tuple[SSAValue, SSAValu
 
 
 def _misses(region: _Region, access: Access, scratch: Block) -> bool:
-    """Whether an access certainly goes outside of a region."""
+    """Return whether an access is certainly outside of a region."""
     if len(region.bounds) != len(access.indices):
         return False
     always = _always_runs(access.op)
@@ -112,7 +112,7 @@ def _misses(region: _Region, access: Access, scratch: Block) -> bool:
 
 
 def _always_runs(op: Operation) -> bool:
-    """Whether nothing but loops stands between an access and its block."""
+    """Return whether there are only loops between an access and its block."""
     scope = op.parent_op()
     while isinstance(scope, ForOp | InitOp):
         scope = scope.parent_op()

@@ -1,4 +1,4 @@
-"""Python text as a program: parsed, never executed, with a place for every error."""
+"""The Python text of a program: parsed, never executed, with a source location for every error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_SHOWN = 60
 
 
 class ScriptError(Exception):
-    """What is wrong with a part of a script."""
+    """An error in a part of a script."""
 
     def __init__(self, node: ast.AST, message: str):
         super().__init__(message)
@@ -22,13 +22,13 @@ class ScriptError(Exception):
 
 
 def shown(node: ast.AST) -> str:
-    """A part of a script as messages show it: its beginning, on one line."""
+    """Return a part of a script for error messages: its beginning, on one line."""
     text = ast.unparse(node).replace("'", '"').split("\n")[0]
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
 
 
 class Source:
-    """The text of a script and its syntax tree. `line_offset` is the number of lines that stand before it in its file.
+    """The text of a script and its syntax tree. `line_offset` is the number of lines before it in its file.
 
     Raises `CompileError` for text that is not Python.
     """
@@ -44,7 +44,7 @@ class Source:
     def _parse(self, text: str) -> ast.Module:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Of escapes in strings that Python may refuse one day.
+                warnings.simplefilter("ignore")  # About invalid escape sequences.
                 return ast.parse(text, self.name)
         except SyntaxError as e:
             line = min(max(e.lineno or 1, 1), len(self._lines))
@@ -55,17 +55,17 @@ class Source:
             raise CompileError(self._at(1, 1, f"expected Python, found {e}")) from e
 
     def diagnose(self, error: ScriptError) -> Diagnostic:
-        """The diagnostic for an error."""
+        """Return the diagnostic for an error."""
         line, column = self._position(error.node)
         return self._at(line, column, str(error))
 
     def location(self, node: ast.AST) -> FileLineColLoc:
-        """The place of a part of the script, for an op."""
+        """Return the location of a part of the script, for an op."""
         line, column = self._position(node)
         return FileLineColLoc(self._file, IntAttr(line + self._line_offset), IntAttr(column))
 
     def add_lines(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-        """The same diagnostics, with their source lines if they point into this text."""
+        """Return the diagnostics with their source lines, where they point into this text."""
         return [
             d if d.file != self.name or not d.line else self._at(d.line - self._line_offset, d.column, d.message)
             for d in diagnostics
@@ -75,7 +75,7 @@ class Source:
         return Diagnostic(message, self.name, line + self._line_offset, column, self._lines[line - 1].rstrip("\r"))
 
     def _position(self, node: ast.AST) -> tuple[int, int]:
-        """Line and column in this text, both counted from 1; Python counts columns in bytes."""
+        """Return the line and column in this text, both counted from 1; Python counts columns in bytes, from 0."""
         line: int = getattr(node, "lineno", 1)
         offset: int = getattr(node, "col_offset", 0)
         before = self._lines[line - 1].encode()[:offset]

@@ -1,4 +1,4 @@
-"""The types that graph functions declare: `R.Tensor((1, 784), dtype="float32")`, and tuples of them."""
+"""Type declarations in graph functions: `R.Tensor((1, 784), dtype="float32")`, and tuples of them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from relex.frontend.script.unit import Unit, arguments
 
 @dataclass(frozen=True)
 class Tensor:
-    """A declared tensor. What is not declared is None."""
+    """A declared tensor. Anything not declared is None."""
 
     node: ast.expr
     sizes: Sequence[ast.expr] | None
     dims: tuple[str, ...]
-    """For each size its name, if it is one that is known at run time and nothing else, else ""."""
+    """For each size its name if it is a single dynamic size, else ""."""
     shape: tuple[int, ...] | None
     element_type: Attribute | None
 
     @property
     def type(self) -> TensorType:
-        """The type, if all of it is declared."""
+        """The type. Raises `ScriptError` unless shape and dtype are declared."""
         if self.shape is None:
             raise ScriptError(self.node, "expected a shape or ndim for a tensor, found none")
         if self.element_type is None:
@@ -37,7 +37,7 @@ class Tensor:
         return TensorType(self.element_type, self.shape)
 
     def fits(self, t: Attribute) -> bool:
-        """Whether a tensor of some type is one as declared, as far as sizes are known."""
+        """Return whether a type matches the declaration, as far as sizes are static."""
         if not isa(t, TensorType) or self.element_type not in (None, t.element_type):
             return False
         found = t.get_shape()
@@ -51,7 +51,7 @@ class Tensor:
 
 
 def read_tensors(unit: Unit, node: ast.expr) -> Sequence[Tensor]:
-    """The tensors of a type: one, or those of a tuple or list."""
+    """Return the tensors of a type: one, or the elements of a tuple or list."""
     if unit.vocabulary.calls(node, "R.Tuple") and isinstance(node, ast.Call):
         return [read_tensor(unit, part) for part in _parts(node.args)]
     if isinstance(node, ast.List | ast.Tuple):
@@ -68,7 +68,7 @@ def _parts(args: Sequence[ast.expr]) -> Sequence[ast.expr]:
 
 
 def read_tensor(unit: Unit, node: ast.expr) -> Tensor:
-    """The tensor that `R.Tensor(shape, dtype, ndim)` declares."""
+    """Return the tensor declared by `R.Tensor(shape, dtype, ndim)`."""
     if not isinstance(node, ast.Call) or not unit.vocabulary.calls(node, "R.Tensor"):
         raise ScriptError(node, f"expected R.Tensor(shape, dtype), found '{shown(node)}'")
     bound = arguments(node, "R.Tensor", (), ("shape", "dtype"), more=("ndim",))
@@ -87,7 +87,7 @@ def read_tensor(unit: Unit, node: ast.expr) -> Tensor:
 
 
 def make_tensor(unit: Unit, node: ast.expr, shape: ast.expr, dtype: ast.expr) -> Tensor:
-    """The tensor of a shape, which may stand in `R.shape`, and a dtype."""
+    """Return the tensor for a dtype and a shape, which may be written as `R.shape`."""
     if isinstance(shape, ast.Call) and unit.vocabulary.calls(shape, "R.shape"):
         (shape,) = arguments(shape, "R.shape", ("value",)).values()
     buffer = make_buffer(unit, shape, dtype)

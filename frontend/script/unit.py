@@ -1,4 +1,4 @@
-"""What the readers of one script share, and how they go through statements."""
+"""State shared by the readers of a script, and the base class of readers of statements."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OpT = TypeVar("OpT", bound=Operation)
 
 @dataclass
 class Unit:
-    """One script on its way to a module."""
+    """A script being translated to a module."""
 
     source: Source
     context: Context
@@ -36,43 +36,43 @@ class Unit:
     constants: Constants
     errors: list[Diagnostic] = field(default_factory=list[Diagnostic])
     complete: bool = True
-    """Whether all that was read has become part of the module; False once a statement had to be left out."""
+    """True if everything read so far is part of the module; False once a statement had to be left out."""
 
     def report(self, error: ScriptError) -> None:
-        """Note an error that keeps nothing else from being read."""
+        """Record an error that does not affect the rest of the script."""
         self.errors.append(self.source.diagnose(error))
 
     def warn(self, error: ScriptError) -> None:
-        """Tell of something that is wrong, where the rest of the script says what is meant."""
+        """Warn about a mistake where the rest of the script is unambiguous."""
         diagnostic = self.source.diagnose(error)
         warning = CompileWarning(diagnostic)
         warnings.warn_explicit(warning, CompileWarning, diagnostic.file, diagnostic.line)
 
     def leave_out(self, error: ScriptError) -> None:
-        """Note an error that leaves a hole in the module."""
+        """Record an error that leaves the module incomplete."""
         self.complete = False
         if not isinstance(error, FollowUp):
             self.report(error)
 
 
 class FollowUp(ScriptError):
-    """A use of something that is wrong itself, which has been said."""
+    """A use of something that is wrong itself, and has been reported."""
 
 
 class Wrong:
-    """Stands for the value of a statement that is wrong."""
+    """Stands for the value of a statement with an error."""
 
 
 @dataclass(frozen=True)
 class Hidden:
-    """Stands for a value that cannot be seen where its name is."""
+    """Stands for a value that is not visible in this scope."""
 
     reason: str
 
 
 class Reader(ABC):
-    """Reads the statements of a function into a block, with a scope of names. What a name may stand for is up to the
-    kind of function."""
+    """Reads the statements of a function into a block, with a scope of names. Subclasses define what a name may refer
+    to."""
 
     def __init__(self, unit: Unit, block: Block):
         self.unit = unit
@@ -84,7 +84,7 @@ class Reader(ABC):
         """Read one statement. Raises `ScriptError`."""
 
     def statements(self, nodes: Sequence[ast.stmt]) -> None:
-        """Read statements one by one; one that is wrong does not keep the next from being read."""
+        """Read statements one by one, continuing after a statement with an error."""
         for node in nodes:
             try:
                 self.statement(node)
@@ -95,7 +95,7 @@ class Reader(ABC):
 
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:
-        """Read into another block, whose names are not seen behind it."""
+        """Read into another block, whose names are not visible after it."""
         before = self.block, self.scope
         self.block, self.scope = block, self.scope.new_child()
         try:
@@ -104,13 +104,13 @@ class Reader(ABC):
             self.block, self.scope = before
 
     def emit(self, node: ast.AST, op: OpT) -> OpT:
-        """Add an op that stands for a part of the script."""
+        """Add the op for a part of the script, with its location."""
         op.location = self.unit.source.location(node)
         self.block.add_op(op)
         return op
 
     def lookup(self, node: ast.Name) -> object:
-        """What a name stands for."""
+        """Return the object that a name refers to."""
         if node.id not in self.scope:
             raise ScriptError(node, f"name '{node.id}' is not defined")
         match self.scope[node.id]:
@@ -122,7 +122,7 @@ class Reader(ABC):
                 return value
 
     def meaning(self, node: ast.AST) -> str | None:
-        """What a dotted name of TVMScript means, unless the function has something else of its name."""
+        """Return the meaning of a dotted name of TVMScript, or None if the function shadows it."""
         root = node
         while isinstance(root, ast.Attribute):
             root = root.value
@@ -130,12 +130,12 @@ class Reader(ABC):
 
 
 def as_value(value: object) -> SSAValue | None:
-    """What a name stands for, if it is a value."""
+    """Return the object that a name refers to if it is an SSA value, else None."""
     return cast("SSAValue", value) if isinstance(value, SSAValue) else None
 
 
 def name_value(value: SSAValue, name: str) -> None:
-    """Let a value be printed with the name that it has in the script, where that is possible."""
+    """Give a value its name in the script as a hint, where it is a valid one."""
     if value.name_hint is None and SSAValue.is_valid_name(name):
         value.name_hint = name
 
@@ -153,10 +153,10 @@ def arguments(
     more: Sequence[str] = (),
     neutral: Sequence[str] = (),
 ) -> dict[str, ast.expr]:
-    """The arguments of a call by name. Those in `more` can be given by name only, as those in `neutral`, which messages
-    do not mention: they make no difference.
+    """Return the arguments of a call by name. Arguments in `more` and `neutral` are keyword-only; those in `neutral`
+    have no effect, and error messages do not mention them.
 
-    Raises `ScriptError` for too many or too few, and for names that the function does not have.
+    Raises `ScriptError` for too many or missing arguments, and for unknown names.
     """
     names = (*required, *optional)
     bound: dict[str, ast.expr] = {}

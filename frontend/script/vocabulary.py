@@ -1,7 +1,7 @@
-"""What the names in a script mean, whatever they are imported as.
+"""Resolves the names in a script, whatever they are imported as.
 
 TVMScript has three vocabularies: `I` for modules, `T` for loop functions, `R` for graphs. Scripts import them from
-different places and under different names, so a name like `tvm.script.tir.grid` is read as what it means, `T.grid`.
+different modules and under different names, so a name like `tvm.script.tir.grid` is resolved to its meaning, `T.grid`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MEANINGS = {
     "relex.frontend.script.Tensor": "R.Tensor",
     "relex.frontend": "R",
 }
-"""From the places of TVM and relex to vocabularies; what stands in another comes before that."""
+"""From modules of TVM and relex to vocabularies; submodules precede the modules that contain them."""
 
 _DEFAULTS = {
     "T": "tvm.script.tir",
@@ -38,12 +38,12 @@ _DEFAULTS = {
     "tvm": "tvm",
     "Tensor": "tvm.relax.Tensor",
 }
-"""What names mean that nothing imports, as in printed modules."""
+"""Names that need no import, as in printed modules."""
 
 
 class Vocabulary:
-    """The meanings of the names that a file imports, or gives to what it has imported. `bound` has the places of what
-    names stand for in a live program, which knows."""
+    """The meanings of the names that a file imports, and of aliases assigned to them. `bound` has the qualified names
+    of those defined in a live program, which take precedence."""
 
     def __init__(self, tree: ast.Module, bound: Mapping[str, str] | None = None):
         self._places = dict(_DEFAULTS)
@@ -64,12 +64,12 @@ class Vocabulary:
         self._places.update(bound or {})
 
     def _place(self, node: ast.AST) -> str | None:
-        """Where a dotted name comes from."""
+        """Return the qualified name of a dotted name, or None."""
         root, *rest = dotted(node) or ("",)
         return ".".join((self._places[root], *rest)) if root in self._places else None
 
     def meaning(self, node: ast.AST) -> str | None:
-        """What a dotted name means, as `T.grid`; None for names that mean nothing."""
+        """Return the meaning of a dotted name, such as `T.grid`; None for a name outside of the vocabularies."""
         path = self._place(node)
         for place, meaning in _MEANINGS.items():
             if f"{path}.".startswith(f"{place}."):
@@ -78,12 +78,12 @@ class Vocabulary:
         return None
 
     def calls(self, node: ast.AST, *names: str) -> bool:
-        """Whether a node is a call of one of these functions."""
+        """Return whether a node is a call of one of these functions."""
         return isinstance(node, ast.Call) and self.meaning(node.func) in names
 
 
 def dotted(node: ast.AST) -> tuple[str, ...] | None:
-    """`a.b.c` as its parts."""
+    """Return the parts of `a.b.c`, or None for any other expression."""
     match node:
         case ast.Name(id=name):
             return (name,)
@@ -95,7 +95,7 @@ def dotted(node: ast.AST) -> tuple[str, ...] | None:
 
 
 def unknown(node: ast.AST, name: str, known: Iterable[str], hint: str = "") -> ScriptError:
-    """The error for a name of a vocabulary that relex does not have."""
+    """Return the error for a name that relex's vocabulary lacks."""
     similar = get_close_matches(name, known, n=1)
     advice = f"; did you mean '{similar[0]}'?" if similar else f"; {hint}" if hint else ""
     return ScriptError(node, f"'{name}' is not supported{advice}")

@@ -1,4 +1,4 @@
-"""What the printers of scripts share: lines, names, numbers and types."""
+"""Utilities of the script printers: lines, names, numbers and types."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from relex.dialects.errors import fail
 from relex.frontend.script.dtypes import NAMES
 
 RESERVED = ("T", "R", "I", "cls", "metadata", "meta", "range", "float")
-"""Names that mean something in every script."""
+"""Names with a meaning in every script."""
 
 
 CANNOT = "cannot be written in TVMScript"
-"""What is said of ops that scripts have no form for."""
+"""Error message for ops that scripts cannot express."""
 
 
 class Writer:
-    """Lines of a script, indented, and the names in it. A name is given once in a scope and those inside of it."""
+    """The indented lines of a script, and its names. A name is unique in its scope and the scopes inside it."""
 
     def __init__(self, reserved: Sequence[str] = ()):
         self.lines: list[str] = []
         self.texts: dict[SSAValue, str] = {}
-        """What values are called, or how they are computed."""
+        """The name or expression of each value."""
         self._depth = 0
         self._scopes = [{*RESERVED, *reserved}]
 
     def line(self, text: str) -> None:
+        """Add a line at the current indentation."""
         self.lines.append("    " * self._depth + text if text else "")
 
     @contextmanager
     def indented(self) -> Generator[None]:
-        """More lines, with names of their own."""
+        """Indent the following lines, in a scope of their own."""
         self._depth += 1
         with self.scope():
             yield
@@ -46,13 +47,13 @@ class Writer:
 
     @contextmanager
     def scope(self) -> Generator[None]:
-        """Names that are forgotten behind."""
+        """Open a scope, whose names are free again after it."""
         self._scopes.append(set())
         yield
         self._scopes.pop()
 
     def name(self, hint: str | None, default: str) -> str:
-        """A name that is not used yet, as near to the hint as possible."""
+        """Take an unused name as close to the hint as possible."""
         return self.use(self.free_name(hint, default))
 
     def use(self, name: str) -> str:
@@ -61,13 +62,13 @@ class Writer:
         return name
 
     def free_name(self, hint: str | None, default: str) -> str:
-        """A name that could be taken, as near to the hint as possible."""
-        # xDSL cuts numbers behind an underscore off: such a name would not come back.
+        """Return an unused name as close to the hint as possible, without taking it."""
+        # xDSL strips a numeric suffix after an underscore: such a name would not survive a round trip.
         base = re.sub(r"_\d+$", "", re.sub(r"\W", "_", hint or default, flags=re.ASCII)) or default
         return self.free(f"v{base}" if base[0].isdigit() else base)
 
     def free(self, base: str) -> str:
-        """`base`, or with the first number that makes it a free name."""
+        """Return `base` if it is unused, else `base` with the first number that makes it so."""
         taken = (*self._scopes, keyword.kwlist)
         chosen, count = base, 0
         while any(chosen in names for names in taken):
@@ -76,7 +77,7 @@ class Writer:
         return chosen
 
     def argument(self, name: str) -> str:
-        """The name of an argument, as it is if it is one in Python."""
+        """Take the name of an argument, unchanged if it is an unused identifier."""
         return self.use(self.free(name)) if name.isidentifier() else self.name(name, "x")
 
     def define(self, value: SSAValue, default: str) -> str:
@@ -86,7 +87,7 @@ class Writer:
 
 
 def symbol_name(function: Operation) -> str:
-    """The name of a function. Fails for one that is none in Python."""
+    """Return the name of a function. Fails if it is not a Python identifier."""
     name = get_name_if_symbol(function)
     if name is None or not name.isidentifier() or keyword.iskeyword(name):
         fail(function, f"{CANNOT}: expected a name, found {name!r}")
@@ -94,14 +95,14 @@ def symbol_name(function: Operation) -> str:
 
 
 def dtype_name(op: Operation, t: Attribute) -> str:
-    """The dtype of an element type. Fails at `op` for those without one."""
+    """Return the dtype of an element type. Fails at `op` for a type without one."""
     if t not in NAMES:
         fail(op, f"{CANNOT}: found a number of type {t}")
     return NAMES[t]
 
 
 def python_number(value: float, t: Attribute) -> str:
-    """A number of some type in Python: the shortest text that gives it back."""
+    """Return a number as the shortest Python text that reads back as the same number of its type."""
     import numpy as np
 
     if isinstance(value, int):
@@ -118,7 +119,7 @@ def python_number(value: float, t: Attribute) -> str:
 
 
 def special(value: float) -> str:
-    """What Python calls an infinity or NaN."""
+    """Return Python's spelling of an infinity or NaN."""
     import numpy as np
 
     if value != value:
@@ -127,7 +128,7 @@ def special(value: float) -> str:
 
 
 def python_value(value: object) -> str:
-    """A value of a dictionary of attributes."""
+    """Return the text of a value in an attribute dictionary."""
     match value:
         case str():
             plain = value.isprintable() and not set(value) & {'"', "\\"}
@@ -139,10 +140,10 @@ def python_value(value: object) -> str:
 
 
 def dictionary(values: Mapping[str, object]) -> str:
-    """`{"a": 1}`."""
+    """Return the text of a dictionary, `{"a": 1}`."""
     return "{" + ", ".join(f'"{name}": {python_value(value)}' for name, value in values.items()) + "}"
 
 
 def tuple_of(parts: Sequence[str]) -> str:
-    """`(1, 784)`, `(128,)`, `()`."""
+    """Return the text of a tuple: `(1, 784)`, `(128,)`, `()`."""
     return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"

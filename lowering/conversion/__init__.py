@@ -1,4 +1,4 @@
-"""Conversion from one set of ops and types to another in one walk."""
+"""Conversion between sets of ops and types in one walk."""
 
 from __future__ import annotations
 

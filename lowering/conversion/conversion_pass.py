@@ -28,7 +28,7 @@ class ConversionPass(RelexPass, ABC):
         return self.table.find(op) is not None
 
     def refusals(self, module: ModuleOp, ops: Iterable[Operation]) -> list[Diagnostic]:
-        """What the rules say when they are tried on a copy of the module. Inside of what they refuse, none is tried."""
+        """Return the errors of the rules on a copy of the module. Ops nested in a refused op are not tried."""
         given = set(ops)
         copy = module.clone()
         chosen = {new for old, new in zip(module.walk(), copy.walk(), strict=True) if old in given}

@@ -1,9 +1,9 @@
-"""Conversion from one set of ops and types to another in one walk.
+"""Conversion between sets of ops and types in one walk.
 
-A `ConversionTable` says what to make of each kind of op, a `TypeConverter` what to make of each kind of type. Both are
-open: anyone can add rules for ops and types of their own. `convert` walks a module once and calls the rule of every op
-that has one; ops without a rule stay as they are. Where the two meet, a `builtin.unrealized_conversion_cast` stands
-between the old and the new type, so that conversions can run one after the other, in any order.
+A `ConversionTable` has a rule for each kind of op, a `TypeConverter` one for each kind of type. Both are open: anyone
+can add rules for ops and types of their own. `convert` walks a module once and applies the rule of every op that has
+one; ops without a rule stay as they are. Between converted and other ops, a `builtin.unrealized_conversion_cast`
+connects the old and the new type, so that conversions can run one after the other, in any order.
 
 ```mlir
 %0 = arith.addi %i, %j : index
@@ -16,7 +16,7 @@ between the old and the new type, so that conversions can run one after the othe
 "test.op"(%3) : (index) -> ()
 ```
 
-Replaced ops stay in their blocks, unchanged, until the walk is over: a rule can always look at the program as it was.
+Replaced ops stay in their blocks, unchanged, until the walk is over: a rule always sees the original program.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ OpT = TypeVar("OpT", bound=Operation)
 
 
 class TypeConverter(Table[type[Attribute], Callable[[Any], Attribute]]):
-    """What each kind of type becomes. A type without a rule stays as it is."""
+    """A table of type conversions. A type without a rule stays as it is."""
 
     def convert(self, old: Attribute) -> Attribute:
-        """The type that stands for `old` after conversion."""
+        """Return the type that replaces `old`."""
         rule = self.find(old)
         return old if rule is None else rule(old)
 
 
 class Parts(ABC):
-    """A replacement made of several values that are joined into one only where one value is needed."""
+    """A replacement made of several values, joined into one only where a single value is needed."""
 
     @abstractmethod
     def join(self) -> SSAValue:
-        """The one value; builds it when asked for the first time, where all its users can see it."""
+        """Return the single value, built on first use, where it dominates all its users."""
 
 
 Replacement = SSAValue | Parts
 Rule = Callable[[Any, "Conversion"], None]
 
 ConversionTable = Table[type[Operation], Rule]
-"""What each kind of op becomes.
+"""A table of conversion rules by kind of op.
 
 A rule gets the op and the running `Conversion`. It reads operands with `conversion.value(op.lhs)`, adds new ops with
 `conversion.add(...)`, and ends with `conversion.replace(...)`, or returns without it to leave the op alone.
@@ -72,20 +72,20 @@ def convert(
     """Convert every op of `module` that `table` has a rule for, in place.
 
     `unconverted` is called with every op that is left over, casts included; a conversion that must be complete fails
-    there. Where rules or `unconverted` fail, all that they say is raised together, as one `PassError`, and the module
-    is left half converted. The cost is linear in the number of ops.
+    there. Errors of rules and `unconverted` are collected and raised together, as one `PassError`, and the module is
+    left half converted. The cost is linear in the number of ops.
     """
     Conversion(table, types).run(module, unconverted)
 
 
 class Conversion:
-    """One running conversion: what each old value became, and where new ops go."""
+    """A running conversion: the replacements of old values, and the insertion point of new ops."""
 
     def __init__(self, rules: Mapping[type[Operation], Rule], types: TypeConverter):
         self.types = types
         self.module: ModuleOp
         """The module that is being converted."""
-        # Flat, where a table has parts.
+        # A flat copy: a table may be made of several.
         self._rules = dict(rules)
         self._new: dict[SSAValue, Replacement] = {}
         self._replaced: list[Operation] = []
@@ -98,21 +98,21 @@ class Conversion:
         self._defined: frozenset[str]
         self._op: Operation
 
-    # What rules use
+    # Interface for rules
 
     def value(self, old: SSAValue) -> SSAValue:
-        """The converted form of a value of the old program."""
+        """Return the converted form of a value of the old program."""
         new = self._new.get(old)
         if new is None:
             new = self._new[old] = self._cast_to_new(old)
         return new.join() if isinstance(new, Parts) else new
 
     def values(self, old: Iterable[SSAValue]) -> list[SSAValue]:
-        """The converted forms of several values."""
+        """Return the converted forms of several values."""
         return [self.value(value) for value in old]
 
     def parts(self, old: SSAValue) -> Parts | None:
-        """The parts that `old` was replaced by, if it was replaced by parts."""
+        """Return the parts that replaced `old`, or None if it was not replaced by parts."""
         new = self._new.get(old)
         return new if isinstance(new, Parts) else None
 
@@ -125,13 +125,13 @@ class Conversion:
         return new
 
     def split_block(self) -> tuple[Block, Block]:
-        """Cut the block before the op that is being converted; the first part needs a new terminator."""
+        """Split the block before the op that is being converted; the first part needs a new terminator."""
         before = self._op.parent
         assert before is not None
         return before, before.split_before(self._op)
 
     def once_in_block(self, key: Hashable, make: Callable[[], SSAValue]) -> SSAValue:
-        """The value that `make` gave for `key` when it was asked for earlier in this block, else a new one."""
+        """Return the value that `make` built for `key` earlier in this block, or build it."""
         place = (self._op.parent, key)
         if place not in self._once:
             self._once[place] = make()
@@ -157,7 +157,7 @@ class Conversion:
         return new
 
     def declare(self, name: str, make: Callable[[], Operation], *, at_end: bool = False) -> None:
-        """See to it that the module has a symbol `name`; `make` builds the op that declares it, at its start or end."""
+        """Ensure that the module has a symbol `name`; `make` builds the op that declares it, at its start or end."""
         if name in self._defined:
             fail(self._op, f"calls '{name}' of the C library, expected no other function of that name in the module")
         if self._symbols is None:
@@ -181,22 +181,22 @@ class Conversion:
         self._replaced.append(self._op)
 
     def set(self, old: SSAValue, new: Replacement) -> None:
-        """Say that `new` stands for `old` from now on."""
+        """Make `new` the replacement of `old`."""
         self._new[old] = new
         if isinstance(new, SSAValue) and new.name_hint is None:
             new.name_hint = old.name_hint
 
     def replace_argument(self, old: BlockArgument, new_types: Sequence[Attribute]) -> list[BlockArgument]:
-        """Put block arguments of the types `new_types` in the place of `old`, which goes when the conversion ends.
+        """Insert block arguments of the types `new_types` in place of `old`, which is erased when the conversion ends.
 
-        The caller says with `set` what stands for the old argument.
+        The caller sets the replacement of the old argument with `set`.
         """
         new = [old.block.insert_arg(kind, old.index, old.location) for kind in new_types]
         self._old_arguments.append(old)
         return new
 
     def convert_arguments(self, block: Block) -> None:
-        """Give the arguments of `block` their new types. Does nothing when that has been done already."""
+        """Convert the types of the arguments of `block`, unless that has been done already."""
         if block in self._converted_blocks:
             return
         self._converted_blocks.add(block)
@@ -208,18 +208,19 @@ class Conversion:
     # The walk
 
     def run(self, module: ModuleOp, unconverted: Callable[[Operation], None] | None) -> None:
+        """Convert a module, and raise all errors together."""
         problems = self.walk(module)
         if not problems:
             self._finish()
         if unconverted is not None:
-            # Casts are left where something else went wrong.
+            # Casts that are left are reported only if nothing else failed.
             problems += _problems(unconverted, self._left)
             problems += [] if problems else _problems(unconverted, self._casts)
         if problems:
             raise PassError(sorted(problems, key=lambda d: (d.file, d.line, d.column)))
 
     def walk(self, module: ModuleOp) -> list[Diagnostic]:
-        """Call the rules, and return what those say that fail. The module is left between old and new."""
+        """Apply the rules, and return the errors of those that fail. The module is left half converted."""
         self.module = module
         self._defined = frozenset(
             name for op in module.ops if any(r.blocks for r in op.regions) and (name := get_name_if_symbol(op))
@@ -228,7 +229,7 @@ class Conversion:
         pending: list[Operation] = list(reversed(tuple(module.ops)))
         while pending:
             op = pending.pop()
-            # Rules may move them.
+            # Rules may move nested ops.
             inner = [inner for region in op.regions for block in region.blocks for inner in block.ops]
             self._op = op
             rule = find(self._rules, op)
@@ -237,7 +238,7 @@ class Conversion:
                 try:
                     rule(op, self)
                 except PassError as e:
-                    # Its regions cannot be converted without it.
+                    # Its regions cannot be converted if it fails.
                     problems += e.diagnostics
                     continue
             elif isinstance(op, UnrealizedConversionCastOp):
@@ -302,7 +303,7 @@ class Conversion:
 
 
 def _problems(visit: Callable[[Operation], None], ops: Iterable[Operation]) -> list[Diagnostic]:
-    """What a function that may fail says of ops: all of it, not only the first."""
+    """Return the errors of a function that may fail on each op: all of them, not only the first."""
     problems: list[Diagnostic] = []
     for op in (op for op in ops if op.parent is not None):
         try:

@@ -1,4 +1,4 @@
-"""What a pipeline cannot lower, found out before it runs."""
+"""Prediction of the ops that a pipeline cannot lower."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from relex.passes.base import RelexPass
 
 def find_unsupported(module: ModuleOp, passes: Sequence[ModulePass]) -> list[Diagnostic]:
     """
-    Every op of a module that the passes, run in this order, cannot take down: those that one of them would refuse, and,
-    if they lead to the LLVM dialect, those of other dialects that all of them would leave.
+    Return an error for every op of a module that the passes, run in this order, cannot lower: ops that a pass refuses
+    and, if the passes lead to the LLVM dialect, ops of other dialects that no pass converts.
 
-    Passes tell by `RelexPass.takes` and `RelexPass.refusals`; those of xDSL stand in the table behind `removed_by`.
-    What a pass makes of an op is expected to be supported.
+    Passes answer by `RelexPass.takes` and `RelexPass.refusals`; those of xDSL are in the table used by `removed_by`.
+    Ops created by a pass are assumed to be supported.
     """
     left = [op for op in module.walk() if not isinstance(op, ModuleOp) and not _goes_with_parent(op)]
     names = [p.name for p in passes]
@@ -53,12 +53,12 @@ def _takes(p: ModulePass, op: Operation) -> bool:
 
 
 def _is_control_flow_of_tensors(op: Operation) -> bool:
-    """Whether an op of `scf` gives tensors: it has a form where all else has become buffers, but no way to there."""
+    """Return whether an op of `scf` has tensor results: only `scf` on buffers can be lowered."""
     return op.dialect_name() == "scf" and any(isinstance(t, TensorType) for t in op.result_types)
 
 
 def _goes_with_parent(op: Operation) -> bool:
-    """Whether an op ends a region of another of its dialect: it is lowered together with that."""
+    """Return whether an op is the terminator of a parent of the same dialect: they are lowered together."""
     parent = op.parent_op()
     return (
         parent is not None
@@ -68,9 +68,9 @@ def _goes_with_parent(op: Operation) -> bool:
 
 
 def _check_elements(op: Operation) -> Diagnostic | None:
-    """Why what becomes of an op cannot be computed on in the end: the machine level lacks the type of its elements."""
+    """Return an error if the machine level lacks the element type of an op's operands or results; else None."""
     arguments = [arg.type for region in op.regions for block in region.blocks for arg in block.args]
-    # A buffer that is only passed on is an address, whatever it holds.
+    # A buffer that is only passed on is an address, whatever its elements.
     scalars = [t for t in arguments if not isinstance(t, ShapedType)]
     try:
         for t in (*op.operand_types, *op.result_types, *scalars):

@@ -1,4 +1,4 @@
-"""What each graph operator computes: one tensor expression an operator.
+"""Legalizations: a tensor expression for each graph operator.
 
 Other packages add their operators with the same decorator; nothing else needs to change:
 
@@ -7,7 +7,7 @@ Other packages add their operators with the same decorator; nothing else needs t
         return compute(x.shape, lambda *i: x[i] * x[i], name="square")
 """
 
-# The module of each family fills the table when it is imported.
+# Importing the module of a family of operators fills the table.
 from relex.lowering.legalizations import arithmetic, convolution, indexing, linear, normalization, reductions, shape
 from relex.lowering.legalizations.broadcasting import broadcast_indices, elementwise
 from relex.lowering.legalizations.table import LEGALIZATIONS, Legalization, legalizes

@@ -14,6 +14,7 @@ from relex.lowering.te import Axis, Expr, Tensor, cast, compute, lowest, max, re
 
 @legalizes(Conv2dOp)
 def conv2d(op: Conv2dOp, x: Tensor, w: Tensor) -> Tensor:
+    """Legalize to a sum over channels and window of the padded input, for each group of channels."""
     windows = op.windows(w.shape)
     data = _padded(x, windows, 0)
     groups = as_integer(op.groups)
@@ -30,6 +31,7 @@ def conv2d(op: Conv2dOp, x: Tensor, w: Tensor) -> Tensor:
 
 @legalizes(MaxPool2dOp)
 def max_pool2d(op: MaxPool2dOp, x: Tensor) -> Tensor:
+    """Legalize to a maximum over each window; padding is the lowest value."""
     windows = op.windows
     data = _padded(x, windows, lowest(x.type))
     inner = _window_axes(windows)
@@ -42,6 +44,7 @@ def max_pool2d(op: MaxPool2dOp, x: Tensor) -> Tensor:
 
 @legalizes(AvgPool2dOp)
 def avg_pool2d(op: AvgPool2dOp, x: Tensor) -> Tensor:
+    """Legalize to a sum over each window, divided by the number of elements counted."""
     windows = op.windows
     data = _padded(x, windows, 0)
     inner = _window_axes(windows)
@@ -54,13 +57,13 @@ def avg_pool2d(op: AvgPool2dOp, x: Tensor) -> Tensor:
     if op.count_include_pad is not None or not any(windows.padding):
         count = windows.size[0] * windows.size[1]
         return compute(shape, lambda *i: total[*i] / count, name="avg_pool2d")
-    # What is not padding in a window is so in some of its rows and some of its columns.
+    # The elements of a window that are not padding form a rectangle.
     rows, columns = (_unpadded(op, x, dimension, name) for dimension, name in enumerate(("rows", "columns")))
     return compute(shape, lambda n, c, y, x: total[n, c, y, x] / (rows[y] * columns[x]), name="avg_pool2d")
 
 
 def _unpadded(op: AvgPool2dOp, x: Tensor, dimension: int, name: str) -> Tensor:
-    """For each window along one dimension, how much of it is no padding."""
+    """Count the elements of each window along one dimension that are not padding."""
     windows = op.windows
     size = x.shape[2 + dimension]
     first = windows.before[dimension]
@@ -86,7 +89,7 @@ def _window_axes(windows: Windows) -> tuple[Axis, Axis]:
 
 
 def _inside(windows: Windows, place: Sequence[Axis], inner: Sequence[Axis]) -> list[Expr]:
-    """Where in the padded data an element of a window is."""
+    """Return the indices in the padded input of an element of a window."""
     steps = zip(place, windows.strides, inner, windows.dilation, strict=True)
     return [_scaled(index, stride) + _scaled(k, dilation) for index, stride, k, dilation in steps]
 

@@ -1,4 +1,4 @@
-"""Joining, cutting out, padding and picking elements."""
+"""Concatenation, slicing, padding and gathering."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from relex.lowering.te import Axis, Expr, Tensor, cast, compute, if_then_else, m
 
 @legalizes(ConcatOp)
 def concat(op: ConcatOp, *x: Tensor) -> Tensor:
+    """Legalize to a chain of conditions on the index along the axis."""
     axis = op.normal_axis
     tensors = [tensor for tensor in x if tensor.shape[axis] != 0] or x[:1]
 
@@ -32,6 +33,7 @@ def concat(op: ConcatOp, *x: Tensor) -> Tensor:
 
 @legalizes(StridedSliceOp)
 def strided_slice(op: StridedSliceOp, x: Tensor) -> Tensor:
+    """Legalize to a copy at indices scaled by the step and shifted by the start."""
     parts = list(zip(op.slices, x.shape, strict=True))
 
     def place(index: Axis, part: slice, size: Size) -> Expr:
@@ -49,6 +51,7 @@ def strided_slice(op: StridedSliceOp, x: Tensor) -> Tensor:
 
 @legalizes(TakeOp)
 def take(op: TakeOp, x: Tensor, indices: Tensor) -> Tensor:
+    """Legalize to a gather with indices clamped to the valid range."""
     axis = op.normal_axis
     last = x.shape[axis] - 1
 
@@ -62,11 +65,12 @@ def take(op: TakeOp, x: Tensor, indices: Tensor) -> Tensor:
 
 @legalizes(PadOp)
 def pad(op: PadOp, x: Tensor) -> Tensor:
+    """Legalize to `padded`."""
     return padded(x, op.before, op.behind, op.value, "pad")
 
 
 def padded(x: Tensor, before: Sequence[int], behind: Sequence[int], value: float, name: str = "padded") -> Tensor:
-    """A tensor with a number around it. Where the number stands, nothing is read."""
+    """Surround a tensor with a constant. Nothing is read in the padding."""
 
     def element(*i: Axis) -> Expr:
         inside = [index >= width for index, width in zip(i, before, strict=True) if width]

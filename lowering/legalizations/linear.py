@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matrix products."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from relex.lowering.te import Axis, Expr, Tensor, compute, reduce_axis, sum
 
 @legalizes(DenseOp)
 def dense(op: DenseOp, x: Tensor, w: Tensor) -> Tensor:
+    """Legalize to a sum over the last dimensions of `x` and `w`."""
     k = reduce_axis(x.shape[-1])
     return compute((*x.shape[:-1], w.shape[0]), lambda *i: sum(x[*i[:-1], k] * w[i[-1], k], axis=k), name="dense")
 
 
 @legalizes(MatmulOp)
 def matmul(op: MatmulOp, a: Tensor, b: Tensor) -> Tensor:
+    """Legalize to a sum of products, with NumPy's rules for vectors and broadcast batch dimensions."""
     k = reduce_axis(a.shape[-1])
     batch = len(broadcast(a.shape[:-2], b.shape[:-2]))
 

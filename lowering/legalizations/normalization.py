@@ -11,6 +11,7 @@ from relex.lowering.te import Axis, Expr, Tensor, call, compute, max, sum
 
 @legalizes(SoftmaxOp)
 def softmax(op: SoftmaxOp, x: Tensor) -> Tensor:
+    """Legalize to `exp(x - max)` divided by its sum, so that nothing overflows."""
     axes = [op.normal_axis]
     largest = reduced(x, axes, max, "largest", keepdims=True)
     powers = elementwise("powers", lambda *e: call("exp", e[0] - e[1]), x, largest)
@@ -20,6 +21,7 @@ def softmax(op: SoftmaxOp, x: Tensor) -> Tensor:
 
 @legalizes(LogSoftmaxOp)
 def log_softmax(op: LogSoftmaxOp, x: Tensor) -> Tensor:
+    """Legalize to `x - max - log(sum(exp(x - max)))`."""
     axes = [op.normal_axis]
     largest = reduced(x, axes, max, "largest", keepdims=True)
     shifted = elementwise("shifted", lambda *e: e[0] - e[1], x, largest)
@@ -30,6 +32,7 @@ def log_softmax(op: LogSoftmaxOp, x: Tensor) -> Tensor:
 
 @legalizes(LayerNormOp)
 def layer_norm(op: LayerNormOp, x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
+    """Legalize to the centred input divided by its standard deviation, scaled and shifted."""
     axes = op.normal_axes
     epsilon = op.epsilon.value.data
     total = reduced(x, axes, sum, "total", keepdims=True)
@@ -49,6 +52,7 @@ def layer_norm(op: LayerNormOp, x: Tensor, gamma: Tensor, beta: Tensor) -> Tenso
 def batch_norm(
     op: BatchNormOp, x: Tensor, gamma: Tensor, beta: Tensor, moving_mean: Tensor, moving_var: Tensor
 ) -> Tensor:
+    """Legalize to `(x - mean) * scale + beta` per channel, with the scale computed once per channel."""
     axis = op.normal_axis
     epsilon = op.epsilon.value.data
     scale = elementwise("scale", lambda *e: e[0] / call("sqrt", e[1] + epsilon), gamma, moving_var)

@@ -27,32 +27,36 @@ from relex.lowering.te import (
 )
 
 ReduceFunction = Callable[[Expr, Sequence[Axis]], Expr]
-"""From an expression and the axes to reduce it over to its reduction, such as `te.sum`."""
+"""A function from an expression and the axes to reduce over to the reduction, such as `te.sum`."""
 
 
 @legalizes(SumOp)
 def total(op: SumOp, x: Tensor) -> Tensor:
+    """Legalize to a sum over the axes."""
     return reduced(x, op.axes, sum, "sum", keepdims=op.keepdims is not None)
 
 
 @legalizes(MaxOp)
 def largest(op: MaxOp, x: Tensor) -> Tensor:
+    """Legalize to a maximum over the axes."""
     return reduced(x, op.axes, max, "max", keepdims=op.keepdims is not None)
 
 
 @legalizes(MinOp)
 def smallest(op: MinOp, x: Tensor) -> Tensor:
+    """Legalize to a minimum over the axes."""
     return reduced(x, op.axes, min, "min", keepdims=op.keepdims is not None)
 
 
 @legalizes(MeanOp)
 def mean(op: MeanOp, x: Tensor) -> Tensor:
+    """Legalize to a sum divided by the number of elements."""
     return average(reduced(x, op.axes, sum, "sum", keepdims=op.keepdims is not None), x, op.axes, "mean")
 
 
 @legalizes(ArgmaxOp)
 def argmax(op: ArgmaxOp, x: Tensor) -> Tensor:
-    """The largest element first, then the smallest place where it stands, or where NaN does."""
+    """Legalize to the maximum, then the smallest position that holds it, or NaN."""
     axes = op.axes
     best = reduced(x, axes, max, "best", keepdims=True)
     places = {axis: reduce_axis(x.shape[axis], f"k{axis}") for axis in axes}
@@ -71,7 +75,7 @@ def argmax(op: ArgmaxOp, x: Tensor) -> Tensor:
 
 
 def _place(axes: Sequence[Axis]) -> Expr:
-    """The place in row-major order."""
+    """Return the position in row-major order."""
     place = as_expr(0, IndexType())
     for step, axis in enumerate(axes):
         place = place * axis.extent + axis if step else axis
@@ -79,12 +83,12 @@ def _place(axes: Sequence[Axis]) -> Expr:
 
 
 def _kept(x: Tensor, axes: Sequence[int], keepdims: bool) -> list[int]:
-    """The dimensions of a tensor that its reduction has too."""
+    """The dimensions of a tensor that its reduction keeps."""
     return [d for d in range(x.ndim) if keepdims or d not in axes]
 
 
 def reduced(x: Tensor, axes: Sequence[int], function: ReduceFunction, name: str, *, keepdims: bool) -> Tensor:
-    """The reduction of a tensor over some of its dimensions."""
+    """Reduce a tensor over some of its dimensions."""
     places = {axis: reduce_axis(x.shape[axis], f"k{axis}") for axis in axes}
 
     def element(*i: Axis) -> Expr:
@@ -96,6 +100,6 @@ def reduced(x: Tensor, axes: Sequence[int], function: ReduceFunction, name: str,
 
 
 def average(total: Tensor, x: Tensor, axes: Sequence[int], name: str) -> Tensor:
-    """A sum of elements of `x` over some of its dimensions divided by their number."""
+    """Divide a sum over some dimensions of `x` by the number of its terms."""
     count = prod(x.shape[axis] for axis in axes)
     return compute(total.shape, lambda *i: total[*i] / count, name=name)

@@ -1,4 +1,4 @@
-"""Other shapes of the same elements."""
+"""Operators that change the shape of a tensor and keep its elements."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from relex.lowering.te import Axis, Expr, Tensor, compute
 
 @legalizes(PermuteDimsOp)
 def permute_dims(op: PermuteDimsOp, x: Tensor) -> Tensor:
+    """Legalize to a copy with permuted indices."""
     order = op.order
 
     def element(*i: Axis) -> Expr:
@@ -23,11 +24,13 @@ def permute_dims(op: PermuteDimsOp, x: Tensor) -> Tensor:
 
 @legalizes(BroadcastToOp)
 def broadcast_to(op: BroadcastToOp, x: Tensor) -> Tensor:
+    """Legalize to a copy that reads dimensions of size 1 repeatedly."""
     return compute(result_shape(op, x), lambda *i: x[broadcast_indices(x.shape, i)], name="broadcast_to")
 
 
 @legalizes(ReshapeOp, ExpandDimsOp, SqueezeOp)
 def reshape(op: ReshapeOp | ExpandDimsOp | SqueezeOp, x: Tensor) -> Tensor:
+    """Legalize to a copy that keeps the row-major order of the elements."""
     new = result_shape(op, x)
     if 0 in new:
         return compute(new, lambda *i: x[*[0] * x.ndim], name="reshape")  # Nothing is read.
@@ -42,15 +45,15 @@ def reshape(op: ReshapeOp | ExpandDimsOp | SqueezeOp, x: Tensor) -> Tensor:
 
 
 def _groups(old: Sequence[Size], new: Sequence[Axis]) -> Iterator[tuple[list[Size], list[Axis]]]:
-    """The sizes of the old shape and the axes of the new one in groups, as small as they can be, of equally many
-    elements: between groups no index depends on another."""
+    """Split the sizes of the old shape and the axes of the new one into the smallest groups with equal numbers of
+    elements. Indices of one group do not depend on those of another."""
     sizes, axes = list(old), list(new)
     while sizes or axes:
         group: tuple[list[Size], list[Axis]] = (sizes[:1], axes[:1])
         del sizes[:1], axes[:1]
         while (have := count(group[0])) != (want := count([axis.extent for axis in group[1]])):
             if not sizes and not axes:
-                break  # They are equally many in every run, though not in form.
+                break  # The counts are equal at run time, though not symbolically.
             if sizes and (not axes or never_negative(want - have)):
                 group[0].append(sizes.pop(0))
             else:
@@ -59,7 +62,7 @@ def _groups(old: Sequence[Size], new: Sequence[Axis]) -> Iterator[tuple[list[Siz
 
 
 def _flatten(axes: Sequence[Axis]) -> Expr | int:
-    """The place in row-major order."""
+    """Return the position in row-major order."""
     place: Expr | int = 0
     for axis in axes:
         if axis.extent != 1:
@@ -68,7 +71,7 @@ def _flatten(axes: Sequence[Axis]) -> Expr | int:
 
 
 def _unflatten(place: Expr | int, sizes: Sequence[Size]) -> list[Expr | int]:
-    """The indices of a place in row-major order."""
+    """Return the indices of a position in row-major order."""
     if isinstance(place, int):
         return [place] * len(sizes)
     indices: list[Expr | int] = []
@@ -76,6 +79,6 @@ def _unflatten(place: Expr | int, sizes: Sequence[Size]) -> list[Expr | int]:
     for d, size in enumerate(sizes):
         step = count(sizes[d + 1 :])
         index = place // step if step != 1 else place
-        # In front of it there is nothing that the quotient could count.
+        # The outermost index needs no remainder: the quotient is below its size.
         indices.append(0 if size == 1 else index if d == outermost else index % size)
     return indices

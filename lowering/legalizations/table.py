@@ -14,17 +14,17 @@ from relex.dialects.tir import PrimFuncOp
 from relex.lowering.te import Tensor
 
 Legalization = Callable[..., Tensor | PrimFuncOp]
-"""From an operator and its operands, as inputs of a tensor expression, to its result; or to a loop function that takes
-and fills buffers of their types, whatever is in it."""
+"""A function from an operator and its operands, as tensors, to its result; or to a loop function on buffers of the same
+types, with any body."""
 
 LEGALIZATIONS = Table[type[Operation], Legalization]("legalizations")
 """The table, by operator class."""
 
 
 def result_shape(op: Operator, *operands: Tensor) -> Sizes:
-    """The shape of an operator's result for these operands, by its type rule."""
+    """Return the shape of an operator's result for these operands, by its type rule."""
     return op.infer([SizedType(t.type, t.shape) for t in operands], op.properties).get_shape()
 
 
 legalizes = LEGALIZATIONS.rule
-"""Enters a function into the table. Its parameter names become the names of the buffers."""
+"""Register a function in the table. Its parameter names become the names of the buffers."""

@@ -1,1 +1,1 @@
-"""The core level down to the machine: conversion to the LLVM dialect, LLVM IR, object code."""
+"""The core level to machine code: conversion to the LLVM dialect, LLVM IR, object code."""

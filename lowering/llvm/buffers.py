@@ -1,4 +1,4 @@
-"""Buffers at the machine level: where their elements lie, and numbers that may be known while compiling."""
+"""Buffers at the machine level: addresses of elements, and sizes and strides that may be static."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from relex.lowering.llvm.descriptor import ALIGNED, OFFSET, Descriptor, size_at,
 from relex.lowering.llvm.types import constant, convert_type
 
 Number = SSAValue | int
-"""An i64, as a number where it is known while compiling."""
+"""An i64 value, or an int if it is known at compile time."""
 
 MAY_WRAP = IntegerAttr(0, i32)
 NO_SIGNED_WRAP = IntegerAttr(llvm.OverflowAttr([llvm.OverflowFlag.NO_SIGNED_WRAP]).to_int(), i32)
@@ -26,7 +26,7 @@ NO_WRAP = IntegerAttr(llvm.OverflowAttr(list(llvm.OverflowFlag)).to_int(), i32)
 def element_pointer(
     op: Operation, conversion: Conversion, buffer: SSAValue, indices: Sequence[SSAValue], *, inside: bool = True
 ) -> SSAValue:
-    """The address of `buffer[indices]`, which is a place in the buffer unless `inside` is false."""
+    """Return the address of `buffer[indices]`, which is in bounds unless `inside` is false."""
     kind = buffer_type(op, buffer.type)
     element = convert_type(op, kind.element_type)
     pointer = first_element(op, conversion, buffer)
@@ -48,13 +48,13 @@ def element_pointer(
 
 
 def _no_wrap(strides: Sequence[int | None]) -> IntegerAttr[IntegerType]:
-    # Only known strides are known to be positive.
+    # Only static strides are known not to be negative.
     positive = all(stride is not None and stride >= 0 for stride in strides)
     return NO_WRAP if positive else NO_SIGNED_WRAP
 
 
 def first_element(op: Operation, conversion: Conversion, buffer: SSAValue) -> SSAValue:
-    """The address of the element at index zero: the aligned pointer, advanced by the offset."""
+    """Return the address of the element at index zero: the aligned pointer, advanced by the offset."""
     kind = buffer_type(op, buffer.type)
     descriptor = Descriptor.of(conversion, buffer)
     pointer = descriptor.field(ALIGNED)
@@ -67,7 +67,7 @@ def first_element(op: Operation, conversion: Conversion, buffer: SSAValue) -> SS
 
 
 def buffer_type(op: Operation, kind: Attribute) -> MemRefType:
-    """Check that `kind` is a memref type that this pass can handle."""
+    """Check that `kind` is a memref type that the conversion supports, and return it."""
     if not isa(kind, MemRefType):
         fail(op, f"expected a ranked memref, found {kind}")
     if not isinstance(kind.memory_space, NoneAttr):
@@ -76,7 +76,7 @@ def buffer_type(op: Operation, kind: Attribute) -> MemRefType:
 
 
 def buffer_strides(op: Operation, kind: MemRefType) -> Sequence[int | None]:
-    """The strides in elements; None for those that are not known while compiling."""
+    """The strides in elements; None for dynamic ones."""
     strides = kind.get_strides()
     if strides is None:
         fail(op, f"expected a memref with strides, found {kind}")
@@ -84,7 +84,7 @@ def buffer_strides(op: Operation, kind: MemRefType) -> Sequence[int | None]:
 
 
 def product(conversion: Conversion, lhs: Number, rhs: Number) -> Number:
-    """`lhs * rhs`, as a number where both are known."""
+    """Return `lhs * rhs`, folded if both are known."""
     if isinstance(lhs, int) and isinstance(rhs, int):
         return lhs * rhs
     if lhs == 1:
@@ -96,7 +96,7 @@ def product(conversion: Conversion, lhs: Number, rhs: Number) -> Number:
 
 
 def total(conversion: Conversion, lhs: Number, rhs: Number) -> Number:
-    """`lhs + rhs`, as a number where both are known."""
+    """Return `lhs + rhs`, folded if both are known."""
     if isinstance(lhs, int) and isinstance(rhs, int):
         return lhs + rhs
     if lhs == 0:
@@ -108,27 +108,27 @@ def total(conversion: Conversion, lhs: Number, rhs: Number) -> Number:
 
 
 def sizes_of(op: Operation, conversion: Conversion, buffer: SSAValue) -> list[Number]:
-    """The size of each dimension."""
+    """Return the size of each dimension."""
     descriptor = Descriptor.of(conversion, buffer)
     shape = buffer_type(op, buffer.type).get_shape()
     return [descriptor.known(size_at(dim)) if size == DYNAMIC_INDEX else size for dim, size in enumerate(shape)]
 
 
 def strides_of(op: Operation, conversion: Conversion, buffer: SSAValue) -> list[Number]:
-    """The stride of each dimension, in elements."""
+    """Return the stride of each dimension, in elements."""
     descriptor = Descriptor.of(conversion, buffer)
     strides = buffer_strides(op, buffer_type(op, buffer.type))
     return [descriptor.known(stride_at(dim)) if stride is None else stride for dim, stride in enumerate(strides)]
 
 
 def offset_of(op: Operation, conversion: Conversion, buffer: SSAValue) -> Number:
-    """The place of the first element behind the aligned pointer, in elements."""
+    """Return the offset of the first element from the aligned pointer, in elements."""
     offset = buffer_type(op, buffer.type).get_offset()
     return Descriptor.of(conversion, buffer).known(OFFSET) if offset is None else offset
 
 
 def contiguous_strides(conversion: Conversion, sizes: Sequence[Number], innermost: Number = 1) -> list[Number]:
-    """The strides of dimensions without gaps between them."""
+    """Return the strides of dimensions without gaps between them."""
     strides: list[Number] = []
     stride = innermost
     for dim, size in reversed(list(enumerate(sizes))):

@@ -1,7 +1,7 @@
-"""Functions at the machine level, and the wrappers through which C calls them and they call C.
+"""Functions at the machine level, and wrappers for calls from C and to C.
 
 C passes descriptors by pointer, while the calling convention of `convert-func-to-llvm` passes their fields. For a
-function `f` that carries `llvm.emit_c_interface`, `_mlir_ciface_f` is the C side.
+function `f` with the attribute `llvm.emit_c_interface`, `_mlir_ciface_f` is the function that C calls or defines.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def new_function(
     body: Region,
     argument_attrs: Sequence[DictionaryAttr] = (),
 ) -> llvm.FuncOp:
+    """Build a function with the properties that the parser sets."""
     # The parser sets `unnamed_addr`: with it, printed functions parse back equal.
     properties: dict[str, Attribute | None] = {"unnamed_addr": IntegerAttr(0, i64)}
     if any(attrs.data for attrs in argument_attrs):
@@ -45,21 +46,22 @@ def new_function(
 
 
 def declaration(name: str, inputs: Sequence[Attribute], output: Attribute) -> llvm.FuncOp:
-    """The declaration of a function that is defined elsewhere."""
+    """Build the declaration of a function that is defined elsewhere."""
     return new_function(name, llvm.LLVMFunctionType(inputs, output), llvm.LinkageAttr("external"), Region())
 
 
 def call(callee: SymbolRefAttr, arguments: Iterable[SSAValue], result: Attribute) -> llvm.CallOp:
-    """A call of a function that returns `result`, which may be `!llvm.void`."""
+    """Build a call of a function that returns `result`, which may be `!llvm.void`."""
     return llvm.CallOp(callee, *arguments, return_type=None if isinstance(result, llvm.LLVMVoidType) else result)
 
 
 def extract(struct: SSAValue, position: Sequence[int], kind: Attribute) -> llvm.ExtractValueOp:
+    """Build an op that extracts a field of type `kind` from a struct."""
     return llvm.ExtractValueOp(DenseArrayBase.from_list(i64, position), struct, kind)
 
 
 def wrap_definition(op: func.FuncOp, function: llvm.FuncOp) -> llvm.FuncOp:
-    """The wrapper that C calls: it loads the descriptors and calls `function`, which `op` became."""
+    """Return the wrapper that C calls: it loads the descriptors and calls `function`, the converted `op`."""
     result = function.function_type.output
     signature = _c_signature(op, result)
     returns_struct = isinstance(result, llvm.LLVMStructType)
@@ -82,7 +84,7 @@ def wrap_definition(op: func.FuncOp, function: llvm.FuncOp) -> llvm.FuncOp:
 
 
 def wrap_declaration(op: func.FuncOp, function: llvm.FuncOp) -> llvm.FuncOp:
-    """Give the declared `function` a body that calls the C function, and return the declaration of that one."""
+    """Give the declared `function` a body that calls the C function, and return the declaration of the latter."""
     result = function.function_type.output
     signature = _c_signature(op, result)
     returns_struct = isinstance(result, llvm.LLVMStructType)
@@ -110,7 +112,7 @@ def wrap_declaration(op: func.FuncOp, function: llvm.FuncOp) -> llvm.FuncOp:
 
 
 def _c_signature(op: func.FuncOp, result: Attribute) -> llvm.LLVMFunctionType:
-    """Descriptors are passed by pointer; a struct is returned through a pointer, which comes first."""
+    """The C signature: descriptors are passed by pointer; a struct is returned through a pointer, which comes first."""
     inputs = [PTR if isa(old, MemRefType) else convert_type(op, old) for old in op.function_type.inputs]
     if isinstance(result, llvm.LLVMStructType):
         return llvm.LLVMFunctionType([PTR, *inputs])

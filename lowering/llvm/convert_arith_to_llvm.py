@@ -1,4 +1,4 @@
-"""`arith` to the LLVM dialect."""
+"""Conversion of `arith` to the LLVM dialect."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from relex.lowering.llvm.types import (
 )
 
 ARITH_TO_LLVM = ConversionTable("convert-arith-to-llvm")
-"""What each op of `arith` becomes."""
+"""Conversion rules for `arith`."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,7 @@ add_intrinsic_rules(ARITH_TO_LLVM, INTRINSICS)
 
 @ARITH_TO_LLVM.rule(arith.ConstantOp)
 def convert_constant(op: arith.ConstantOp, conversion: Conversion) -> None:
+    """Convert a number or a dense vector to a constant of the machine type."""
     kind = convert_type(op, op.result.type)
     value: Attribute = op.value
     if isa(value, IntegerAttr) and isa(kind, IntegerType):
@@ -132,6 +133,7 @@ def convert_constant(op: arith.ConstantOp, conversion: Conversion) -> None:
 
 @ARITH_TO_LLVM.rule(*INTEGER_OPS)
 def convert_integer_op(op: arith.SignlessIntegerBinaryOperation, conversion: Conversion) -> None:
+    """Convert a binary integer op without overflow flags."""
     lhs, rhs = converted_operands(op, conversion)
     new = INTEGER_OPS[type(op)](lhs, rhs)
     conversion.replace(conversion.add(new).res)
@@ -139,12 +141,14 @@ def convert_integer_op(op: arith.SignlessIntegerBinaryOperation, conversion: Con
 
 @ARITH_TO_LLVM.rule(arith.OrIOp)
 def convert_or(op: arith.OrIOp, conversion: Conversion) -> None:
+    """Convert `arith.ori`, without the flag `disjoint`."""
     lhs, rhs = converted_operands(op, conversion)
     conversion.replace(conversion.add(llvm.OrOp(lhs, rhs)).res)
 
 
 @ARITH_TO_LLVM.rule(*OVERFLOW_OPS)
 def convert_overflow_op(op: arith.SignlessIntegerBinaryOperationWithOverflow, conversion: Conversion) -> None:
+    """Convert a binary integer op, and keep its overflow flags."""
     lhs, rhs = converted_operands(op, conversion)
     new = OVERFLOW_OPS[type(op)](lhs, rhs, overflow=overflow_flags(op.overflow_flags.data))
     conversion.replace(conversion.add(new).res)
@@ -158,6 +162,7 @@ def overflow_flags(flags: frozenset[arith.IntegerOverflowFlag]) -> IntegerAttr[I
 
 @ARITH_TO_LLVM.rule(*FLOAT_OPS)
 def convert_float_op(op: arith.FloatingPointLikeBinaryOperation, conversion: Conversion) -> None:
+    """Convert a binary float op, and keep its fast-math flags."""
     require_native_floats(op, conversion)
     lhs, rhs = converted_operands(op, conversion)
     new = FLOAT_OPS[type(op)](lhs, rhs, llvm_flags(op))
@@ -166,6 +171,7 @@ def convert_float_op(op: arith.FloatingPointLikeBinaryOperation, conversion: Con
 
 @ARITH_TO_LLVM.rule(arith.NegfOp)
 def convert_negf(op: arith.NegfOp, conversion: Conversion) -> None:
+    """Convert a negation, and keep its fast-math flags."""
     require_native_floats(op, conversion)
     (operand,) = converted_operands(op, conversion)
     conversion.replace(conversion.add(llvm.FNegOp(operand, llvm_flags(op))).res)
@@ -173,8 +179,9 @@ def convert_negf(op: arith.NegfOp, conversion: Conversion) -> None:
 
 @ARITH_TO_LLVM.rule(arith.CmpiOp)
 def convert_cmpi(op: arith.CmpiOp, conversion: Conversion) -> None:
+    """Convert a comparison of integers, which must be scalars."""
     _require_scalars(op)
-    # Both dialects number the predicates alike.
+    # Both dialects use the same numbers for predicates.
     predicate = IntegerAttr(op.predicate.value.data, i64)
     new = llvm.ICmpOp(conversion.value(op.lhs), conversion.value(op.rhs), predicate)
     conversion.replace(conversion.add(new).res)
@@ -182,6 +189,7 @@ def convert_cmpi(op: arith.CmpiOp, conversion: Conversion) -> None:
 
 @ARITH_TO_LLVM.rule(arith.CmpfOp)
 def convert_cmpf(op: arith.CmpfOp, conversion: Conversion) -> None:
+    """Convert a comparison of floats, which must be scalars; constant predicates become constants."""
     _require_scalars(op)
     require_native_floats(op, conversion)
     match llvm.FCmpPredicateFlag.from_int(op.predicate.value.data):
@@ -192,24 +200,26 @@ def convert_cmpf(op: arith.CmpfOp, conversion: Conversion) -> None:
         case predicate:
             new = llvm.FCmpOp(conversion.value(op.lhs), conversion.value(op.rhs), predicate.value)
             if op.fastmath.data:
-                # Not as the property, which the op does not print.
+                # The op does not print the property of that name.
                 new.attributes["fastmathFlags"] = llvm_flags(op)
             conversion.replace(conversion.add(new).res)
 
 
 def _require_scalars(op: arith.CmpiOp | arith.CmpfOp) -> None:
-    """xDSL's comparisons give one `i1`, which is no result of a comparison of vectors."""
+    """Refuse vectors: xDSL's comparisons return a single `i1`."""
     if not isa(op.lhs.type, IntegerType | IndexType | AnyFloat):
         fail(op, f"expected numbers to compare, found {op.lhs.type}")
 
 
 @ARITH_TO_LLVM.rule(arith.SelectOp)
 def convert_select(op: arith.SelectOp, conversion: Conversion) -> None:
+    """Convert `arith.select`."""
     conversion.replace(conversion.add(llvm.SelectOp(*converted_operands(op, conversion))).res)
 
 
 @ARITH_TO_LLVM.rule(*FLOAT_CASTS)
 def convert_float_cast(op: Operation, conversion: Conversion) -> None:
+    """Convert a cast from, to or between floats, or a bitcast."""
     if isa(op.operands[0].type, MemRefType):
         fail(op, f"expected numbers or vectors, found {op.operands[0].type}")
     require_native_floats(op, conversion)
@@ -221,13 +231,14 @@ def convert_float_cast(op: Operation, conversion: Conversion) -> None:
 def convert_integer_cast(
     op: arith.ExtSIOp | arith.ExtUIOp | arith.TruncIOp | arith.IndexCastOp, conversion: Conversion
 ) -> None:
+    """Convert an extension, a truncation or an index cast to an op on the machine types, if their widths differ."""
     (value,) = converted_operands(op, conversion)
     kind = integer_type(op, op.result.type)
     conversion.replace(resize_integer(conversion, value, kind, signed=not isinstance(op, arith.ExtUIOp)))
 
 
 def resize_integer(conversion: Conversion, value: SSAValue, kind: IntegerType, *, signed: bool) -> SSAValue:
-    """`value`, an integer, truncated or extended to the type `kind`."""
+    """Truncate or extend an integer to the type `kind`."""
     old = value.type
     assert isa(old, IntegerType)
     if old.bitwidth == kind.bitwidth:
@@ -247,21 +258,23 @@ def integer_type(op: Operation, old: Attribute) -> IntegerType:
 
 @ARITH_TO_LLVM.rule(arith.FloorDivSIOp)
 def convert_floordivsi(op: arith.FloorDivSIOp, conversion: Conversion) -> None:
+    """Convert a signed division that rounds down."""
     _convert_rounded_division(op, conversion, correction=-1)
 
 
 @ARITH_TO_LLVM.rule(arith.CeilDivSIOp)
 def convert_ceildivsi(op: arith.CeilDivSIOp, conversion: Conversion) -> None:
+    """Convert a signed division that rounds up."""
     _convert_rounded_division(op, conversion, correction=1)
 
 
 def _convert_rounded_division(
     op: arith.FloorDivSIOp | arith.CeilDivSIOp, conversion: Conversion, correction: int
 ) -> None:
-    """Signed division that rounds down (`correction` -1) or up (+1).
+    """Convert a signed division that rounds down (`correction` -1) or up (+1).
 
-    The quotient rounded towards zero is off by one when there is a remainder and the exact quotient is negative
-    (rounding down) or positive (rounding up).
+    The quotient rounded towards zero is off by one if there is a remainder and the exact quotient is negative (rounding
+    down) or positive (rounding up).
     """
     add = conversion.add
 
@@ -283,6 +296,7 @@ def _convert_rounded_division(
 
 @ARITH_TO_LLVM.rule(arith.CeilDivUIOp)
 def convert_ceildivui(op: arith.CeilDivUIOp, conversion: Conversion) -> None:
+    """Convert an unsigned division that rounds up."""
     add = conversion.add
 
     def divide(operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -300,6 +314,7 @@ def convert_ceildivui(op: arith.CeilDivUIOp, conversion: Conversion) -> None:
 
 @ARITH_TO_LLVM.rule(arith.AddUIExtendedOp)
 def convert_addui_extended(op: arith.AddUIExtendedOp, conversion: Conversion) -> None:
+    """Convert an addition with a carry to `llvm.uadd.with.overflow`."""
     kind = convert_type(op, op.sum.type)
     pair = llvm.LLVMStructType.from_type_list([kind, op.overflow.type])
     name = mangled("llvm.uadd.with.overflow", kind)
@@ -313,6 +328,7 @@ def convert_addui_extended(op: arith.AddUIExtendedOp, conversion: Conversion) ->
 
 @ARITH_TO_LLVM.rule(arith.MulSIExtendedOp, arith.MulUIExtendedOp)
 def convert_mul_extended(op: arith.MulSIExtendedOp | arith.MulUIExtendedOp, conversion: Conversion) -> None:
+    """Convert a multiplication with a high and a low half to one of twice the width."""
     narrow = integer_type(op, op.lhs.type)
     wide = IntegerType(2 * narrow.bitwidth)
     signed = isinstance(op, arith.MulSIExtendedOp)

@@ -1,4 +1,4 @@
-"""`cf` to the LLVM dialect."""
+"""Conversion of `cf` to the LLVM dialect."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from relex.lowering.llvm.c_interface import call, declaration
 from relex.lowering.llvm.types import LLVM_TYPES, PTR
 
 CF_TO_LLVM = ConversionTable("convert-cf-to-llvm")
-"""What each op of `cf` becomes."""
+"""Conversion rules for `cf`."""
 
 
 @dataclass(frozen=True)
 class ConvertCfToLlvmPass(ConversionPass):
     """
-    Converts branches, and with them the arguments of the blocks that they go to. `cf.assert` becomes a branch to a
-    block that prints the message with `puts` and calls `abort`.
+    Converts branches, and the arguments of the blocks that they branch to. `cf.assert` becomes a branch to a block that
+    prints the message with `puts` and calls `abort`.
 
     ```mlir
       cf.br ^loop(%i : index)
@@ -49,6 +49,7 @@ class ConvertCfToLlvmPass(ConversionPass):
 
 @CF_TO_LLVM.rule(cf.BranchOp)
 def convert_branch(op: cf.BranchOp, conversion: Conversion) -> None:
+    """Convert a branch and the arguments of its target, and keep a loop annotation."""
     conversion.convert_arguments(op.successor)
     branch = conversion.add(llvm.BrOp(op.successor, *conversion.values(op.arguments)))
     if LOOP_ANNOTATION in op.attributes:
@@ -58,6 +59,7 @@ def convert_branch(op: cf.BranchOp, conversion: Conversion) -> None:
 
 @CF_TO_LLVM.rule(cf.ConditionalBranchOp)
 def convert_conditional_branch(op: cf.ConditionalBranchOp, conversion: Conversion) -> None:
+    """Convert a conditional branch and the arguments of its targets."""
     conversion.convert_arguments(op.then_block)
     conversion.convert_arguments(op.else_block)
     branch = llvm.CondBrOp(
@@ -73,6 +75,7 @@ def convert_conditional_branch(op: cf.ConditionalBranchOp, conversion: Conversio
 
 @CF_TO_LLVM.rule(cf.SwitchOp)
 def convert_switch(op: cf.SwitchOp, conversion: Conversion) -> None:
+    """Convert a switch and the arguments of its targets."""
     for block in op.successors:
         conversion.convert_arguments(block)
     switch = SwitchOp(
@@ -89,6 +92,7 @@ def convert_switch(op: cf.SwitchOp, conversion: Conversion) -> None:
 
 @CF_TO_LLVM.rule(cf.AssertOp)
 def convert_assert(op: cf.AssertOp, conversion: Conversion) -> None:
+    """Convert an assertion to a branch to a block that prints the message and aborts."""
     message = _declare_message(op, conversion)
     conversion.declare("puts", lambda: declaration("puts", [PTR], llvm.LLVMVoidType()))
     conversion.declare("abort", lambda: declaration("abort", [], llvm.LLVMVoidType()))
@@ -115,7 +119,7 @@ def convert_assert(op: cf.AssertOp, conversion: Conversion) -> None:
 
 
 def _declare_message(op: cf.AssertOp, conversion: Conversion) -> str:
-    """The name of a global with the message, which ends with a zero as C has it."""
+    """Declare a global with the message, terminated by a zero byte as in C, and return its name."""
     data = [*op.msg.data.encode(), 0]
     name = f"relex.message.{op.msg.data.encode().hex()}"
     value = DenseIntOrFPElementsAttr.from_list(TensorType(i8, [len(data)]), data)

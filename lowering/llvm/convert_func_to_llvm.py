@@ -1,4 +1,4 @@
-"""`func` to the LLVM dialect, with MLIR's calling convention.
+"""Conversion of `func` to the LLVM dialect, with MLIR's calling convention.
 
 A memref argument is passed as the fields of its descriptor. Several results are returned as one struct.
 """
@@ -26,7 +26,7 @@ from relex.lowering.llvm.parallel_calls import is_shared, share_call
 from relex.lowering.llvm.types import LLVM_TYPES, convert_type
 
 FUNC_TO_LLVM = ConversionTable("convert-func-to-llvm")
-"""What each op of `func` becomes."""
+"""Conversion rules for `func`."""
 
 LINKAGE = "llvm.linkage"
 
@@ -35,9 +35,9 @@ LINKAGE = "llvm.linkage"
 class ConvertFuncToLlvmPass(ConversionPass):
     """
     Converts functions, calls and returns. The attribute `llvm.noalias` of a memref argument, like every other `llvm.`
-    attribute, goes to its aligned pointer. A private function gets internal linkage. A function that carries
+    attribute, moves to its aligned pointer. A private function gets internal linkage. A function with the attribute
     `llvm.emit_c_interface` gets a wrapper `_mlir_ciface_NAME` that takes and returns pointers to descriptors. A call
-    that carries `relex.parallel` goes through the runtime, which shares it out among threads.
+    with the attribute `relex.parallel` goes through the runtime, which distributes it over threads.
 
     ```mlir
     func.func @f(%x: memref<4xf32> {llvm.noalias}) -> (i32, i32) { ... func.return %a, %b : i32, i32 }
@@ -61,6 +61,7 @@ class ConvertFuncToLlvmPass(ConversionPass):
 
 @FUNC_TO_LLVM.rule(func.FuncOp)
 def convert_function(op: func.FuncOp, conversion: Conversion) -> None:
+    """Convert a function and the arguments of its blocks, with a C wrapper if it is requested."""
     attributes = dict(op.attributes)
     linkage = attributes.pop(LINKAGE, None)
     private = op.sym_visibility == StringAttr("private")
@@ -85,6 +86,7 @@ def convert_function(op: func.FuncOp, conversion: Conversion) -> None:
 
 @FUNC_TO_LLVM.rule(func.ReturnOp)
 def convert_return(op: func.ReturnOp, conversion: Conversion) -> None:
+    """Convert a return; several values are packed into a struct."""
     values = conversion.values(op.arguments)
     if len(values) > 1:
         values = [pack(conversion, values)]
@@ -94,6 +96,7 @@ def convert_return(op: func.ReturnOp, conversion: Conversion) -> None:
 
 @FUNC_TO_LLVM.rule(func.CallOp)
 def convert_call(op: func.CallOp, conversion: Conversion) -> None:
+    """Convert a call: memrefs are passed as fields, several results are unpacked, parallel calls go to the runtime."""
     arguments: list[SSAValue] = []
     for old in op.arguments:
         if isa(old.type, MemRefType):
@@ -113,7 +116,7 @@ def convert_call(op: func.CallOp, conversion: Conversion) -> None:
 
 
 def pack(conversion: Conversion, values: Sequence[SSAValue]) -> SSAValue:
-    """A new struct of `values`."""
+    """Build a struct of `values`."""
     kind = llvm.LLVMStructType.from_type_list([value.type for value in values])
     struct: SSAValue = conversion.add(llvm.UndefOp(kind)).res
     for i, value in enumerate(values):
@@ -140,7 +143,7 @@ def _result_type(op: Operation, results: Sequence[Attribute]) -> Attribute:
 
 
 def _argument_attributes(op: func.FuncOp) -> list[DictionaryAttr]:
-    """The attributes of the new arguments: those that LLVM understands."""
+    """The attributes of the new arguments: those with the prefix `llvm.`."""
     inputs = op.function_type.inputs.data
     old_attrs = op.arg_attrs.data if op.arg_attrs is not None else [DictionaryAttr({})] * len(inputs)
     attrs: list[DictionaryAttr] = []
@@ -168,6 +171,6 @@ def _convert_blocks(op: func.FuncOp, conversion: Conversion) -> None:
         for position, field in zip(places, fields, strict=True):
             field.name_hint = field_name(old.name_hint, position)
     for block in others:
-        # Blocks that something branches to are converted with the branch.
+        # Blocks with predecessors are converted with the branches to them.
         if not block.predecessors():
             conversion.convert_arguments(block)

@@ -1,4 +1,4 @@
-"""`math` to calls of the C library."""
+"""Conversion of `math` to calls of the C library."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from relex.lowering.llvm.lanes import by_lanes
 from relex.lowering.llvm.types import LLVM_TYPES, convert_type, require_native_floats
 
 MATH_TO_LIBM = ConversionTable("convert-math-to-libm")
-"""The call that each op of `math` becomes that the C library has a function for."""
+"""Conversion rules for the ops of `math` that the C library has functions for."""
 
 
 @dataclass(frozen=True)
 class ConvertMathToLibmPass(ConversionPass):
     """
     Converts ops of `math` to calls of the C library, whose functions the module then declares. Vectors are computed one
-    element at a time, f16 as f32. `math.rsqrt`, `math.copysign` and all ops on integers are left to
-    `convert-math-to-llvm`: the library has no function for them, or the function is no call in any case.
+    element at a time, and f16 as f32. `math.rsqrt`, `math.copysign` and all ops on integers are left to
+    `convert-math-to-llvm`: the library has no function for them, or they never need a call.
 
     ```mlir
     %0 = math.erf %a : f32
@@ -72,11 +72,12 @@ FUNCTIONS: dict[type[Operation], str] = {
     math.TanhOp: "tanh",
     math.TruncOp: "trunc",
 }
-"""The functions on f64; those on f32 end with an f."""
+"""Names of the functions on f64; those on f32 end with an f."""
 
 
 @MATH_TO_LIBM.rule(*FUNCTIONS)
 def convert_to_call(op: Operation, conversion: Conversion) -> None:
+    """Convert an op to a call for each element; f16 is computed as f32."""
     require_native_floats(op, conversion)
     kind = convert_type(op, op.results[0].type)
     element = get_element_type_or_self(kind)

@@ -1,4 +1,4 @@
-"""`math` to the LLVM dialect: what LLVM has intrinsics for, and powers with integers."""
+"""Conversion of `math` to the LLVM dialect: ops with an intrinsic, and powers with integer exponents."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ from relex.lowering.llvm.lanes import by_lanes
 from relex.lowering.llvm.types import LLVM_TYPES, constant, convert_type, converted_operands, require_native_floats
 
 MATH_TO_LLVM = ConversionTable("convert-math-to-llvm")
-"""What each op of `math` becomes that is no function of the C library."""
+"""Conversion rules for the ops of `math` that need no function of the C library."""
 
 
 @dataclass(frozen=True)
 class ConvertMathToLlvmPass(ConversionPass):
     """
-    Converts the ops of `math` that LLVM has an intrinsic for, or that are a few ops. Fast-math flags are kept.
-    `math.ipowi` and `math.fpowi` become calls of a function that this pass adds. `convert-math-to-libm` does the rest.
+    Converts the ops of `math` that LLVM has an intrinsic for, or that expand to a few ops. Fast-math flags are kept.
+    `math.ipowi` and `math.fpowi` become calls of a function that this pass adds to the module. `convert-math-to-libm`
+    converts the rest.
 
     ```mlir
     %0 = math.sqrt %a : f32
@@ -83,13 +84,14 @@ INTRINSICS_WITH_FLAG: dict[type[Operation], str] = {
     math.CountLeadingZerosOp: "llvm.ctlz",
     math.CountTrailingZerosOp: "llvm.cttz",
 }
-"""Their second argument says whether the smallest integer, or zero, gives poison; here it never does."""
+"""The second argument says whether the smallest integer, or zero, yields poison; here it never does."""
 
 add_intrinsic_rules(MATH_TO_LLVM, INTRINSICS)
 
 
 @MATH_TO_LLVM.rule(*INTRINSICS_WITH_FLAG)
 def convert_integer_function(op: math.AbsIOp, conversion: Conversion) -> None:
+    """Convert to an intrinsic whose second argument is a flag."""
     convert_type(op, op.result.type)
     arguments = [conversion.value(op.operand), constant(conversion, 0, i1)]
     conversion.replace(add_intrinsic(conversion, INTRINSICS_WITH_FLAG[type(op)], arguments))
@@ -97,12 +99,14 @@ def convert_integer_function(op: math.AbsIOp, conversion: Conversion) -> None:
 
 @MATH_TO_LLVM.rule(math.FmaOp)
 def convert_fma(op: math.FmaOp, conversion: Conversion) -> None:
+    """Convert a fused multiply-add, which must be rounded once."""
     require_native_floats(op, conversion, fused=True)
     conversion.replace(add_intrinsic(conversion, "llvm.fma", converted_operands(op, conversion), llvm_flags(op)))
 
 
 @MATH_TO_LLVM.rule(math.RsqrtOp)
 def convert_rsqrt(op: math.RsqrtOp, conversion: Conversion) -> None:
+    """Convert to `1 / sqrt(x)`."""
     operand, one = _operand_and_one(op, conversion)
     root = add_intrinsic(conversion, "llvm.sqrt", [operand], llvm_flags(op))
     conversion.replace(conversion.add(llvm.FDivOp(one, root, llvm_flags(op))).res)
@@ -110,6 +114,7 @@ def convert_rsqrt(op: math.RsqrtOp, conversion: Conversion) -> None:
 
 @MATH_TO_LLVM.rule(math.ExpM1Op)
 def convert_expm1(op: math.ExpM1Op, conversion: Conversion) -> None:
+    """Convert to `exp(x) - 1`."""
     operand, one = _operand_and_one(op, conversion)
     power = add_intrinsic(conversion, "llvm.exp", [operand], llvm_flags(op))
     conversion.replace(conversion.add(llvm.FSubOp(power, one, llvm_flags(op))).res)
@@ -117,6 +122,7 @@ def convert_expm1(op: math.ExpM1Op, conversion: Conversion) -> None:
 
 @MATH_TO_LLVM.rule(math.Log1pOp)
 def convert_log1p(op: math.Log1pOp, conversion: Conversion) -> None:
+    """Convert to `log(1 + x)`."""
     operand, one = _operand_and_one(op, conversion)
     argument = conversion.add(llvm.FAddOp(one, operand, llvm_flags(op))).res
     conversion.replace(add_intrinsic(conversion, "llvm.log", [argument], llvm_flags(op)))
@@ -128,11 +134,12 @@ def _operand_and_one(op: math.RsqrtOp | math.ExpM1Op | math.Log1pOp, conversion:
     return conversion.value(op.operand), float_constant(conversion, 1.0, kind)
 
 
-# Powers with integer exponents: LLVM's intrinsic calls a function that not every process has.
+# Powers with integer exponents: LLVM's intrinsic calls a runtime function that not every process has.
 
 
 @MATH_TO_LLVM.rule(math.IPowIOp)
 def convert_ipowi(op: math.IPowIOp, conversion: Conversion) -> None:
+    """Convert an integer power to a call of a helper on i64."""
     kind = convert_type(op, op.result.type)
     narrow = integer_type(op, op.result.type)
     helper = declare_helper(conversion, INTEGER_POWER)
@@ -147,6 +154,7 @@ def convert_ipowi(op: math.IPowIOp, conversion: Conversion) -> None:
 
 @MATH_TO_LLVM.rule(math.FPowIOp)
 def convert_fpowi(op: math.FPowIOp, conversion: Conversion) -> None:
+    """Convert a float power with an integer exponent to a call of a helper; f16 is computed as f32."""
     require_native_floats(op, conversion)
     kind = convert_type(op, op.result.type)
     convert_type(op, op.rhs.type)

@@ -1,4 +1,4 @@
-"""The whole core level to the LLVM dialect."""
+"""Conversion of the whole core level to the LLVM dialect."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TO_LLVM = ConversionTable(
     CF_TO_LLVM,
     FUNC_TO_LLVM,
 )
-"""What each op of the core level becomes; where there is an intrinsic, no function of the C library is called.
+"""Conversion rules for the core level; an intrinsic is preferred to a function of the C library.
 
 A rule for an op of another dialect goes here: `TO_LLVM.rule(MyOp)`.
 """
@@ -54,7 +54,7 @@ REMOVED_BY = {
     "scf.while": "convert-scf-while-to-cf",
     "tir": "convert-tir-to-scf",
 }
-"""The pass that removes an op, or the ops of a dialect, before this one runs."""
+"""The pass that must run before this one to remove an op, or the ops of a dialect."""
 
 REFUSED = {
     "memref.atomic_rmw": "the LLVM dialect of xDSL has no atomic ops",
@@ -62,15 +62,15 @@ REFUSED = {
     "memref.dma_wait": "nothing at the machine level copies in the background",
     "vector.print": "there is no library at run time that prints vectors",
 }
-"""Why ops of the core level have no form at the machine level."""
+"""The reasons why ops of the core level have no counterpart at the machine level."""
 
 
 @dataclass(frozen=True)
 class ConvertToLlvmPass(ConversionPass):
     """
-    Converts `arith`, `math`, `vector`, `memref`, `cf` and `func` to the LLVM dialect in one walk, without a cast in
-    between. What it cannot convert is an error that names the pass to run before. `use-generic-functions` is that of
-    `finalize-memref-to-llvm`.
+    Converts `arith`, `math`, `vector`, `memref`, `cf` and `func` to the LLVM dialect in one walk, without intermediate
+    casts. An op that it cannot convert is an error that names the pass to run before. `use-generic-functions` is the
+    option of `finalize-memref-to-llvm`.
 
     ```mlir
     func.func @f(%x: memref<4xf32>, %i: index) -> f32 {
@@ -99,7 +99,7 @@ class ConvertToLlvmPass(ConversionPass):
 
 
 def removed_by(op: Operation) -> str | None:
-    """The pass before this one that removes an op, if one is known."""
+    """Return the pass to run before this one to remove an op, if one is known."""
     return REMOVED_BY.get(op.name) or REMOVED_BY.get(Dialect.split_name(op.name)[0])
 
 
@@ -109,7 +109,7 @@ def _refuse(op: Operation) -> None:
     dialect, _ = Dialect.split_name(op.name)
     around = op.parent_op()
     if op.has_trait(IsTerminator) and around is not None and Dialect.split_name(around.name)[0] == dialect:
-        return  # It goes with the op around it.
+        return  # It is removed with its parent.
     fail(op, f"expected ops of the core level, found '{op.name}', which has no form in the LLVM dialect{_hint(op)}")
 
 

@@ -1,4 +1,4 @@
-"""`vector` in one dimension to the LLVM dialect."""
+"""Conversion of one-dimensional `vector` ops to the LLVM dialect."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from relex.lowering.llvm.types import (
 )
 
 VECTOR_TO_LLVM = ConversionTable("convert-vector-to-llvm")
-"""What each op of `vector` becomes."""
+"""Conversion rules for `vector`."""
 
 Kind = vector.CombiningKindFlag
 
@@ -44,8 +44,8 @@ Kind = vector.CombiningKindFlag
 @dataclass(frozen=True)
 class ConvertVectorToLlvmPass(ConversionPass):
     """
-    Converts `vector` on vectors of one dimension; others are errors. Accesses are aligned as the elements are. What a
-    transfer reads behind the end of a buffer is the padding, and what it writes there is lost.
+    Converts `vector` ops on vectors of one dimension; others are errors. Accesses have the alignment of the elements. A
+    transfer past the end of a buffer reads the padding, and its writes there are dropped.
 
     ```mlir
     %0 = vector.load %x[%i] : memref<?xf32>, vector<8xf32>
@@ -77,6 +77,7 @@ def vector_type(op: Operation, old: Attribute) -> VectorType[Attribute]:
 
 @VECTOR_TO_LLVM.rule(vector.LoadOp)
 def convert_load(op: vector.LoadOp, conversion: Conversion) -> None:
+    """Convert to a load with the alignment of the elements."""
     kind = vector_type(op, op.result.type)
     pointer = _vector_pointer(op, conversion, op.base, op.indices)
     conversion.replace(_load(conversion, pointer, kind))
@@ -84,6 +85,7 @@ def convert_load(op: vector.LoadOp, conversion: Conversion) -> None:
 
 @VECTOR_TO_LLVM.rule(vector.StoreOp)
 def convert_store(op: vector.StoreOp, conversion: Conversion) -> None:
+    """Convert to a store with the alignment of the elements."""
     vector_type(op, op.vector.type)
     pointer = _vector_pointer(op, conversion, op.base, op.indices)
     _store(conversion, conversion.value(op.vector), pointer)
@@ -92,6 +94,7 @@ def convert_store(op: vector.StoreOp, conversion: Conversion) -> None:
 
 @VECTOR_TO_LLVM.rule(vector.MaskedLoadOp)
 def convert_masked_load(op: vector.MaskedLoadOp, conversion: Conversion) -> None:
+    """Convert to `llvm.masked.load`."""
     vector_type(op, op.result.type)
     pointer = _vector_pointer(op, conversion, op.base, op.indices, masked=True)
     mask, otherwise = conversion.value(op.mask), conversion.value(op.pass_thru)
@@ -100,6 +103,7 @@ def convert_masked_load(op: vector.MaskedLoadOp, conversion: Conversion) -> None
 
 @VECTOR_TO_LLVM.rule(vector.MaskedStoreOp)
 def convert_masked_store(op: vector.MaskedStoreOp, conversion: Conversion) -> None:
+    """Convert to `llvm.masked.store`."""
     vector_type(op, op.value_to_store.type)
     pointer = _vector_pointer(op, conversion, op.base, op.indices, masked=True)
     _masked_store(conversion, conversion.value(op.value_to_store), pointer, conversion.value(op.mask))
@@ -108,6 +112,7 @@ def convert_masked_store(op: vector.MaskedStoreOp, conversion: Conversion) -> No
 
 @VECTOR_TO_LLVM.rule(vector.TransferReadOp)
 def convert_transfer_read(op: vector.TransferReadOp, conversion: Conversion) -> None:
+    """Convert a transfer along the last dimension to a load, masked unless it is in bounds."""
     kind = vector_type(op, op.result.type)
     _require_minor_identity(op, op.permutation_map.data, len(op.indices))
     mask = _transfer_mask(op, conversion, kind, op.mask)
@@ -121,6 +126,7 @@ def convert_transfer_read(op: vector.TransferReadOp, conversion: Conversion) -> 
 
 @VECTOR_TO_LLVM.rule(vector.TransferWriteOp)
 def convert_transfer_write(op: vector.TransferWriteOp, conversion: Conversion) -> None:
+    """Convert a transfer along the last dimension to a store, masked unless it is in bounds."""
     kind = vector_type(op, op.vector.type)
     _require_minor_identity(op, op.permutation_map.data, len(op.indices))
     mask = _transfer_mask(op, conversion, kind, op.mask)
@@ -143,7 +149,7 @@ def _transfer_mask(
     kind: VectorType[Attribute],
     given: SSAValue | None,
 ) -> SSAValue | None:
-    """The elements of a transfer that are inside the buffer and that the mask of the op allows; None for all."""
+    """Return the mask of elements that are in bounds and enabled by the mask of the op; None for all."""
     mask = conversion.value(given) if given is not None else None
     in_bounds = op.get_attr_or_prop("in_bounds")
     if isa(in_bounds, ArrayAttr[BoolAttr]) and all(in_bounds):
@@ -159,7 +165,7 @@ def _transfer_mask(
 def _vector_pointer(
     op: Operation, conversion: Conversion, buffer: SSAValue, indices: Sequence[SSAValue], *, masked: bool = False
 ) -> SSAValue:
-    """The address of a vector of elements of `buffer`, from `indices` on; with `masked` it may be behind the end."""
+    """Return the address of the vector at `buffer[indices]`; with `masked` it may be out of bounds."""
     kind = buffer_type(op, buffer.type)
     element = convert_type(op, kind.element_type)
     if isa(element, IntegerType) and element.bitwidth not in (8, 16, 32, 64):
@@ -196,14 +202,15 @@ def _masked_store(conversion: Conversion, value: SSAValue, pointer: SSAValue, ma
 
 @VECTOR_TO_LLVM.rule(vector.CreateMaskOp)
 def convert_create_mask(op: vector.CreateMaskOp, conversion: Conversion) -> None:
+    """Convert to a comparison of lane numbers with the count."""
     kind = vector_type(op, op.mask_vector.type)
     (count,) = conversion.values(op.mask_dim_sizes)
     conversion.replace(first_lanes(conversion, count, kind.get_shape()[0]))
 
 
 def first_lanes(conversion: Conversion, count: SSAValue, length: int) -> SSAValue:
-    """A mask of `length` elements that allows the first `count`, an i64 that may be negative or too big."""
-    # What fits into 32 bits is compared twice as fast.
+    """Return a mask of `length` elements that enables the first `count`, an i64 that may be negative or too large."""
+    # Comparisons of 32-bit lanes are twice as fast.
     lowest, highest = constant(conversion, 0), constant(conversion, length)
     clamped = add_intrinsic(conversion, "llvm.smax", [count, lowest])
     clamped = add_intrinsic(conversion, "llvm.smin", [clamped, highest])
@@ -221,6 +228,7 @@ def first_lanes(conversion: Conversion, count: SSAValue, length: int) -> SSAValu
 
 @VECTOR_TO_LLVM.rule(vector.BroadcastOp)
 def convert_broadcast(op: vector.BroadcastOp, conversion: Conversion) -> None:
+    """Convert a broadcast of a scalar, or of a vector of one element."""
     kind = vector_type(op, op.vector.type)
     convert_type(op, op.source.type)
     source = conversion.value(op.source)
@@ -233,7 +241,7 @@ def convert_broadcast(op: vector.BroadcastOp, conversion: Conversion) -> None:
 
 
 def broadcast(conversion: Conversion, value: SSAValue, kind: VectorType[Attribute]) -> SSAValue:
-    """A vector with `value` in every element."""
+    """Return a vector with `value` in every element."""
     undefined = conversion.add(llvm.UndefOp(kind)).res
     first = conversion.add(llvm.InsertElementOp(undefined, value, constant(conversion, 0))).res
     return _shuffle(conversion, first, first, [0] * kind.get_shape()[0])
@@ -241,6 +249,7 @@ def broadcast(conversion: Conversion, value: SSAValue, kind: VectorType[Attribut
 
 @VECTOR_TO_LLVM.rule(vector.ExtractOp)
 def convert_extract(op: vector.ExtractOp, conversion: Conversion) -> None:
+    """Convert to `llvm.extractelement`."""
     vector_type(op, op.vector.type)
     source = conversion.value(op.vector)
     for position in op.get_mixed_position():
@@ -250,6 +259,7 @@ def convert_extract(op: vector.ExtractOp, conversion: Conversion) -> None:
 
 @VECTOR_TO_LLVM.rule(vector.InsertOp)
 def convert_insert(op: vector.InsertOp, conversion: Conversion) -> None:
+    """Convert to `llvm.insertelement`."""
     vector_type(op, op.dest.type)
     source = conversion.value(op.source)
     for position in op.get_mixed_position():
@@ -264,6 +274,7 @@ def _index(conversion: Conversion, position: SSAValue | int) -> SSAValue:
 
 @VECTOR_TO_LLVM.rule(vector.ShuffleOp)
 def convert_shuffle(op: vector.ShuffleOp, conversion: Conversion) -> None:
+    """Convert a shuffle; the shorter vector is widened first."""
     vector_type(op, op.result.type)
     first, second = conversion.value(op.v1), conversion.value(op.v2)
     lengths = [vector_type(op, value.type).get_shape()[0] for value in (op.v1, op.v2)]
@@ -287,6 +298,7 @@ def _shuffle(conversion: Conversion, first: SSAValue, second: SSAValue, lanes: S
 
 @VECTOR_TO_LLVM.rule(vector.BitcastOp)
 def convert_bitcast(op: vector.BitcastOp, conversion: Conversion) -> None:
+    """Convert a bitcast, unless the types are equal."""
     source = conversion.value(op.source)
     kind = vector_type(op, op.result.type)
     vector_type(op, op.source.type)
@@ -298,8 +310,9 @@ def convert_bitcast(op: vector.BitcastOp, conversion: Conversion) -> None:
 
 @VECTOR_TO_LLVM.rule(vector.FMAOp)
 def convert_fma(op: vector.FMAOp, conversion: Conversion) -> None:
+    """Convert to `llvm.fmuladd`."""
     require_native_floats(op, conversion)
-    # As MLIR has it: fused where the target can, and not a call of the C library elsewhere.
+    # As in MLIR: fused if the target supports it, and never a call of the C library.
     conversion.replace(add_intrinsic(conversion, "llvm.fmuladd", converted_operands(op, conversion)))
 
 
@@ -322,10 +335,10 @@ INTEGER_COMBINATIONS: dict[Kind, Callable[[SSAValue, SSAValue], Operation]] = {
     Kind.OR: llvm.OrOp,
     Kind.XOR: llvm.XOrOp,
 }
-"""How the result of a reduction is combined with the accumulator; the other kinds have an intrinsic."""
+"""Ops that combine the result of a reduction with the accumulator; the other kinds have an intrinsic."""
 
 FLOAT_REDUCTIONS = {Kind.ADD: ("fadd", 0.0), Kind.MUL: ("fmul", 1.0)}
-"""Sums and products in order, and what they start with."""
+"""Ordered sums and products, and their start values."""
 
 FLOAT_EXTREMES = {
     Kind.MAXIMUMF: ("fmaximum", "maximum"),
@@ -333,11 +346,12 @@ FLOAT_EXTREMES = {
     Kind.MINIMUMF: ("fminimum", "minimum"),
     Kind.MINNUMF: ("fmin", "minnum"),
 }
-"""The reduction, and how its result is combined with the accumulator."""
+"""The reduction, and the intrinsic that combines its result with the accumulator."""
 
 
 @VECTOR_TO_LLVM.rule(vector.ReductionOp)
 def convert_reduction(op: vector.ReductionOp, conversion: Conversion) -> None:
+    """Convert to the reduction intrinsic of the kind and element type, combined with an accumulator if present."""
     kind = vector_type(op, op.vector.type)
     element, combining, source = kind.element_type, op.kind.data, conversion.value(op.vector)
     accumulator = conversion.value(op.acc) if op.acc is not None else None

@@ -1,8 +1,8 @@
 """Memref descriptors as values.
 
-A memref is a struct of allocated pointer, aligned pointer, offset, sizes and strides. Here its fields are kept apart,
-as the values they were made of, so that reading a field costs nothing and the struct is built only where one is needed:
-at a block argument, a return value, or the border to an op that is not converted.
+A descriptor is a struct of allocated pointer, aligned pointer, offset, sizes and strides. Here its fields are kept
+apart, as the values they were made of, so that reading a field costs nothing and the struct is built only where one is
+needed: for a block argument, a return value, or an op that is not converted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from relex.lowering.conversion import Conversion, Parts
 from relex.lowering.llvm.types import LLVM_TYPES, PTR, constant
 
 Position = tuple[int, ...]
-"""The place of a field in the struct."""
+"""The position of a field in the struct."""
 
 BASE: Position = (0,)
 ALIGNED: Position = (1,)
@@ -25,25 +25,27 @@ OFFSET: Position = (2,)
 
 
 def size_at(dim: int) -> Position:
+    """The position of the size of dimension `dim`."""
     return (3, dim)
 
 
 def stride_at(dim: int) -> Position:
+    """The position of the stride of dimension `dim`."""
     return (4, dim)
 
 
 def positions(rank: int) -> list[Position]:
-    """The places of all fields, in the order of the calling convention."""
+    """The positions of all fields, in the order of the calling convention."""
     return [BASE, ALIGNED, OFFSET, *map(size_at, range(rank)), *map(stride_at, range(rank))]
 
 
 def field_type(position: Position) -> Attribute:
-    """The type of the field."""
+    """The type of a field."""
     return PTR if position in (BASE, ALIGNED) else i64
 
 
 def field_name(name: str | None, position: Position) -> str | None:
-    """What to call the field of a memref called `name`: the aligned pointer is what programs work with."""
+    """The name hint for a field of a memref called `name`; the aligned pointer keeps the name."""
     if name is None or position == ALIGNED:
         return name
     kind = ("base", "aligned", "offset", "size", "stride")[position[0]]
@@ -51,9 +53,9 @@ def field_name(name: str | None, position: Position) -> str | None:
 
 
 class Descriptor(Parts):
-    """The descriptor that stands for the memref value `old`.
+    """The descriptor that replaces the memref value `old`.
 
-    It is made of `fields` (numbers for what is known while compiling), or of the struct `joined`, or of both.
+    It consists of `fields` (ints if known at compile time), or of the struct `joined`, or of both.
     """
 
     def __init__(
@@ -70,7 +72,7 @@ class Descriptor(Parts):
 
     @classmethod
     def of(cls, conversion: Conversion, old: SSAValue) -> Descriptor:
-        """The descriptor that stands for a memref value of the old program."""
+        """Return the descriptor that replaces a memref value of the old program."""
         found = conversion.parts(old)
         if isinstance(found, Descriptor):
             return found
@@ -80,7 +82,7 @@ class Descriptor(Parts):
         return new
 
     def field(self, position: Position) -> SSAValue:
-        """The value of a field, usable at the op that is being converted."""
+        """Return the value of a field, usable at the op that is being converted."""
         value = self._fields.get(position)
         if isinstance(value, int):
             return constant(self._conversion, value)
@@ -89,12 +91,12 @@ class Descriptor(Parts):
         return value
 
     def known(self, position: Position) -> SSAValue | int:
-        """Like `field`, but a number where the field is known while compiling."""
+        """Return a field like `field`, but as an int if it is known at compile time."""
         value = self._fields.get(position)
         return value if isinstance(value, int) else self.field(position)
 
     def as_type(self, old: SSAValue) -> Descriptor:
-        """The same fields for another memref value."""
+        """Return a descriptor with the same fields for another memref value."""
         return Descriptor(self._conversion, old, self._fields, self._joined)
 
     def join(self) -> SSAValue:
@@ -119,12 +121,12 @@ class Descriptor(Parts):
 
 
 def _inserted_fields(struct: SSAValue) -> dict[Position, SSAValue]:
-    """The fields that `llvm.insertvalue` put into `struct` one by one."""
+    """The fields that `llvm.insertvalue` inserted into `struct` one by one."""
     fields: dict[Position, SSAValue] = {}
     while isinstance(insert := struct.owner, llvm.InsertValueOp):
         position = tuple(insert.position.get_values())
         if position in ((3,), (4,)):
-            # All sizes or strides at once; what was inserted before may be overwritten.
+            # All sizes or strides at once; fields inserted earlier may be overwritten.
             break
         fields.setdefault(position, insert.value)
         struct = insert.container

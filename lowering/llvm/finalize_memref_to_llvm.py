@@ -1,4 +1,4 @@
-"""`memref` to the LLVM dialect."""
+"""Conversion of `memref` to the LLVM dialect."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ from relex.lowering.llvm.memref_views import VIEWS_TO_LLVM, new_descriptor
 from relex.lowering.llvm.types import LLVM_TYPES, PTR, constant, convert_type, vector_alignment
 
 MEMREF_TO_LLVM = ConversionTable("finalize-memref-to-llvm", VIEWS_TO_LLVM)
-"""What each op of `memref` becomes."""
+"""Conversion rules for `memref`."""
 
 GENERIC_MEMORY = ConversionTable("generic memory")
-"""What allocations become where who runs the program provides the memory."""
+"""Conversion rules for allocations if the embedding program provides the memory."""
 
 GENERIC_ALLOC = "_mlir_memref_to_llvm_alloc"
 GENERIC_FREE = "_mlir_memref_to_llvm_free"
-"""MLIR's names for the functions that are called then."""
+"""MLIR's names for the functions that are called in that case."""
 
 
 @dataclass(frozen=True)
 class FinalizeMemrefToLlvmPass(ConversionPass):
     """
-    Converts `memref`: buffers become pointers, accesses address arithmetic. Memory comes from `malloc`, or with
-    `use-generic-functions` from functions that whoever runs the program provides.
+    Converts `memref`: buffers become pointers, and accesses become address arithmetic. Memory comes from `malloc`, or
+    with `use-generic-functions` from functions that the embedding program provides.
 
     ```mlir
     %0 = memref.load %x[%i, %j] : memref<4x8xf32>
@@ -87,6 +87,7 @@ class FinalizeMemrefToLlvmPass(ConversionPass):
 
 @MEMREF_TO_LLVM.rule(memref.LoadOp)
 def convert_load(op: memref.LoadOp, conversion: Conversion) -> None:
+    """Convert to a load from the address of the element."""
     kind = convert_type(op, op.res.type)
     load = conversion.add(llvm.LoadOp(element_pointer(op, conversion, op.memref, op.indices), kind))
     load.alignment = vector_alignment(kind)
@@ -95,6 +96,7 @@ def convert_load(op: memref.LoadOp, conversion: Conversion) -> None:
 
 @MEMREF_TO_LLVM.rule(memref.StoreOp)
 def convert_store(op: memref.StoreOp, conversion: Conversion) -> None:
+    """Convert to a store to the address of the element."""
     pointer = element_pointer(op, conversion, op.memref, op.indices)
     store = conversion.add(llvm.StoreOp(conversion.value(op.value), pointer))
     store.alignment = vector_alignment(store.value.type)
@@ -103,8 +105,9 @@ def convert_store(op: memref.StoreOp, conversion: Conversion) -> None:
 
 @MEMREF_TO_LLVM.rule(PrefetchOp)
 def convert_prefetch(op: PrefetchOp, conversion: Conversion) -> None:
+    """Convert to `llvm.prefetch`; the address may be out of bounds."""
     if not op.is_data:
-        # On most machines LLVM ends the process over it.
+        # LLVM aborts on it for most targets.
         fail(op, "expected to prefetch data, found instructions")
     pointer = element_pointer(op, conversion, op.buffer, op.indices, inside=False)
     numbers = (int(bool(op.is_write)), op.locality.value.data, 1)
@@ -117,6 +120,7 @@ def convert_prefetch(op: PrefetchOp, conversion: Conversion) -> None:
 
 
 def convert_alloc(op: memref.AllocOp, conversion: Conversion, function: str = "malloc") -> None:
+    """Convert to a call of the allocator, with room to align the pointer."""
     kind = _contiguous(op, op.memref.type)
     sizes = _sizes(conversion, kind, op.dynamic_sizes)
     size = byte_count(op, conversion, kind, _element_count(conversion, sizes))
@@ -131,8 +135,8 @@ def convert_alloc(op: memref.AllocOp, conversion: Conversion, function: str = "m
 
 
 def _as_size_type(conversion: Conversion, size: SSAValue) -> SSAValue:
-    """A number of bytes as C's `size_t`. Where it has fewer than 64 bits, the largest number stands for those that it
-    does not have, so that the allocation fails rather than give too little."""
+    """Convert a number of bytes to C's `size_t`. If that has fewer than 64 bits, the number saturates, so that the
+    allocation fails rather than return too little."""
     bits = _size_bits(conversion)
     if bits >= 64:
         return size
@@ -147,6 +151,7 @@ def _size_bits(conversion: Conversion) -> int:
 
 @MEMREF_TO_LLVM.rule(memref.AllocaOp)
 def convert_alloca(op: memref.AllocaOp, conversion: Conversion) -> None:
+    """Convert to `llvm.alloca`."""
     kind = _contiguous(op, op.memref.type)
     sizes = _sizes(conversion, kind, op.dynamic_sizes)
     properties: dict[str, Attribute] = {"elem_type": convert_type(op, kind.element_type)}
@@ -159,13 +164,14 @@ def convert_alloca(op: memref.AllocaOp, conversion: Conversion) -> None:
 
 @MEMREF_TO_LLVM.rule(memref.AllocaScopeOp)
 def convert_alloca_scope(op: memref.AllocaScopeOp, conversion: Conversion) -> None:
+    """Inline the scope, between saving and restoring the stack pointer."""
     stack = conversion.add(llvm.StackSaveOp()).res
     conversion.add(llvm.BrOp(op.scope.blocks[0]))
     _, behind = conversion.split_block()
     results = [behind.insert_arg(convert_type(op, old.type), i) for i, old in enumerate(op.results)]
     for block in op.scope.blocks:
         if isinstance(leave := block.last_op, memref.AllocaScopeReturnOp):
-            # What its rule has to know.
+            # Passed on to the rule of the return.
             leave.operands = [*leave.operands, stack]
             leave.successors = [behind]
     op.scope.move_blocks_before(behind)
@@ -174,6 +180,7 @@ def convert_alloca_scope(op: memref.AllocaScopeOp, conversion: Conversion) -> No
 
 @MEMREF_TO_LLVM.rule(memref.AllocaScopeReturnOp)
 def convert_alloca_scope_return(op: memref.AllocaScopeReturnOp, conversion: Conversion) -> None:
+    """Restore the stack pointer, and branch to the end of the scope."""
     *results, stack = conversion.values(op.operands)
     conversion.add(llvm.StackRestoreOp(stack))
     conversion.add(llvm.BrOp(op.successors[0], *results))
@@ -181,6 +188,7 @@ def convert_alloca_scope_return(op: memref.AllocaScopeReturnOp, conversion: Conv
 
 
 def convert_dealloc(op: memref.DeallocOp, conversion: Conversion, function: str = "free") -> None:
+    """Convert to a call that frees the allocated pointer."""
     buffer_type(op, op.memref.type)
     conversion.declare(function, lambda: declaration(function, [PTR], llvm.LLVMVoidType()))
     base = Descriptor.of(conversion, op.memref).field(BASE)
@@ -195,8 +203,8 @@ GENERIC_MEMORY.add(partial(convert_dealloc, function=GENERIC_FREE), memref.Deall
 
 
 def byte_count(op: Operation, conversion: Conversion, kind: MemRefType, count: SSAValue) -> SSAValue:
-    """The size in bytes of `count` elements: the address behind them in a buffer at address zero, where addresses have
-    64 bits, else the address behind the first, times `count`."""
+    """Return the size in bytes of `count` elements: the address after them in a buffer at address zero if addresses
+    have 64 bits, else the address after the first, times `count`."""
     is_narrow = _size_bits(conversion) < 64
     null = conversion.add(llvm.ZeroOp(result_types=[PTR])).res
     element = convert_type(op, kind.element_type)
@@ -229,7 +237,7 @@ def _element_count(conversion: Conversion, sizes: Sequence[Number]) -> SSAValue:
 
 
 def _align(conversion: Conversion, pointer: SSAValue, alignment: int) -> SSAValue:
-    """`pointer` advanced to a multiple of `alignment`. It stays the pointer that malloc gave, for alias analysis."""
+    """Round `pointer` up to a multiple of `alignment`. It stays derived from malloc's pointer, for alias analysis."""
     address = conversion.add(llvm.PtrToIntOp(pointer)).output
     negated = conversion.add(llvm.SubOp(constant(conversion, 0), address)).res
     gap = conversion.add(llvm.AndOp(negated, constant(conversion, alignment - 1))).res
@@ -241,6 +249,7 @@ def _align(conversion: Conversion, pointer: SSAValue, alignment: int) -> SSAValu
 
 @MEMREF_TO_LLVM.rule(memref.CopyOp)
 def convert_copy(op: memref.CopyOp, conversion: Conversion) -> None:
+    """Convert to `llvm.memcpy` if both buffers are contiguous, else to a call of a helper that copies elements."""
     kinds = [buffer_type(op, value.type) for value in (op.source, op.destination)]
     pointers = [first_element(op, conversion, value) for value in (op.source, op.destination)]
     sizes = sizes_of(op, conversion, op.source)
@@ -259,7 +268,7 @@ def convert_copy(op: memref.CopyOp, conversion: Conversion) -> None:
 
 
 def _is_contiguous(kind: MemRefType) -> bool:
-    """Whether the elements lie one behind the other, at whatever offset."""
+    """Return whether the elements are consecutive in memory, at any offset."""
     if isinstance(kind.layout, NoneAttr):
         return True
     strides = kind.get_strides()
@@ -272,6 +281,7 @@ def _is_contiguous(kind: MemRefType) -> bool:
 
 @MEMREF_TO_LLVM.rule(memref.GlobalOp)
 def convert_global(op: memref.GlobalOp, conversion: Conversion) -> None:
+    """Convert to a global array; an uninitialized one is filled with zeros."""
     kind = _contiguous(op, buffer_type(op, op.type))
     storage = convert_type(op, kind.element_type)
     for size in reversed(kind.get_shape()):
@@ -302,6 +312,7 @@ def _zeros(op: Operation, kind: MemRefType) -> DenseIntOrFPElementsAttr:
 
 @MEMREF_TO_LLVM.rule(memref.GetGlobalOp)
 def convert_get_global(op: memref.GetGlobalOp, conversion: Conversion) -> None:
+    """Convert to the address of the global."""
     kind = _contiguous(op, op.memref.type)
     address = conversion.add(llvm.AddressOfOp(op.name_, PTR)).result
     conversion.replace(new_descriptor(conversion, op.memref, address, address, list(kind.get_shape())))

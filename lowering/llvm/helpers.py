@@ -1,7 +1,7 @@
-"""Functions that converted programs call, written out in the LLVM dialect.
+"""Helper functions that converted programs call, written in the LLVM dialect.
 
-They stand for what would be a loop in the middle of a block. A module gets those that it needs, once, for itself:
-LLVM inlines them or not, as it does with the functions of the program.
+They replace what would be a loop in the middle of a block. A module gets its own copy of those that it needs; LLVM may
+inline them like functions of the program.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ llvm.func internal @relex.ipowi(%base: i64, %exponent: i64) -> i64 {
   llvm.return %result : i64
 }
 """
-"""An integer to the power of an integer. Narrower ones are those of their extensions, cut off."""
+"""An integer to the power of an integer. Narrower types are extended, and the result is truncated."""
 
 FLOAT_POWER = """
 llvm.func internal @relex.fpowi.TYPE(%base: TYPE, %exponent: i64) -> TYPE {
@@ -104,9 +104,11 @@ COPY_ELEMENT = """
 
 
 def strided_copy(rank: int, kind: Attribute) -> str:
-    """A function that copies the elements, of type `kind`, of a buffer of `rank` dimensions, one by one.
+    """Return the text of a function that copies the elements, of type `kind`, of a buffer of `rank` dimensions, one by
+    one.
 
-    Its arguments are the two pointers to the first elements, all sizes, all strides of the source, all of the target.
+    Its arguments are the two pointers to the first elements, all sizes, all strides of the source, all of the
+    destination.
     """
     alignment = vector_alignment(kind)
     place = f" {{alignment = {alignment}}}" if alignment is not None else ""
@@ -130,10 +132,10 @@ llvm.func internal @{mangled(f"relex.copy.{rank}", kind)}(%from0: !llvm.ptr, %to
 
 
 def declare_helper(conversion: Conversion, text: str) -> SymbolRefAttr:
-    """See to it that the module has the function that `text` defines, and return its name."""
+    """Ensure that the module has the function that `text` defines, and return its name."""
     name = re.search(r"@([\w.]+)", text)
     assert name is not None
-    # Behind the program, whose values keep their names in print.
+    # After the program, so that its values keep their names in print.
     conversion.declare(name[1], lambda: _parse(text), at_end=True)
     return SymbolRefAttr(name[1])
 

@@ -1,6 +1,6 @@
-"""Calls of LLVM's intrinsics.
+"""Calls of LLVM intrinsics.
 
-`llvm.call_intrinsic` reaches every intrinsic, whether or not the dialect has an op for it. The name carries the type:
+`llvm.call_intrinsic` can call every intrinsic, whether or not the dialect has an op for it. The name includes the type:
 `llvm.sqrt.f32`, `llvm.smax.v4i32`.
 """
 
@@ -22,7 +22,7 @@ NO_FLAGS = llvm.FastMathAttr(None)
 
 
 def mangled(name: str, kind: Attribute) -> str:
-    """The name of an overloaded intrinsic for a type: `llvm.fma` and `vector<4xf32>` give `llvm.fma.v4f32`."""
+    """Return the name of an overloaded intrinsic for a type: `llvm.fma` and `vector<4xf32>` give `llvm.fma.v4f32`."""
     if isa(kind, VectorType):
         return f"{name}.v{kind.get_shape()[0]}{kind.element_type}"
     return f"{name}.{kind}"
@@ -34,7 +34,7 @@ def call_intrinsic(
     results: Sequence[Attribute],
     flags: llvm.FastMathAttr | None = None,
 ) -> llvm.CallIntrinsicOp:
-    """A call of the intrinsic with the full name `name`."""
+    """Build a call of the intrinsic with the full name `name`."""
     call = llvm.CallIntrinsicOp(name, arguments, results)
     if flags is not None:
         call.fastmathFlags = flags
@@ -66,13 +66,13 @@ def add_intrinsic_rules(table: ConversionTable, names: dict[type[Operation], str
 def add_intrinsic(
     conversion: Conversion, name: str, arguments: Sequence[SSAValue], flags: llvm.FastMathAttr | None = None
 ) -> SSAValue:
-    """The result of a call of the overloaded intrinsic `name`, which has the type of the first argument."""
+    """Add a call of the overloaded intrinsic `name`, and return its result, of the type of the first argument."""
     kind = arguments[0].type
     return conversion.add(call_intrinsic(mangled(name, kind), arguments, [kind], flags)).results[0]
 
 
 def float_constant(conversion: Conversion, value: float, kind: Attribute) -> SSAValue:
-    """A constant of a type of floats, in every element if it is a vector, for the op that is being converted."""
+    """Return a constant of a float type, or a splat of a vector type, for the op that is being converted."""
 
     def make() -> SSAValue:
         if isa(kind, AnyFloat):

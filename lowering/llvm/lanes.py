@@ -1,7 +1,7 @@
-"""Computations on scalars, applied to each element of vectors.
+"""Scalarization: scalar computations applied to each element of vectors.
 
-For what has no vector form: functions of the C library, and ops that need casts of integers or a choice by element,
-which xDSL's `llvm` dialect has for scalars alone.
+Used for computations without a vector form: functions of the C library, and ops that need integer casts or selects by
+element, which xDSL's `llvm` dialect has for scalars only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def by_lanes(
     results: Sequence[Attribute],
     compute: Callable[[Sequence[SSAValue]], Sequence[SSAValue]],
 ) -> list[SSAValue]:
-    """The results of `compute`, which takes and gives scalars; of types `results`, all vectors of one length or none.
+    """Return the results of `compute`, a function on scalars, for each lane; `results` are the types, all vectors of
+    one length or none.
 
     ```mlir
     %0 = llvm.extractelement %a[%c0 : i64] : vector<2xf32>

@@ -1,4 +1,4 @@
-"""Ask for C-compatible wrappers of all functions."""
+"""Request C wrappers for all functions."""
 
 from __future__ import annotations
 

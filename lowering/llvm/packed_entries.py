@@ -1,7 +1,7 @@
-"""Entries through which any function can be called in the same way: with a pointer to a frame.
+"""Packed entries: a uniform way to call any function, with a pointer to a frame.
 
-A frame is words of 64 bits: what the function is passed, in the order of the calling convention, then what it returns.
-A buffer is the words of its descriptor; what is smaller than a word stands at its start.
+A frame is an array of 64-bit words: the arguments of the function, in the order of the calling convention, then its
+results. A buffer takes the words of its descriptor; a value smaller than a word is stored at its start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from relex.lowering.llvm.types import PTR
 
 
 def add_packed_entries(module: ModuleOp, functions: Iterable[str]) -> None:
-    """Give functions of a module of the LLVM dialect, which are named, entries `_relex_packed_NAME`.
+    """Add entries `_relex_packed_NAME` for the named functions of a module of the LLVM dialect.
 
     ```mlir
     llvm.func @f(%x: i64, %y: f32) -> f32 { ... }
@@ -64,7 +64,7 @@ def _packed_entry(function: llvm.FuncOp) -> llvm.FuncOp:
 
 
 class _Frame:
-    """The words behind the first argument of a block, from the first on."""
+    """The words at the first argument of a block, in order."""
 
     def __init__(self, block: Block):
         self.builder = Builder(InsertPoint.at_end(block))

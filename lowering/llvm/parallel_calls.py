@@ -1,8 +1,9 @@
-"""Calls that several threads share: see `relex.lowering.outline_parallel_loops`.
+"""Parallel calls, whose iterations are distributed over threads: see `relex.lowering.outline_parallel_loops`.
 
-What runs a range of iterations is called through `chunk(frame, first, last)`; the frame is words of 64 bits that hold
-its other arguments. `_relex_parallel(chunk, frame, first, last)` returns when all iterations have run. The runtime of
-relex provides it; object code for others brings one along that runs them in order, and that a linker drops for another.
+The function that runs a range of iterations is called through `chunk(frame, first, last)`; the frame is an array of
+64-bit words that holds its other arguments. `_relex_parallel(chunk, frame, first, last)` returns when all iterations
+have run. The runtime of relex provides it; object code for other programs contains a weak definition that runs the
+iterations in order, and that a linker drops in favor of another.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ VOID = llvm.LLVMVoidType()
 
 
 def is_shared(op: func.CallOp) -> bool:
-    """Whether threads may share a call."""
+    """Return whether a call may be distributed over threads."""
     return PARALLEL_ATTR in op.attributes and not op.results
 
 
 def share_call(op: func.CallOp, arguments: Sequence[SSAValue], conversion: Conversion) -> None:
-    """Convert such a call; `arguments` are the converted ones, the range first."""
+    """Convert a parallel call; `arguments` are the converted ones, the range first."""
     first, last, *others = arguments
     name, types = op.callee.root_reference.data, [value.type for value in others]
     chunk = f"{name}_chunk"
@@ -48,7 +49,7 @@ def share_call(op: func.CallOp, arguments: Sequence[SSAValue], conversion: Conve
 
 
 def _chunk(name: str, callee: SymbolRefAttr, types: Sequence[Attribute]) -> llvm.FuncOp:
-    """What threads call for a part of the range."""
+    """Build the function that threads call for a part of the range."""
     block = Block(arg_types=[PTR, i64, i64])
     frame, first, last = block.args
     for argument, hint in zip(block.args, ("frame", "first", "last"), strict=True):
@@ -65,7 +66,7 @@ def _chunk(name: str, callee: SymbolRefAttr, types: Sequence[Attribute]) -> llvm
 
 
 def _frame(op: Operation, words: int) -> SSAValue:
-    """Memory at the top of the function around `op`: in a loop, the stack would grow."""
+    """Allocate a frame at the top of the function around `op`: in a loop, the stack would grow."""
     region = op.parent_region()
     assert region is not None
     builder = Builder(InsertPoint.at_start(region.blocks[0]))
@@ -76,14 +77,14 @@ def _frame(op: Operation, words: int) -> SSAValue:
 
 
 def add_serial_entry(module: ir.Module) -> None:
-    """Give a module that shares calls a weak `_relex_parallel` that runs all iterations in the thread that calls."""
+    """Give a module with parallel calls a weak `_relex_parallel` that runs all iterations in the calling thread."""
     entry = module.globals.get(PARALLEL_ENTRY)
     if not isinstance(entry, ir.Function):
         return
     entry.linkage = "weak"
     builder = ir.IRBuilder(entry.append_basic_block())
     chunk, frame, first, last = entry.args
-    # llvmlite reads off a pointer what it calls.
+    # llvmlite takes the signature of a call from the pointer type.
     chunk.type = ir.PointerType(ir.FunctionType(ir.VoidType(), [arg.type for arg in (frame, first, last)]))
     builder.call(chunk, [frame, first, last])
     builder.ret_void()

@@ -1,4 +1,4 @@
-"""What `relex-opt -t` prints at the end of the road: LLVM IR, assembly, object code."""
+"""Output formats of `relex-opt -t` for compiled modules: LLVM IR, assembly, object code."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from relex.lowering.llvm.translate import translate
 @dataclass(frozen=True)
 class LlvmTarget(OutputTarget):
     """
-    LLVM IR, with every constant in it, before any of LLVM's optimizations.
+    LLVM IR with all constants embedded, before any of LLVM's optimizations.
 
-    Requires a module of the LLVM dialect, as the other targets do: `relex-pipeline{to=llvm}` makes one.
+    Requires a module of the LLVM dialect, as the other targets do: `relex-pipeline{to=llvm}` produces one.
     """
 
     name = "llvm"
@@ -33,7 +33,7 @@ class LlvmTarget(OutputTarget):
 
 @dataclass(frozen=True)
 class AsmTarget(OutputTarget):
-    """Assembly for the target that the module names, or for this machine."""
+    """Assembly for the target that the module names, or for the host."""
 
     name = "asm"
 
@@ -45,7 +45,7 @@ class AsmTarget(OutputTarget):
 
 @dataclass(frozen=True)
 class ObjTarget(OutputTarget):
-    """An object file for a linker, with every constant in it."""
+    """An object file for a linker, with all constants embedded."""
 
     name = "obj"
 
@@ -55,5 +55,5 @@ class ObjTarget(OutputTarget):
         raise RelexError("object code is not text: write it to a file with -o")
 
     def emit_bytes(self, ctx: Context, module: ModuleOp) -> bytes:
-        """The contents of the object file."""
+        """Return the contents of the object file."""
         return compile_module(module, opt_level=self.opt_level, embed_constants=True).code

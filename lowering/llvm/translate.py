@@ -1,7 +1,7 @@
-"""The LLVM dialect to LLVM IR, as text.
+"""Translation of the LLVM dialect to LLVM IR, as text.
 
-Functions, blocks and globals; `translate_ops` has the ops. Everything has its order, so that a module gives the same
-text in every process. Big constants stay out of the text.
+This module translates functions, blocks and globals; `translate_ops` translates ops. All orders are fixed, so that a
+module gives the same text in every process. Big constants stay out of the text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from relex.lowering.llvm.reserved import MATH, MEMORY, functions_of
 from relex.lowering.llvm.translate_ops import Body, translate_op
 
 EXTERNAL_CONSTANT_BYTES = 1024
-"""Initial values from this size on stay out of the text, unless they are to be embedded."""
+"""Initial values of at least this size stay out of the text, unless they are to be embedded."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class Translation:
 
 
 def translate(module: ModuleOp, *, triple: str = "", embed_constants: bool = False) -> Translation:
-    """LLVM IR for a module of the LLVM dialect.
+    """Translate a module of the LLVM dialect to LLVM IR.
 
-    With `embed_constants` the text has every constant in it, and needs no runtime. Raises `CompileError` at an op that
-    is not of the LLVM dialect or that cannot be translated.
+    With `embed_constants` the text contains all constants and needs no runtime. Raises `CompileError` at an op that is
+    not of the LLVM dialect or that cannot be translated.
     """
     check_machine_level(module)
     target = _Module(_called_by_llvm(module))
@@ -76,7 +76,7 @@ def check_machine_level(module: ModuleOp) -> None:
 
 @contextmanager
 def _located(op: Operation) -> Generator[None]:
-    """Turns what xDSL's translation and llvmlite raise into an error at `op`."""
+    """Turn errors of xDSL's translation and llvmlite into an error at `op`."""
     try:
         yield
     except (LLVMTranslationException, LookupError, NameError, NotImplementedError, TypeError, ValueError) as e:
@@ -86,8 +86,8 @@ def _located(op: Operation) -> Generator[None]:
 class _Module(ir.Module):
     """An LLVM module whose internal functions have other names than in the program.
 
-    What is internal still has a name in the object code. There `exp` would stand for the function of the C library that
-    LLVM calls where the program computes an exponential.
+    Internal functions still have a name in the object code. An internal `exp` would replace the function of the C
+    library that LLVM calls for exponentials of the program.
     """
 
     def __init__(self, reserved: frozenset[str]):
@@ -96,7 +96,7 @@ class _Module(ir.Module):
         self._linked: dict[str, str] = {}
 
     def link_name(self, op: llvm.FuncOp) -> str:
-        """The name for a function of the program."""
+        """Return the name in the object code of a function of the program."""
         name = op.sym_name.data
         if op.linkage.linkage.data == "internal":
             self._linked[name] = f"relex.{name}"
@@ -129,13 +129,13 @@ def _translate_global(op: llvm.GlobalOp, target: ir.Module, constants: dict[str,
     if isa(value, DenseIntOrFPElementsAttr):
         data = _bytes_of(value)
         alignment = max(alignment or 1, CONSTANT_ALIGNMENT)
-        # Of what the program changes, everyone who loads the code needs a copy: that is part of the code.
+        # Data that the program writes is part of the code, so that each program that loads it has its own copy.
         is_constant = op.constant is not None and alignment == CONSTANT_ALIGNMENT
         external = is_constant and len(data) >= EXTERNAL_CONSTANT_BYTES and not embed_constants
-        # As bytes the value is exact, and quick to write and to read.
+        # As bytes the value is exact, and fast to write and to read.
         variable = ir.GlobalVariable(target, ir.ArrayType(ir.IntType(8), len(data)), name, op.addr_space.value.data)
         if op.constant is None and not any(data):
-            # Takes no place in a file.
+            # Zeros take no space in a file.
             variable.initializer = ir.Constant(variable.value_type, None)
         elif external:
             constants[name] = data
@@ -148,7 +148,7 @@ def _translate_global(op: llvm.GlobalOp, target: ir.Module, constants: dict[str,
             variable.initializer = ir.Constant(variable.value_type, bytearray(value.data.encode()))
         elif value is not None:
             variable.initializer = create_constant(op.global_type, value)
-    # As llvmlite makes it, a pointer to this very type, every access would cast it.
+    # llvmlite's typed pointer would be cast by every access.
     variable.type = ir.PointerType(addrspace=op.addr_space.value.data)
     variable.align = alignment
     variable.global_constant = op.constant is not None
@@ -161,7 +161,7 @@ def _translate_global(op: llvm.GlobalOp, target: ir.Module, constants: dict[str,
 
 
 def _bytes_of(value: DenseIntOrFPElementsAttr) -> bytes:
-    """The elements as they lie in the memory of a little-endian machine."""
+    """The elements in the memory layout of a little-endian machine."""
     data = value.data.data
     if value.get_element_type() == IntegerType(1):
         # True may be stored as -1.
@@ -188,7 +188,7 @@ _ARGUMENT_NUMBERS = {
     "llvm.dereferenceable_or_null": "dereferenceable_or_null",
 }
 _ARGUMENT_HINTS = {"llvm.readnone", "llvm.readonly", "llvm.writeonly"}
-"""Promises to LLVM that llvmlite cannot write; leaving them out is correct."""
+"""Promises to LLVM that llvmlite cannot express; dropping them is correct."""
 
 
 def _declare_function(op: llvm.FuncOp, target: _Module) -> None:
@@ -214,7 +214,7 @@ def _declare_function(op: llvm.FuncOp, target: _Module) -> None:
 
 def _function_attributes(op: llvm.FuncOp) -> Iterator[str]:
     """The attributes of a function, from its properties and from `passthrough`."""
-    # All code of a function with a wrapper for C would be there twice, and be compiled twice.
+    # Inlining a function into its C wrapper would duplicate and recompile all of its code.
     if op.no_inline is not None or C_INTERFACE in op.attributes:
         yield "noinline"
     if op.no_unwind is not None:
@@ -239,7 +239,7 @@ def _translate_body(op: llvm.FuncOp, target: _Module) -> None:
     body.values.update(zip(entry.args, function.args, strict=True))
     for argument in (argument for block in others for argument in block.args):
         with _located(op):
-            # The branches add what comes in.
+            # The branches add the incoming values.
             body.values[argument] = ir.IRBuilder(body.blocks[argument.block]).phi(convert_type(argument.type))
     for block in order:
         builder = ir.IRBuilder(body.blocks[block])
@@ -250,7 +250,7 @@ def _translate_body(op: llvm.FuncOp, target: _Module) -> None:
 
 
 def _reverse_postorder(region: Region) -> list[Block]:
-    """The reachable blocks, each behind the blocks that dominate it."""
+    """The reachable blocks, each after the blocks that dominate it."""
     entry = region.first_block
     assert entry is not None
     seen = {entry}

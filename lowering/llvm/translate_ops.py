@@ -1,4 +1,4 @@
-"""Ops of the LLVM dialect to LLVM IR: those that xDSL does not know or does not translate in full, and all in order."""
+"""Translation of LLVM dialect ops that xDSL lacks or translates only in part; all output has a fixed order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from relex.lowering.llvm.intrinsics import mangled
 
 @dataclass(frozen=True)
 class Body:
-    """A function that is being translated, and what stands for its values and blocks so far."""
+    """A function that is being translated, and the LLVM values and blocks emitted so far."""
 
     function: ir.Function
     values: dict[SSAValue, ir.Value] = field(default_factory=dict[SSAValue, ir.Value])
@@ -31,19 +31,19 @@ TRANSLATIONS = Table[type[Operation], Callable[[Any, ir.IRBuilder, Body], None]]
 
 
 def translate_op(op: Operation, builder: ir.IRBuilder, body: Body) -> None:
-    """Add to `body`, where `builder` stands, what `op` becomes."""
+    """Translate `op` into `body`, at the position of `builder`."""
     rule = TRANSLATIONS.find(op)
     if rule is None:
         convert_op(op, builder, body.values, body.blocks)
     else:
         rule(op, builder, body)
     if op.results and isinstance(instruction := body.values[op.results[0]], ir.Instruction):
-        # They come out of sets.
+        # Flags come from sets, in no fixed order.
         instruction.flags.sort()
 
 
-# Branches. A phi has one value for each block that it is reached from: of several ways from one block to another, all
-# but the first lead over a block of their own.
+# Branches. A phi has one value for each predecessor: of several edges from one block to another, all but the first go
+# through a block of their own.
 
 
 @TRANSLATIONS.rule(llvm.BrOp)
@@ -55,7 +55,7 @@ def _translate_br(op: llvm.BrOp, builder: ir.IRBuilder, body: Body) -> None:
 
 
 def _loop_metadata(module: ir.Module, annotation: LoopAnnotationAttr) -> ir.MDValue:
-    """What LLVM is to do with one loop: a node that tells it from others by having itself as its first part."""
+    """The metadata that controls LLVM's unrolling of one loop: a distinct node, whose first operand is itself."""
     unrolling = module.add_metadata([f"llvm.loop.unroll.{annotation.data}"])
     node = ir.MDValue(module, (), name=str(len(module.metadata)))
     node.operands = (node, unrolling)
@@ -79,7 +79,7 @@ def _translate_switch(op: SwitchOp, builder: ir.IRBuilder, body: Body) -> None:
 
 
 class _Ways:
-    """The ways out of the block that `builder` writes."""
+    """The successor edges of the block that `builder` writes."""
 
     def __init__(self, builder: ir.IRBuilder, body: Body):
         self._from = builder.block
@@ -87,7 +87,7 @@ class _Ways:
         self._used: set[Block] = set()
 
     def to(self, target: Block, arguments: Sequence[SSAValue]) -> ir.Block:
-        """Where to branch to so that `target` gets `arguments`."""
+        """Return the block to branch to so that `target` gets `arguments`."""
         body = self._body
         first, source = body.blocks[target], self._from
         if arguments and target in self._used:
@@ -132,7 +132,7 @@ def _translate_extractelement(op: ExtractElementOp, builder: ir.IRBuilder, body:
 
 @TRANSLATIONS.rule(llvm.ShuffleVectorOp)
 def _translate_shufflevector(op: llvm.ShuffleVectorOp, builder: ir.IRBuilder, body: Body) -> None:
-    # A lane of -1 may hold anything; llvmlite cannot write that.
+    # A lane of -1 is undefined; llvmlite cannot express that.
     lanes = [max(lane, 0) for lane in op.mask.get_values()]
     mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
     body.values[op.res] = builder.shuffle_vector(body.values[op.v1], body.values[op.v2], mask)
@@ -141,7 +141,7 @@ def _translate_shufflevector(op: llvm.ShuffleVectorOp, builder: ir.IRBuilder, bo
 @TRANSLATIONS.rule(llvm.AllocaOp)
 def _translate_alloca(op: llvm.AllocaOp, builder: ir.IRBuilder, body: Body) -> None:
     convert_op(op, builder, body.values, body.blocks)
-    # As llvmlite makes it, a pointer to elements, it could not be used for vectors of them.
+    # llvmlite's pointer to elements could not be used for vectors of them.
     body.values[op.res].type = ir.PointerType()
 
 
@@ -191,7 +191,7 @@ def _translate_vector_reduce(op: llvm.VectorReduceOperation, builder: ir.IRBuild
 
 @TRANSLATIONS.rule(llvm.MaskedStoreOp)
 def _translate_masked_store(op: llvm.MaskedStoreOp, builder: ir.IRBuilder, body: Body) -> None:
-    # Without a word on the alignment, LLVM expects none.
+    # Without a stated alignment, LLVM assumes 1.
     _call_intrinsic(op, f"{mangled('llvm.masked.store', op.value.type)}.p0", op.operands, builder, body)
 
 

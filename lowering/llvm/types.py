@@ -1,4 +1,4 @@
-"""How types look at the machine level, and the small values that every conversion to it needs."""
+"""Machine types, and constants and checks shared by all conversions to the LLVM dialect."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EQ, NE, SGT, SLT = (
 """Predicates of `llvm.icmp`."""
 
 LLVM_TYPES = TypeConverter("LLVM types")
-"""What each type of the core level becomes. Open: `LLVM_TYPES.rule(MyType)` registers one more."""
+"""Conversions of the types of the core level. Open: `LLVM_TYPES.rule(MyType)` registers one more."""
 
 
 @LLVM_TYPES.rule(IndexType)
@@ -50,7 +50,7 @@ def _index(_: IndexType) -> Attribute:
 
 @LLVM_TYPES.rule(MemRefType)
 def _memref(old: MemRefType) -> Attribute:
-    """The descriptor: allocated pointer, aligned pointer, offset, sizes, strides."""
+    """Convert to the descriptor: allocated pointer, aligned pointer, offset, sizes, strides."""
     rank = old.get_num_dims()
     fields: list[Attribute] = [PTR, PTR, i64]
     if rank:
@@ -65,7 +65,7 @@ def _vector(old: VectorType) -> Attribute:
 
 
 def convert_type(op: Operation, old: Attribute) -> Attribute:
-    """The machine type of `old`; a type that has none is an error at `op`."""
+    """Return the machine type of `old`; a type that has none is an error at `op`."""
     if get_element_type_or_self(old) == BFloat16Type():
         _refuse_bf16(op)
     if isa(old, VectorType) and (old.get_num_dims() != 1 or old.get_num_scalable_dims()):
@@ -77,7 +77,7 @@ def convert_type(op: Operation, old: Attribute) -> Attribute:
 
 
 def converted_operands(op: Operation, conversion: Conversion) -> list[SSAValue]:
-    """The converted operands of an op whose results all have machine types."""
+    """Return the converted operands of an op whose results all have machine types."""
     for result in op.results:
         convert_type(op, result.type)
     return conversion.values(op.operands)
@@ -88,7 +88,7 @@ def _refuse_bf16(op: Operation) -> NoReturn:
 
 
 def constant(conversion: Conversion, value: int, kind: Attribute = i64) -> SSAValue:
-    """A constant of a type of integers, in every element if it is a vector, for the op that is being converted."""
+    """Return a constant of an integer type, or a splat of a vector type, for the op that is being converted."""
 
     def make() -> SSAValue:
         if isa(kind, IntegerType):
@@ -100,9 +100,9 @@ def constant(conversion: Conversion, value: int, kind: Attribute = i64) -> SSAVa
 
 
 def require_native_floats(op: Operation, conversion: Conversion, *, fused: bool = False) -> None:
-    """Refuse arithmetic on half-width floats where the target would call a helper function for it.
+    """Refuse arithmetic on half-precision floats if the target would call a helper function for it.
 
-    A `fused` multiplication and addition is rounded once: without instructions of its own it is computed as f64.
+    A `fused` multiply-add is rounded once: without native instructions it would be computed as f64.
     """
     kinds = {get_element_type_or_self(value.type) for value in (*op.operands, *op.results)}
     if BFloat16Type() in kinds:
@@ -116,7 +116,7 @@ def require_native_floats(op: Operation, conversion: Conversion, *, fused: bool 
 
 
 def vector_alignment(kind: Attribute) -> IntegerAttr[IntegerType] | None:
-    """What to say of the alignment where a vector lies in memory: LLVM would expect more than that of the elements."""
+    """The alignment to state for a vector, that of its elements: LLVM's default is stricter. None for scalars."""
     if not isa(kind, VectorType):
         return None
     element = kind.element_type

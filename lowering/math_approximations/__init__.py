@@ -1,1 +1,1 @@
-"""Functions of `math` as formulas in `arith`."""
+"""Approximations of `math` functions in `arith`."""

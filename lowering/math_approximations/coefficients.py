@@ -1,7 +1,7 @@
-"""The numbers in the formulas.
+"""Constants of the approximations.
 
-The coefficients of polynomials, those of lower powers first, are those for which the largest error, relative to the
-function, is smallest. `tests/unit/test_expand_math.py` computes them again, by Remez' algorithm with 60 digits.
+Polynomial coefficients, lowest power first, are minimax: they minimize the largest error relative to the function.
+`tests/unit/test_expand_math.py` recomputes them by Remez' algorithm with 60 digits.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ LN2 = {
     F32: (0.693145751953125, 1.4286068e-06),
     F64: (0.6931471805598903, 5.497923018708371e-14),
 }
-"""log(2) in two parts; the first one has so few bits that its product with an exponent is exact."""
+"""log(2) in two parts; the first has so few bits that its product with an exponent is exact."""
 
 EXP = {
     F32: (0.5, 0.16666543, 0.04166628, 0.008366584, 0.0013946443),

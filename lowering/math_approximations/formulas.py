@@ -1,7 +1,7 @@
-"""exp, log, tanh and erf: the argument is reduced to a small one, for which a polynomial is right.
+"""exp, log, tanh and erf by range reduction and a polynomial.
 
-There are no branches and no tables, so that the elements of a vector go side by side. Where `a * b + c` is written as
-one step, the target may round once or twice.
+There are no branches and no tables, so that the lanes of a vector are computed in parallel. Where `times_plus` is used,
+the target may round once or twice.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from relex.lowering.math_approximations.coefficients import ERF, ERFC, ERFC_CENT
 from relex.lowering.math_approximations.numbers import F32, F64, Bits, Floats
 
 EXP_RANGE = {F32: (-104.0, 89.0), F64: (-746.0, 710.0)}
-"""Below, exp is 0, above, infinite."""
+"""Below the first, exp is 0; above the second, infinite."""
 
 TANH_NEAR = 0.6
 TANH_END = {F32: 10.0, F64: 20.0}
@@ -29,26 +29,26 @@ class _Power:
 
     count: Bits
     expm1: Floats
-    """`exp(rest) - 1`, to the last bits also where it is small."""
+    """`exp(rest) - 1`, accurate to the last bits even where it is small."""
 
     @classmethod
     def of(cls, x: Floats) -> _Power:
         high, low = LN2[x.format]
         rounded = x * log2(e) + x.format.rounder
         count = rounded - x.format.rounder
-        # The first product is exact, so rounding it separately makes no difference.
+        # The first product is exact, so it makes no difference whether it is rounded.
         rest = count.times_plus(-low, count.times_plus(-high, x))
         expm1 = (rest * rest).times_plus(rest.polynomial(EXP[x.format]), rest)
         return cls(rounded.bits - x.format.bits_of(x.format.rounder), expm1)
 
 
 def _power_of_two(biased: Bits, like: Floats) -> Floats:
-    """The float whose exponent has these bits."""
+    """Return the float whose biased exponent is given."""
     return (biased << like.format.fraction).as_floats(like.value.type)
 
 
 def exp(x: Floats) -> Floats:
-    """`2**n * exp(rest)`. Where that is just a number, or only just, `2**n` is none any more: it is split in two."""
+    """Compute `2**n * exp(rest)`. At the ends of the range `2**n` is not representable: it is split in two factors."""
     low, high = EXP_RANGE[x.format]
     power = _Power.of(x.at_least(low).at_most(high))
     biased_twice = power.count + 2 * x.format.bias
@@ -57,7 +57,7 @@ def exp(x: Floats) -> Floats:
 
 
 def tanh(x: Floats) -> Floats:
-    """`x + x**3 (...)` where `x` is small, else `1 - 2 / (exp(2 |x|) + 1)`."""
+    """Compute `x + x**3 (...)` if `x` is small, else `1 - 2 / (exp(2 |x|) + 1)`."""
     square = x * x
     near = (x * square).times_plus(square.polynomial(TANH[x.format]), x)
     size = abs(x).at_most(TANH_END[x.format])
@@ -68,16 +68,16 @@ def tanh(x: Floats) -> Floats:
 
 
 def _nearer(size: Floats, end: float, near: Floats, far: Floats) -> Floats:
-    """`near` where a number that is not negative is below `end`."""
+    """Return `near` if a number that is not negative is below `end`, else `far`."""
     is_near = (size.bits - size.format.bits_of(end)).negative
     return is_near.choose(near.bits, far.bits).as_floats(size.value.type)
 
 
 def log(x: Floats) -> Floats:
-    """`n log(2) + log(1 + f)` with `x = 2**n (1 + f)`, where `1 + f` lies between the roots of 1/2 and 2.
+    """Compute `n log(2) + log(1 + f)` with `x = 2**n (1 + f)`, where `1 + f` lies between the roots of 1/2 and 2.
 
     With `s = f / (2 + f)`, `log(1 + f)` is `2 s + s**3 (2/3 + 2/5 s**2 + ...)`, and `2 s` is `f - s f`, which is
-    `f - f**2 / 2 + s f**2 / 2`: so the leading term is one that is not rounded.
+    `f - f**2 / 2 + s f**2 / 2`: so the leading term is not rounded.
     """
     fmt = x.format
     root = fmt.bits_of(sqrt(0.5))
@@ -96,7 +96,7 @@ def log(x: Floats) -> Floats:
 
 
 def _with_others(x: Floats, result: Floats) -> Floats:
-    """The logarithm, which is `result` for finite numbers above 0."""
+    """Return the logarithm for all inputs, given the `result` for finite numbers above 0."""
     fmt, bits = x.format, x.bits
     is_infinite_or_nan = (fmt.bits_of(inf) - 1 - bits).negative
     is_zero = (abs(x).bits - 1).negative
@@ -107,7 +107,7 @@ def _with_others(x: Floats, result: Floats) -> Floats:
 
 
 def erf(x: Floats) -> Floats:
-    """Below 1, a polynomial in the square of `x`; above, 1 less one that is small."""
+    """Compute a polynomial in the square of `x` below 1, else 1 minus a small polynomial."""
     near = x.times_plus((x * x).polynomial(ERF), x)
     size = abs(x).at_most(ERF_END)
     far = 1.0 - (size - ERFC_CENTRE).polynomial(ERFC)

@@ -1,4 +1,4 @@
-"""What formulas are written with: each operator adds an op of `arith`, on scalars or on vectors."""
+"""Operator overloads for writing formulas: each emits an op of `arith`, on scalars or vectors."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ _CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 
 @dataclass(frozen=True)
 class Format:
-    """How a type of floats stands in bits."""
+    """The bit layout of a float type."""
 
     dtype: type[np.floating[Any]]
     integer: IntegerType
     """Integers of the same width."""
     fraction: int
-    """The number of bits behind those of the exponent."""
+    """The number of fraction bits, below the exponent."""
     bias: int
-    """The exponent of 1, as it stands there."""
+    """The exponent bias."""
 
     @property
     def rounder(self) -> float:
-        """Added to a number that is not large, it rounds it to a whole one, which is then added to its bits."""
+        """A constant that rounds a moderate number to an integer when added: the low bits of the sum hold it."""
         return 1.5 * 2.0**self.fraction
 
     def bits_of(self, value: float) -> int:
+        """The bits of a number, as an integer."""
         return int(self.dtype(value).view(f"i{self.integer.bitwidth // 8}"))
 
 
@@ -46,12 +47,12 @@ F32 = Format(np.float32, i32, 23, 127)
 F64 = Format(np.float64, i64, 52, 1023)
 
 FORMATS: dict[type[Attribute], Format] = {Float32Type: F32, Float64Type: F64}
-"""By the type of the elements."""
+"""Formats by element type."""
 
 
 @dataclass(frozen=True)
 class _Numbers:
-    """A value, and the conversion that adds what is computed from it before the op that it replaces."""
+    """A value, and the conversion that inserts ops computed from it before the op that is replaced."""
 
     value: SSAValue
     conversion: Conversion
@@ -60,21 +61,22 @@ class _Numbers:
         return type(self)(self.conversion.add(op).results[0], self.conversion)
 
     def constant(self, number: float) -> Self:
-        """A number of the same type; the same in every element of a vector."""
+        """Return a constant of the same type; of a vector type, a splat."""
         kind, add = self.value.type, self.conversion.add
         value = self.conversion.once_in_block((number, kind), lambda: add(build_constant(number, kind)).result)
         return type(self)(value, self.conversion)
 
     def _same(self, other: _Numbers | float) -> SSAValue:
-        """The other operand of an op."""
+        """Return the other operand of an op as a value."""
         return (other if isinstance(other, _Numbers) else self.constant(other)).value
 
 
 class Floats(_Numbers):
-    """A float, or a vector of them."""
+    """A float, or a vector of floats."""
 
     @property
     def format(self) -> Format:
+        """The format of the elements."""
         return FORMATS[type(get_element_type_or_self(self.value.type))]
 
     def __add__(self, other: Floats | float) -> Floats:
@@ -96,12 +98,12 @@ class Floats(_Numbers):
         return self._new(arith.DivfOp(self._same(other), self.value))
 
     def times_plus(self, factor: Floats | float, term: Floats | float) -> Floats:
-        """`self * factor + term`, rounded once where the target can."""
+        """Return `self * factor + term`, fused if the target supports it."""
         product = self._new(arith.MulfOp(self.value, self._same(factor), _CONTRACT))
         return self._new(arith.AddfOp(product.value, self._same(term), _CONTRACT))
 
     def polynomial(self, coefficients: Sequence[float]) -> Floats:
-        """The sum of the coefficients times 1, `self`, its square, and so on."""
+        """Evaluate the polynomial with these coefficients, lowest power first, at `self`."""
         *others, last = coefficients
         result: Floats | float = last
         for coefficient in reversed(others):
@@ -110,27 +112,29 @@ class Floats(_Numbers):
         return result
 
     def at_least(self, low: float) -> Floats:
-        """The larger number; NaN stays."""
+        """Return the larger number; NaN propagates."""
         return self._new(arith.MaximumfOp(self.value, self._same(low)))
 
     def at_most(self, high: float) -> Floats:
-        """The smaller number; NaN stays."""
+        """Return the smaller number; NaN propagates."""
         return self._new(arith.MinimumfOp(self.value, self._same(high)))
 
     def __abs__(self) -> Floats:
         return self._new(math.AbsFOp(self.value))
 
     def with_sign_of(self, other: Floats) -> Floats:
+        """Return the magnitude with the sign of another float."""
         return self._new(math.CopySignOp(self.value, other.value))
 
     @cached_property
     def bits(self) -> Bits:
+        """The bits, as integers."""
         kind = _like(self.value.type, self.format.integer)
         return Bits(self.conversion.add(arith.BitcastOp(self.value, kind)).result, self.conversion)
 
 
 class Bits(_Numbers):
-    """An integer of the width of a float, or a vector of them; numbers wrap around."""
+    """An integer of the width of a float, or a vector of such integers; arithmetic wraps around."""
 
     def __add__(self, other: Bits | int) -> Bits:
         return self._new(arith.AddiOp(self.value, self._same(other)))
@@ -154,22 +158,22 @@ class Bits(_Numbers):
         return self._new(arith.ShLIOp(self.value, self._same(places)))
 
     def __rshift__(self, places: int) -> Bits:
-        """Shifted down, filled with zeros."""
+        """Shift right, filling with zeros."""
         return self._new(arith.ShRUIOp(self.value, self._same(places)))
 
     @property
     def negative(self) -> Bits:
-        """All bits where the first one is set, else none."""
+        """All ones if the sign bit is set, else 0."""
         element = get_element_type_or_self(self.value.type)
         assert isinstance(element, IntegerType)
         return self._new(arith.ShRSIOp(self.value, self._same(element.bitwidth - 1)))
 
     def choose(self, value: Bits, other: Bits) -> Bits:
-        """`value` where all bits are set, `other` where none is. (xDSL has no comparison that gives a vector.)"""
+        """Return `value` where all bits are set, `other` where none is. (xDSL's comparisons cannot yield vectors.)"""
         return other ^ ((value ^ other) & self)
 
     def as_floats(self, kind: Attribute) -> Floats:
-        """The floats that these are the bits of."""
+        """Reinterpret the bits as floats."""
         return Floats(self.conversion.add(arith.BitcastOp(self.value, kind)).result, self.conversion)
 
 

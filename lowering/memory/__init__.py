@@ -1,1 +1,1 @@
-"""Where buffers lie in memory: how long each is in use, and what can share a place."""
+"""Memory planning: lifetimes of buffers, in-place calls, and offsets in one arena."""

@@ -1,4 +1,4 @@
-"""Calls of loop functions that write a buffer in the place of one that they read."""
+"""In-place calls: loop functions that write an output in the memory of an input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from relex.passes.analysis.sharing import is_understood
 
 
 def work_in_place(module: ModuleOp, functions: Iterable[func.FuncOp]) -> None:
-    """Let calls in some functions write a buffer in the memory of one that they read for the last time, if they can."""
+    """Let calls in the given functions write an output in the memory of an input they are last to read, if legal."""
     variants = _Variants(module)
     for function in functions:
         _Function(function, variants).run()
@@ -31,7 +31,7 @@ def work_in_place(module: ModuleOp, functions: Iterable[func.FuncOp]) -> None:
 
 
 class _Variants:
-    """The loop functions of a module that work in place, made when they are first asked for."""
+    """In-place variants of a module's loop functions, created on demand."""
 
     def __init__(self, module: ModuleOp):
         self._module = module
@@ -39,7 +39,7 @@ class _Variants:
         self._found: dict[tuple[Operation, int, int], PrimFuncOp | None] = {}
 
     def of(self, function: PrimFuncOp, source: int, target: int) -> PrimFuncOp | None:
-        """The variant of a function that works in place, if there can be one; see `in_place`."""
+        """Return the in-place variant of a function, if there can be one; see `in_place`."""
         key = (function, source, target)
         if key not in self._found:
             self._found[key] = self._make(*key) if may_share_place(*key) else None
@@ -51,7 +51,7 @@ class _Variants:
         return variant
 
     def clean_up(self) -> None:
-        """Erase the private functions that nobody calls any more."""
+        """Erase private functions that are no longer called."""
         erase_unused(self._module, [function for (function, _, _), variant in self._found.items() if variant])
 
 
@@ -71,7 +71,7 @@ class _Function:
                 call = self._improve(call, position)
 
     def _improve(self, call: CallOp, position: int) -> CallOp | None:
-        """Let a call work in place once, if it can: returns the new call."""
+        """Let a call work in place for one pair of buffers, if possible, and return the new call."""
         callee = resolve(call, call.callee, PrimFuncOp)
         for target, written in enumerate(call.arguments[callee.num_inputs :], callee.num_inputs):
             for source, read in enumerate(call.arguments[: callee.num_inputs]):
@@ -83,13 +83,13 @@ class _Function:
         return None
 
     def _fits(self, call: CallOp, old: Lifetime, new: Lifetime) -> bool:
-        """Whether two buffers are as large, and the call takes each of them once."""
+        """Return whether two buffers are of equal size, and the call takes each of them once."""
         sizes = self._sizes.of(old.buffer)
         users = [[use.operation for use in uses_of_memory(found.buffer) or ()] for found in (old, new)]
         return sizes is not None and sizes == self._sizes.of(new.buffer) and all(u.count(call) == 1 for u in users)
 
     def _merge(self, call: CallOp, callee: PrimFuncOp, source: int, old: Lifetime, new: Lifetime) -> CallOp:
-        """Let one buffer stand for two, of which the call reads the first and writes the second."""
+        """Replace two buffers by one, of which the call reads the first and writes the second."""
         self._found[old.buffer] = Lifetime(old.alloc, new.dealloc, old.first, new.last)
         Rewriter.erase_op(old.dealloc)
         Rewriter.replace_op(new.alloc, [], [old.buffer])
@@ -101,10 +101,10 @@ class _Function:
 
 
 def may_share_place(function: PrimFuncOp, source: int, target: int) -> bool:
-    """Whether an input, argument number `source`, may be the same memory as an output, argument number `target`.
+    """Return whether input number `source` may be the same memory as output number `target`.
 
-    It may if one block, which runs once for each element, reads that element of the input at most, and then writes it
-    in the output, and nothing else looks at either.
+    That is legal if one block, which runs once for each element, reads at most that element of the input before it
+    writes it in the output, and nothing else accesses either.
     """
     read, written = function.args[source], function.args[target]
     if read.type != written.type:
@@ -129,12 +129,12 @@ def may_share_place(function: PrimFuncOp, source: int, target: int) -> bool:
 
 
 def _dims(function: PrimFuncOp, argument: int) -> Attribute | None:
-    """What a function says of the sizes of an argument. It may need the names."""
+    """The names of an argument's sizes that a function states. It may need them."""
     return argument_attr(function, argument, DIMS_ATTR)
 
 
 def _runs_once_for_each(block: BlockOp, place: list[BlockArgument]) -> bool:
-    """Whether no two runs of a block have the same values of the variables in `place`."""
+    """Return whether no two instances of a block have the same values of the variables in `place`."""
     loops: list[ForOp] = []
     scope = block.parent_op()
     while isinstance(scope, ForOp):
@@ -149,8 +149,8 @@ def _runs_once_for_each(block: BlockOp, place: list[BlockArgument]) -> bool:
 
 
 def in_place(function: PrimFuncOp, source: int, target: int, name: str) -> PrimFuncOp:
-    """A private function called `name` that does the same, where an output, argument number `target`, is an input,
-    number `source`, as well: that input is gone."""
+    """Return a private function called `name` that does the same with input number `source` and output number `target`
+    in one buffer: that input is gone."""
     new = function.clone()
     kept = [i for i in range(len(new.args)) if i != source]
     new.args[source].replace_all_uses_with(new.args[target])
@@ -159,6 +159,6 @@ def in_place(function: PrimFuncOp, source: int, target: int, name: str) -> PrimF
     new.function_type = FunctionType.from_lists([function.function_type.inputs.data[i] for i in kept], [])
     if new.arg_attrs is not None:
         new.arg_attrs = ArrayAttr(new.arg_attrs.data[i] for i in kept)
-    # It reads what it writes.
+    # The pattern no longer holds: it reads what it writes.
     new.attributes.pop(OP_PATTERN_ATTR, None)
     return new

@@ -1,4 +1,4 @@
-"""Which buffers of a function can be moved to another place, and how long each is in use."""
+"""Lifetimes of the buffers of a function that can be moved."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TOUCH = (
     vector.TransferReadOp,
     vector.TransferWriteOp,
 )
-"""Ops that read or write buffers while they run, and forget them then. Buffers among their results may be the same."""
+"""Ops that read or write buffers while they run, and do not capture them. Their results may alias the buffers."""
 
 _LOOK = (
     arith.SelectOp,
@@ -45,15 +45,15 @@ _LOOK = (
     memref.SubviewOp,
     memref.ViewOp,
 )
-"""Ops that read no element. Buffers among their results are the same memory."""
+"""Ops that access no element. Buffers among their results alias their operands."""
 
 _PASS_ON = (scf.ConditionOp, scf.YieldOp)
-"""Ops that hand buffers to the op around them, which has them as results, or as arguments of its regions."""
+"""Terminators that pass buffers to the parent op, as its results or as arguments of its regions."""
 
 
 @dataclass(frozen=True)
 class Lifetime:
-    """A buffer, what frees it, and the positions in the block of the first and the last op that reads or writes it."""
+    """A buffer, the op that frees it, and the positions in the block of the first and last op that access it."""
 
     alloc: memref.AllocOp
     dealloc: memref.DeallocOp
@@ -62,18 +62,20 @@ class Lifetime:
 
     @property
     def buffer(self) -> SSAValue[MemRefType]:
+        """The buffer."""
         return self.alloc.memref
 
 
 def lifetimes(block: Block) -> list[Lifetime]:
-    """The buffers that a block allocates and frees, and all whose users are known. The block must run once at most."""
+    """Return the lifetimes of the buffers that a block allocates and frees and whose uses are all known. The block must
+    run at most once."""
     positions = {op: i for i, op in enumerate(block.ops)}
     allocs = [op for op in block.ops if isinstance(op, memref.AllocOp) and _is_plain(op)]
     return [found for alloc in allocs if (found := _lifetime(alloc, block, positions)) is not None]
 
 
 def _is_plain(alloc: memref.AllocOp) -> bool:
-    """Whether a buffer is nothing but a number of bytes, aligned no more than all others."""
+    """Return whether a buffer is just a number of bytes, with no stricter alignment than all others."""
     kind = alloc.memref.type
     element: Attribute = kind.element_type
     alignment = alloc.alignment.value.data if alloc.alignment is not None else 1
@@ -108,7 +110,7 @@ def _lifetime(alloc: memref.AllocOp, block: Block, positions: dict[Operation, in
 
 
 def uses_of_memory(buffer: SSAValue) -> Sequence[Use] | None:
-    """The uses of a buffer and of all that may be the same memory; None where one of them may keep it."""
+    """Return the uses of a buffer and of everything that may alias it; None if it may escape."""
     found: list[Use] = []
     pending, seen = [buffer], {buffer}
     while pending:
@@ -123,7 +125,7 @@ def uses_of_memory(buffer: SSAValue) -> Sequence[Use] | None:
 
 
 def _may_keep(use: Use) -> bool:
-    """Whether memory may be in use after an op, through something else than its results."""
+    """Return whether a use lets the memory escape other than through the results of its op."""
     op = use.operation
     if isinstance(op, memref.StoreOp) and op.value is op.operands[use.index]:
         return True
@@ -131,7 +133,7 @@ def _may_keep(use: Use) -> bool:
 
 
 def _results(op: Operation) -> Iterator[SSAValue]:
-    """The values that may be what an op takes."""
+    """Yield the values that may alias the operands of an op."""
     if isinstance(op, _PASS_ON) and (parent := op.parent_op()) is not None:
         op = parent
     yield from op.results

@@ -1,4 +1,4 @@
-"""How much memory the buffers of functions need, where sizes are known at run time too."""
+"""Memory that the buffers of functions need, as expressions of dynamic sizes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class BufferSizes:
         self._names = {name for name, (i, _) in sources.items() if isinstance(arguments[i].type, MemRefType)}
 
     def of(self, buffer: SSAValue) -> Sizes | None:
-        """The sizes of a buffer, made of those of arguments that are buffers, which are never negative; or None."""
+        """Return the sizes of a buffer in terms of sizes of buffer arguments, which are never negative; or None."""
         sizes = self._found.get(buffer)
         if sizes is None and isinstance(alloc := buffer.owner, memref.AllocOp):
             sizes = self._of_alloc(alloc)
@@ -50,28 +50,28 @@ class BufferSizes:
 
 
 def _is_about_sizes(op: Operation, analysis: SizeAnalysis) -> bool:
-    """Whether the sizes of an op's results are known when those of its operands are, whatever else happens."""
+    """Return whether the sizes of an op's results follow from those of its operands alone."""
     if not (is_pure(op) or isinstance(op, memref.AllocOp)) or not all(map(analysis.knows, op.operands)):
         return False
     return not isinstance(op, memref.DimOp) or isinstance(analysis.number(op.index), int)
 
 
 class MemoryNeeds:
-    """The memory from the heap that calls of a module's functions on buffers need, in bytes."""
+    """The heap memory in bytes that calls of a module's functions on buffers need."""
 
     def __init__(self, module: ModuleOp):
         functions = [op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
         self._functions = {op.sym_name.data: op for op in functions}
         self._found: dict[str, tuple[Size, ...]] = {}
         self._sources: dict[str, Mapping[str, tuple[int, int]]] = {}
-        """For each size that has a name, the argument and its dimension that is it."""
+        """For each named size of a function, the argument and dimension that have it."""
 
     def of(self, name: str) -> tuple[Size, ...]:
-        """What a call needs is the largest of these, or less. What cannot be told is left out."""
+        """Return sizes of which the largest is an upper bound of what a call needs. Unknown sizes are left out."""
         if name not in self._functions:
             return ()
         if name not in self._found:
-            self._found[name] = ()  # What it needs to call itself again is not known.
+            self._found[name] = ()  # Memory for recursive calls is unknown.
             self._found[name] = self._compute(self._functions[name])
         return self._found[name]
 
@@ -88,7 +88,7 @@ class MemoryNeeds:
         return tuple(dict.fromkeys(own + size for size in of_callees))
 
     def _of_call(self, call: func.CallOp, sizes: BufferSizes) -> Iterator[Size]:
-        """What the function that is called needs, by the sizes of the caller."""
+        """Yield what the callee needs, in terms of the sizes of the caller."""
         name = call.callee.root_reference.data
         needed = self.of(name)
         if not needed:

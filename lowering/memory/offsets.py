@@ -1,4 +1,4 @@
-"""Places in one piece of memory for things that are not all in use at the same time."""
+"""Offset assignment: intervals that are live at the same time must not overlap in memory."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Interval:
-    """Something of a size, in use from one moment to another, both included."""
+    """A size and a range of positions at which it is live, both ends included."""
 
     first: int
     last: int
     size: int
 
     def meets(self, other: Interval) -> bool:
-        """Whether both are in use at some moment."""
+        """Return whether both are live at some position."""
         return self.first <= other.last and other.first <= self.last
 
 
 ROUNDS = 4
-"""How often things are placed again in an order made better."""
+"""Placement rounds per order, each with an improved order."""
 
 _ORDERS: list[Callable[[Interval], tuple[int, ...]]] = [
     lambda i: (-i.size, i.first - i.last),
@@ -29,14 +29,15 @@ _ORDERS: list[Callable[[Interval], tuple[int, ...]]] = [
     lambda i: (i.first, -i.size),
     lambda i: (-i.last, -i.size),
 ]
-"""In which orders things are placed, to take the best result: which is best depends on the program."""
+"""Orders in which to place intervals; the best result is taken, since the best order depends on the program."""
 
 
 def place(intervals: Sequence[Interval]) -> list[int]:
-    """The offset of each interval, such that no two that meet overlap: little memory in all, if not always the least.
+    """Return an offset for each interval such that no two that meet overlap, with a small total, though not always the
+    least.
 
-    One after the other, largest first, comes into the smallest gap that is large enough among those that it meets and
-    that have their place, or behind them all. Those that then stick out come earlier in the next round.
+    Intervals are placed in order: each goes into the smallest gap that is large enough among the intervals it meets
+    that are already placed, or after them all. Intervals that end highest come first in the next round.
     """
     least = most_in_use(intervals)
     best: list[int] = []
@@ -54,18 +55,18 @@ def place(intervals: Sequence[Interval]) -> list[int]:
 
 
 def end(intervals: Sequence[Interval], offsets: Sequence[int]) -> int:
-    """How much memory intervals at these offsets need."""
+    """Return how much memory intervals at these offsets need."""
     return max((offset + interval.size for interval, offset in zip(intervals, offsets, strict=True)), default=0)
 
 
 def most_in_use(intervals: Sequence[Interval]) -> int:
-    """The sizes of all that is in use at the worst moment together: no less will do."""
+    """Return the largest total size live at one position: a lower bound of the memory needed."""
     moments = {interval.first for interval in intervals}
     return max((sum(i.size for i in intervals if i.first <= m <= i.last) for m in moments), default=0)
 
 
 def below(intervals: Sequence[Interval], offsets: Sequence[int], index: int) -> list[int]:
-    """Those that an interval meets and that lie directly below it, without another one between that meets both."""
+    """Return the intervals directly below one that they meet, with no other in between that meets both."""
     lower = [i for i, it in enumerate(intervals) if offsets[i] < offsets[index] and it.meets(intervals[index])]
     return [i for i in lower if not any(offsets[i] < offsets[j] and intervals[i].meets(intervals[j]) for j in lower)]
 
@@ -81,7 +82,7 @@ def _place_in_order(intervals: Sequence[Interval], order: Sequence[int]) -> list
 
 
 def _gaps(taken: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Where the gaps between ranges begin, and how large they are."""
+    """Yield the start and size of each gap between ranges."""
     free = 0
     for start, last in taken:
         if start > free:

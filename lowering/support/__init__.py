@@ -1,1 +1,1 @@
-"""What passes of the lowering share: values of sizes, and where the init of a block runs."""
+"""Support for several lowering passes: sizes as values, and the placement of a block's init."""

@@ -1,4 +1,4 @@
-"""Where the init of a block runs: in loops of its own, or with the steps of the reduction."""
+"""Placement of a block's init: in a loop nest of its own, or guarded in the first step of the reduction."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from relex.dialects.tir.accesses import variables_in
 
 @dataclass(frozen=True)
 class InitNest:
-    """How the init of a block can run before its reduction."""
+    """The loop nest in which the init of a block can run before its reduction."""
 
     block: BlockOp
     init: InitOp
     reduction: ForOp
     """The outermost loop that the reduction runs over."""
     loops: Sequence[ForOp]
-    """The loops inside of it, from the outside in, that the spatial variables need."""
+    """The loops inside it that the spatial variables need, outermost first."""
 
 
 def init_nest(block: BlockOp) -> InitNest | None:
-    """The loops for a block's init; None without one, or if a loop drives both spatial and reduce variables."""
+    """Return the loop nest for a block's init; None without an init, or if a loop drives both spatial and reduce
+    variables or the init cannot be moved before the reduction."""
     init = block.init
     around = list(loops_around(block))
     outermost = around[-1] if around else None
@@ -48,7 +49,7 @@ def init_nest(block: BlockOp) -> InitNest | None:
 
 
 def empty_loop(block: BlockOp) -> ForOp | None:
-    """The outermost loop that drives the reduction of a block with an init, if there may be nothing to reduce."""
+    """Return the outermost loop that drives the reduction of a block with an init, if the reduction may be empty."""
     around = list(loops_around(block))
     extents = [v.extent for v in block.iter_vars if v.kind is IterKind.REDUCE]
     if block.init is None or not around or all(isinstance(extent, int) and extent > 0 for extent in extents):
@@ -58,8 +59,8 @@ def empty_loop(block: BlockOp) -> ForOp | None:
 
 
 def _may_run_before(init: InitOp, block: BlockOp, reduction: ForOp) -> bool:
-    """Whether an init has the same effect in front of the whole reduction: none of the buffers it uses comes from
-    inside, nothing else there touches what it writes, and nothing there writes what it reads."""
+    """Return whether the init has the same effect before the whole reduction: none of its buffers is allocated inside,
+    nothing else there touches what it writes, and nothing there writes what it reads."""
     written, read = _buffers_used(init, but=memref.LoadOp), _buffers_used(init, but=memref.StoreOp)
     if any(reduction.is_ancestor(buffer.owner) for buffer in written | read):
         return False
@@ -70,7 +71,7 @@ def _may_run_before(init: InitOp, block: BlockOp, reduction: ForOp) -> bool:
 
 
 def _buffers_used(op: Operation, but: type[Operation]) -> set[SSAValue]:
-    """The buffers from outside that `op` and the ops in it use, other than by ops of the class `but`."""
+    """The buffers from outside that `op` and the ops in it use, except by ops of the class `but`."""
     return {
         operand
         for inner in op.walk()
@@ -90,7 +91,7 @@ def _loop_variables(block: BlockOp, kind: IterKind, scope: ForOp) -> set[BlockAr
 
 
 def _is_conditional(block: BlockOp, outermost: ForOp) -> bool:
-    """Whether something other than loops stands between a block and its outermost loop."""
+    """Return whether anything but loops is between a block and its outermost loop."""
     scope = block.parent_op()
     while isinstance(scope, ForOp) and scope is not outermost:
         scope = scope.parent_op()

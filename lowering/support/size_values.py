@@ -1,4 +1,4 @@
-"""Sizes of a run as values in a function."""
+"""Dynamic sizes as SSA values in a function."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from relex.dialects.sizes.attributes import FunctionSizes, has_unknown, sizes_in
 from relex.dialects.sizes.modules import ModuleSizes
 
 Sources = Mapping[str, tuple[SSAValue, int]]
-"""For each name, a tensor, buffer or index of the function, and the dimension that has that size."""
+"""For each name, the tensor, buffer or index of the function that has that size, and the dimension."""
 
 
 class SizesOfResults:
-    """The sizes that calls in graph functions take: one index for each `?` of a result."""
+    """The size operands of calls in graph functions: one index for each `?` of a result."""
 
     def __init__(self, sizes: ModuleSizes | None):
         self._sizes = sizes
         self._values: dict[Operation, SizeValues] = {}
 
     def of(self, result: SSAValue) -> list[SSAValue]:
-        """The sizes of a result that its type leaves open, as values at the start of its function."""
+        """Return the dynamic sizes of a result, as values at the start of its function."""
         if self._sizes is None or not has_unknown(result.type):
             return []
         function = _function_around(result)
@@ -47,9 +47,10 @@ def _function_around(value: SSAValue) -> FuncOp:
 
 
 class SizeValues(IndexBuilder):
-    """Computes sizes at the start of a function's first block, each once. An index that is a size is that size itself.
+    """Emits sizes at the start of a function's first block, each once. An index argument that is a size is used
+    directly.
 
-    What is computed must fit an index: that is among the requirements of the function.
+    Intermediate values must fit an index: that is among the requirements of the function.
     """
 
     divide = arith.DivUIOp
@@ -64,7 +65,7 @@ class SizeValues(IndexBuilder):
 
     @classmethod
     def of(cls, block: Block, sizes: FunctionSizes) -> SizeValues:
-        """For a function whose arguments have these sizes."""
+        """Build from the sizes of a function's arguments."""
         sources = {name: (block.args[argument], dimension) for name, (argument, dimension) in sizes.sources.items()}
         return cls(block, sources)
 
@@ -87,7 +88,7 @@ class SizeValues(IndexBuilder):
         return value
 
     def dimension(self, source: SSAValue, dimension: int) -> SSAValue:
-        """The size of a tensor or buffer in a dimension."""
+        """Return the size of a tensor or buffer in a dimension."""
         key = (source, dimension)
         if key not in self._dimensions:
             dim = memref.DimOp if isinstance(source.type, MemRefType) else tensor.DimOp

@@ -1,4 +1,4 @@
-"""Tensor expressions: what an operator computes, element by element, and the loops that compute it."""
+"""Tensor expressions: what an operator computes, element by element, and the loop nests that compute it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensor expressions to loops."""
+"""Lowering of tensor expressions to loop nests."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def emit_prim_func(
     *,
     strict: bool = False,
 ) -> PrimFuncOp:
-    """A loop function that computes `outputs` from `inputs`, private and without aliasing.
+    """Emit a private loop function that computes `outputs` from `inputs`, with arguments that do not alias.
 
-    Each computed tensor becomes a loop nest around one block; those that are no output get a local buffer. Reductions
-    of floats may be summed in any order and contracted to FMA, unless `strict`. Sizes of the inputs that are known at
-    run time are names, on which `requirements` may be stated.
+    Each computed tensor becomes a loop nest around one block; tensors that are not outputs get a local buffer.
+    Reductions of floats may be reassociated and contracted to FMA, unless `strict`. Dynamic sizes of the inputs are
+    names, on which `requirements` may be stated.
     """
     if any(tensor.body is None for tensor in outputs) or len(set(outputs)) != len(outputs):
         names = ", ".join(tensor.name for tensor in outputs)
@@ -79,18 +79,19 @@ def emit_prim_func(
 
 
 def buffer_type(tensor: Tensor) -> MemRefType:
+    """The memref type of a tensor, with dynamic sizes for names."""
     return MemRefType(tensor.type, without_names(tensor.shape))
 
 
 def _state_sizes(func: PrimFuncOp, tensors: Sequence[Tensor], requirements: Sequence[Requirement]) -> Sources:
-    """Say what sizes the arguments have. Returns an argument for every size that is a name: inputs come first."""
+    """Annotate a function with the sizes of its arguments. Return an argument for every named size, inputs first."""
     sizes = FunctionSizes(tuple(tensor.shape for tensor in tensors), (), tuple(requirements))
     annotate(func, sizes)
     return {name: (func.args[argument], dimension) for name, (argument, dimension) in sizes.sources.items()}
 
 
 def _in_order(outputs: Sequence[Tensor]) -> list[Tensor]:
-    """The computed tensors that the outputs need, each behind those that it reads."""
+    """The computed tensors that the outputs need, producers before consumers."""
     order: dict[Tensor, None] = {}
 
     def visit(tensor: Tensor) -> None:
@@ -125,7 +126,7 @@ class _Stage:
         self._names = names
         self._strict = strict
         self._values: dict[Expr, SSAValue] = {}
-        """What is computed already: an expression that is used twice is computed once."""
+        """Values already computed: an expression that is used twice is computed once."""
 
     def emit(self) -> None:
         body = self._tensor.body
@@ -179,8 +180,8 @@ class _Stage:
         builder.insert(memref.StoreOp.get(value, self._buffers[self._tensor], indices))
 
     def _value(self, builder: Builder, expr: Expr, product_flags: FastMathFlagsAttr | None = None) -> SSAValue:
-        """The value of an expression, built when first asked for. `product_flags` go on a product that is summed, so
-        that it may become an FMA."""
+        """Return the value of an expression, which is emitted on first use. `product_flags` go on a product that is
+        summed, so that it may be contracted to an FMA."""
         if isinstance(expr, Extent):
             return self._sizes.emit(expr.size)
         if expr not in self._values:
@@ -188,7 +189,7 @@ class _Stage:
         return self._values[expr]
 
     def _build(self, builder: Builder, expr: Expr, product_flags: FastMathFlagsAttr | None) -> Operation:
-        """The op that computes an expression, behind those that compute its parts."""
+        """Build the op that computes an expression, after emitting the ops that compute its operands."""
         match expr:
             case Const(value=value):
                 return build_constant(value, expr.type)
@@ -213,7 +214,7 @@ class _Stage:
                 raise ValueError(f"expected an expression of one element, found {type(expr).__name__}")
 
     def _branch(self, expr: Expr) -> Region:
-        """A region that computes an expression. What is computed in it is not seen outside."""
+        """Build a region that computes an expression. Values computed in it are not visible outside."""
         block = Block()
         outside = dict(self._values)
         value = self._value(Builder(InsertPoint.at_end(block)), expr)

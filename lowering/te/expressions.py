@@ -6,8 +6,8 @@ operators on elements of other tensors, numbers and indices:
     k = reduce_axis(x.shape[-1])
     compute((x.shape[0], w.shape[0]), lambda i, j: sum(x[i, k] * w[j, k], axis=k))
 
-Sizes that are known at run time are expressions of names (`relex.dialects.sizes.IndexExpr`): they stand where numbers
-may, in shapes, extents and arithmetic. `relex.lowering.te.emit` turns all of it into a `tir.prim_func`.
+Dynamic sizes are expressions of names (`relex.dialects.sizes.IndexExpr`): they may take the place of numbers in shapes,
+extents and arithmetic. `relex.lowering.te.emit` lowers a tensor expression to a `tir.prim_func`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from relex.dialects.sizes import IndexExpr, Size, Sizes
 from relex.dialects.tir import IterKind
 
 Number = int | float | IndexExpr
-"""A number; a size is one that is known at run time."""
+"""A number; an `IndexExpr` is a dynamic size."""
 
 
 class OfIndices(Protocol):
-    """From any number of indices to an expression: `lambda *i: ...`."""
+    """A function from any number of indices to an expression: `lambda *i: ...`."""
 
     def __call__(self, *indices: Axis) -> Expr: ...
 
@@ -41,12 +41,12 @@ OfSomeIndices = (
     | Callable[["Axis", "Axis", "Axis"], "Expr"]
     | Callable[["Axis", "Axis", "Axis", "Axis"], "Expr"]
 )
-"""From a fixed number of indices to an expression: `lambda i, j: ...`."""
+"""A function from a fixed number of indices to an expression: `lambda i, j: ...`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Expr:
-    """A scalar. `type` is its element type, or `index`."""
+    """A scalar expression. `type` is its element type, or `index`."""
 
     type: Attribute
 
@@ -75,11 +75,11 @@ class Expr:
         return call("divide", other, self)
 
     def __floordiv__(self, other: Expr | Number) -> Expr:
-        """The quotient of two indices, which must not be negative."""
+        """Divide two indices, which must not be negative."""
         return _of_indices("floor_divide", self, other)
 
     def __mod__(self, other: Expr | Number) -> Expr:
-        """The remainder of two indices, which must not be negative."""
+        """Return the remainder of two indices, which must not be negative."""
         return _of_indices("remainder", self, other)
 
     def __lt__(self, other: Expr | Number) -> Expr:
@@ -106,14 +106,14 @@ class Expr:
 
 @dataclass(frozen=True, eq=False)
 class Const(Expr):
-    """A number."""
+    """A constant."""
 
     value: float
 
 
 @dataclass(frozen=True, eq=False)
 class Axis(Expr):
-    """A variable that runs from 0 to `extent`."""
+    """An iteration variable that runs from 0 to `extent`."""
 
     name: str
     extent: Size
@@ -122,7 +122,7 @@ class Axis(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Extent(Expr):
-    """A size that is known at run time."""
+    """A dynamic size."""
 
     size: IndexExpr
 
@@ -137,14 +137,14 @@ class Call(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Converted(Expr):
-    """A number as the nearest one of another type; `cast` says what is done about those that have none."""
+    """A number converted to the nearest one of another type; see `cast` for numbers out of range."""
 
     value: Expr
 
 
 @dataclass(frozen=True, eq=False)
 class IfThenElse(Expr):
-    """One of two expressions, of which only that one is computed."""
+    """One of two expressions, of which only the chosen one is computed."""
 
     condition: Expr
     value: Expr
@@ -181,6 +181,7 @@ class Tensor:
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self.shape)
 
     def __getitem__(self, indices: Expr | Number | Sequence[Expr | Number]) -> Expr:
@@ -191,6 +192,7 @@ class Tensor:
 
 
 def as_expr(value: Expr | Number, type: Attribute) -> Expr:
+    """Make a constant of the given type from a number, or convert a dynamic size; keep an expression as it is."""
     if isinstance(value, Expr):
         return value
     if not isinstance(value, IndexExpr):
@@ -206,7 +208,7 @@ def call(function: str, *args: Expr | Number) -> Expr:
 
 
 def compare(function: str, lhs: Expr | Number, rhs: Expr | Number) -> Expr:
-    """Apply a scalar function that gives an i1. With NaN only `not_equal` holds."""
+    """Apply a scalar function that gives an i1. On NaN only `not_equal` holds."""
     return Call(i1, function, _of_one_type(function, lhs, rhs))
 
 
@@ -217,15 +219,17 @@ def _of_indices(function: str, lhs: Expr, rhs: Expr | Number) -> Expr:
 
 
 def equal(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
+    """Compare for equality; false on NaN."""
     return compare("equal", lhs, rhs)
 
 
 def not_equal(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
+    """Compare for inequality; true on NaN."""
     return compare("not_equal", lhs, rhs)
 
 
 def is_nan(value: Expr) -> Expr:
-    """Whether a float is NaN: the only number that differs from itself."""
+    """Return whether a float is NaN: the only number that differs from itself."""
     return not_equal(value, value)
 
 
@@ -240,22 +244,22 @@ def _of_one_type(function: str, *args: Expr | Number) -> tuple[Expr, ...]:
 
 
 def select(condition: Expr, value: Expr | Number, other: Expr | Number) -> Expr:
-    """`value` where the condition holds, else `other`; both are computed."""
+    """Return `value` if the condition holds, else `other`; both are computed."""
     value, other = _of_one_type("select", value, other)
     return Call(value.type, "select", (condition, value, other))
 
 
 def if_then_else(condition: Expr, value: Expr | Number, other: Expr | Number) -> Expr:
-    """`value` where the condition holds, else `other`; the one that is not taken is not computed: it reads nothing."""
+    """Return `value` if the condition holds, else `other`; the other one is not computed and reads nothing."""
     value, other = _of_one_type("if_then_else", value, other)
     return IfThenElse(value.type, condition, value, other)
 
 
 def cast(value: Expr, type: Attribute) -> Expr:
-    """A number as one of another type.
+    """Convert a number to another type.
 
-    Integers wrap around. Floats are rounded towards zero to integers; those that are too large or too small for the
-    type become its largest or smallest number, NaN becomes 0. To i1 everything but zero is true.
+    Integers wrap around. Floats are rounded towards zero to integers; those out of range saturate, and NaN becomes 0.
+    To i1, everything but zero is true.
     """
     if value.type == type:
         return value
@@ -270,14 +274,14 @@ def cast(value: Expr, type: Attribute) -> Expr:
 
 
 def lowest(type: Attribute) -> float:
-    """The smallest number of a type."""
+    """Return the smallest number of a type."""
     if isinstance(type, AnyFloat):
         return -inf
     return -(1 << _width(type) - 1) if type != i1 else 0
 
 
 def highest(type: Attribute) -> float:
-    """The largest number of a type."""
+    """Return the largest number of a type."""
     if isinstance(type, AnyFloat):
         return inf
     return (1 << _width(type) - 1) - 1 if type != i1 else 1
@@ -290,42 +294,42 @@ def _width(type: Attribute) -> int:
 
 
 def maximum(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
-    """The larger of two numbers, NaN if either is."""
+    """Return the larger of two numbers, NaN if either is."""
     return call("maximum", lhs, rhs)
 
 
 def minimum(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
-    """The smaller of two numbers, NaN if either is."""
+    """Return the smaller of two numbers, NaN if either is."""
     return call("minimum", lhs, rhs)
 
 
 def placeholder(name: str, shape: Sequence[Size], type: Attribute) -> Tensor:
-    """An input."""
+    """Declare an input."""
     return Tensor(name, tuple(shape), type)
 
 
 def reduce_axis(extent: Size, name: str = "k") -> Axis:
-    """A variable to reduce over."""
+    """Declare an axis to reduce over."""
     return Axis(IndexType(), name, extent, IterKind.REDUCE)
 
 
 def sum(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
-    """The sum of `body` over all values of the axes; 0 over none. On i1 it is the logical or, as in NumPy's `@`."""
+    """Sum `body` over all values of the axes; 0 over none. On i1 it is the logical or, as in NumPy's `@`."""
     return reduce("add", 0, body, axis)
 
 
 def max(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
-    """The largest `body` over all values of the axes, NaN if any is; the smallest number of the type over none."""
+    """Return the largest `body` over the axes, NaN if any is; over no values, the smallest number of the type."""
     return reduce("maximum", lowest(body.type), body, axis)
 
 
 def min(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
-    """The smallest `body` over all values of the axes, NaN if any is; the largest number of the type over none."""
+    """Return the smallest `body` over the axes, NaN if any is; over no values, the largest number of the type."""
     return reduce("minimum", highest(body.type), body, axis)
 
 
 def reduce(combiner: str, identity: float, body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
-    """`body` over all values of the axes, combined by a scalar function that the identity does not change."""
+    """Reduce `body` over all values of the axes by a scalar function, of which `identity` is the neutral element."""
     axes = (axis,) if isinstance(axis, Axis) else tuple(axis)
     if not axes or any(a.kind is not IterKind.REDUCE for a in axes):
         raise ValueError(f"expected axes made by 'reduce_axis', found {', '.join(a.name for a in axes) or 'none'}")
@@ -337,10 +341,10 @@ def compute(shape: Sequence[Size], function: OfIndices, name: str = "compute") -
 @overload
 def compute(shape: Sequence[Size], function: OfSomeIndices, name: str = "compute") -> Tensor: ...
 def compute(shape: Sequence[Size], function: Callable[..., object], name: str = "compute") -> Tensor:
-    """The tensor whose element at some indices is `function` of them.
+    """Compute a tensor whose element at some indices is `function` of them.
 
-    The function's parameter names become the names of the axes. A reduction must be its whole result: what is done to
-    the sum is a computation of its own.
+    The function's parameter names become the names of the axes. A reduction must be the whole result: anything applied
+    to the reduced value is a separate computation.
     """
     names = _axis_names(function, len(shape))
     if len(names) != len(shape):
@@ -364,7 +368,7 @@ def _axis_names(function: Callable[..., object], count: int) -> list[str]:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """The expression and all in it, outside first, each once."""
+    """Yield the expression and all its subexpressions, outermost first, each once."""
     seen: set[Expr] = set()
     pending = [expr]
     while pending:

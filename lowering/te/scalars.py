@@ -1,4 +1,4 @@
-"""Scalar functions by name, and the `arith` and `math` ops that compute them on each kind of element."""
+"""Scalar functions by name, and the `arith` and `math` ops that compute them for each kind of element type."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Builder = Callable[..., Operation]
 
 @dataclass(frozen=True)
 class Scalar:
-    """What computes a scalar function: an op for floats, for integers and `index`, for i1; None where it has none.
+    """The ops that compute a scalar function on floats, on integers and `index`, and on i1; None if there is none.
 
     The type of the last argument decides.
     """
@@ -37,6 +37,7 @@ class Scalar:
     on_bool: Builder | None = None
 
     def for_type(self, type: Attribute) -> Builder | None:
+        """Return the builder for an element type, or None."""
         if isinstance(type, AnyFloat):
             return self.on_float
         if type == i1:
@@ -45,14 +46,14 @@ class Scalar:
 
 
 def _comparison(on_float: str, on_integer: str, on_bool: str) -> Scalar:
-    """A comparison by the predicates of `arith.cmpf` and `arith.cmpi`."""
+    """Make a comparison from predicates of `arith.cmpf` and `arith.cmpi`."""
     return Scalar(
         partial(arith.CmpfOp, arg=on_float), partial(arith.CmpiOp, arg=on_integer), partial(arith.CmpiOp, arg=on_bool)
     )
 
 
 SCALARS = Table[str, Scalar]("scalars")
-"""The table; other packages add to it. On i1 the functions are NumPy's: `add` is or, `multiply` is and."""
+"""Scalar functions by name; other packages add theirs. On i1 they are NumPy's: `add` is or, `multiply` is and."""
 
 SCALARS.update(
     {
@@ -87,7 +88,7 @@ SCALARS.update(
 
 
 def build_scalar(function: str, args: Sequence[SSAValue], flags: arith.FastMathFlagsAttr | None = None) -> Operation:
-    """The op that applies a scalar function. `flags` are what floating-point rules it need not keep."""
+    """Build the op that applies a scalar function, with fast-math `flags` on floats."""
     type = args[-1].type
     builder = SCALARS[function].for_type(type) if function in SCALARS else None
     if builder is None:
@@ -99,7 +100,7 @@ def build_scalar(function: str, args: Sequence[SSAValue], flags: arith.FastMathF
 
 
 def build_constant(value: float, type: Attribute) -> arith.ConstantOp:
-    """A constant, in every element if the type is one of vectors."""
+    """Build a constant; of a vector type, a splat."""
     if isa(type, VectorType[AnyFloat]):
         return arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [value]))
     if isa(type, VectorType[IntegerType | IndexType]):
@@ -115,7 +116,7 @@ def build_constant(value: float, type: Attribute) -> arith.ConstantOp:
 
 
 def _limits(type: IntegerType | IndexType) -> tuple[int, int]:
-    """The smallest and the largest value of a type. Integers are signed, but for i1, which is a boolean."""
+    """The smallest and the largest value of a type. Integers are signed, except i1, which is a boolean."""
     if type == i1:
         return 0, 1
     bits = type.width.data if isinstance(type, IntegerType) else 64
@@ -123,7 +124,7 @@ def _limits(type: IntegerType | IndexType) -> tuple[int, int]:
 
 
 def build_conversion(value: SSAValue, type: Attribute) -> Operation:
-    """The op that turns a number into one of another type. A float must lie in the range of an integer type."""
+    """Build the op that converts a number to another type. A float must be in the range of an integer type."""
     old = value.type
     if isinstance(old, AnyFloat) and isinstance(type, AnyFloat):
         return (arith.ExtFOp if old.bitwidth < type.bitwidth else arith.TruncFOp)(value, type)

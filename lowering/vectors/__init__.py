@@ -1,4 +1,4 @@
-"""Loops to vectors: what `vectorize-loops` is made of."""
+"""Vectorization of loops, for `vectorize-loops`."""
 
 VECTORIZED_ATTR = "relex.vectorized"
-"""On a loop: its iterations are to run side by side."""
+"""Attribute of a loop whose iterations become the lanes of vectors."""

@@ -1,4 +1,4 @@
-"""Whether the iterations of a loop may run side by side."""
+"""Legality of vectorization: loop-carried dependences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from relex.lowering.vectors.steps import index_step
 
 
 def check_independent(loop: scf.ForOp, found: Iterable[Reduction]) -> None:
-    """Fail at a store to a place that another iteration may touch. Different buffers are taken to lie apart."""
+    """Fail at a store to an element that another iteration may access. Different buffers are assumed not to alias."""
     read_by: dict[Operation, Operation] = {r.store: r.load for r in found}
     by_buffer: dict[SSAValue, list[Access]] = {}
     for access in accesses(loop):
@@ -33,7 +33,7 @@ def check_independent(loop: scf.ForOp, found: Iterable[Reduction]) -> None:
 
 
 def _same_lane(loop: scf.ForOp, store: Access, other: Access) -> bool:
-    """Whether two accesses can meet within one iteration only: an index of both tells the iterations apart."""
+    """Return whether two accesses can only meet within one iteration: they share an index that varies with the loop."""
     return any(
         index_of(first) == index_of(second) and index_step(first, loop)
         for first, second in zip(store.indices, other.indices, strict=True)

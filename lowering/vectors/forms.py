@@ -1,8 +1,8 @@
-"""Ops on vectors for ops on scalars.
+"""Vector forms of scalar ops.
 
-Most ops of `arith` and `math` take vectors as they are. For those that xDSL has for scalars alone, `SUBSTITUTES` has
-others of the `llvm` dialect; other packages enter what their scalar ops become with `vector_form`. What has neither is
-computed lane by lane, if it has no effects.
+Most ops of `arith` and `math` accept vectors. For those that xDSL restricts to scalars, `SUBSTITUTES` has equivalents
+from the `llvm` dialect; other packages register vector forms of their ops with `vector_form`. Ops with neither are
+computed lane by lane, if they have no effects.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from relex.lowering.llvm.intrinsics import call_intrinsic, mangled
 from relex.lowering.vectors.lanes import Emitter, Lanes
 
 _WITH_VECTORS = ("arith", "math")
-"""The dialects whose ops mean the same on vectors, if they take them."""
+"""The dialects whose ops are elementwise on vectors, if they accept them."""
 
 Substitute = Callable[[Any, Sequence[SSAValue], Emitter], SSAValue]
-"""Computes an op on vectors that stand for its operands."""
+"""Function that computes an op on vectors in place of its operands."""
 
 SUBSTITUTES = Table[type[Operation], Substitute]("vector forms")
-"""By op on scalars. Elements are never of type `index`, and floats are f32 or f64."""
+"""Vector forms by scalar op. Elements are never of type `index`, and floats are f32 or f64."""
 
 vector_form = SUBSTITUTES.rule
-"""Enters a function that computes an op on vectors."""
+"""Register a function that computes an op on vectors."""
 
 
 def can_widen(op: Operation) -> bool:
-    """Whether an op computes numbers from numbers, whatever dialect it is of: then lanes can do so, each for itself."""
+    """Return whether an op computes numbers from numbers without effects, so that lanes can compute it separately."""
     if op.regions or op.successors:
         return False
     kinds = (*op.operand_types, *op.result_types)
@@ -45,7 +45,7 @@ def can_widen(op: Operation) -> bool:
 
 
 def on_vectors(op: Operation, operands: Sequence[Lanes], out: Emitter) -> list[Lanes]:
-    """The results of an op in all lanes at once, or one lane after the other if nothing else can be had."""
+    """Return the results of an op in all lanes: on vectors, or lane by lane if it has no vector form."""
     if Dialect.split_name(op.name)[0] in _WITH_VECTORS and _takes_vectors(op, out):
         vectors = [out.as_vector(lanes) for lanes in operands]
         new = type(op).create(
@@ -63,7 +63,7 @@ def on_vectors(op: Operation, operands: Sequence[Lanes], out: Emitter) -> list[L
 
 
 def by_lanes(op: Operation, operands: Sequence[Lanes], out: Emitter, mask: SSAValue | None) -> list[Lanes]:
-    """The results of an op, computed one after the other for the lanes that the mask allows."""
+    """Return the results of an op, computed lane by lane for the lanes that the mask enables."""
 
     def compute(inner: Emitter, scalars: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return inner.add(op.clone(dict(zip(op.operands, scalars, strict=True)))).results
@@ -72,7 +72,7 @@ def by_lanes(op: Operation, operands: Sequence[Lanes], out: Emitter, mask: SSAVa
 
 
 def _takes_vectors(op: Operation, out: Emitter) -> bool:
-    """Whether the op on vectors is one that xDSL allows."""
+    """Return whether xDSL accepts the op on vectors."""
     trial = type(op).create(
         operands=[create_ssa_value(out.vector_of(t)) for t in op.operand_types],
         result_types=[out.vector_of(t) for t in op.result_types],
@@ -108,7 +108,7 @@ def _cast(op: Operation, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
 @SUBSTITUTES.rule(arith.CmpiOp)
 def _compare_integers(op: arith.CmpiOp, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
     lhs, rhs = values
-    # Both dialects number the predicates alike.
+    # Both dialects use the same numbers for predicates.
     return out.add(llvm.ICmpOp(lhs, rhs, IntegerAttr(op.predicate.value.data, i64))).res
 
 
@@ -118,14 +118,14 @@ def _select(op: arith.SelectOp, values: Sequence[SSAValue], out: Emitter) -> SSA
 
 
 def select(out: Emitter, mask: SSAValue, value: SSAValue, other: SSAValue) -> SSAValue:
-    """The elements of one vector where the mask allows them, else those of the other."""
+    """Return the elements of one vector in the lanes that the mask enables, else those of the other."""
     length = out.number(out.length, i32)
     name = mangled("llvm.vp.select", value.type)
     return out.add(call_intrinsic(name, [mask, value, other, length], [value.type])).results[0]
 
 
 _BELOW, _ABOVE, _NAN = 0x1C, 0x380, 0x3
-"""Classes of floats for `llvm.is.fpclass`: less than 0, more than 0, NaN."""
+"""Classes of floats for `llvm.is.fpclass`: less than 0, greater than 0, NaN."""
 
 _FLOAT_PREDICATES: dict[str, tuple[str, bool]] = {
     "false": ("", True),
@@ -145,13 +145,13 @@ _FLOAT_PREDICATES: dict[str, tuple[str, bool]] = {
     "uno": ("?", True),
     "true": ("", False),
 }
-"""Whether one of these holds, less (<), greater (>) or unordered (?), or else whether none does."""
+"""For each predicate, relations less (<), greater (>) or unordered (?), and whether one must hold, or none."""
 
 
 @SUBSTITUTES.rule(arith.CmpfOp)
 def _compare_floats(op: arith.CmpfOp, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
-    """The sign of the difference, which is 0 for equal numbers alone, as nothing is flushed to 0. LLVM makes one
-    comparison of it."""
+    """Compare by the sign of the difference, which is 0 only for equal numbers, since nothing is flushed to 0. LLVM
+    folds it to one comparison."""
     lhs, rhs = values
     relations, holds = _FLOAT_PREDICATES[arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]]
     result = out.number(0, out.vector_of(i1))

@@ -1,4 +1,4 @@
-"""Values of all iterations of a loop at once, and the code that makes vectors of them."""
+"""Values in all iterations of a loop at once, and an emitter of vector code."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ Number = IntegerAttr[IntegerType | IndexType] | FloatAttr[AnyFloat] | DenseIntOr
 
 @dataclass(frozen=True)
 class Lanes:
-    """What a value is in each iteration.
+    """A value in every iteration of a loop.
 
-    With a `step` of 0, `value` in all of them; with another step, an index that starts at `value` and grows by it; with
-    none, `value` is a vector of one element for each iteration.
+    With a `step` of 0, `value` is uniform; with another step, it is the index in the first iteration, and grows by
+    `step` per iteration; with None, it is a vector with one element per iteration.
     """
 
     value: SSAValue
@@ -43,11 +43,12 @@ class Lanes:
 
     @property
     def same(self) -> bool:
+        """True if the value is uniform."""
         return self.step == 0
 
 
 class Emitter:
-    """Adds ops behind each other, all at the location of what they come from, for a number of lanes."""
+    """Appends ops for a number of lanes, all at the location of the op that they come from."""
 
     def __init__(self, length: int, at: InsertPoint, location: LocationAttr):
         self.length = length
@@ -55,23 +56,26 @@ class Emitter:
         self._builder = Builder(at)
 
     def inside(self, block: Block) -> Emitter:
-        """An emitter for the end of a new block."""
+        """Return an emitter for the end of a new block."""
         return Emitter(self.length, InsertPoint.at_end(block), self.location)
 
     def add(self, op: OpT) -> OpT:
+        """Append an op."""
         op.location = self.location
         return self._builder.insert(op)
 
     # Scalars and vectors of constants
 
     def index(self, value: int) -> SSAValue:
+        """Emit an index constant."""
         return self.number(value, IndexType())
 
     def vector_of(self, element: Attribute) -> VectorType[Attribute]:
+        """The type of a vector with an element for each lane."""
         return VectorType(element, [self.length])
 
     def number(self, value: float, kind: Attribute) -> SSAValue:
-        """A constant of a type of numbers or of vectors of them, in every element."""
+        """Emit a constant of a numeric type; of a vector type, a splat."""
         if isa(kind, VectorType[AnyFloat]):
             return self._constant(DenseIntOrFPElementsAttr.from_list(kind, [value]))
         if isa(kind, VectorType[IntegerType | IndexType]):
@@ -87,7 +91,7 @@ class Emitter:
     # Lanes
 
     def as_vector(self, lanes: Lanes) -> SSAValue:
-        """A vector with the value of each lane."""
+        """Return a vector with the value of each lane."""
         if lanes.step is None:
             return lanes.value
         kind = self.vector_of(lanes.value.type)
@@ -100,7 +104,7 @@ class Emitter:
         return self.add(arith.AddiOp(first, distances)).result
 
     def lane(self, lanes: Lanes, position: SSAValue) -> SSAValue:
-        """The value of the lane at a position that is known at run time."""
+        """Return the value of the lane at a dynamic position."""
         if lanes.step is None:
             assert isa(lanes.value.type, VectorType)
             return self.add(vector.ExtractOp(lanes.value, [position], lanes.value.type.element_type)).result
@@ -118,9 +122,9 @@ class Emitter:
         compute: Callable[[Emitter, Sequence[SSAValue]], Sequence[SSAValue]],
         mask: SSAValue | None = None,
     ) -> list[Lanes]:
-        """Vectors of the `results` of `compute`, which takes and gives the scalars of one lane.
+        """Return vectors of the `results` of `compute`, which maps the scalars of one lane to scalars.
 
-        It runs in a loop over the lanes, in order, which LLVM unrolls. Lanes that the mask leaves out give 0.
+        It runs in a loop over the lanes, in order, which LLVM unrolls. Lanes that the mask disables yield 0.
 
         ```mlir
         %r = scf.for %lane = %c0 to %c16 step %c1 iter_args(%old = %zeros) -> (vector<16xi1>) {
@@ -157,7 +161,7 @@ class Emitter:
         results: Sequence[Attribute],
         compute: Callable[[Emitter], Sequence[SSAValue]],
     ) -> list[SSAValue]:
-        """The results of `compute` where the condition holds, else 0."""
+        """Return the results of `compute` if the condition holds, else 0."""
         then, otherwise = Block(), Block()
         inner, other = self.inside(then), self.inside(otherwise)
         inner.add(scf.YieldOp(*compute(inner)))
@@ -170,17 +174,19 @@ class Emitter:
     # Masks
 
     def both(self, mask: SSAValue | None, other: SSAValue) -> SSAValue:
+        """Return the conjunction of two masks, the first of which may be None for all lanes."""
         return other if mask is None else self.add(arith.AndIOp(mask, other)).result
 
     def negated(self, mask: SSAValue) -> SSAValue:
+        """Return the complement of a mask."""
         return self.add(arith.XOrIOp(mask, self.number(1, mask.type))).result
 
     def any(self, mask: SSAValue) -> SSAValue:
-        """Whether a mask allows any lane."""
+        """Return whether a mask enables any lane."""
         return self.reduction(vector.CombiningKindFlag.OR, mask, None)
 
     def first_lanes(self, count: SSAValue) -> SSAValue:
-        """A mask that allows the first `count` lanes."""
+        """Return a mask that enables the first `count` lanes."""
         return self.add(vector.CreateMaskOp([count], self.vector_of(i1))).mask_vector
 
     def reduction(
@@ -190,6 +196,7 @@ class Emitter:
         start: SSAValue | None,
         flags: arith.FastMathFlagsAttr | None = None,
     ) -> SSAValue:
+        """Reduce a vector to a scalar, combined with `start` if given."""
         assert isa(source.type, VectorType)
         operands = [[source], [start] if start is not None else []]
         properties: dict[str, Attribute] = {"kind": vector.CombiningKindAttr(kind)}

@@ -1,4 +1,4 @@
-"""Sums and the like over the iterations of a loop: places that every iteration updates."""
+"""Reductions over the iterations of a loop: elements that every iteration updates."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ KINDS: dict[type[Operation], CombiningKindFlag] = {
     arith.OrIOp: CombiningKindFlag.OR,
     arith.XOrIOp: CombiningKindFlag.XOR,
 }
-"""Sums and products of floats among them: without `reassoc` they are computed in order."""
+"""Combining kinds by op, including sums and products of floats: without `reassoc` those are computed in order."""
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """`buffer[indices] = combine(buffer[indices], term)`, where nothing else uses what is read and combined."""
+    """An update `buffer[indices] = combine(buffer[indices], term)` whose load and combined value have no other uses."""
 
     load: memref.LoadOp
     combine: Operation
@@ -43,30 +43,32 @@ class Reduction:
 
     @property
     def kind(self) -> CombiningKindFlag:
+        """The combining kind of the update."""
         return KINDS[type(self.combine)]
 
     @property
     def identity(self) -> float:
-        """What changes no value that it is combined with."""
+        """The neutral element of the combining op."""
         identity = identity_of(self.combine)
         assert identity is not None
         return identity
 
     @property
     def flags(self) -> arith.FastMathFlagsAttr | None:
+        """The fast-math flags of the combining op, if it has any."""
         flags = self.combine.get_attr_or_prop("fastmath")
         return flags if isinstance(flags, arith.FastMathFlagsAttr) else None
 
     @property
     def ordered(self) -> bool:
-        """Whether the terms must be combined in the order of the program."""
+        """True if the terms must be combined in program order."""
         return isinstance(self.combine, arith.AddfOp | arith.MulfOp) and (
             self.flags is None or FastMathFlag.REASSOC not in self.flags.data
         )
 
 
 def reductions(loop: scf.ForOp) -> Iterator[Reduction]:
-    """The reductions in a loop, those in loops inside of it included."""
+    """Yield the reductions in a loop, including those in nested loops."""
     for op in loop.walk():
         if isinstance(op, memref.StoreOp) and (found := _reduction(op)) is not None:
             yield found

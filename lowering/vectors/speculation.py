@@ -1,4 +1,4 @@
-"""Accesses that do no harm where the program does not make them."""
+"""Accesses that are safe to speculate: in bounds and on thread-private memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relex.dialects.index.from_ir import index_of
 
 
 def is_private(access: memref.LoadOp | memref.StoreOp) -> bool:
-    """Whether an access is of memory that nobody else sees, and stays in it whatever conditions stand around it."""
+    """Return whether an access is to private memory, and in bounds regardless of the conditions around it."""
     made = access.memref.owner
     kind = access.memref.type
     if not isinstance(made, memref.AllocaOp) or not isa(kind, MemRefType):
@@ -23,7 +23,7 @@ def is_private(access: memref.LoadOp | memref.StoreOp) -> bool:
 
 
 def _is_shared(made: memref.AllocaOp, access: Operation) -> bool:
-    """Whether iterations that run at the same time may access a buffer."""
+    """Return whether concurrent iterations may access a buffer."""
     scope = access.parent_op()
     while scope is not None and not scope.is_ancestor(made):
         if isinstance(scope, scf.ParallelOp):

@@ -1,4 +1,4 @@
-"""By how much an index grows from one iteration of a loop to the next."""
+"""Steps of indices from one iteration of a loop to the next."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from relex.dialects.index.from_ir import index_of
 
 
 def index_step(value: SSAValue, loop: scf.ForOp) -> int | None:
-    """The step of an index in a loop, where it is a constant and nothing else in the loop changes the index."""
+    """Return the step of an index in a loop; None if it is not a constant, or if the index depends on other values
+    computed in the loop."""
     variable, step = loop.body.block.args[0], 0
     for atom, factor in terms_of(index_of(value)).items():
         if atom is variable:

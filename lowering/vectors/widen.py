@@ -1,4 +1,4 @@
-"""All iterations of a loop as one: scalars become vectors, op by op."""
+"""Widening: all iterations of a loop run as one, and scalars become vectors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from relex.lowering.vectors.speculation import is_private
 from relex.lowering.vectors.steps import index_step
 
 Mask = SSAValue | None
-"""The lanes in which something happens; None for all."""
+"""The lanes in which an op executes; None for all."""
 
 _DIVISIONS = (
     arith.CeilDivSIOp,
@@ -34,13 +34,13 @@ _DIVISIONS = (
     arith.RemSIOp,
     arith.RemUIOp,
 )
-"""What must not be computed where the program does not: a divisor may be 0."""
+"""Ops that must not be speculated: the divisor may be 0."""
 
 
 def widen(loop: scf.ForOp, length: int) -> None:
-    """Replace a loop of `length` iterations, in steps of 1 and without carried values, by ops on vectors.
+    """Replace a loop of `length` iterations, with step 1 and no loop-carried values, by ops on vectors.
 
-    Raises `PassError` at what keeps its iterations from running side by side.
+    Raises `PassError` at an op that prevents the iterations from running in parallel.
     """
     _Widening(loop, length).run()
 
@@ -74,7 +74,7 @@ class _Widening:
             self._lanes[old] = lanes
 
     def _emit_block(self, block: Block, out: Emitter, mask: Mask) -> list[Lanes]:
-        """Emit what a block does; gives what it ends with."""
+        """Emit the ops of a block, and return the operands of its terminator."""
         *ops, leave = block.ops
         for op in ops:
             out.location = op.location
@@ -125,7 +125,7 @@ class _Widening:
         return [Lanes(result, None) for result in out.add(loop).results]
 
     def _branch(self, op: scf.IfOp, condition: Lanes, out: Emitter, mask: Mask) -> list[Lanes]:
-        """Under a condition that is the same in all lanes, a branch stays one."""
+        """Keep a branch under a condition that is uniform."""
         old = [region.block for region in op.regions if region.blocks]
         new = [Block() for _ in old]
         inner = [out.inside(block) for block in new]
@@ -139,7 +139,7 @@ class _Widening:
         return [Lanes(result, 0 if stays else None) for result, stays in zip(results, same, strict=True)]
 
     def _choice(self, op: scf.IfOp, condition: Lanes, out: Emitter, mask: Mask) -> list[Lanes]:
-        """Under a condition that differs from lane to lane, both ways are taken, each by its lanes."""
+        """Emit both branches of a divergent condition, each under its mask."""
         holds = out.as_vector(condition)
         then = self._emit_block(op.true_region.block, out, out.both(mask, holds))
         if not op.false_region.blocks:
@@ -159,7 +159,7 @@ class _Widening:
         if all(index.same for index in indices):
             if mask is None:
                 return Lanes(self._scalar(op, out))
-            # No lane may be allowed to read.
+            # The mask may disable all lanes.
             return Lanes(out.guarded(out.any(mask), [kind], lambda inner: [self._scalar(op, inner)])[0])
         if not _is_contiguous(op.memref, indices):
             return out.by_lanes(
@@ -195,13 +195,13 @@ class _Widening:
             out.add(vector.MaskedStoreOp(op.memref, places, mask, source))
 
     def _prefetch(self, op: PrefetchOp, out: Emitter) -> None:
-        """One for the first lane: those that lie elsewhere are left to the machine."""
+        """Prefetch for the first lane only: other lanes are left to the hardware."""
         indices = self._of(op.indices)
         if all(index.step is not None for index in indices):
             out.add(op.clone({old: index.value for old, index in zip(op.indices, indices, strict=True)}))
 
     def _update(self, reduction: Reduction, out: Emitter, mask: Mask) -> None:
-        """A place that all lanes update, one after the other or, where the program allows it, in any order."""
+        """Combine the terms of all lanes into one element, in order or, if reassociation is allowed, in any order."""
         op = reduction.store
         if reduction.ordered and _in_loop(op, self._loop):
             fail(op, "expected a sum that may be reordered (fastmath<reassoc>) in a loop inside of a vectorized loop")
@@ -224,12 +224,12 @@ class _Widening:
     # Arithmetic
 
     def _scalar(self, op: Operation, out: Emitter) -> SSAValue:
-        """The result of an op on the scalars that stand for its operands."""
+        """Emit an op on scalars in place of its operands."""
         values = {old: lanes.value for old, lanes in zip(op.operands, self._of(op.operands), strict=True)}
         return out.add(op.clone(values)).results[0]
 
     def _step(self, op: Operation, operands: Sequence[Lanes]) -> int | None:
-        """By how much an index grows from lane to lane, if the scalars that stand for its operands tell it."""
+        """Return the step of an index from lane to lane; None if it does not follow from the scalars of one lane."""
         if any(lanes.step is None for lanes in operands) or [*op.result_types] != [IndexType()]:
             return None
         return index_step(op.results[0], self._loop)
@@ -248,7 +248,7 @@ class _Widening:
 
 
 def _may_trap(op: Operation) -> bool:
-    """Whether an op may do harm where the program does not compute it."""
+    """Return whether an op is unsafe to speculate."""
     if Dialect.split_name(op.name)[0] not in ("arith", "math"):
         return not is_speculatable(op)
     if not isinstance(op, _DIVISIONS):
@@ -258,11 +258,11 @@ def _may_trap(op: Operation) -> bool:
 
 
 _MIRRORED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle"}
-"""The predicate that holds for `b, a` where the other one holds for `a, b`."""
+"""The equivalent predicates for swapped operands."""
 
 
 def _first_lanes(op: arith.CmpiOp, operands: Sequence[Lanes], out: Emitter) -> SSAValue | None:
-    """The comparison of an index that counts the lanes with a limit: a number of lanes from the first one on."""
+    """Return a mask for the comparison of an index that counts lanes with a uniform limit, else None."""
     predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
     counter, limit = operands
     if counter.same:
@@ -278,7 +278,7 @@ def _first_lanes(op: arith.CmpiOp, operands: Sequence[Lanes], out: Emitter) -> S
 
 
 def _is_contiguous(buffer: SSAValue, indices: Sequence[Lanes]) -> bool:
-    """Whether the lanes lie one behind the other in memory."""
+    """Return whether the lanes access consecutive elements."""
     kind = buffer.type
     assert isa(kind, MemRefType)
     strides = kind.get_strides()
@@ -296,7 +296,7 @@ def _store_one(op: memref.StoreOp, scalars: Sequence[SSAValue], out: Emitter) ->
 
 
 def _in_loop(op: Operation, scope: scf.ForOp) -> bool:
-    """Whether another loop stands between an op and the loop `scope`."""
+    """Return whether another loop is between an op and the loop `scope`."""
     around = op.parent_op()
     while around is not None and around is not scope:
         if isinstance(around, scf.ForOp):

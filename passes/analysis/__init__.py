@@ -1,1 +1,2 @@
-"""What passes ask of loop functions: their loops, accesses, dependences, footprints, op patterns and work."""
+"""Analyses of loop functions: loop tree, accesses, dependences, footprints, op patterns and work. They do not modify
+the IR."""

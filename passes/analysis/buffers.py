@@ -1,4 +1,4 @@
-"""The buffers that blocks read and write, and copies of them."""
+"""The buffers that blocks access, and copies of buffers."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from relex.passes.analysis.loop_tree import (
 
 
 def buffers_written(block: BlockOp) -> list[SSAValue]:
-    """The buffers that a block stores to, in the order of the first stores."""
+    """Return the buffers that a block stores to, in order of their first store."""
     return list(dict.fromkeys(access.buffer for access in accesses(block) if access.is_write))
 
 
 def buffers_read(block: BlockOp) -> list[SSAValue]:
-    """The buffers that a block loads from and does not write itself, in the order of the first loads."""
+    """Return the buffers that a block loads from and does not write itself, in order of their first load."""
     written = buffers_written(block)
     loads = [access.buffer for access in accesses(block) if not access.is_write]
     return [buffer for buffer in dict.fromkeys(loads) if buffer not in written]
 
 
 def pick_buffer(block: BlockOp, buffers: Sequence[SSAValue], index: int, verb: str) -> SSAValue:
-    """The buffer with a number; `verb` says what the block does to such buffers."""
+    """Return the buffer at `index`; fail if there are fewer. `verb` says what the block does to these buffers."""
     if index < len(buffers):
         return buffers[index]
     found = ", ".join(map(name_of, buffers)) or "none"
@@ -51,7 +51,7 @@ def pick_buffer(block: BlockOp, buffers: Sequence[SSAValue], index: int, verb: s
 
 
 def local_buffer(buffer: SSAValue, block: BlockOp) -> AllocBufferOp:
-    """The op that makes a buffer; fails for buffers that come from outside of the function."""
+    """Return the op that allocates a buffer; fail if the buffer is an argument of the function."""
     op = buffer.owner
     if isinstance(op, AllocBufferOp):
         return op
@@ -59,7 +59,7 @@ def local_buffer(buffer: SSAValue, block: BlockOp) -> AllocBufferOp:
 
 
 def accesses_in(func: PrimFuncOp, buffer: SSAValue) -> Iterator[BlockAccess]:
-    """All accesses of a buffer; fails where it is used otherwise."""
+    """Yield all accesses of a buffer; fail if it is used outside of blocks."""
     users: set[BlockOp] = set()
     for use in buffer.uses:
         block = _outermost_block(use.operation)
@@ -73,7 +73,7 @@ def accesses_in(func: PrimFuncOp, buffer: SSAValue) -> Iterator[BlockAccess]:
 
 
 def _outermost_block(op: Operation) -> BlockOp | None:
-    """The block around an op that stands in no other one."""
+    """Return the outermost block around an op, or None."""
     found: BlockOp | None = None
     scope: Operation | None = op
     while scope is not None:
@@ -84,7 +84,7 @@ def _outermost_block(op: Operation) -> BlockOp | None:
 
 
 def check_only_writer(func: PrimFuncOp, buffer: SSAValue, block: BlockOp) -> None:
-    """Fails if another block writes a buffer."""
+    """Fail if another block writes a buffer."""
     for access in accesses_in(func, buffer):
         if access.is_write and access.block is not block:
             fail(block, f"expected {name_of_block(block)} alone to write {name_of(buffer)}, "
@@ -92,7 +92,8 @@ def check_only_writer(func: PrimFuncOp, buffer: SSAValue, block: BlockOp) -> Non
 
 
 def statement_of(block: BlockOp) -> Operation:
-    """The outermost loop or condition around a block, in its function or in the next block around; or the block."""
+    """Return the outermost loop or condition around a block within its function or enclosing block; the block itself if
+    there is none."""
     statement: Operation = block
     while (scope := statement.parent_op()) is not None and not isinstance(scope, BlockOp | PrimFuncOp):
         statement = scope
@@ -100,13 +101,13 @@ def statement_of(block: BlockOp) -> Operation:
 
 
 def statement_accesses(statement: Operation) -> Iterator[BlockAccess]:
-    """The accesses of the blocks in a statement."""
+    """Yield the accesses of the blocks in a statement."""
     for block in [statement] if isinstance(statement, BlockOp) else blocks_in(statement):
         yield from block_accesses(block)
 
 
 def check_aliases(buffer: SSAValue, statement: Operation) -> None:
-    """Fails if something in a statement may reach the memory of a buffer by another name."""
+    """Fail if a statement may access the memory of a buffer under another name."""
     for access in statement_accesses(statement):
         if access.buffer is not buffer and may_alias(access.buffer, buffer, function_of(statement)):
             names = f"{name_of(buffer)} and {name_of(access.buffer)}"
@@ -114,11 +115,12 @@ def check_aliases(buffer: SSAValue, statement: Operation) -> None:
 
 
 def buffer_name(buffer: SSAValue) -> str:
+    """Return the name of a buffer."""
     return buffer.name_hint or "buffer"
 
 
 def sizes_of(buffer: SSAValue, before: Operation) -> list[int | SSAValue]:
-    """The sizes of a buffer; those known at run time only are computed in front of an op."""
+    """Return the sizes of a buffer; dynamic sizes are computed before the op `before`."""
     assert isa(buffer.type, MemRefType)
     sizes = list[int | SSAValue](buffer.type.get_shape())
     for i, size in enumerate(sizes):
@@ -130,7 +132,7 @@ def sizes_of(buffer: SSAValue, before: Operation) -> list[int | SSAValue]:
 def make_buffer(
     element_type: Attribute, sizes: Sequence[int | SSAValue], name: str, at: InsertPoint, origin: Operation
 ) -> SSAValue:
-    """A new local buffer, at the place of `origin` in the text."""
+    """Allocate a new local buffer, with the location of `origin`."""
     shape = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
     op = AllocBufferOp(MemRefType(element_type, shape), [size for size in sizes if isinstance(size, SSAValue)])
     op.location = origin.location
@@ -140,7 +142,7 @@ def make_buffer(
 
 
 def names_of_copy(buffer: SSAValue, block: BlockOp, given: Sequence[str]) -> list[str]:
-    """Names for the block that copies a buffer and for its loops: `Y_local`, then `ax0`, `ax1`, ..."""
+    """Return names for the block that copies a buffer and for its loops: `Y_local`, then `ax0`, `ax1`, ..."""
     func = function_of(block)
     rank = len(buffer.type.get_shape()) if isa(buffer.type, MemRefType) else 0
     names = given_or_fresh(block, block_names(func), [f"{buffer_name(buffer)}_local"], given[:1])
@@ -149,7 +151,7 @@ def names_of_copy(buffer: SSAValue, block: BlockOp, given: Sequence[str]) -> lis
 
 @dataclass(frozen=True)
 class Copy:
-    """A whole buffer of some sizes that a block, called `name`, in loops with some labels copies to another one."""
+    """A loop nest that copies a whole buffer to another, by a block called `name` in loops labelled `labels`."""
 
     source: SSAValue
     target: SSAValue
@@ -158,7 +160,7 @@ class Copy:
     labels: Sequence[str]
 
     def insert(self, at: InsertPoint, origin: Operation) -> None:
-        """Write the loops and the block, at the place of `origin` in the text."""
+        """Insert the loop nest at `at`, with the location of `origin`."""
         loops = [new_loop(size, label, origin) for size, label in zip(self.sizes, self.labels, strict=True)]
         body = Block(arg_types=[IndexType()] * len(loops))
         for loop, variable in zip(loops, body.args, strict=True):
@@ -173,14 +175,14 @@ class Copy:
 
 
 def replace_buffer(scope: Operation, old: SSAValue, new: SSAValue) -> None:
-    """Let everything in an op use another buffer."""
+    """Replace the uses of a buffer in an op by another buffer."""
     for use in list(old.uses):
         if scope.is_ancestor(use.operation):
             use.operation.operands[use.index] = new
 
 
 def size_asked(op: Operation) -> SSAValue | None:
-    """The size of a local buffer that an op asks for, if that is known by another value."""
+    """Return the size that a `memref.dim` of a local buffer queries, as given to the allocation; otherwise None."""
     if not isinstance(op, memref.DimOp) or not isinstance(op.source.owner, AllocBufferOp):
         return None
     unknown = [d for d, size in enumerate(op.source.owner.buffer.type.get_shape()) if size == DYNAMIC_INDEX]
@@ -189,7 +191,7 @@ def size_asked(op: Operation) -> SSAValue | None:
 
 
 def remove_buffer(alloc: AllocBufferOp) -> None:
-    """Remove a buffer that nothing needs but for its sizes."""
+    """Remove a buffer that is only used for its sizes."""
     for use in list(alloc.buffer.uses):
         size = size_asked(use.operation)
         if size is not None:

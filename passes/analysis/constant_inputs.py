@@ -1,4 +1,4 @@
-"""Inputs of loop functions that are constants whenever the functions are called."""
+"""Inputs of loop functions that are constants in every call."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from relex.dialects.symbols import is_private, symbols_used
 from relex.dialects.tir import PrimFuncOp
 
 CONSTANT_ATTR = "relex.constant"
-"""On an input of a loop function, while it is being scheduled: it is a constant in every call."""
+"""Marks an input of a loop function that is a constant in every call, while the function is being scheduled."""
 
 
 @dataclass(frozen=True)
 class KnownCalls:
-    """A loop function that can be called in no other way than by `calls`: its arguments may be changed in them."""
+    """A loop function with all of its calls: since there are no others, its arguments may be changed."""
 
     func: PrimFuncOp
     calls: Sequence[CallTirOp]
 
     @property
     def constants(self) -> frozenset[int]:
-        """The numbers of the inputs that are constants in each call, and that NumPy can hold."""
+        """The indices of the inputs that are constants in every call, of types that NumPy has."""
         return frozenset(
             i for i in range(self.func.num_inputs) if all(_is_constant(call.arguments[i]) for call in self.calls)
         )
 
 
 def known_calls(module: ModuleOp) -> list[KnownCalls]:
-    """The private loop functions of a module that graph functions call, and nothing else names."""
+    """Return the private loop functions of a module that are referenced only by calls from graph functions."""
     calls: dict[str, list[CallTirOp]] = defaultdict(list)
     for op in module.walk():
         if isinstance(op, CallTirOp):
@@ -53,13 +53,13 @@ def mark_constants(module: ModuleOp) -> None:
 
 
 def unmark_constants(module: ModuleOp) -> None:
-    """Remove the marks, which need not be true behind the pass."""
+    """Remove the marks, which need not hold after the pass."""
     for func in (op for op in module.ops if isinstance(op, PrimFuncOp)):
         remove_argument_attr(func, CONSTANT_ATTR)
 
 
 def is_constant_input(value: SSAValue) -> bool:
-    """Whether a buffer is an input that has been marked."""
+    """Return whether a buffer is a marked input."""
     if not isinstance(value, BlockArgument):
         return False
     func = value.owner.parent_op()
@@ -67,7 +67,7 @@ def is_constant_input(value: SSAValue) -> bool:
 
 
 def constant_of(value: SSAValue) -> ConstantOp:
-    """The constant that a value is known to be."""
+    """Return the constant that defines a value."""
     assert isinstance(value.owner, ConstantOp)
     return value.owner
 

@@ -1,7 +1,7 @@
-"""Which iterations of loops depend on each other.
+"""Loop-carried dependences.
 
-Two accesses of one element, one of them a write, must stay in their order. Where the elements are the same, some loops
-are proved to stand at the same iteration; the others carry a dependence.
+Two accesses of one element, at least one of them a write, must keep their order. Assuming that they access the same
+element, some loops are proved to be at the same iteration in both; the others carry a dependence.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Element: TypeAlias = tuple[Index, ...]
 
 @dataclass(frozen=True)
 class BlockAccess:
-    """An access of a block, its indices in terms of the loops around the block."""
+    """An access in a block, with its indices expressed in the loops around the block."""
 
     block: BlockOp
     access: Access
@@ -47,26 +47,29 @@ class BlockAccess:
 
     @property
     def buffer(self) -> SSAValue:
+        """The buffer that is accessed."""
         return self.access.buffer
 
     @property
     def is_write(self) -> bool:
+        """Whether the access is a store."""
         return self.access.is_write
 
     @property
     def in_init(self) -> bool:
+        """Whether the access is in the init of the block."""
         init = self.block.init
         return init is not None and init.is_ancestor(self.access.op)
 
 
 def bound_variables(block: BlockOp) -> Lookup:
-    """The variables of a block as forms of the loops around."""
+    """Return the lookup that maps the variables of a block to index expressions of the loops around it."""
     forms = {v.variable: index_of(v.binding) for v in block.iter_vars}
     return lambda value: forms.get(value) if isinstance(value, BlockArgument) else None
 
 
 def block_accesses(block: BlockOp) -> list[BlockAccess]:
-    """The accesses of a block; fails at ops that use memory otherwise."""
+    """Return the accesses of a block; fail at ops that use memory in other ways."""
     variables = bound_variables(block)
     found: list[BlockAccess] = []
     for op in block.walk():
@@ -85,7 +88,7 @@ def _uses_memory(op: Operation) -> bool:
 
 
 def conflicts(scope: Operation) -> Iterator[tuple[BlockAccess, BlockAccess]]:
-    """Pairs of accesses in `scope` that may meet in one element, one of them a write."""
+    """Yield the pairs of accesses in `scope` that may access the same element, at least one of them a write."""
     function = function_of(scope)
     found = [access for block in blocks_in(scope) for access in block_accesses(block)]
     for a, b in combinations_with_replacement(found, 2):
@@ -94,7 +97,7 @@ def conflicts(scope: Operation) -> Iterator[tuple[BlockAccess, BlockAccess]]:
 
 
 def carrying(loops: Sequence[ForOp], a: BlockAccess, b: BlockAccess) -> list[ForOp]:
-    """Those of `loops`, one inside the other, that may stand at different iterations where two accesses meet."""
+    """Return the loops of a nest that may be at different iterations when two accesses reach the same element."""
     if a.buffer is not b.buffer:
         return list(loops)
     outermost = loops[0]
@@ -104,7 +107,7 @@ def carrying(loops: Sequence[ForOp], a: BlockAccess, b: BlockAccess) -> list[For
 
 
 def check_bindings_differ(block: BlockOp, loops: Sequence[ForOp]) -> None:
-    """Fails unless a block's variables have other values in each iteration of `loops`, one inside the other."""
+    """Fail unless the variables of a block take different values in each iteration of the nest `loops`."""
     bindings = [index_of(binding) for binding in block.bindings]
     same = equal_atoms([(binding, binding) for binding in bindings], loops[0])
     for loop in loops:
@@ -115,9 +118,9 @@ def check_bindings_differ(block: BlockOp, loops: Sequence[ForOp]) -> None:
 
 def equal_atoms(equations: Iterable[tuple[Index, Index]], scope: Operation, known: Iterable[Atom] = ()) -> set[Atom]:
     """
-    The atoms that have the same value in two iterations of the loops in `scope`, if the forms of each equation do:
-    those of the first in the one iteration, those of the second in the other. What stands outside of `scope` has one
-    value.
+    Return the atoms that have the same value in two iterations of the loops in `scope` if the equations hold, with the
+    left sides evaluated in one iteration and the right sides in the other. Atoms in `known`, and values defined outside
+    of `scope`, are the same in both.
     """
     pending = list(equations)
     same: set[Atom] = set(known)
@@ -128,7 +131,7 @@ def equal_atoms(equations: Iterable[tuple[Index, Index]], scope: Operation, know
         for left, right in pending:
             same |= _solve(left, right, scope, same)
         for atom in [a for a in same if isinstance(a, Remainder) and a not in divided]:
-            # Both the quotient and the remainder are the same: so is what was divided.
+            # If quotient and remainder are the same, so is the dividend.
             if Quotient(atom.dividend, atom.divisor) in same:
                 divided.add(atom)
                 pending.append((atom.dividend, atom.dividend))
@@ -136,7 +139,7 @@ def equal_atoms(equations: Iterable[tuple[Index, Index]], scope: Operation, know
 
 
 def _solve(left: Index, right: Index, scope: Operation, same: set[Atom]) -> set[Atom]:
-    """The atoms that must have the same value where `left` in one iteration equals `right` in another."""
+    """Return the atoms that must have the same value where `left` in one iteration equals `right` in another."""
     unknown: list[tuple[int, Atom]] = []
     rest = Span(constant_of(left) - constant_of(right), constant_of(left) - constant_of(right))
     for atom in {**terms_of(left), **terms_of(right)}:
@@ -154,7 +157,7 @@ def _solve(left: Index, right: Index, scope: Operation, same: set[Atom]) -> set[
     for factor, atom in unknown:
         reach += factor * span_of_atom(atom).width
         reaches.append(reach)
-    # The largest step cannot be made up for by all that is smaller: so there is none. Then the next.
+    # If the smaller terms together cannot make up for one step of the largest, its atom is the same. Then the next one.
     for i, (factor, atom) in reversed(list(enumerate(unknown))):
         if factor <= reaches[i]:
             break

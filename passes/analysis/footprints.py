@@ -1,4 +1,4 @@
-"""Which part of a buffer one iteration of a loop reaches."""
+"""Footprints: the part of a buffer that one iteration of a loop accesses."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from relex.passes.analysis.dependence import Element
 
 @dataclass(frozen=True)
 class Interval:
-    """The `extent` indices from `base` on, which changes with the loops outside."""
+    """The `extent` indices from `base` on; `base` may vary with the outer loops."""
 
     base: Index
     extent: int
     full: bool
-    """Each of them is reached, not only some."""
+    """Whether every index in the interval is accessed, not only some."""
 
     def holds(self, other: Interval) -> bool:
-        """Whether each index of another interval is one of this."""
+        """Return whether all indices of another interval are accessed in this one."""
         ahead = other.base - self.base
         return self.full and not terms_of(ahead) and 0 <= constant_of(ahead) <= self.extent - other.extent
 
 
 Region: TypeAlias = tuple[Interval | None, ...]
-"""An interval for each dimension; None where no bounds are known."""
+"""An interval for each dimension; None where the bounds are unknown."""
 
 
 def region_of(elements: Sequence[Element], loop: ForOp) -> Region:
-    """What accesses in a loop reach in one iteration: boxes around each, joined."""
+    """Return the region that accesses cover in one iteration of a loop: the bounding box of their elements."""
     boxes = [[interval_of(form, loop) for form in element] for element in elements]
     return tuple(_join(dimension) for dimension in zip(*boxes, strict=True))
 
 
 def split_form(form: Index, loop: ForOp) -> tuple[Index, Index] | None:
-    """The parts of a form that stay the same in an iteration of a loop, and those that change; None if an atom does
-    both."""
+    """Split an index expression into the part that is fixed within one iteration of a loop and the part that varies;
+    return None if an atom mixes both."""
     outer: dict[Atom, int] = {}
     inner: dict[Atom, int] = {}
     for atom, factor in terms_of(form).items():
@@ -64,12 +64,13 @@ def split_form(form: Index, loop: ForOp) -> tuple[Index, Index] | None:
 
 
 def interval_of(form: Index, loop: ForOp) -> Interval | None:
-    """The values of a form in one iteration of a loop, if their number is known."""
+    """Return the interval of values that an index expression takes in one iteration of a loop; None if its extent is
+    unknown."""
     parts = split_form(form, loop)
     if parts is None:
         return None
     outer, inner = parts
-    # A loop of one iteration changes nothing.
+    # The variable of a loop with one iteration is a constant.
     fixed = combination(0, {atom: factor for atom, factor in terms_of(outer).items() if not span_of_atom(atom).width})
     outer = outer - fixed + int(span_of(fixed).low)
     span = span_of(inner)
@@ -79,7 +80,7 @@ def interval_of(form: Index, loop: ForOp) -> Interval | None:
 
 
 def is_full(form: Index) -> bool:
-    """Whether a sum of variables that move independently takes every value between its ends."""
+    """Return whether a sum of independent variables takes every value between its bounds."""
     reach: float = 0
     for atom, factor in sorted(terms_of(form).items(), key=lambda term: abs(term[1])):
         width = span_of_atom(atom).width
@@ -90,7 +91,7 @@ def is_full(form: Index) -> bool:
 
 
 def covers(interval: Interval, extent: int) -> bool:
-    """Whether an interval runs through every value from 0 up to `extent`, and maybe more, with the loops outside."""
+    """Return whether an interval, as the outer loops run, covers every value from 0 up to `extent`, and maybe more."""
     span = span_of(interval.base)
     reach: float = interval.extent - 1
     for atom, factor in sorted(terms_of(interval.base).items(), key=lambda term: abs(term[1])):
@@ -101,7 +102,7 @@ def covers(interval: Interval, extent: int) -> bool:
 
 
 def _join(intervals: Iterable[Interval | None]) -> Interval | None:
-    """The smallest interval around others, if their bases differ by constants only."""
+    """Return the smallest interval that contains the given ones; None if their bases differ by more than constants."""
     first, *rest = intervals
     if first is None:
         return None

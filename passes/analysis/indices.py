@@ -1,4 +1,4 @@
-"""Index expressions written into a program, and rewritten where loops change."""
+"""Emission of index arithmetic, and its rewriting when loops change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from relex.dialects.tir import BlockOp, ForOp, loops_around
 
 
 def constant(value: int, user: Operation) -> SSAValue:
-    """An index constant at the top of the function around `user`, one for each value."""
+    """Return an index constant at the top of the function around `user`; equal constants are shared."""
     top = function_block(user)
     attr = IntegerAttr(value, IndexType())
     for op in top.ops:
@@ -35,7 +35,7 @@ def constant(value: int, user: Operation) -> SSAValue:
 
 
 def function_block(op: Operation) -> Block:
-    """The body of the function around `op`."""
+    """Return the body of the function around `op`."""
     scope: Operation | None = op
     while scope is not None and not scope.has_trait(IsolatedFromAbove):
         scope = scope.parent_op()
@@ -45,7 +45,7 @@ def function_block(op: Operation) -> Block:
 
 
 class Emitter(IndexBuilder):
-    """Writes index arithmetic in front of an op, each part once, and constants at the top of the function."""
+    """Emits index arithmetic before an op, each subexpression once, with constants at the top of the function."""
 
     def __init__(self, before: Operation):
         super().__init__()
@@ -61,7 +61,7 @@ class Emitter(IndexBuilder):
 
 
 def is_scalar(op: Operation) -> bool:
-    """Whether an op computes an index or a condition from nothing but its operands."""
+    """Return whether an op computes an index or a condition from its operands alone."""
     return op.dialect_name() == "arith" and not op.regions
 
 
@@ -77,12 +77,12 @@ _DIVISIONS = (
 
 
 def may_trap(op: Operation) -> bool:
-    """Whether an op may stop the program, so that it must not run where it has not run before."""
+    """Return whether an op may trap, so that it must not be executed speculatively."""
     return isinstance(op, _DIVISIONS) and (constant_value(op.rhs) or 0) <= 0
 
 
 def steps_in(scope: Operation) -> Iterator[Operation]:
-    """The ops in the loops and conditionals of `scope`, in order; of a block only itself."""
+    """Yield the ops in the loops and conditionals of `scope`, in program order, without entering blocks."""
     for region in scope.regions:
         for op in [op for block in region.blocks for op in block.ops]:
             yield op
@@ -92,9 +92,11 @@ def steps_in(scope: Operation) -> Iterator[Operation]:
 
 def substitute(loop: ForOp, values: Mapping[SSAValue, Index] | None = None) -> None:
     """
-    Replace values in the extents, conditions and bindings in a loop. In the whole nest that the loop is in, index
-    arithmetic is written anew in front of each op that needs it, and what no loop changes in front of the nest, so that
-    nothing is left between loops. The bodies of blocks use no loop variables and are not touched.
+    Replace values in the extents, conditions and bindings in a loop.
+
+    Index arithmetic in the whole nest around the loop is emitted again, before each op that needs it, and
+    loop-invariant arithmetic before the nest, so that the loops hold nothing in between. The bodies of blocks use no
+    loop variables and are left alone.
     """
     nest = [loop, *loops_around(loop)][-1]
     loops = [nest, *(op for op in steps_in(nest) if isinstance(op, ForOp))]
@@ -118,14 +120,15 @@ def substitute(loop: ForOp, values: Mapping[SSAValue, Index] | None = None) -> N
 
 
 def _place_of(op: Operation) -> Operation:
-    """Where index arithmetic for an op goes: a block and the condition around it share what they compute."""
+    """Return the op before which index arithmetic for `op` is emitted: a block shares it with the condition around
+    it."""
     around = op.parent_op()
     is_guarded = isinstance(op, BlockOp) and isinstance(around, scf.IfOp)
     return around if is_guarded and around is not None and not any(map(may_trap, steps_in(around))) else op
 
 
 def remove_unused(ops: Sequence[Operation]) -> None:
-    """Remove those of some ops that are arithmetic and that nothing uses any more."""
+    """Erase the unused arithmetic among `ops`."""
     for op in reversed(ops):
         if is_scalar(op) and not any(result.uses for result in op.results):
             op.detach()
@@ -133,7 +136,7 @@ def remove_unused(ops: Sequence[Operation]) -> None:
 
 
 class _Rebuilder:
-    """Writes what an op needs in front of it, with values replaced by forms."""
+    """Emits the operands of an op again before it, with values replaced by index expressions."""
 
     def __init__(self, user: Operation, forms: Mapping[SSAValue, Index]):
         self._forms = forms
@@ -141,7 +144,7 @@ class _Rebuilder:
         self._done: dict[SSAValue, SSAValue] = {}
 
     def rebuild(self, value: SSAValue) -> SSAValue:
-        """What stands for a value of the program as it was."""
+        """Return the replacement of a value of the original program."""
         if not self._changes(value):
             return value
         if value not in self._done:

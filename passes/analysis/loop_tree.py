@@ -1,4 +1,4 @@
-"""The loops and blocks of a function by name, and what stands around and between them."""
+"""The loop tree of a function: its loops and blocks by name, and the structure around them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from relex.passes.analysis.indices import Emitter, constant, is_scalar, steps_in
 
 
 def structures_in(func: Operation) -> Iterator[Operation]:
-    """The ops inside of a function that have others inside of them, from the outside in, in order."""
+    """Yield the ops in a function that have regions, in pre-order."""
     pending = _with_regions(func)
     while pending:
         op = pending.pop()
@@ -29,19 +29,19 @@ def structures_in(func: Operation) -> Iterator[Operation]:
 
 
 def _with_regions(op: Operation) -> list[Operation]:
-    """Those directly inside of an op that have regions, the last one first."""
+    """Return the ops with regions directly inside of an op, the last one first."""
     inner = [o for region in op.regions for block in region.blocks for o in block.ops if o.regions]
     return inner[::-1]
 
 
 def find_loop(func: PrimFuncOp, label: str) -> ForOp:
-    """The loop called `label`; fails if there is none."""
+    """Return the loop labelled `label`; fail if there is none."""
     loops = {op.label.data: op for op in structures_in(func) if isinstance(op, ForOp) and op.label is not None}
     return loops.get(label) or fail(func, f"expected a loop @{label}, found {_list(loops)}")
 
 
 def find_block(func: PrimFuncOp, name: str) -> BlockOp:
-    """The block called `name`; fails if there is none."""
+    """Return the block called `name`; fail if there is none."""
     blocks = {op.block_name.data: op for op in structures_in(func) if isinstance(op, BlockOp)}
     return blocks.get(name) or fail(func, f"expected a block @{name}, found {_list(blocks)}")
 
@@ -51,7 +51,7 @@ def _list(names: Iterable[str]) -> str:
 
 
 def label_of(loop: ForOp) -> str:
-    """What messages call a loop."""
+    """Return the name of a loop in messages."""
     return f"@{loop.label.data}" if loop.label is not None else "a loop without a label"
 
 
@@ -66,26 +66,28 @@ def _name(op: Operation) -> str:
 
 
 def base_name(loop: ForOp) -> str:
-    """What names of new loops begin with that come from a loop."""
+    """Return the prefix for the labels of loops that are derived from a loop."""
     return loop.label.data if loop.label is not None else "loop"
 
 
 def name_of_block(block: BlockOp) -> str:
+    """Return the name of a block in messages."""
     return f"@{block.block_name.data}"
 
 
 def loop_names(func: PrimFuncOp) -> Names:
-    """The loop labels in use."""
+    """Return the loop labels in use."""
     return Names(op.label.data for op in structures_in(func) if isinstance(op, ForOp) and op.label is not None)
 
 
 def block_names(func: PrimFuncOp) -> Names:
-    """The block names in use."""
+    """Return the block names in use."""
     return Names(op.block_name.data for op in structures_in(func) if isinstance(op, BlockOp))
 
 
 def given_or_fresh(op: Operation, taken: Names, derived: Sequence[str], given: Sequence[str]) -> list[str]:
-    """Names for what a primitive makes: those that the schedule gives, which must be free, or derived ones."""
+    """Return names for what a primitive creates: those given by the schedule, which must be unused, or fresh ones made
+    from `derived`."""
     if not given:
         return [taken.fresh(name) for name in derived]
     if len(given) != len(derived):
@@ -97,7 +99,7 @@ def given_or_fresh(op: Operation, taken: Names, derived: Sequence[str], given: S
 
 
 def function_of(op: Operation) -> PrimFuncOp:
-    """The loop function around `op`."""
+    """Return the loop function around `op`."""
     scope: Operation | None = op
     while scope is not None and not isinstance(scope, PrimFuncOp):
         scope = scope.parent_op()
@@ -105,25 +107,25 @@ def function_of(op: Operation) -> PrimFuncOp:
 
 
 def loops_of(block: BlockOp) -> list[ForOp]:
-    """The loops around a block, from the outside in."""
+    """Return the loops around a block, outermost first."""
     return list(loops_around(block))[::-1]
 
 
 def blocks_in(scope: Operation) -> Iterator[BlockOp]:
-    """The blocks in `scope`, but not those inside of others."""
+    """Yield the blocks in `scope`, except those nested in other blocks."""
     return (op for op in steps_in(scope) if isinstance(op, BlockOp))
 
 
 def loops_in(scope: Operation) -> Iterator[ForOp]:
-    """The loops in `scope`, and itself if it is one, but not those inside of blocks."""
+    """Yield the loops in `scope`, starting with `scope` itself if it is one, except those inside of blocks."""
     if isinstance(scope, ForOp):
         yield scope
     yield from (op for op in steps_in(scope) if isinstance(op, ForOp))
 
 
 def check_structure(scope: Operation) -> None:
-    """Fails unless `scope` consists of loops around blocks, local buffers and index arithmetic. A block may stand in a
-    condition of its own."""
+    """Fail unless `scope` consists of loops around blocks, local buffers and index arithmetic. Each block may have a
+    guard of its own."""
     for op in steps_in(scope):
         if isinstance(op, scf.IfOp) and not _is_guard(op):
             fail(op, "expected one block in a condition, no else and no results")
@@ -132,13 +134,13 @@ def check_structure(scope: Operation) -> None:
 
 
 def _is_guard(op: scf.IfOp) -> bool:
-    """Whether a condition holds one block and nothing else but index arithmetic."""
+    """Return whether a condition holds a single block, and nothing else but index arithmetic."""
     steps = [step for step in steps_in(op) if not is_scalar(step) and not isinstance(step, scf.YieldOp)]
     return not op.output and not op.false_region.blocks and len(steps) == 1 and isinstance(steps[0], BlockOp)
 
 
 def check_conditions(block: BlockOp) -> None:
-    """Fails if anything but loops stands around a block and the condition that it may have of its own."""
+    """Fail if a block has anything around it but loops and a guard of its own."""
     guard = guard_of(block)
     if guard is not None and not _is_guard(guard):
         fail(guard, "expected one block in a condition, no else and no results")
@@ -150,12 +152,13 @@ def check_conditions(block: BlockOp) -> None:
 
 
 def check_serial(loop: ForOp) -> None:
+    """Fail unless a loop is serial."""
     if loop.kind.data is not LoopKind.SERIAL:
         fail(loop, f"expected {label_of(loop)} to be a serial loop, found {loop.kind.data}")
 
 
 def check_nested(loops: Sequence[ForOp]) -> None:
-    """Fails unless each loop, from the outside in, is all that the one before holds, but for index arithmetic."""
+    """Fail unless each loop, outermost first, holds nothing but the next one and index arithmetic."""
     for outer, inner in pairwise(loops):
         others = [op for op in outer.body.block.ops if op is not inner and not is_scalar(op)]
         if others:
@@ -163,7 +166,7 @@ def check_nested(loops: Sequence[ForOp]) -> None:
 
 
 def insert_nest(loops: Sequence[ForOp], innermost: Operation | Sequence[Operation], at: InsertPoint) -> None:
-    """Put loops without a body into each other, ops into the innermost, and all of it in place."""
+    """Nest loops without bodies into each other, put ops into the innermost, and insert the nest."""
     inside = [innermost] if isinstance(innermost, Operation) else innermost
     for loop in reversed(loops):
         loop.body.block.add_ops(inside)
@@ -172,22 +175,22 @@ def insert_nest(loops: Sequence[ForOp], innermost: Operation | Sequence[Operatio
 
 
 def new_loop(extent: int | SSAValue, label: str, source: Operation, kind: LoopKind = LoopKind.SERIAL) -> ForOp:
-    """A loop without a body yet, at the place of `source` in the text."""
+    """Create a loop with an empty body, at the location of `source`."""
     loop = ForOp(extent, kind=kind, label=label)
     loop.location = source.location
-    # As a name of a value, `j_0` would lose its number.
+    # As the name hint of a value, `j_0` would lose its number.
     loop.variable.name_hint = re.sub(r"_(?=\d)", "", label)
     return loop
 
 
 def set_extent(loop: ForOp, extent: int | SSAValue) -> None:
-    """Let a loop run another number of times."""
+    """Set the extent of a loop."""
     loop.static_extent = IntegerAttr(extent, i64) if isinstance(extent, int) else None
     loop.operands = [extent] if isinstance(extent, SSAValue) else []
 
 
 def take_body(loop: ForOp) -> list[Operation]:
-    """The ops of a loop, taken out of it."""
+    """Detach the ops in a loop and return them."""
     ops = list(loop.body.block.ops)
     for op in ops:
         op.detach()
@@ -195,7 +198,7 @@ def take_body(loop: ForOp) -> list[Operation]:
 
 
 def erase_empty(scope: Operation | None) -> None:
-    """Remove `scope`, and what is around it, as long as nothing is left in it."""
+    """Erase `scope`, and the loops and conditions around it, as long as they hold no blocks."""
     while isinstance(scope, ForOp | scf.IfOp) and not any(isinstance(op, BlockOp) for op in steps_in(scope)):
         parent = scope.parent_op()
         scope.detach()
@@ -204,13 +207,13 @@ def erase_empty(scope: Operation | None) -> None:
 
 
 def guard_of(block: BlockOp) -> scf.IfOp | None:
-    """The condition directly around a block, if there is one."""
+    """Return the guard of a block, the condition directly around it, if there is one."""
     parent = block.parent_op()
     return parent if isinstance(parent, scf.IfOp) else None
 
 
 def conditions_of(block: BlockOp) -> list[SSAValue]:
-    """What must hold for a block to run, part by part, as far as it stands directly around it."""
+    """Return the conjuncts of the guard of a block."""
     guard = guard_of(block)
     return _parts(guard.cond) if guard is not None else []
 
@@ -224,7 +227,7 @@ def _parts(condition: SSAValue) -> list[SSAValue]:
 
 
 def runs_for_all_values(block: BlockOp) -> bool:
-    """Whether the conditions around a block, if any, only keep its variables in their ranges."""
+    """Return whether the guard of a block, if any, only keeps its variables in range."""
     return all(any(_keeps_in_range(part, v) for v in block.iter_vars) for part in conditions_of(block))
 
 
@@ -242,7 +245,7 @@ def _keeps_in_range(condition: SSAValue, v: IterVar) -> bool:
 
 
 def add_guard(block: BlockOp, form: Index, bound: int | SSAValue) -> None:
-    """Let a block run only where `form` is less than `bound`."""
+    """Guard a block by `form < bound`."""
     guard = guard_of(block)
     emitter = Emitter(guard or block)
     value = emitter.emit(form)
@@ -251,7 +254,7 @@ def add_guard(block: BlockOp, form: Index, bound: int | SSAValue) -> None:
 
 
 def add_lower_guard(block: BlockOp, form: Index) -> None:
-    """Let a block run only where `form` is 0 or more."""
+    """Guard a block by `form >= 0`."""
     guard = guard_of(block)
     emitter = Emitter(guard or block)
     compared = arith.CmpiOp(emitter.emit(form), constant(0, block), "sge")

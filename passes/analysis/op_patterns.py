@@ -1,4 +1,4 @@
-"""The pattern of blocks and loop functions, from what they read and write."""
+"""Op patterns of blocks and loop functions, derived from their accesses."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ _PRODUCTS = (arith.MulfOp, arith.MuliOp, arith.AndIOp)
 
 
 def pattern_of_function(function: PrimFuncOp) -> OpPattern:
-    """The pattern of a loop function; `OPAQUE` for all that is not clear.
+    """Return the op pattern of a loop function; `OPAQUE` if it cannot be determined.
 
-    Only blocks count, not the loops around them. Each buffer must be the work of one block. Several blocks have the
-    pattern of the hardest one; a reduction whose result is worked on is more than a reduction.
+    Only blocks count, not the loops around them. Each buffer must be written by a single block. Several blocks have the
+    widest pattern among them, but a reduction whose result is used by a later block counts as
+    `OUT_ELEMENTWISE_FUSABLE`.
     """
     if not all(map(_is_structure, function.body.block.ops)):
         return OpPattern.OPAQUE
@@ -35,7 +36,8 @@ def pattern_of_function(function: PrimFuncOp) -> OpPattern:
 
 
 def _is_structure(op: Operation) -> bool:
-    """Whether all effects of an op are those of blocks: it is one, a loop or condition around some, or none."""
+    """Return whether all effects of an op are those of blocks: it is a block, a loop or condition around blocks, or
+    pure."""
     match op:
         case BlockOp() | AllocBufferOp():
             return True
@@ -46,7 +48,8 @@ def _is_structure(op: Operation) -> bool:
 
 
 def pattern_of_block(block: BlockOp) -> OpPattern:
-    """The pattern of a block; `OPAQUE` for all that is not clear, such as a place that depends on data."""
+    """Return the op pattern of a block; `OPAQUE` if it cannot be determined, for example because an index depends on
+    data."""
     stores, loads = _stores(block), _loads(block)
     if len(stores) != 1 or not all(map(_is_plain, block.walk())):
         return OpPattern.OPAQUE
@@ -61,7 +64,7 @@ def pattern_of_block(block: BlockOp) -> OpPattern:
     if any(load.buffer is stores[0].buffer for load in loads):
         return OpPattern.OPAQUE
     patterns = {_pattern_of_load(load, block, place) for load in loads}
-    # A bias is broadcast to elements that are read one by one.
+    # A broadcast operand next to an elementwise one, such as a bias, leaves the block elementwise.
     return widest(patterns - {OpPattern.BROADCAST} if OpPattern.ELEMENTWISE in patterns else patterns)
 
 
@@ -70,12 +73,12 @@ def _is_plain(op: Operation) -> bool:
 
 
 def _stores(block: BlockOp) -> list[Access]:
-    """What a block stores, except in its init."""
+    """Return the stores of a block outside of its init."""
     return [access for access in accesses(block) if access.is_write and not _is_in_init(access, block)]
 
 
 def _loads(block: BlockOp) -> list[Access]:
-    """What a block loads, except in its init."""
+    """Return the loads of a block outside of its init."""
     return [access for access in accesses(block) if not access.is_write and not _is_in_init(access, block)]
 
 
@@ -93,7 +96,8 @@ def _pattern_of_load(load: Access, block: BlockOp, place: Sequence[BlockArgument
 def _pattern_of_reduction(
     block: BlockOp, store: Access, loads: Sequence[Access], spatial: set[BlockArgument]
 ) -> OpPattern:
-    """A block accumulates if it starts from an init and goes on from what it stored; else nothing is known of it."""
+    """Return the pattern of a block that accumulates: it has an init and updates the element it stored; otherwise
+    `OPAQUE`."""
     own = [load for load in loads if load.buffer is store.buffer]
     starts = [access for access in accesses(block) if access.is_write and access.op is not store.op]
     if not own or not starts or any(access.buffer is not store.buffer for access in starts):
@@ -114,6 +118,6 @@ def _variables(load: Access, block: BlockOp) -> set[BlockArgument]:
 
 
 def _reads_a_window(load: Access, block: BlockOp) -> bool:
-    """Whether elements are reached by more than one way: an index is computed from a reduce variable."""
+    """Return whether a load uses a sliding window: an index is computed from a reduction variable."""
     reduce = {v.variable for v in block.iter_vars if v.kind is IterKind.REDUCE}
     return any(variable_of(i, block) is None and not reduce.isdisjoint(variables_in(i, block)) for i in load.indices)

@@ -1,4 +1,4 @@
-"""Blocks whose elements can be computed where they are read."""
+"""Producer blocks that can be inlined into their consumers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from relex.passes.analysis.sharing import is_understood
 
 @dataclass(frozen=True)
 class Producer:
-    """A block that fills a local buffer, element by element, and the loads that read it."""
+    """A block that fills a local buffer element by element, and the loads that read the buffer."""
 
     block: BlockOp
     store: memref.StoreOp
@@ -33,8 +33,8 @@ class Producer:
 
     @classmethod
     def of(cls, nest: Operation, function: PrimFuncOp, order: Mapping[Operation, int]) -> Producer | None:
-        """The block that a nest consists of, if its results may be computed where they are read. `order` numbers the
-        ops of the function's body."""
+        """Return the block that a nest consists of, if it can be inlined into its consumers. `order` numbers the ops of
+        the function's body."""
         block = _only_block(nest)
         if block is None or not is_understood(block) or not _runs_once_for_each_value(block):
             return None
@@ -56,7 +56,7 @@ class Producer:
         return cls(block, store, loads) if all(map(_is_everywhere, _outside(block))) else None
 
     def is_worth_it(self) -> bool:
-        """Whether no more elements are computed where they are read than are now."""
+        """Return whether inlining computes no more elements than the block does now."""
         readers = [loads[0] for loads in self._alike()]
         if len(readers) == 1 and _reads_an_element_once(readers[0]):
             return True
@@ -66,7 +66,7 @@ class Producer:
         return all(map(_is_known, (now, *then))) and sum(map(_product, then)) <= _product(now)
 
     def inline(self) -> None:
-        """Compute what the loads read in their places."""
+        """Replace the loads by the computation of the elements that they read."""
         for loads in self._alike():
             value = self._compute_at(reduce(lambda a, b: a if a.is_before_in_block(b) else b, loads))
             for load in loads:
@@ -75,14 +75,14 @@ class Producer:
                 load.erase()
 
     def _alike(self) -> list[list[memref.LoadOp]]:
-        """The loads, those together that read the same element one behind the other."""
+        """Return the loads, grouped by block and by element, so that each group needs one computation."""
         alike: dict[object, list[memref.LoadOp]] = defaultdict(list)
         for load in self.loads:
             alike[load.parent, tuple(load.indices)].append(load)
         return list(alike.values())
 
     def _compute_at(self, load: memref.LoadOp) -> SSAValue:
-        """The element that `load` reads, computed in front of it."""
+        """Compute the element that `load` reads, before the load."""
         block = load.parent
         assert block is not None
         zero = arith.ConstantOp(IntegerAttr(0, IndexType()))
@@ -103,7 +103,7 @@ class Producer:
 
 
 def _only_block(nest: Operation) -> BlockOp | None:
-    """The block that is all of a loop nest, but for what is computed on the way to it."""
+    """Return the only block of a loop nest, which may otherwise hold nothing but pure ops."""
     while isinstance(nest, ForOp):
         last = nest.body.block.last_op
         if last is None or not all(is_pure(op) and not op.regions for op in nest.body.block.ops if op is not last):
@@ -113,8 +113,8 @@ def _only_block(nest: Operation) -> BlockOp | None:
 
 
 def _runs_once_for_each_value(block: BlockOp) -> bool:
-    """Whether a block runs once for each combination of its variables, all of them spatial: each is the variable of a
-    loop of its own, or always 0."""
+    """Return whether a block runs once for each combination of its variables, all of them spatial: each is bound to a
+    loop of its own, or has extent 1."""
     variables = [v for v in block.iter_vars if v.extent != 1]
     loops = [loop_of(v.binding) for v in variables]
     return (
@@ -128,14 +128,14 @@ def _runs_once_for_each_value(block: BlockOp) -> bool:
 
 
 def _only_store(block: BlockOp) -> memref.StoreOp | None:
-    """The store that a block ends with, if it is the only one."""
+    """Return the store that a block ends with, if it has no other."""
     stores = [access.op for access in accesses(block) if access.is_write]
     last = block.body.block.last_op
     return last if isinstance(last, memref.StoreOp) and stores == [last] else None
 
 
 def _fills(store: memref.StoreOp, block: BlockOp) -> bool:
-    """Whether a block stores to every element of a buffer, and to each for one value of its variables."""
+    """Return whether a block stores to every element of a buffer, to each for one combination of its variables."""
     used: set[SSAValue] = set()
     for index, size in zip(store.indices, sizes_of(store.memref), strict=True):
         v = variable_of(index, block)
@@ -148,7 +148,7 @@ def _fills(store: memref.StoreOp, block: BlockOp) -> bool:
 
 
 def _writers(block: BlockOp, function: PrimFuncOp) -> Iterator[Operation]:
-    """What may write to a buffer that a block reads."""
+    """Yield the ops that may write to buffers that a block reads."""
     read = {access.buffer for access in accesses(block) if not access.is_write}
     shared = {other for buffer in read for other in (buffer, *function.args) if may_alias(buffer, other, function)}
     for buffer in shared:
@@ -156,13 +156,14 @@ def _writers(block: BlockOp, function: PrimFuncOp) -> Iterator[Operation]:
 
 
 def _outside(block: BlockOp) -> list[SSAValue]:
-    """What the body of a block takes from outside."""
+    """Return the values that the body of a block uses from outside."""
     ops = (op for op in block.walk() if op is not block)
     return list(dict.fromkeys(value for op in ops for value in op.operands if not block.is_ancestor(value.owner)))
 
 
 def _is_everywhere(value: SSAValue) -> bool:
-    """Whether a value is known in the whole function, or is a constant, which can be made anywhere."""
+    """Return whether a value is available in the whole function, or is a constant, which can be materialized
+    anywhere."""
     is_constant = isinstance(value.owner, Operation) and value.owner.has_trait(ConstantLike)
     return is_constant or _is_in_function_body(value)
 
@@ -172,7 +173,8 @@ def _is_in_function_body(value: SSAValue) -> bool:
 
 
 def _reads_an_element_once(load: memref.LoadOp) -> bool:
-    """Whether no two iterations read the same element: each variable of the block alone decides over one index."""
+    """Return whether no two iterations read the same element: each variable of the block is the only variable of some
+    index."""
     block, in_init = _block_around(load)
     if block is None:
         return False
@@ -182,7 +184,7 @@ def _reads_an_element_once(load: memref.LoadOp) -> bool:
 
 
 def _times(load: memref.LoadOp) -> list[Hashable] | None:
-    """The extents whose product says how often an op runs at most; None if that is not clear."""
+    """Return extents whose product bounds how often an op runs; None if that is unclear."""
     block, in_init = _block_around(load)
     if block is None:
         return None
@@ -190,7 +192,8 @@ def _times(load: memref.LoadOp) -> list[Hashable] | None:
 
 
 def _block_around(op: Operation) -> tuple[BlockOp | None, bool]:
-    """The block that an op stands in, if it does in one and under nothing that repeats it; and whether in its init."""
+    """Return the block directly around an op, through conditions and inits only, if there is one; and whether the op is
+    in its init."""
     in_init = False
     scope = op.parent_op()
     while isinstance(scope, scf.IfOp | InitOp):
@@ -200,7 +203,7 @@ def _block_around(op: Operation) -> tuple[BlockOp | None, bool]:
 
 
 def _extents(variables: Iterable[IterVar]) -> list[Hashable]:
-    """Extents, in an order that does not depend on that of the variables."""
+    """Return the extents of variables, in an order that does not depend on the order of the variables."""
     return sorted((known_size(v.extent) for v in variables if v.extent != 1), key=str)
 
 

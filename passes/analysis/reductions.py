@@ -1,4 +1,4 @@
-"""Reductions whose steps may be done in any order."""
+"""Reductions whose steps may be reordered."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _EXACT = (
     arith.MaximumfOp,
     arith.MinimumfOp,
 )
-"""Give the same result in any order."""
+"""Ops that give the same result in any order."""
 
 _ROUNDED = (arith.AddfOp, arith.MulfOp)
-"""Do so but for rounding, which is allowed by the flag `reassoc`."""
+"""Ops that give the same result in any order up to rounding, which the flag `reassoc` allows."""
 
 _IDENTITIES: dict[type[Operation], float] = {
     arith.AddfOp: -0.0,
@@ -50,7 +50,7 @@ _IDENTITIES: dict[type[Operation], float] = {
 
 
 def identity_of(combine: Operation) -> float | None:
-    """What an op changes no value with when it combines them; None for ops that do not combine values."""
+    """Return the identity element of the op that combines the steps of a reduction; None for other ops."""
     low, high = _range(combine.results[0].type) if combine.results else (0, 0)
     match combine:
         case arith.MaxSIOp():
@@ -66,13 +66,13 @@ def identity_of(combine: Operation) -> float | None:
 
 
 def _range(kind: Attribute) -> tuple[int, int]:
-    """The smallest and the largest number of a type, with a sign."""
+    """Return the smallest and the largest signed number of a type."""
     bits = kind.width.data if isa(kind, IntegerType) else 64
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
 def combiner_of(block: BlockOp) -> Operation:
-    """The op that combines what a block writes with a new term; fails if the order of its steps matters."""
+    """Return the op that combines the result of a block with a new term; fail if the order of its steps matters."""
     if (reason := order_matters(block)) is not None:
         fail(block, f"expected steps of {name_of_block(block)} that may be done in any order, but {reason}")
     stores = [op for op in block.body.block.ops if isinstance(op, memref.StoreOp)]
@@ -82,7 +82,7 @@ def combiner_of(block: BlockOp) -> Operation:
 
 
 def order_matters(block: BlockOp) -> str | None:
-    """Why the steps of a block's reduction must stay in order; None if they need not.
+    """Return why the steps of a block's reduction must keep their order; None if they may be reordered.
 
     A block that may be reordered reads one element, combines it with a value that does not depend on it, and writes it
     back.

@@ -1,4 +1,4 @@
-"""Which parts of a loop function need each other, and whether they may be moved together."""
+"""Dependences between the parts of a loop function, and the legality of loop fusion."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _UNDERSTOOD = (AllocBufferOp, BlockOp, ForOp, InitOp, memref.LoadOp, memref.Stor
 
 
 def is_understood(op: Operation) -> bool:
-    """Whether loads and stores are all that an op does to the world."""
+    """Return whether an op has no other effects than loads and stores."""
     return all(isinstance(inner, _UNDERSTOOD) or (is_pure(inner) and not inner.regions) for inner in op.walk())
 
 
 def has_views(function: PrimFuncOp) -> bool:
-    """Whether a buffer of a function is part of another, so that its name does not tell it apart."""
+    """Return whether a buffer of a function is a view of another one, so that different buffers may alias."""
     return any(
         isinstance(t, MemRefType)
         for op in function.walk()
@@ -30,7 +30,7 @@ def has_views(function: PrimFuncOp) -> bool:
 
 
 def is_spatial(loop: ForOp) -> bool:
-    """Whether no block in a loop is a reduction along it."""
+    """Return whether no block reduces along a loop."""
     return not any(
         v.kind is IterKind.REDUCE and loop.variable in variables_in(v.binding, loop.parent_op() or loop)
         for block in loop.walk()
@@ -40,18 +40,17 @@ def is_spatial(loop: ForOp) -> bool:
 
 
 def depends_on(second: Operation, first: Operation) -> bool:
-    """Whether the second reads what the first writes."""
+    """Return whether the second op reads a buffer that the first one writes."""
     written = {access.buffer for access in accesses(first) if access.is_write}
     return any(access.buffer in written for access in accesses(second) if not access.is_write)
 
 
 def may_share_loop(first: ForOp, second: ForOp, function: PrimFuncOp) -> bool:
     """
-    Whether the bodies of two loops may take turns, iteration by iteration, though the first loop has run as a whole
-    before.
+    Return whether the bodies of two consecutive loops may be interleaved, iteration by iteration.
 
-    They may if an element that both touch, and at least one of them writes, is touched in the same iteration of both:
-    some index of it is the loop's variable on either side.
+    They may if each element that both access, at least one of them writing, is accessed in the same iteration of both
+    loops: the variables of the two loops appear as the same index of it.
     """
     return first.extent == 1 or all(
         _meet_in_one_iteration(a, b, first, second)

@@ -1,4 +1,4 @@
-"""How much a loop function computes and how much memory it touches."""
+"""The work of a loop function: arithmetic and memory traffic."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _ARITHMETIC = (
 
 @dataclass(frozen=True)
 class Work:
-    """What one call of a function does.
+    """The work of one call of a function.
 
-    `flops` counts the arithmetic on floating-point numbers: 1 for each op of `arith` that computes and for each op of
-    `math`, 2 for a fused multiplication and addition. It is None where the sizes do not tell how often something runs.
-    `bytes` is the size of the arguments, or of the part that is accessed, if that is smaller; what is read and
-    written counts once, local buffers do not.
+    `flops` counts floating-point operations: 1 for each arithmetic op of `arith` and each op of `math`, 2 for a fused
+    multiply-add. It is None if the sizes do not determine how often something runs. `bytes` is the size of the
+    arguments, or of their accessed part if that is smaller; an argument that is read and written counts once, local
+    buffers do not count.
     """
 
     flops: int | None
@@ -44,10 +44,11 @@ class Work:
 
 
 def work_of(function: PrimFuncOp, arguments: Sequence[Sequence[int]]) -> Work:
-    """The work of a call in which arguments have these shapes; of an argument that is an index, its value.
+    """Return the work of a call with arguments of these shapes; for an argument of type index, its value is given
+    instead.
 
-    A block counts once for each value of its variables, however the loops around it were scheduled. What stands under a
-    condition counts as done.
+    A block counts once for each combination of its variables, however the loops around it are scheduled. Ops under a
+    condition count as executed.
     """
     counter = _Counter(function, arguments)
     known = counter.visit(function.body.block, 1, 1)
@@ -61,12 +62,12 @@ def work_of(function: PrimFuncOp, arguments: Sequence[Sequence[int]]) -> Work:
 
 
 def size_in_bytes(element: Attribute) -> int:
-    """The size of an element of a buffer."""
+    """Return the size of a buffer element."""
     return element.compile_time_size if isinstance(element, FixedBitwidthType) else 8
 
 
 class _Counter:
-    """Counts what the ops of a function do."""
+    """Counts the operations and accesses of a function."""
 
     def __init__(self, function: PrimFuncOp, arguments: Sequence[Sequence[int]]):
         analysis = SizeAnalysis(function, ModuleSizes().of)
@@ -77,8 +78,8 @@ class _Counter:
         self.accesses: dict[SSAValue, int] = {}
 
     def visit(self, block: Block, scope: int, times: int) -> bool:
-        """Count the ops of a block that runs so many times; `scope` is how often the block around its loops runs.
-        Returns whether it is known how often all of them run."""
+        """Count the ops of a block that runs `times` times; `scope` is how often the enclosing block runs. Return
+        whether the trip counts of all of them are known."""
         return all([self._visit_op(op, scope, times) for op in block.ops])
 
     def _visit_op(self, op: Operation, scope: int, times: int) -> bool:
@@ -87,7 +88,7 @@ class _Counter:
                 extents = [self._number(v.extent) for v in op.iter_vars]
                 return None not in extents and self._visit_block(op, scope)
             case InitOp():
-                return True  # A block counts its own.
+                return True  # Counted with its block.
             case ForOp():
                 extent = self._number(op.extent)
                 return extent is not None and self.visit(op.body.block, scope, times * extent)
@@ -110,7 +111,7 @@ class _Counter:
         return self.visit(block.body.block, first * prod(reduce), first * prod(reduce)) and init_is_known
 
     def _number(self, value: int | SSAValue) -> int | None:
-        """What a size is in this call, if it follows from those of the arguments."""
+        """Return the value of a size in this call, if the sizes of the arguments determine it."""
         if isinstance(value, int):
             return value
         return evaluate(self._sizes[value][0], self._values) if value in self._sizes else None

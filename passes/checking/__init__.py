@@ -1,1 +1,1 @@
-"""What `check-tir` proves things with: integer linear constraints, and the program as such constraints."""
+"""The checks behind `check-tir`: bounds, races and initialization, proved by integer linear constraints."""

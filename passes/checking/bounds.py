@@ -1,4 +1,4 @@
-"""Accesses stay in their buffers, and the variables of blocks in their ranges."""
+"""Bounds checks: accesses stay in their buffers, and the variables of blocks in their ranges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from relex.passes.checking.verdicts import Wrong, judge
 
 
 def check_bounds(function: PrimFuncOp) -> Iterator[Finding]:
-    """One finding for each access and block that may leave its range."""
+    """Yield a finding for each access and block that may be out of range."""
     for op in function.body.walk():
         if isinstance(op, BlockOp):
             yield from _check_block(op, Instance(op, Instance(function), function))

@@ -1,4 +1,4 @@
-"""What `arith` computes on indices, as linear forms: a table of rules, open for more."""
+"""Linear forms of `arith` on indices: an open table of rules."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from relex.dialects.index.expr import Index, Variable, constant_of
 from relex.dialects.table import Table
 
 Quotient = tuple[int, frozenset[tuple[Variable, int]], int]
-"""The constant and the factors of a dividend, and the divisor."""
+"""The constant and the coefficients of a dividend, and the divisor."""
 
 
 class Values(Protocol):
-    """The values of one run of a piece of program."""
+    """The values of one run of a piece of the program."""
 
     quotients: dict[Quotient, Index]
-    """Those met so far: quotient and remainder of one division share a number."""
+    """The quotients met so far: quotient and remainder of a division share a variable."""
 
     def form(self, value: SSAValue) -> Index:
-        """An integer of the program as a linear form."""
+        """Return the linear form of an integer in the program."""
         ...
 
     def new(self, name: str, limits: tuple[int, int], *alternatives: Callable[[Index], System]) -> Index:
-        """A number that is not linear in others: one of the systems about it holds."""
+        """Return a new variable for a number that is not linear in others: one of the systems about it holds."""
         ...
 
 
 Rule = Callable[[Any, Values], Index | None]
-"""From an op and the values to the form of its result; None if it is not understood."""
+"""Map an op and the values to the linear form of its result; None if it is not understood."""
 
 RULES = Table[type[Operation], Rule]("linear forms")
 rule = RULES.rule
 
 
 def form_of(value: SSAValue, values: Values) -> Index | None:
-    """The form of what an op computes; None if no rule understands it, or the result may wrap around."""
+    """Return the linear form of the result of an op; None if no rule understands the op or the result may wrap."""
     owner = value.owner
     if (constant := constant_value(value)) is not None:
         return constant
@@ -57,23 +57,26 @@ def form_of(value: SSAValue, values: Values) -> Index | None:
 
 
 def type_limits(t: Attribute) -> tuple[int, int]:
-    """The smallest and the largest number of a type, read as signed but for i1."""
+    """Return the smallest and the largest number of a type, as signed integers except for i1."""
     width = t.width.data if isa(t, IntegerType) else 64
     return (0, 1) if width == 1 else (-(1 << width - 1), (1 << width - 1) - 1)
 
 
 @rule(arith.AddiOp)
-def _(op: arith.AddiOp, values: Values) -> Index | None:
+def convert_addi(op: arith.AddiOp, values: Values) -> Index | None:
+    """Add the operands."""
     return values.form(op.lhs) + values.form(op.rhs)
 
 
 @rule(arith.SubiOp)
-def _(op: arith.SubiOp, values: Values) -> Index | None:
+def convert_subi(op: arith.SubiOp, values: Values) -> Index | None:
+    """Subtract the operands."""
     return values.form(op.lhs) - values.form(op.rhs)
 
 
 @rule(arith.MuliOp)
-def _(op: arith.MuliOp, values: Values) -> Index | None:
+def convert_muli(op: arith.MuliOp, values: Values) -> Index | None:
+    """Multiply the operands, one of which must be constant."""
     left, right = values.form(op.lhs), values.form(op.rhs)
     if not unknowns(right):
         return left * constant_of(right)
@@ -81,42 +84,49 @@ def _(op: arith.MuliOp, values: Values) -> Index | None:
 
 
 @rule(arith.IndexCastOp, arith.ExtSIOp)
-def _(op: arith.IndexCastOp | arith.ExtSIOp, values: Values) -> Index | None:
+def convert_cast(op: arith.IndexCastOp | arith.ExtSIOp, values: Values) -> Index | None:
+    """Forward the operand, unless it is an i1."""
     return values.form(op.input) if op.input.type != IntegerType(1) else None
 
 
 @rule(arith.FloorDivSIOp)
-def _(op: arith.FloorDivSIOp, values: Values) -> Index | None:
+def convert_floordivsi(op: arith.FloorDivSIOp, values: Values) -> Index | None:
+    """Divide by a positive constant, rounding down."""
     divisor = _divisor(op.rhs)
     return _floor(values.form(op.lhs), divisor, values) if divisor else None
 
 
 @rule(arith.CeilDivSIOp)
-def _(op: arith.CeilDivSIOp, values: Values) -> Index | None:
+def convert_ceildivsi(op: arith.CeilDivSIOp, values: Values) -> Index | None:
+    """Divide by a positive constant, rounding up."""
     divisor = _divisor(op.rhs)
     return _floor(values.form(op.lhs) + (divisor - 1), divisor, values) if divisor else None
 
 
 @rule(arith.DivSIOp)
-def _(op: arith.DivSIOp, values: Values) -> Index | None:
+def convert_divsi(op: arith.DivSIOp, values: Values) -> Index | None:
+    """Divide by a positive constant, rounding towards zero."""
     divisor = _divisor(op.rhs)
     return _towards_zero(values.form(op.lhs), divisor, values) if divisor else None
 
 
 @rule(arith.RemSIOp)
-def _(op: arith.RemSIOp, values: Values) -> Index | None:
+def convert_remsi(op: arith.RemSIOp, values: Values) -> Index | None:
+    """Return the remainder of a division by a positive constant that rounds towards zero."""
     dividend, divisor = values.form(op.lhs), _divisor(op.rhs)
     return dividend - _towards_zero(dividend, divisor, values) * divisor if divisor else None
 
 
 @rule(arith.DivUIOp)
-def _(op: arith.DivUIOp, values: Values) -> Index | None:
+def convert_divui(op: arith.DivUIOp, values: Values) -> Index | None:
+    """Divide by a positive constant as unsigned numbers."""
     divisor = _divisor(op.rhs)
     return _unsigned_floor(values.form(op.lhs), divisor, op.lhs.type, values) if divisor else None
 
 
 @rule(arith.RemUIOp)
-def _(op: arith.RemUIOp, values: Values) -> Index | None:
+def convert_remui(op: arith.RemUIOp, values: Values) -> Index | None:
+    """Return the remainder of an unsigned division by a positive constant."""
     dividend, divisor = values.form(op.lhs), _divisor(op.rhs)
     if not divisor:
         return None
@@ -132,7 +142,7 @@ def _(op: arith.RemUIOp, values: Values) -> Index | None:
 
 
 def _divisor(value: SSAValue) -> int | None:
-    """A constant that is larger than 0."""
+    """Return the value of a positive constant, or None."""
     constant = constant_value(value)
     return constant if constant is not None and constant > 0 else None
 
@@ -154,7 +164,7 @@ def _is_floor(quotient: Index, dividend: Index, divisor: int) -> System:
 
 
 def _unsigned_floor(dividend: Index, divisor: int, t: Attribute, values: Values) -> Index:
-    """The quotient of what a number is if it is read as unsigned."""
+    """Return the quotient of a number read as unsigned."""
     if limits_of(dividend)[0] >= 0 or divisor == 1:
         return _floor(dividend, divisor, values)
     return values.new(
@@ -166,7 +176,7 @@ def _unsigned_floor(dividend: Index, divisor: int, t: Attribute, values: Values)
 
 
 def _modulus(t: Attribute) -> int:
-    """How many numbers a type has."""
+    """Return how many numbers a type has."""
     low, high = type_limits(t)
     return high - low + 1
 
@@ -184,22 +194,26 @@ def _towards_zero(dividend: Index, divisor: int, values: Values) -> Index:
 
 
 @rule(arith.MinSIOp)
-def _(op: arith.MinSIOp, values: Values) -> Index | None:
+def convert_minsi(op: arith.MinSIOp, values: Values) -> Index | None:
+    """Return the signed minimum."""
     return _smaller(values.form(op.lhs), values.form(op.rhs), values)
 
 
 @rule(arith.MaxSIOp)
-def _(op: arith.MaxSIOp, values: Values) -> Index | None:
+def convert_maxsi(op: arith.MaxSIOp, values: Values) -> Index | None:
+    """Return the signed maximum."""
     return _larger(values.form(op.lhs), values.form(op.rhs), values)
 
 
 @rule(arith.MinUIOp)
-def _(op: arith.MinUIOp, values: Values) -> Index | None:
+def convert_minui(op: arith.MinUIOp, values: Values) -> Index | None:
+    """Return the unsigned minimum."""
     return _unsigned(op, values, _smaller, takes_negative=False)
 
 
 @rule(arith.MaxUIOp)
-def _(op: arith.MaxUIOp, values: Values) -> Index | None:
+def convert_maxui(op: arith.MaxUIOp, values: Values) -> Index | None:
+    """Return the unsigned maximum."""
     return _unsigned(op, values, _larger, takes_negative=True)
 
 
@@ -224,7 +238,7 @@ def _unsigned(
     *,
     takes_negative: bool,
 ) -> Index | None:
-    """Negative numbers, read as unsigned, are larger than all others."""
+    """Return an unsigned extremum: negative numbers, read as unsigned, are larger than all others."""
     a, b = sorted((values.form(op.lhs), values.form(op.rhs)), key=lambda form: limits_of(form)[0])
     if limits_of(a)[0] >= 0:
         return function(a, b, values)
@@ -241,12 +255,14 @@ def _unsigned(
 
 
 @rule(arith.SelectOp)
-def _(op: arith.SelectOp, values: Values) -> Index | None:
+def convert_select(op: arith.SelectOp, values: Values) -> Index | None:
+    """Return one of two values, depending on a condition."""
     return _either(op.cond, op.lhs, op.rhs, values)
 
 
 @rule(scf.IfOp)
-def _(op: scf.IfOp, values: Values) -> Index | None:
+def convert_if(op: scf.IfOp, values: Values) -> Index | None:
+    """Return the only result of a conditional."""
     branches = [region.block.last_op for region in op.regions]
     if len(op.results) != 1 or None in branches:
         return None
@@ -265,7 +281,7 @@ def _either(condition: SSAValue, yes: SSAValue, no: SSAValue, values: Values) ->
 
 
 def condition_of(value: SSAValue, holds: bool, values: Values) -> System:
-    """When an i1 of the program is true, or is false."""
+    """Return the system under which an i1 of the program is true, or is false."""
     match value.owner:
         case arith.AndIOp(lhs=lhs, rhs=rhs) if holds:
             return condition_of(lhs, True, values) & condition_of(rhs, True, values)
@@ -312,7 +328,7 @@ def _below(a: Index, b: Index, predicate: str) -> System:
 
 
 def _unsigned_below(a: Index, b: Index, predicate: str) -> System | None:
-    """Negative numbers, read as unsigned, are larger than all others."""
+    """Compare unsigned numbers: negative numbers, read as unsigned, are larger than all others."""
     if limits_of(b)[0] >= 0:
         return System.of(Constraint(a)) & _below(a, b, predicate)
     if limits_of(a)[0] >= 0:

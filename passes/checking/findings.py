@@ -1,4 +1,4 @@
-"""What the checks say, in words."""
+"""Findings of the checks, and their text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relex.passes.checking.instances import Instance, scopes_around
 
 @dataclass(frozen=True)
 class Finding:
-    """A mistake, or if it is not `certain`, a possible one, at an op."""
+    """An error at an op, or a possible one if it is not `certain`."""
 
     op: Operation
     message: str
@@ -25,7 +25,7 @@ class Finding:
 
 
 def when(run: Instance, point: Point) -> str:
-    """Which iteration a point is: the variables of the loops around, then the sizes that matter."""
+    """Describe the iteration of a point: the variables of the loops around the op, then the sizes that matter."""
     loops = [scope for scope in scopes_around(run.op) if isinstance(scope, ForOp | scf.ForOp)]
     counted = [scope.body.block.args[0] for scope in reversed(loops)]
     values = [f"{name_of(v)} = {at(run.form(v), point)}" for v in counted]
@@ -35,14 +35,16 @@ def when(run: Instance, point: Point) -> str:
 
 
 def values_of(names: Sequence[SSAValue], forms: Sequence[Index], point: Point) -> str:
+    """Describe the values of variables at a point: `%i = 0, %j = 3`."""
     return ", ".join(f"{name_of(n)} = {at(form, point)}" for n, form in zip(names, forms, strict=True))
 
 
 def element(buffer: SSAValue, place: Sequence[Index], point: Point) -> str:
-    """An element of a buffer: `%Y[0, 3]`."""
+    """Describe an element of a buffer: `%Y[0, 3]`."""
     return f"{name_of(buffer)}[{', '.join(str(at(form, point)) for form in place)}]"
 
 
 def in_line(op: Operation) -> str:
+    """Describe the source line of an op, if it is known."""
     place = locate(op.location)
     return f" in line {place.line.data}" if place is not None else ""

@@ -1,16 +1,16 @@
 """
-Nothing is read before it is written, and outputs are written everywhere.
+Definite initialization: every read sees a write, and every output element is written.
 
-A read happens in some iteration; what was written before it is what earlier ops wrote in the same iteration, and any op
-in an earlier one: for each loop around both, an instance of the write with a smaller value of that loop's variable and
-the same values outside of it. Every such *piece* is a set of elements, once the variables of the write alone are
+A read happens in some iteration. Before it, earlier ops have run in the same iteration, and all ops in earlier ones:
+for each loop around both, an instance of the write with a smaller value of that loop's variable, and the same values of
+the variables outside. Each such *piece* is a set of elements, once the variables that belong to the write alone are
 eliminated. The end of a function counts as a read of all elements of its outputs.
 
-Whether the pieces cover what is read is found out by counterexamples: as long as there is an element outside of the
-pieces met so far, the piece that holds it is added; an element that is in no piece is a mistake.
+Counterexamples decide whether the pieces cover what is read: as long as there is an element outside of the pieces met
+so far, the piece that holds it is added; an element that is in no piece is an error.
 
-A read does no harm where all that becomes of the element is another one, of a local buffer, that nothing reads: a tile
-at the edge computes columns that are not there. `uses.py` finds out what becomes of it.
+Reading an uninitialized element is harmless if it only serves to compute elements of a local buffer that nothing reads:
+a tile at the edge computes columns that do not exist. `uses.py` finds the uses of an element.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ MOST_EXAMPLES = 500
 
 
 def check_contents(function: PrimFuncOp) -> Iterator[Finding]:
-    """One finding for each read, and each output at the end of the function; none of buffers that unknown ops use."""
+    """Yield a finding for each read, and for each output at the end of the function; skip buffers that unknown ops
+    use."""
     strange = {buffer for _, buffer in strangers(function)}
     found = [touch for touch in touches(function) if touch.buffer not in strange]
     writes: dict[SSAValue, list[Touch]] = {buffer: [] for buffer in function.outputs}
@@ -102,7 +103,7 @@ def _check_output(output: SSAValue, writes: Sequence[Touch], function: PrimFuncO
 
 
 def _pieces_before(write: Touch, read: Touch, place: Sequence[Index], run: Instance) -> Iterator[_Piece]:
-    """What a write has done when a run of the read takes place."""
+    """Yield the pieces that a write has written before an instance of a read."""
     home = write.buffer.owner.parent_op()
     around_write, around_read = ([touch.op, *scopes_around(touch.op)] for touch in (write, read))
     common = [scope for scope in around_read if scope in around_write]
@@ -119,7 +120,7 @@ def _pieces_before(write: Touch, read: Touch, place: Sequence[Index], run: Insta
 def _comes_first(
     write: Operation, read: Operation, common: Operation, around_write: list[Operation], around_read: list[Operation]
 ) -> bool:
-    """Whether a write precedes a read in one run of the innermost scope around both."""
+    """Return whether a write precedes a read in one run of the innermost scope around both."""
     if write is read:
         return False
     first, second = (around[around.index(common) - 1] for around in (around_write, around_read))
@@ -127,17 +128,18 @@ def _comes_first(
 
 
 class _Piece:
-    """The elements that a write has written in some iterations, seen from the run of a read."""
+    """The elements that a write has written in some iterations, seen from an instance of a read."""
 
     def __init__(self, writer: Instance, write: Touch, place: Sequence[Index]):
         written = write.place(writer)
         writer.require(System(tuple(same(a, b) for a, b in zip(written, place, strict=True))))
         self._writer = writer
-        # An init runs once; a buffer that is made anew in its reduction has seen it in the first step only.
+        # An init runs once; a buffer that is allocated inside of its reduction sees it in the first step only.
         home = write.buffer.owner.parent_op()
         self._is_doubtful = home is not None and any(loop.is_ancestor(home) for loop in idle_loops(write.op))
 
     def cases(self) -> list[_Case]:
+        """Return the disjuncts of the piece. Raises `TooHardError` for too many."""
         found = list(islice(self._writer.system.cases(), MOST_PIECES + 1))
         if len(found) > MOST_PIECES:
             raise TooHardError
@@ -145,18 +147,18 @@ class _Piece:
 
 
 class _Case:
-    """A part of a piece without choices."""
+    """A part of a piece without disjunctions."""
 
     def __init__(self, constraints: Sequence[Constraint], writer: Instance, is_doubtful: bool):
         own = {v for c in constraints for v in unknowns(c.form) if v in writer.variables}
         self.unknown = sorted({v.name for v in own if v.origin is Origin.DATA})
-        """What decides on whether it is written, other than the loops."""
+        """The names of the data that decides, besides the loops, whether an element is written."""
         self.is_certain = not self.unknown and not is_doubtful
         self._constraints = constraints
         self._own = own
 
     def holds(self, point: Point) -> bool:
-        """Whether an element is in it."""
+        """Return whether the element at a point is in this case."""
         return find_point(System(tuple(self._at(c, point) for c in self._constraints))) is not None
 
     def _at(self, c: Constraint, point: Point) -> Constraint:
@@ -165,7 +167,7 @@ class _Case:
         return Constraint(combination(constant_of(c.form) + others, kept), c.modulus)
 
     def complement(self, point: Point) -> System:
-        """What is not in the part around a point that can be told, at least not that point."""
+        """Return the points known to be outside of this case, at least all but `point`."""
         inner = self._inner
         if inner is not None and all(c.holds_at(point) for c in inner):
             return System.any_of(part for c in inner for part in c.negated())
@@ -179,11 +181,12 @@ class _Case:
 
 @dataclass(frozen=True)
 class _Cover:
-    """Looks for elements that no case holds. Those which hold for certain come first."""
+    """Looks for elements that are in no case. Cases that are certain come first."""
 
     cases: Sequence[_Case]
 
     def find(self, system: System) -> Point | Undecided | None:
+        """Return a point in no case, None if there is none, or `Undecided`."""
         for _ in range(MOST_EXAMPLES):
             point = find_point(system)
             if point is None:
@@ -198,7 +201,7 @@ class _Cover:
 
 
 def _uncovered(domain: System, pieces: Sequence[_Piece]) -> Verdict:
-    """Whether there is an element, at a point of `domain`, that is in no piece."""
+    """Decide whether `domain` has a point whose element is in no piece."""
     try:
         cases = [case for piece in pieces for case in piece.cases()]
     except TooHardError:

@@ -1,11 +1,11 @@
 """
 The program as systems of constraints.
 
-An *instance* is one run of an op: a variable for each loop around it, the constraints that the loops and conditions
-put on them, and the values that the program computes as linear forms in these variables. Two instances can *share* what
-lies outside of some scope: then they are two runs within one run of that scope. So questions about pairs of iterations
-are questions about systems: "can two iterations of a loop write one element" is "can two instances of the store that
-share what is around the loop, but differ in the loop's variable, have equal indices".
+An *instance* is one run of an op: a variable for each loop around it, the constraints that the loops and conditions put
+on these variables, and the values that the program computes, as linear forms in them. Two instances can *share*
+everything outside of some scope: then they are two runs within one run of that scope. Questions about pairs of
+iterations thus become questions about systems: "can two iterations of a loop write one element" is "can two instances
+of the store that share everything outside of the loop, but differ in its variable, have equal indices".
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from relex.dialects.tir.accesses import variables_in
 from relex.passes.checking.expressions import Quotient, condition_of, form_of, type_limits
 
 LARGEST_SIZE = 2**47
-"""No buffer has more elements; index arithmetic on sizes does not wrap around."""
+"""An upper bound on the elements of a buffer; index arithmetic on sizes does not wrap around."""
 
 
 class Instance:
-    """One run of `op`, which is in `scope`, in the run of that scope that `outer` is in."""
+    """One run of `op`, which is in `scope`, within the run of that scope that `outer` belongs to."""
 
     def __init__(self, op: Operation, outer: Instance | None = None, scope: Operation | None = None):
         self.op = op
         self.system = System()
-        """When this run takes place, given that of the shared scope."""
+        """The conditions under which this run takes place, given the run of the shared scope."""
         self.variables: set[Variable] = set()
-        """Those of this instance alone."""
+        """The variables that belong to this instance alone."""
         self.quotients: dict[Quotient, Index] = {}
         self._outer = outer
         self._scope = scope
@@ -53,11 +53,11 @@ class Instance:
 
     @property
     def whole_system(self) -> System:
-        """The same with what holds for the shared scope."""
+        """The system together with the conditions of the shared scope."""
         return self.system if self._outer is None else self._outer.whole_system & self.system
 
     def form(self, value: SSAValue) -> Index:
-        """An integer value of the program."""
+        """Return the linear form of an integer value of the program."""
         home = value.owner.parent_op()
         if self._outer is not None and self._scope is not None and home is not None and home.is_ancestor(self._scope):
             return self._outer.form(value)
@@ -72,7 +72,7 @@ class Instance:
         *alternatives: Callable[[Index], System],
         origin: Origin = Origin.COUNTER,
     ) -> Index:
-        """A fresh variable about which one of the systems holds."""
+        """Return a fresh variable about which one of the systems holds."""
         variable = Variable(name, origin, *limits)
         self.variables.add(variable)
         form = IndexExpr.of(variable)
@@ -82,10 +82,11 @@ class Instance:
         return form
 
     def require(self, system: System) -> None:
+        """Add a condition to the system."""
         self.system &= system
 
     def size(self, buffer: SSAValue, dimension: int) -> Index:
-        """The size of a buffer in a dimension."""
+        """Return the size of a buffer in a dimension."""
         assert isa(buffer.type, MemRefType)
         shape = buffer.type.get_shape()
         if shape[dimension] != DYNAMIC_INDEX:
@@ -97,7 +98,7 @@ class Instance:
         return self._argument_size(buffer, dimension)
 
     def element(self, buffer: SSAValue) -> list[Index]:
-        """The indices of any element of a buffer."""
+        """Return the indices of an arbitrary element of a buffer."""
         assert isa(buffer.type, MemRefType)
         found: list[Index] = []
         for dimension in range(buffer.type.get_num_dims()):
@@ -148,7 +149,7 @@ class Instance:
         return self.new(name_of(value), limits, origin=origin)
 
     def _enter(self, scope: Operation, child: Operation, in_idle_init: bool) -> None:
-        """Require what holds in the region of `scope` that `child` is in."""
+        """Require the conditions of the region of `scope` that `child` is in."""
         match scope:
             case ForOp():
                 self.require(within(self.form(scope.variable), self._extent(scope.extent)))
@@ -163,7 +164,7 @@ class Instance:
                 self.require(condition_of(scope.cond, child.parent_region() is scope.true_region, self))
             case PrimFuncOp() | InitOp():
                 pass
-            case _:  # Nothing says whether and how often it runs its region.
+            case _:  # It is unknown whether and how often it runs its region.
                 self.new(f"'{scope.name}'", (0, 1), origin=Origin.DATA)
 
     def _extent(self, extent: int | SSAValue) -> Index:
@@ -171,7 +172,7 @@ class Instance:
 
 
 def scopes_around(op: Operation) -> Iterator[Operation]:
-    """The ops around `op`, from the inside out, up to the function."""
+    """Yield the ops around `op`, innermost first, up to the function."""
     scope: Operation | None = op
     while scope is not None and not isinstance(scope, PrimFuncOp):
         scope = scope.parent_op()
@@ -180,7 +181,7 @@ def scopes_around(op: Operation) -> Iterator[Operation]:
 
 
 def idle_loops(op: Operation) -> set[Operation]:
-    """The loops around an init that its block is in only to reduce: it runs once, also where they do not run."""
+    """Return the loops around an init that only drive its block's reduction: the init runs even if they do not."""
     init = next((scope for scope in scopes_around(op) if isinstance(scope, InitOp)), None)
     block = init.parent_op() if init is not None else None
     if not isinstance(block, BlockOp):
@@ -196,7 +197,7 @@ def idle_loops(op: Operation) -> set[Operation]:
 
 
 def _size_name(buffer: SSAValue, dimension: int) -> str | None:
-    """What an argument's attribute calls a size; sizes of one name are equal."""
+    """Return the name of a size in the attribute of an argument; sizes of one name are equal."""
     function = buffer.owner.parent_op()
     if not isinstance(buffer, BlockArgument) or not isinstance(function, PrimFuncOp):
         return None

@@ -1,4 +1,4 @@
-"""Iterations that may run at the same time, or in any order, keep out of each other's way."""
+"""Race freedom: iterations that may run at the same time, or in any order, do not conflict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relex.passes.checking.verdicts import Undecided, Wrong, judge, unless_parti
 
 @dataclass(frozen=True)
 class Group:
-    """Runs of `body` that differ in the values of `variables`, in one run of `scope`."""
+    """Runs of `body` in one run of `scope` that differ in the values of `names`."""
 
     body: Operation
     scope: Operation
@@ -27,8 +27,8 @@ class Group:
 
 
 def check_races(function: PrimFuncOp) -> Iterator[Finding]:
-    """For each parallel loop, and each block with its spatial variables: one finding for each buffer on which two
-    iterations may meet, one of them writing."""
+    """For each parallel loop, and each block with its spatial variables, yield a finding for each buffer on which two
+    iterations may conflict, at least one of them writing."""
     found = touches(function)
     for op in function.body.walk():
         group = _group_of(op, function)
@@ -43,8 +43,8 @@ def check_races(function: PrimFuncOp) -> Iterator[Finding]:
 
 
 def _takes_part(touch: Touch, body: Operation) -> bool:
-    """Whether runs of `body` can meet by a touch: not in buffers of their own, and not by the init of a reduction that
-    they are steps of, as it runs in front of them."""
+    """Return whether an access can make runs of `body` conflict: not if its buffer is local to them, nor if it is in
+    the init of a reduction that they are steps of, which runs before them."""
     is_inside = body.is_ancestor(touch.op) and not body.is_ancestor(touch.buffer.owner)
     return is_inside and body not in idle_loops(touch.op)
 
@@ -64,7 +64,7 @@ def _group_of(op: Operation, function: PrimFuncOp) -> Group | None:
 
 
 def _check_buffer(group: Group, own: Sequence[Touch], function: PrimFuncOp) -> Finding | None:
-    """The first pair that meets for certain, else the first that may."""
+    """Return the first certain conflict, else the first possible one."""
     doubt: Finding | None = None
     for number, first in enumerate(own):
         for second in own[: number + 1] if first.is_write else own[:number]:
@@ -102,6 +102,6 @@ def _check_pair(group: Group, writer: Touch, other: Touch, function: PrimFuncOp)
 
 
 def _shared_scope(group: Group, buffer: SSAValue) -> Operation:
-    """Two runs within one life of the buffer."""
+    """Return the scope that two runs share: they are within one lifetime of the buffer."""
     home = buffer.owner.parent_op()
     return home if home is not None and group.scope.is_ancestor(home) else group.scope

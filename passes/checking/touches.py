@@ -1,4 +1,4 @@
-"""Who reads and writes which buffer, in program order."""
+"""The reads and writes of buffers, in program order."""
 
 from __future__ import annotations
 
@@ -17,27 +17,29 @@ from relex.passes.checking.instances import Instance
 
 @dataclass(frozen=True)
 class Touch:
-    """One element, or with `indices` None every element, of a buffer is read or written."""
+    """A read or write of one element of a buffer, or of every element if `indices` is None."""
 
     op: Operation
     buffer: SSAValue
     indices: tuple[SSAValue, ...] | None
     is_write: bool
     is_sure: bool = True
-    """Every element is touched; else some of them are, it is not known which."""
+    """Whether every element is accessed; otherwise some are, and it is unknown which."""
 
     @property
     def verb(self) -> str:
+        """The participle for messages."""
         return "written" if self.is_write else "read"
 
     def place(self, instance: Instance) -> list[Index]:
-        """The indices of the element that is touched in a run of the op."""
+        """Return the indices of the element that is accessed in a run of the op."""
         if self.indices is None:
             return instance.element(self.buffer)
         return [instance.form(index) for index in self.indices]
 
 
 def touches(function: PrimFuncOp) -> list[Touch]:
+    """Return the accesses of a function in program order."""
     return [touch for op in function.body.walk() for touch in _touches_of(op)]
 
 
@@ -68,7 +70,7 @@ _HARMLESS = (AllocBufferOp, memref.AllocOp, memref.AllocaOp, memref.DeallocOp, m
 
 
 def strangers(function: PrimFuncOp) -> list[tuple[Operation, SSAValue]]:
-    """Ops that do something to a buffer that is not known, with the buffer."""
+    """Return the ops with unknown effects on a buffer, each with the buffer."""
     known = {touch.op for touch in touches(function)}
     return [
         (op, buffer)

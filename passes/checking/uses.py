@@ -1,8 +1,8 @@
 """
-What becomes of an element that is read.
+The uses of elements that are read.
 
-Where it only serves to compute elements of a local buffer, those matter that somebody reads. Who reads such an element
-to write it anew, as sums do, is nobody in this sense.
+If an element only serves to compute elements of a local buffer, it is needed only where these are read. A read that
+merely updates such an element, as a sum does, does not count.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from relex.passes.checking.touches import Touch
 
 @dataclass(frozen=True)
 class Use:
-    """An element that is read is needed: for sure, or where `reader` reads what `store` has made of it."""
+    """Why an element that is read is needed: for certain, or because `reader` reads what `store` computes from it."""
 
     store: Touch | None = None
     reader: Touch | None = None
 
     def require_in(self, run: Instance) -> None:
-        """Require of a run of the read that what is made of it is read."""
+        """Add to a run of the read the condition that its result is read."""
         if self.store is None or self.reader is None:
             return
         home = self.store.buffer.owner.parent_op()
@@ -42,7 +42,7 @@ class Use:
 
 
 def uses_of(read: Touch, everything: Sequence[Touch]) -> list[Use]:
-    """The uses of what an op reads, given all that a function reads and writes."""
+    """Return the uses of the element that an op reads, given all accesses of the function."""
     stores = _stores_of(read.op, everything)
     if not stores or not all(isinstance(store.buffer.owner, AllocBufferOp) for store in stores):
         return [Use()]
@@ -55,7 +55,7 @@ def uses_of(read: Touch, everything: Sequence[Touch]) -> list[Use]:
 
 
 def _stores_of(load: Operation, everything: Sequence[Touch]) -> list[Touch]:
-    """The stores that are all that an element is loaded for; none if it goes elsewhere as well."""
+    """Return the stores that are the only uses of a loaded element; empty if there are other uses."""
     if not isinstance(load, memref.LoadOp):
         return []
     stores: set[Operation] = set()
@@ -75,7 +75,7 @@ def _stores_of(load: Operation, everything: Sequence[Touch]) -> list[Touch]:
 
 
 def _feeds_back(read: Touch, store: Touch, everything: Sequence[Touch]) -> bool:
-    """Whether an element is only read to be written anew by a store."""
+    """Return whether an element is only read to be updated by a store."""
     if [touch.op for touch in _stores_of(read.op, everything)] != [store.op]:
         return False
     return all(map(is_same_value, read.indices or (), store.indices or ()))

@@ -1,4 +1,4 @@
-"""What follows from a system: that something never happens, that it does, or neither for certain."""
+"""Verdicts about systems of constraints: something cannot happen, can happen, or is undecided."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from relex.dialects.index.solve import find_point
 from relex.passes.checking.touches import Touch
 
 SAMPLES = (1, 2, 3, 5, 16)
-"""Values for all sizes that are known at run time only. What goes wrong with each of them is wrong."""
+"""Sample values for all sizes that are only known at run time. What goes wrong for each of them is an error."""
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """It happens, at this point for example."""
+    """It can happen, for example at this point."""
 
     point: Point
 
 
 @dataclass(frozen=True)
 class Undecided:
-    """It cannot be told: why."""
+    """It cannot be decided, for this reason."""
 
     reason: str
 
 
 Verdict = Wrong | Undecided | None
-"""None: it never happens."""
+"""None means that it cannot happen."""
 
 
 def unless_partial(verdict: Verdict, *touched: Touch) -> Verdict:
-    """The same, but that what goes wrong at an element that may not be touched is not certain."""
+    """Return the verdict, but undecided instead of wrong if an element may not have been accessed."""
     if isinstance(verdict, Wrong) and not all(touch.is_sure for touch in touched):
         return Undecided("that depends on what the called function reads")
     return verdict
@@ -44,7 +44,7 @@ TOO_HARD = Undecided("that would take too long")
 
 
 def judge(domain: System, wrong: System, find: Callable[[System], Point | Undecided | None] | None = None) -> Verdict:
-    """Whether `wrong`, a part of `domain`, can happen. `find` looks for a point."""
+    """Decide whether `wrong`, a part of `domain`, can happen. `find` searches for a point."""
     look = find or find_point
     try:
         found = look(wrong)
@@ -56,7 +56,7 @@ def judge(domain: System, wrong: System, find: Callable[[System], Point | Undeci
 
 
 def _weigh(point: Point, domain: System, wrong: System, find: Callable[[System], Point | Undecided | None]) -> Verdict:
-    """Whether a point is an example, or depends on what is not known before the run."""
+    """Decide whether a point is a counterexample, or depends on something that is unknown before the run."""
     unknown = [v for v in wrong.variables() if v.origin is not Origin.COUNTER]
     if not unknown:
         return Wrong(point)

@@ -1,6 +1,6 @@
 """
-Rules of the default schedule: which steps suit a block, by how it accesses memory.
+Rules of the default CPU schedule: which steps suit a block, judged by its memory accesses.
 
-Each is a function in a file of its own, entered into the table of `table.py`; other packages may add theirs. They are
-tried in order; one that does not suit a block says why.
+Each rule is a function in a file of its own, registered in the table of `table.py`; other packages may add theirs. They
+are tried in order; a rule that does not suit a block gives a reason.
 """

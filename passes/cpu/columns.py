@@ -1,4 +1,4 @@
-"""Reductions of columns that stand side by side."""
+"""Reductions with contiguous columns."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from relex.passes.cpu.tiles import VectorUnit
 from relex.passes.schedule import Schedule
 
 MIN_TERMS = 9
-"""Terms of a result; LLVM writes fewer out, and makes vectors of columns itself."""
+"""Minimum number of terms of a result; LLVM unrolls fewer, and vectorizes the columns itself."""
 
 MAX_COLUMNS = 2**16
-"""Columns of a row; more results would not stay in the cache from one term to the next."""
+"""Maximum number of columns of a row; more results would not stay in the cache from one term to the next."""
 
 
 def columns(block: BlockOp, unit: VectorUnit) -> Plan:
-    """Add a row of terms to a row of results, one row after the other: LLVM makes vectors of that. Each sum keeps its
+    """Accumulate rows of terms into a row of results, one after the other, which LLVM vectorizes. Each sum keeps its
     order.
 
     ```mlir
@@ -48,7 +48,7 @@ def columns(block: BlockOp, unit: VectorUnit) -> Plan:
 
 
 def columns_of(reduction: Reduction) -> ForOp:
-    """The loop along which results stand side by side, and not all operands are the same."""
+    """Return the loop along which the results are contiguous, and some operand varies; fail if there is none."""
     results = [access for access in block_accesses(reduction.block) if access.buffer is reduction.result]
     for loop in reduction.spatial:
         used = any(uses(access, loop) for access in reduction.reads)

@@ -1,4 +1,4 @@
-"""Reductions whose terms lie side by side."""
+"""Reductions with contiguous terms, such as dot products."""
 
 from __future__ import annotations
 
@@ -25,46 +25,46 @@ from relex.passes.cpu.unrolling import unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
 
 MIN_VECTORS = 4
-"""Vectors of terms; for fewer, it costs too much to add up their elements at the end."""
+"""Minimum number of vectors of terms; with fewer, adding up the elements of the vectors at the end costs too much."""
 
 MIN_ROWS_TO_PACK = 64
-"""Uses of every element of every operand; from there on, tiles with columns side by side make up for the copies."""
+"""Uses of every element of every operand from which on tiles with contiguous columns make up for the packing."""
 
 FAR = 2**20
-"""The bytes of an operand that is too large to be copied from near by."""
+"""Size in bytes from which on an operand is too large to be packed from a near cache."""
 
 MIN_ROWS_TO_PACK_FROM_FAR = 160
-"""The same where the operand of the columns is that large."""
+"""`MIN_ROWS_TO_PACK` if the operand of the columns is that large."""
 
 MAX_STREAMS = 10
-"""Rows of operands that are read at the same time; for more, the machine does not fetch ahead."""
+"""Maximum number of operand rows that are read at the same time; the hardware does not prefetch more."""
 
 COST_FROM_AFAR = 2
-"""What it takes to load a vector of a large operand, in multiplications."""
+"""Cost of loading a vector of a large operand, in multiplications."""
 
 LARGE = 2**17
-"""The bytes of an operand that is read from far away each time."""
+"""Size in bytes from which on an operand is read from far away each time."""
 
 COST_OF_A_MASK = 1.2
-"""What a loop takes that has a condition for each term, compared to one without."""
+"""Cost of a loop with a condition for each term, relative to one without."""
 
 VECTORS = (1, 2, 4, 8)
-"""Vectors to sum up a single result in."""
+"""Numbers of vectors that a single result may be accumulated in."""
 
 MAX_SIDE = 8
-"""Results of a tile along one loop; more are more code, and not faster."""
+"""Maximum number of results of a tile along one loop; more are more code, and not faster."""
 
 
 @dataclass(frozen=True)
 class DotKernel:
-    """A reduction whose terms lie side by side along `lanes`, the innermost of its loops."""
+    """A reduction whose terms are contiguous along `lanes`, the innermost of its loops."""
 
     reduction: Reduction
     lanes: ForOp
 
     @classmethod
     def of(cls, block: BlockOp) -> DotKernel:
-        """What a block is. Fails if it is no such reduction."""
+        """Return a block as such a reduction; fail if it is none."""
         reduction = Reduction.of(block)
         combiner_of(block)
         lanes = reduction.terms[-1]
@@ -77,7 +77,7 @@ class DotKernel:
         return cls(reduction, lanes)
 
     def check_worth_it(self, unit: VectorUnit) -> None:
-        """Fails if there is too little to do for vectors, or so much that it pays to copy operands first."""
+        """Fail if there is too little work for vectors, or so much that it pays to pack the operands first."""
         block, lanes = self.reduction.block, unit.bits // self.reduction.bits
         if (terms := count([self.lanes])) < MIN_VECTORS * lanes:
             fail(block, f"expected {MIN_VECTORS * lanes} terms or more, found {terms}")
@@ -90,11 +90,11 @@ class DotKernel:
 
     @property
     def least_uses(self) -> int:
-        """How often the elements of one of the operands are used."""
+        """The number of uses of each element of the operand that is reused least."""
         return min(map(self._uses_of, self.reduction.reads))
 
     def _packs_from_far(self) -> bool:
-        """Whether tiles would copy a large operand for rather few rows."""
+        """Return whether tiles would pack a large operand for rather few rows."""
         columns = columns_of(self.reduction)
         return all(
             FAR <= _size(access) < inf and self._uses_of(access) < MIN_ROWS_TO_PACK_FROM_FAR
@@ -106,7 +106,7 @@ class DotKernel:
         return count([loop for loop in self.reduction.spatial if not uses(access, loop)])
 
     def tile(self, unit: VectorUnit) -> Tile:
-        """How many results to compute at the same time, by the registers of a CPU."""
+        """Return the number of results to compute at the same time, given the registers of a CPU."""
         tiles = [tile for tile in self._tiles(unit) if tile.sums + tile.streams < unit.registers]
         if self.least_uses > 1 and all(tile.results == 1 for tile in tiles):
             fail(self.reduction.block, "expected sizes that can be divided into tiles")
@@ -128,12 +128,12 @@ class DotKernel:
         return isinstance(self.lanes.extent, int) and self.lanes.extent % step == 0
 
     def _rows(self, access: BlockAccess, sizes: Sequence[int]) -> int:
-        """Rows of an operand that a tile reads."""
+        """Return the number of rows of an operand that a tile reads."""
         columns = zip(sizes, self.reduction.spatial, strict=True)
         return prod(size for size, loop in columns if uses(access, loop))
 
     def _waste(self, step: int) -> float:
-        """What it takes for terms that do not fill all vectors."""
+        """Return the relative cost of terms that do not fill all vectors."""
         extent = self.lanes.extent
         if not isinstance(extent, int):
             return COST_OF_A_MASK
@@ -141,7 +141,7 @@ class DotKernel:
 
 
 def _sides(loop: ForOp) -> list[int]:
-    """How large a tile may be along a loop: so that tiles fill it."""
+    """Return the extents of a tile along a loop that divide the loop."""
     extent = loop.extent
     if not isinstance(extent, int):
         return [1]
@@ -149,14 +149,14 @@ def _sides(loop: ForOp) -> list[int]:
 
 
 def _size(access: BlockAccess) -> float:
-    """The bytes of a buffer, as far as they are known."""
+    """Return the size of a buffer in bytes; infinity if it is unknown."""
     shape, bits = access.access.shape, bits_of(access.buffer)
     return inf if DYNAMIC_INDEX in shape else prod(shape) * bits // 8
 
 
 @dataclass(frozen=True)
 class Tile:
-    """So many results along each spatial loop, each summed up in `vectors` vectors of `lanes` elements."""
+    """A number of results along each spatial loop, each accumulated in `vectors` vectors of `lanes` elements."""
 
     sizes: tuple[int, ...]
     vectors: int
@@ -165,33 +165,35 @@ class Tile:
     """Rows of operands that are read."""
 
     far: int
-    """Vectors of large operands that are read in a step."""
+    """Vectors of large operands that are read per step."""
 
     waste: float
-    """What terms that do not fill all vectors cost, as a factor."""
+    """The cost factor of terms that do not fill all vectors."""
 
     @property
     def results(self) -> int:
+        """The number of results."""
         return prod(self.sizes)
 
     @property
     def sums(self) -> int:
-        """Vectors of sums."""
+        """The number of vector accumulators."""
         return self.results * self.vectors
 
     @property
     def cost(self) -> float:
-        """What a term takes: two multiplications, or two loads, start in a cycle. Few sums leave time unused."""
+        """The cost of a term: two multiplications, or two loads, start in each cycle. Few accumulators waste cycles."""
         loads = self.streams * self.vectors
         return max(self.sums + 1, loads, self.far * COST_FROM_AFAR, LATENCY) / self.sums * self.waste
 
 
 LEFT_TO_LLVM = (arith.AddfOp, arith.MulfOp, arith.AddiOp)
-"""What LLVM makes vectors of as well, one sum after the other."""
+"""Combiners that LLVM vectorizes as well, one sum after the other."""
 
 
 def dot_kernel(block: BlockOp, unit: VectorUnit) -> Plan:
-    """Sum up vectors of terms, for several results at the same time, and the elements of these vectors at the end.
+    """Accumulate vectors of terms, for several results at the same time, and add up the elements of the vectors at the
+    end.
 
     ```mlir
     tir.for %i, %j, %k in (16, 128, 784) {
@@ -244,7 +246,7 @@ def _schedule(schedule: Schedule, kernel: DotKernel, tile: Tile) -> None:
 
 
 def _follow(schedule: Schedule, block: Block, loop: Loop) -> list[Block]:
-    """Do what follows a block in one of its loops, if that can be."""
+    """Move the consumer of a block into one of its loops as an epilogue, if possible."""
     func = schedule.function(block.func)
     (result,) = buffers_written(find_block(func, block.name))
     readers = {access.block.block_name.data for access in accesses_in(func, result)} - {block.name}
@@ -254,7 +256,7 @@ def _follow(schedule: Schedule, block: Block, loop: Loop) -> list[Block]:
     try:
         schedule.reverse_compute_at(reader, loop)
     except CompileError:
-        return []  # It needs more than a tile.
+        return []  # The consumer needs more than a tile.
     schedule.compact_buffer(block, 0)
     return [reader]
 

@@ -1,4 +1,4 @@
-"""Sizes of loop functions that are equal in all calls, under one name each."""
+"""Common names for the sizes of loop functions that are equal in all calls."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from relex.passes.analysis.constant_inputs import known_calls
 
 
 def name_sizes(module: ModuleOp) -> None:
-    """State by `relex.dims` which sizes of a loop function's buffers are equal, if it can be called by those calls only
-    that are known."""
+    """State with `relex.dims` which buffer sizes of a loop function are equal, if all of its calls are known."""
     sizes = ModuleSizes()
     for known in known_calls(module):
         if any(map(has_unknown, known.func.function_type.inputs)):
@@ -27,7 +26,7 @@ def name_sizes(module: ModuleOp) -> None:
 
 
 def _sizes_passed(call: CallTirOp, sizes: ModuleSizes) -> Sequence[Sizes]:
-    """The sizes of the arguments and results of a call."""
+    """Return the sizes of the arguments and results of a call."""
     scope: Operation | None = call
     while not isinstance(scope, FuncOp):
         assert scope is not None
@@ -37,7 +36,7 @@ def _sizes_passed(call: CallTirOp, sizes: ModuleSizes) -> Sequence[Sizes]:
 
 
 def _name(func: PrimFuncOp, passed: Sequence[Sequence[Sizes]]) -> None:
-    """Give sizes that are equal in all calls the same name, that of the first of them."""
+    """Give sizes that are equal in all calls the same name, after the first of them."""
     names: dict[Hashable, str] = {}
     for i, (arg, name) in enumerate(zip(func.args, argument_names(func), strict=True)):
         shape = sizes_in_type(arg.type)

@@ -1,4 +1,4 @@
-"""The largest or smallest of floats that lie side by side."""
+"""Maximum and minimum of contiguous floats."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from relex.passes.cpu.tiles import VectorUnit
 from relex.passes.schedule import Schedule
 
 MIN_TERMS = 16
-"""Terms in a row; for fewer, LLVM makes no vectors."""
+"""Minimum number of terms in a row; LLVM does not vectorize fewer."""
 
 
 def extremes(block: BlockOp, unit: VectorUnit) -> Plan:
-    """Look for the largest or smallest of integers that are in the order of the floats: LLVM makes vectors of that. On
-    floats, x86-64 has no instruction that minds NaN and the sign of zeros, so that each step takes six, one after the
-    other.
+    """Compute the maximum or minimum on integers of the same order as the floats, which LLVM vectorizes. For floats,
+    x86-64 has no instruction that respects NaN and the sign of zeros, so each step takes six dependent ones.
 
     ```mlir
     tir.for %i, %k in (1000, 1000) {

@@ -1,4 +1,4 @@
-"""What rules ask of the loops of a block."""
+"""Queries that rules make about the loops of a block."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from relex.passes.schedule.decompose_reduction import variables_of_kind
 
 @dataclass(frozen=True)
 class Reduction:
-    """A block that is alone in serial loops: `terms` are those of the reduction, `spatial` all others."""
+    """A reduction block alone in serial loops: `terms` are the loops of the reduction, `spatial` the others."""
 
     block: BlockOp
     spatial: list[ForOp]
     terms: list[ForOp]
     result: SSAValue
-    """The buffer that it writes."""
+    """The buffer that the block writes."""
 
     reads: list[BlockAccess]
-    """What it reads but its own results."""
+    """The accesses that read other buffers."""
 
     @classmethod
     def of(cls, block: BlockOp) -> Reduction:
-        """What a block is. Fails, and says why, if it is no such reduction."""
+        """Return a block as such a reduction; fail with the reason if it is none."""
         loops = loops_alone(block)
         driven = variables_of_kind(block, IterKind.REDUCE)
         terms = [loop for loop in loops if loop.variable in driven]
@@ -57,11 +57,12 @@ class Reduction:
 
     @property
     def bits(self) -> int:
+        """The size of a result in bits."""
         return result_bits(self.block, self.result)
 
 
 def loops_alone(block: BlockOp) -> list[ForOp]:
-    """The loops of a block that is alone in them. Fails if it is not, or if somebody has scheduled them already."""
+    """Return the loops of a block that is alone in them. Fail if it is not, or if they are scheduled already."""
     loops = loops_of(block)
     if not loops:
         fail(block, f"expected {name_of_block(block)} to stand in loops")
@@ -74,25 +75,25 @@ def loops_alone(block: BlockOp) -> list[ForOp]:
 
 
 def named(loop: ForOp) -> Loop:
-    """A loop as steps of a schedule take it."""
+    """Return a loop by name, as steps of a schedule take it."""
     assert loop.label is not None
     return Loop(function_of(loop).sym_name.data, loop.label.data)
 
 
 def block_named(block: BlockOp) -> Block:
-    """A block as steps of a schedule take it."""
+    """Return a block by name, as steps of a schedule take it."""
     return Block(function_of(block).sym_name.data, block.block_name.data)
 
 
 def bits_of(buffer: SSAValue) -> int:
-    """The size of an element; 0 if that depends on the CPU."""
+    """Return the size of an element in bits; 0 if it depends on the CPU."""
     kind = buffer.type
     assert isa(kind, MemRefType)
     return kind.element_type.bitwidth if isinstance(kind.element_type, FixedBitwidthType) else 0
 
 
 def result_bits(block: BlockOp, result: SSAValue) -> int:
-    """The size of a result of a block. Fails for those that CPUs do not compute with as they are."""
+    """Return the size of a result of a block in bits. Fail for sizes that CPUs do not compute with directly."""
     bits = bits_of(result)
     if bits not in (32, 64):
         fail(block, f"expected {name_of(result)} to have elements of 32 or 64 bits, found {bits}")
@@ -100,20 +101,20 @@ def result_bits(block: BlockOp, result: SSAValue) -> int:
 
 
 def is_side_by_side(access: BlockAccess, loop: ForOp) -> bool:
-    """Whether the elements that a block accesses in an iteration of a loop and the next are neighbours."""
+    """Return whether a block accesses neighbouring elements in consecutive iterations of a loop."""
     *outer, last = access.element or (0,)
     return terms_of(last).get(loop.variable) == 1 and not any(loop.variable in values_in(form) for form in outer)
 
 
 def uses(access: BlockAccess, loop: ForOp) -> bool:
-    """Whether a block accesses other elements in other iterations of a loop."""
+    """Return whether the element that is accessed depends on a loop."""
     return any(loop.variable in values_in(form) for form in access.element)
 
 
 MANY = 2**40
-"""What the iterations of a loop count as that are known at run time only."""
+"""The assumed trip count of a loop whose extent is only known at run time."""
 
 
 def count(loops: Iterable[ForOp]) -> int:
-    """The iterations of loops inside each other."""
+    """Return the number of iterations of nested loops."""
     return prod(loop.extent if isinstance(loop.extent, int) else MANY for loop in loops)

@@ -12,15 +12,15 @@ from relex.passes.cpu.tiles import VectorUnit
 from relex.passes.schedule import Schedule
 
 MIN_TERMS, MAX_TERMS = 16, 512
-"""Terms of a row: LLVM writes fewer out, and for more it does not matter that it adds up the elements of vectors at the
-end of each row."""
+"""Number of terms of a row: LLVM unrolls fewer, and with more, adding up the elements of vectors at the end of each row
+does not matter."""
 
 MIN_ROWS = 8
-"""Rows that are added up to one result."""
+"""Minimum number of rows that are added up to one result."""
 
 
 def partial_rows(block: BlockOp, unit: VectorUnit) -> Plan:
-    """Add up rows to one row, and its elements at the end: LLVM makes vectors of both.
+    """Add up rows to a single row, and its elements at the end. LLVM vectorizes both.
 
     ```mlir
     tir.for %j, %n, %h, %w in (32, 8, 28, 28) {

@@ -1,4 +1,4 @@
-"""What the loops of a reduction do: which go along rows, columns and terms of the operands."""
+"""The loops of a reduction as rows, columns and terms of its operands."""
 
 from __future__ import annotations
 
@@ -25,62 +25,65 @@ from relex.passes.cpu.nests import Reduction, is_side_by_side, result_bits, uses
 from relex.passes.cpu.tiles import Tile, VectorUnit, best_tile
 
 MIN_WORK = 2**10
-"""Steps of a reduction; for fewer, nothing is worth the time to compile it."""
+"""Minimum number of steps of a reduction; with fewer, no schedule is worth its compile time."""
 
 MIN_ROWS_TO_PACK = 8
-"""Rows that use an element of an operand; for fewer, it costs more to bring it into order than that saves."""
+"""Minimum number of rows that use an element of an operand; with fewer, packing costs more than it saves."""
 
 MIN_ROWS_TO_PACK_ROWS = 64
-"""The same where columns stand side by side already, but the vectors that a tile reads lie far apart."""
+"""`MIN_ROWS_TO_PACK` if the columns are contiguous already, but the vectors that a tile reads lie far apart."""
 
 FEW_ROWS = 8
-"""So few that a tile may have room for all of them several times."""
+"""Number of rows up to which a tile may have room for all of them several times."""
 
 MIN_LANES = 2
 
 MIN_SCATTERED_COLUMNS = 8
-"""That are worth it where the results of a vector must be stored one by one."""
+"""Minimum number of columns if the results of a vector must be stored one by one."""
 
 COST_OF_A_SCALAR = 1.5
-"""What it takes to copy an element, or to store one of a vector, where a multiplication takes 1."""
+"""Cost of copying an element, or of storing an element of a vector, in multiplications."""
 
 LIKELY_EXTENT = 64
-"""How often a loop may run whose extent is known at run time only."""
+"""The assumed extent of a loop whose extent is only known at run time."""
 
 
 @dataclass(frozen=True)
 class Operand:
-    """What a block reads as number `number`, in one place."""
+    """An operand of a block: number `number` of the buffers that it reads, with its only access."""
 
     number: int
     access: BlockAccess
 
     def dimension_of(self, loop: ForOp) -> int:
-        """The one dimension that is indexed by a loop, and by it alone. Fails if there is none."""
+        """Return the one dimension whose index is the variable of a loop; fail if other indices use the loop."""
         if not self.has_dimension_of(loop):
             fail(self.access.block, f"expected {name_of(self.access.buffer)} to be indexed by {label_of(loop)} alone, "
                                     "in one dimension")  # fmt: skip
         return self.access.element.index(IndexExpr.of(loop.variable))
 
     def has_dimension_of(self, loop: ForOp) -> bool:
+        """Return whether there is such a dimension."""
         return [f for f in self.access.element if loop.variable in values_in(f)] == [IndexExpr.of(loop.variable)]
 
     def uses(self, loop: ForOp) -> bool:
+        """Return whether the element that is read depends on a loop."""
         return uses(self.access, loop)
 
     @property
     def rank(self) -> int:
+        """The number of dimensions."""
         return len(self.access.element)
 
     @property
     def indices(self) -> list[AffineExpr]:
-        """What a layout is made of: each index as it is."""
+        """The indices of the identity layout."""
         return list(map(AffineExpr.dimension, range(self.rank)))
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the operand with a number is laid out: it is one of its dimensions that is split."""
+    """The layout of the operand number `number`, in which one dimension is split."""
 
     number: int
     dimension: int
@@ -90,9 +93,11 @@ class Layout:
 @dataclass(frozen=True)
 class ReductionAxes:
     """
-    A block that adds up products, or what else, of elements of a row and of a column. `rows` and `columns` are the
-    loops of a tile; if there are few rows, it goes through all iterations of a loop `inside` of them as well. `terms`
-    are the loops of the reduction, `outer` all others. `right` is the operand that the columns index.
+    A reduction of products, or other combinations, of an element of a row and an element of a column.
+
+    `rows` and `columns` are the loops that are tiled; if there are few rows, a tile also covers all iterations of the
+    loops `inside`. `terms` are the loops of the reduction, `outer` all others. `right` is the operand that the columns
+    index.
     """
 
     block: BlockOp
@@ -105,8 +110,8 @@ class ReductionAxes:
 
     @classmethod
     def all_of(cls, block: BlockOp) -> list[ReductionAxes]:
-        """What a block is, for each loop that can be that of the columns: first for that along which results stand side
-        by side. Fails, and says why, if there is none."""
+        """Return the views of a block as such a reduction, one for each loop that can be the columns, starting with the
+        loop along which the results are contiguous. Fail with the reason if there is none."""
         reduction = Reduction.of(block)
         spatial, terms = reduction.spatial, reduction.terms
         for loop in (*spatial, *terms):
@@ -151,26 +156,27 @@ class ReductionAxes:
 
     @property
     def step(self) -> int:
-        """How many rows there are for each iteration of the loop of the rows."""
+        """The number of rows in each iteration of the row loop."""
         return prod(map(_extent, self.inside))
 
     @property
     def row_count(self) -> int | None:
-        """None if it is known at run time only."""
+        """The number of rows; None if it is only known at run time."""
         return self.rows.extent * self.step if isinstance(self.rows.extent, int) else None
 
     @property
     def column_count(self) -> int:
+        """The number of columns."""
         return _extent(self.columns)
 
     def tile(self, unit: VectorUnit) -> Tile:
-        """The tile that suits the registers of a CPU."""
+        """Return the tile that suits the registers of a CPU."""
         most = unit.bits // result_bits(self.block, output_of(self.block))
         lanes = min(most, max(MIN_LANES, 1 << (self.column_count - 1).bit_length()))
         return best_tile(self.row_count, self.column_count, lanes, unit.registers, self.step)
 
     def cost(self, tile: Tile) -> float:
-        """What all takes, for each term: the tiles, copies of the columns, and results that are stored one by one."""
+        """Return the total cost per term: tiles, packing of the columns, and results that are stored one by one."""
         around = prod(map(_likely_extent, self.outer))
         rows = self.row_count or LIKELY_EXTENT * self.step
         total = around * tile.cost(rows, self.column_count)
@@ -184,7 +190,7 @@ class ReductionAxes:
 
     @property
     def is_stored_in_vectors(self) -> bool:
-        """Whether the results of neighbouring columns stand side by side."""
+        """Whether the results of neighbouring columns are contiguous."""
         return _output_element(self.block)[-1] == IndexExpr.of(self.columns.variable)
 
     @property
@@ -193,36 +199,37 @@ class ReductionAxes:
         return _output_element(self.block).index(IndexExpr.of(self.columns.variable))
 
     def has_full_panels(self, tile: Tile) -> bool:
+        """Return whether tiles divide the columns evenly."""
         return self.column_count % tile.columns == 0
 
     def panels_at_once(self, tile: Tile, unit: VectorUnit) -> int:
-        """How many panels, each as wide as a tile, a tile of few rows may go through at the same time."""
+        """Return the number of panels, each as wide as a tile, that a tile of few rows may process at the same time."""
         count = -(-self.column_count // tile.columns)
         divisors = [n for n in range(1, count + 1) if count % n == 0]
         return max(n for n in divisors if n == 1 or replace(tile, vectors=n * tile.vectors).fits(unit.registers))
 
     def has_constant_columns(self) -> bool:
-        """Whether `rewrite-layout` will copy the operand of the columns at compile time."""
+        """Return whether `rewrite-layout` will pack the operand of the columns at compile time."""
         return is_constant_input(self.right.access.buffer) and self.right.has_dimension_of(self.columns)
 
     def is_unit_stride(self) -> bool:
-        """Whether the elements of neighbouring columns stand side by side."""
+        """Return whether the elements of neighbouring columns are contiguous."""
         return is_side_by_side(self.right.access, self.columns)
 
     @property
     def use_count(self) -> int:
-        """How often each element of the operand of the columns is used."""
+        """The number of times that each element of the operand of the columns is used."""
         loops = [*self.outer, self.rows, *self.inside]
         return prod(_likely_extent(loop) for loop in loops if not self.right.uses(loop))
 
     def is_packed(self, tile: Tile) -> bool:
-        """Whether the operand of the columns is copied to the order in which tiles need it."""
+        """Return whether the operand of the columns is packed into the order in which tiles read it."""
         if self.has_constant_columns():
             return self.column_count != tile.columns or not self.is_unit_stride()
         if not self.is_unit_stride():
             return True
         if self.column_count % tile.columns:
-            # What is used once is not worth a copy: conditions keep vectors at the edge from reading further.
+            # A single use is not worth packing: guards keep the vectors at the edge in bounds.
             return self.use_count > 1
         may_be_packed = (
             self.right.has_dimension_of(self.columns) and DYNAMIC_INDEX not in self.right.access.access.shape
@@ -230,7 +237,7 @@ class ReductionAxes:
         return _likely_extent(self.rows) >= MIN_ROWS_TO_PACK_ROWS and may_be_packed
 
     def panels(self, tile: Tile) -> Layout:
-        """The operand of the columns in panels as wide as a tile: a panel after the other, the columns of one last."""
+        """Return the packed layout of the operand of the columns: panels as wide as a tile, their columns innermost."""
         dimension = self.right.dimension_of(self.columns)
         indices = self.right.indices
         split = indices.pop(dimension)
@@ -238,7 +245,7 @@ class ReductionAxes:
         return Layout(self.right.number, dimension, AffineMap(self.right.rank, 0, exprs))
 
     def check_worth_it(self, tile: Tile) -> None:
-        """Fails if tiles would not make up for what is done for them."""
+        """Fail if tiles would not make up for the work that prepares them."""
         work = prod(map(_likely_extent, loops_of(self.block)))
         if work < MIN_WORK:
             fail(self.block, f"expected {MIN_WORK} steps or more, found {work}")
@@ -265,7 +272,7 @@ def _extent(loop: ForOp) -> int:
 
 
 def _output_element(block: BlockOp) -> Element:
-    """The indices of what a block writes."""
+    """Return the indices of the element that a block writes."""
     found = {access.element for access in block_accesses(block) if access.is_write and not access.in_init}
     if len(found) != 1:
         fail(block, f"expected {name_of_block(block)} to write one element a step")
@@ -273,7 +280,7 @@ def _output_element(block: BlockOp) -> Element:
 
 
 def _operands(reduction: Reduction) -> list[Operand]:
-    """What a block reads but its own results. Fails if it reads a buffer in several places."""
+    """Return the operands of a block, without its own results. Fail if a buffer is read in several places."""
     block = reduction.block
     operands: list[Operand] = []
     for number, buffer in enumerate(buffers_read(block)):
@@ -285,7 +292,7 @@ def _operands(reduction: Reduction) -> list[Operand]:
 
 
 def has_constant_panels(block: BlockOp) -> bool:
-    """Whether a block can be brought to tiles whose columns are in their order when the program starts."""
+    """Return whether a block can be tiled with columns that are packed at compile time."""
     try:
         return ReductionAxes.all_of(block)[0].has_constant_columns()
     except PassError:
@@ -293,4 +300,5 @@ def has_constant_panels(block: BlockOp) -> bool:
 
 
 def output_of(block: BlockOp) -> SSAValue:
+    """Return the buffer that a block writes."""
     return next(access.buffer for access in block_accesses(block) if access.is_write)

@@ -1,4 +1,4 @@
-"""What a rule of the default schedule is."""
+"""The interface of the rules of the default schedule."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from relex.passes.schedule import Schedule
 
 @dataclass(frozen=True)
 class Plan:
-    """What a rule would do to a block."""
+    """The steps that a rule proposes for a block."""
 
     summary: str
-    """The same in a line, for people."""
+    """A one-line description for users."""
 
     steps: Callable[[Schedule], None] | None
-    """Does it, on a copy of the function: what a schedule has of it are names. Fails where a step does not apply. None
-    if the block is to stay as it is."""
+    """Applies the plan to a copy of the function, in which blocks and loops are found by name. Fails if a step does not
+    apply. None if the block is to stay as it is."""
 
 
 Match: TypeAlias = Callable[[BlockOp, VectorUnit], Plan]
-"""From a block, all of whose loops have labels, to what would be done. Fails, and says why, if a rule does not suit it;
-changes nothing."""
+"""Map a block, all of whose loops are labelled, to a plan. Fails with the reason if the rule does not suit the block.
+Does not change the block."""

@@ -1,4 +1,4 @@
-"""Loops that are worth it to be shared by threads."""
+"""Loops that are worth running on several threads."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from relex.passes.analysis.indices import is_scalar
 from relex.passes.analysis.loop_tree import blocks_in, loops_of
 
 MIN_WORK = 2**24
-"""Steps between the start of threads and their end; tiles take about 100 microseconds for so many."""
+"""Minimum number of steps between the start of threads and their end; tiles take about 100 microseconds for it."""
 
 ENOUGH_PARTS = 16
-"""Iterations that keep threads busy until the end; of fewer, the most that there are."""
+"""Number of iterations that keeps threads busy until the end; if no loop has as many, the longest one is best."""
 
 
 def loops_to_share(func: PrimFuncOp) -> list[Sequence[ForOp]]:
-    """For each nest of a function that is large enough, the loops that may be shared, those that suit best first."""
+    """Return for each large nest of a function the loops that threads may share, best first."""
     nests = [op for op in func.body.block.ops if isinstance(op, ForOp)]
     return [loops for nest in nests if (loops := _candidates(nest))]
 
@@ -35,7 +35,7 @@ def _candidates(nest: ForOp) -> Sequence[ForOp]:
 
 
 def _chain(loop: ForOp) -> Iterator[ForOp]:
-    """A loop and those inside of it, as long as each is all that the one before holds."""
+    """Yield a loop and the loops perfectly nested in it."""
     yield loop
     inner = [op for op in loop.body.block.ops if not is_scalar(op)]
     if len(inner) == 1 and isinstance(inner[0], ForOp):
@@ -43,7 +43,7 @@ def _chain(loop: ForOp) -> Iterator[ForOp]:
 
 
 def _extent(loop: ForOp) -> int:
-    """How often a loop runs; 0 where that is known at run time only."""
+    """Return the trip count of a loop; 0 if it is only known at run time."""
     return loop.extent if isinstance(loop.extent, int) else 0
 
 

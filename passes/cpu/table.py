@@ -14,15 +14,16 @@ from relex.passes.cpu.transposes import transpose
 
 RULES = Table[str, Match]("schedule-cpu")
 """
-Rules of the default schedule: which steps suit a block, by how it accesses memory. `--explain-schedule` names them.
+The rules of the default schedule: which steps suit a block, judged by its memory accesses. `--explain-schedule` names
+them.
 
-Each is a function in a file of its own; other packages add theirs by `add_rule`. They are tried in order; one that does
-not suit a block says why.
+Each rule is a function in a file of its own; other packages add theirs with `add_rule`. They are tried in order; a rule
+that does not suit a block gives a reason.
 """
 
 
 def add_rule(name: str, match: Match, *, before: str | None = None) -> None:
-    """Enter a rule, to be tried after all others or before one of them."""
+    """Register a rule, to be tried after all others or before a given one."""
     names = list(RULES)
     RULES.add(match, name)
     for later in names[names.index(before) :] if before is not None else ():

@@ -1,4 +1,4 @@
-"""A few rows times a matrix whose columns stand side by side."""
+"""A few rows times a matrix with contiguous columns."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from relex.passes.cpu.tiles import VectorUnit
 from relex.passes.schedule import Schedule
 
 MAX_AT_ONCE = 8
-"""Terms; more rows are not fetched ahead."""
+"""Maximum number of terms; the hardware does not prefetch more rows."""
 
 MAX_USES = 8
-"""Rows that use each element of a matrix; for more, it pays to copy one that does not fill vectors."""
+"""Maximum number of rows that use each element of a matrix; with more, it pays to pack one that leaves vectors
+partial."""
 
 FAR_APART = 2**11
-"""Bytes from one row of a matrix to the next: from there on it is slow to read only a part of each."""
+"""Bytes between the rows of a matrix from which on it is slow to read only a part of each."""
 
 MIN_COLUMNS = 64
-"""For fewer, most of the time would go to the last vector of each row."""
+"""Minimum number of columns; with fewer, most of the time would go to the last vector of each row."""
 
 LARGE = 2**19
-"""Bytes of a matrix that comes from far away each time."""
+"""Size in bytes from which on a matrix is read from far away each time."""
 
 
 def terms_at_once(block: BlockOp, unit: VectorUnit) -> Plan:
-    """Add some terms to all results before going on, so that a matrix that is used rarely is read row by row. LLVM
-    makes vectors of the results. Each sum keeps its order.
+    """Add several terms to all results before going on, so that a matrix with little reuse is read row by row. LLVM
+    vectorizes the results. Each sum keeps its order.
 
     ```mlir
     tir.for %j, %k in (1000, 1024) {
@@ -76,7 +77,7 @@ def terms_at_once(block: BlockOp, unit: VectorUnit) -> Plan:
 
 
 def _terms_at_once(loop: ForOp) -> int:
-    """The most that divide all terms."""
+    """Return the largest permitted number that divides the number of terms."""
     extent = loop.extent
     if not isinstance(extent, int):
         return 1

@@ -1,4 +1,4 @@
-"""Reductions whose sums are made side by side, in tiles that stay in vector registers."""
+"""Reductions in tiles of accumulators that stay in vector registers."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ from relex.passes.schedule import Block, Loop, Schedule
 
 def tile_reduction(block: BlockOp, unit: VectorUnit) -> Plan:
     """
-    Compute a block in tiles: the sums of a tile of rows and columns are made side by side, each in its order, and what
-    follows them is done in the tile.
+    Tile a reduction: the sums of a tile of rows and columns are accumulated side by side, each in its order, with the
+    consumer of the block as an epilogue of each tile.
 
-    This suits a block if one of its loops, the columns, indexes one operand, and another one, the rows, uses that
-    operand's elements again. Columns are best where neighbouring results stand side by side; narrow images that are
-    convolved have channels as columns instead. The operand of the columns is copied to the order of the tiles, unless
-    its elements stand side by side and the tiles divide the columns, or each element is used once. Columns at the edge
-    of a copy compute more than is stored; without a copy, a condition keeps them inside of the operand. Where the
-    operand is a constant in every call, `rewrite-layout` makes the copy at compile time: it is worth it for one row
-    then. Rows that are left over by tiles of one height are done in lower ones; there may be any number of them, known
-    at run time only.
+    This suits a block if one of its loops, the columns, indexes a single operand, and another one, the rows, reuses the
+    elements of that operand. Columns are best where neighbouring results are contiguous; convolutions of narrow images
+    have channels as columns instead. The operand of the columns is packed into the order of the tiles, unless its
+    elements are contiguous and the tiles divide the columns, or each element is used once. Columns at the edge of a
+    packed operand compute more than is stored; without packing, a guard keeps them in bounds. If the operand is a
+    constant in every call, `rewrite-layout` packs it at compile time: then it is worth it even for one row. Rows left
+    over by tiles of one height are done in lower tiles; their number may be known only at run time.
 
     ```mlir
     tir.for %i, %j, %k in (256, 128, 784) {
@@ -59,7 +58,7 @@ def tile_reduction(block: BlockOp, unit: VectorUnit) -> Plan:
 
 
 def _choose(block: BlockOp, unit: VectorUnit) -> tuple[ReductionAxes, Tile]:
-    """The cheapest way to see a block as rows and columns, and its tile. Fails if none is worth it."""
+    """Return the cheapest view of a block as rows and columns, and its tile. Fail if none is worth it."""
     found: list[tuple[ReductionAxes, Tile]] = []
     problems: list[PassError] = []
     for axes in ReductionAxes.all_of(block):
@@ -77,7 +76,7 @@ def _choose(block: BlockOp, unit: VectorUnit) -> tuple[ReductionAxes, Tile]:
 
 @dataclass(frozen=True)
 class _Nest:
-    """A block, and the loops around it by what they are for."""
+    """A block, and the loops around it by their role."""
 
     block: Block
     outer: Sequence[Loop]
@@ -88,7 +87,7 @@ class _Nest:
     terms: Sequence[Loop]
 
     def copied_to(self, block: Block, copies: dict[Loop, Loop]) -> _Nest:
-        """The same for a copy of the block in copies of its loops."""
+        """Return the nest of a copy of the block in copies of its loops."""
         outer, inside, terms = ([copies[loop] for loop in loops] for loops in (self.outer, self.inside, self.terms))
         return _Nest(block, outer, copies[self.rows], inside, copies[self.panels], copies[self.columns], terms)
 
@@ -110,7 +109,7 @@ def _tile(schedule: Schedule, axes: ReductionAxes, heights: Sequence[int], tile:
 
 
 def _pack_columns(schedule: Schedule, block: Block, layout: Layout, tile: Tile, *, exact: bool) -> None:
-    """Copy the operand of the columns into panels, vector by vector if it fills them."""
+    """Pack the operand of the columns into panels, with vector stores if the panels are full."""
     copy = schedule.cache_read(block, layout.number)
     schedule.transform_layout(copy, ("write", 0), layout.index_map)
     loops = schedule.get_loops(copy)
@@ -121,12 +120,12 @@ def _pack_columns(schedule: Schedule, block: Block, layout: Layout, tile: Tile, 
 
 
 def _part(schedule: Schedule, nest: _Nest, height: int) -> _Nest:
-    """Let a nest, and the one that goes on with its results, run for the rows that fill tiles of a height; returns the
-    nest for the others."""
+    """Let a nest, and the nest that consumes its results, run for the rows that fill tiles of a height; return the nest
+    for the remaining rows."""
     try:
         return _partition(schedule, nest, height)
     except CompileError:
-        # What goes on with the results needs more than a part of them: they are copied from part to part.
+        # The consumer needs more than a part of the results: they are copied part by part.
         schedule.cache_write(nest.block, 0)
         return _partition(schedule, nest, height)
 
@@ -138,7 +137,7 @@ def _partition(schedule: Schedule, nest: _Nest, height: int) -> _Nest:
 
 
 def _rows_of_reader(schedule: Schedule, nest: _Nest) -> Loop:
-    """The loop of the one block that goes on with the results of a nest that runs along the rows as well."""
+    """Return the loop along the rows in the only consumer of a nest's results."""
     op = find_block(schedule.function(nest.block.func), nest.block.name)
     rows = next(loop.variable for loop in loops_of(op) if named(loop) == nest.rows)
     (element,) = {access.element for access in block_accesses(op) if access.is_write and not access.in_init}
@@ -152,14 +151,14 @@ def _rows_of_reader(schedule: Schedule, nest: _Nest) -> Loop:
 
 
 def _only_reader(block: BlockOp) -> BlockOp | None:
-    """The one block that goes on with the results of a block, which nothing else needs."""
+    """Return the only consumer of a block's results, if they are used nowhere else."""
     buffer = output_of(block)
     readers = {access.block for access in accesses_in(function_of(block), buffer)} - {block}
     return readers.pop() if isinstance(buffer.owner, AllocBufferOp) and len(readers) == 1 else None
 
 
 def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes, unit: VectorUnit) -> None:
-    """Compute a nest in tiles, whose height divides its rows."""
+    """Tile a nest; the height of the tile divides its rows."""
     row_tile, row = schedule.split(nest.rows, [None, tile.rows // axes.step])
     panels, *inner = [nest.panels]
     if (count := axes.panels_at_once(tile, unit)) > 1:
@@ -178,14 +177,14 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes,
 
 
 def _finish_in(schedule: Schedule, block: Block, loop: Loop) -> Block:
-    """Do what follows a block in one of its loops: the one block that goes on with its results, or a copy."""
+    """Add an epilogue to a loop of a block: its only consumer, or a copy of the results."""
     reader = _only_reader(find_block(schedule.function(block.func), block.name))
     if reader is not None:
         follower = block_named(reader)
         try:
             schedule.reverse_compute_at(follower, loop)
         except CompileError:
-            pass  # It needs more than a tile.
+            pass  # The consumer needs more than a tile.
         else:
             return follower
     copy = schedule.cache_write(block, 0)
@@ -194,7 +193,7 @@ def _finish_in(schedule: Schedule, block: Block, loop: Loop) -> Block:
 
 
 def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:
-    """Lay out the sums of a tile so that those of neighbouring columns stand side by side."""
+    """Change the layout of the sums of a tile so that those of neighbouring columns are contiguous."""
     op = find_block(schedule.function(block.func), block.name)
     rank = len(next(access for access in block_accesses(op) if access.is_write).element)
     indices = list(map(AffineExpr.dimension, range(rank)))
@@ -203,7 +202,7 @@ def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:
 
 
 def _put_columns_inside(schedule: Schedule, block: Block, follower: Block, tile_loop: Loop) -> None:
-    """Let the loop along the columns be the innermost one of the block that goes on with the sums of a tile."""
+    """Make the loop along the columns the innermost loop of the block that consumes the sums of a tile."""
     func = schedule.function(block.func)
     reader = find_block(func, follower.name)
     sums = output_of(find_block(func, block.name))
@@ -217,7 +216,7 @@ def _put_columns_inside(schedule: Schedule, block: Block, follower: Block, tile_
 
 
 def _use_registers(schedule: Schedule, block: Block, nest: _Nest, tile_loop: Loop, lanes: int) -> None:
-    """Let a block go through a tile of a nest's results in vectors, all of them at constant places."""
+    """Let a block process a tile of a nest's results in vectors, all of them at constant places."""
     loops = schedule.get_loops(block)
     *rows, columns = [loop for loop in loops[loops.index(tile_loop) + 1 :] if loop not in nest.terms]
     vectors, lane = schedule.split(columns, [None, lanes])

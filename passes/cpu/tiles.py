@@ -1,4 +1,4 @@
-"""How large a part of a matrix product is kept in vector registers, and on which CPU."""
+"""The tile of a matrix product that is kept in the vector registers of a CPU."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from relex.dialects.target import Target
 
 LATENCY = 8
-"""Sums that must be under way at once for an addition to start in every half cycle, as each takes four cycles."""
+"""Number of sums in flight that lets an addition start in every half cycle, as each takes four cycles."""
 
 COST_OF_EDGES = 0.02
-"""What it costs, as a share of the whole, that not all tiles are alike, or that some are not stored as a whole."""
+"""Cost, relative to the whole, of tiles that are not all alike, or not all stored as a whole."""
 
 MAX_ROWS = 16
-"""Of a tile; more are more code, and not faster."""
+"""Maximum number of rows of a tile; more are more code, and not faster."""
 
 LOW = 4
-"""Rows of a tile for what is left over of a number that is known at run time only."""
+"""Rows of a tile for the remainder of a number of rows that is only known at run time."""
 
 MAX_VECTORS = 8
-"""Of a row of a tile."""
+"""Maximum number of vectors in a row of a tile."""
 
 MAX_COPIES = 32
-"""Copies of a block that unrolled loops make, as many as there are vectors in the largest tile; more are more code, and
-not faster."""
+"""Maximum number of copies of a block that unrolled loops make, the number of vectors in the largest tile; more are
+more code, and not faster."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class VectorUnit:
 
     @classmethod
     def of(cls, target: Target | None) -> VectorUnit | None:
-        """Those of a target, or None if nothing is known of them."""
-        # The tools start without LLVM.
+        """Return the vector registers of a target, or None if they are not known."""
+        # Imported here so that the tools start without LLVM.
         from relex.dialects.features import has_feature
 
         if target is None:
@@ -63,24 +63,25 @@ class Tile:
 
     @property
     def columns(self) -> int:
+        """The number of columns."""
         return self.vectors * self.lanes
 
     def fits(self, registers: int) -> bool:
-        """Whether so many registers hold it, next to a row of vectors and an element of the other operand. What is used
-        for one row only is multiplied as it is loaded."""
+        """Return whether the registers hold the tile, next to a row of vectors and an element of the other operand. A
+        vector that is used for one row only is multiplied as it is loaded."""
         loaded = self.vectors if self.rows > 1 else 1
         return self.vectors <= MAX_VECTORS and self.rows * self.vectors + loaded + 1 <= registers
 
     def heights(self, rows: int | None, step: int = 1) -> list[int]:
-        """Of the tiles that go through so many rows: of this one, and of those for what it leaves over, one after the
-        other. None are rows that are counted at run time, `step` at once."""
+        """Return the heights of the tiles for a number of rows: this one, and then those for the remainder. If `rows`
+        is None, the rows are counted at run time, in multiples of `step`."""
         if rows is None:
             lower = sorted({LOW // step * step, step} - {0}, reverse=True)
             return [self.rows, *(height for height in lower if height < self.rows)]
         return [height for height in (min(self.rows, rows), rows % self.rows if rows > self.rows else 0) if height]
 
     def cost(self, rows: int | None, columns: int) -> float:
-        """What a product of so many rows and columns takes by such tiles, for each term of its sums."""
+        """Return the cost of a product of so many rows and columns in such tiles, per term of its sums."""
         panels = -(-columns // self.columns)
         if rows is None:
             return panels * self._time(self.rows) / self.rows
@@ -89,8 +90,8 @@ class Tile:
         return panels * (full * self._time(self.rows) + self._time(rest)) * (1 + COST_OF_EDGES * edges)
 
     def _time(self, rows: int) -> float:
-        """What a tile of so many rows takes: two multiplications, or two loads, start in a cycle; it loads its vectors
-        of a row, and one element for each row. Few sums leave time unused."""
+        """Return the time of a tile of so many rows: two multiplications, or two loads, start in each cycle; the tile
+        loads its vectors of a row, and one element for each row. Few sums leave units idle."""
         sums = rows * self.vectors
         if not sums:
             return 0
@@ -98,7 +99,7 @@ class Tile:
 
 
 def best_tile(rows: int | None, columns: int, lanes: int, registers: int, step: int = 1) -> Tile:
-    """The cheapest tile that fits into the registers, with a multiple of `step` rows."""
+    """Return the cheapest tile that fits into the registers, with a multiple of `step` rows."""
     heights = range(step, max(step, min(rows or MAX_ROWS, MAX_ROWS)) + 1, step)
     widths = range(1, min(-(-columns // lanes), MAX_VECTORS) + 1)
     tiles = [Tile(height, vectors, lanes) for vectors in widths for height in heights]

@@ -12,14 +12,15 @@ from relex.passes.cpu.tiles import VectorUnit
 from relex.passes.schedule import Loop, Schedule
 
 MIN_SIDE, MAX_SIDE = 4, 16
-"""Of a block, in elements: up to a line of the cache."""
+"""Extents of a tile in elements: up to a cache line."""
 
 MIN_ELEMENTS = 2**12
-"""Elements; fewer stay in the cache in any order."""
+"""Minimum number of elements; fewer stay in the cache in any order."""
 
 
 def transpose(block: BlockOp, unit: VectorUnit) -> Plan:
-    """Write vectors, and read along their elements before going on: so whole lines of the cache are used on both sides.
+    """Tile a transpose: write vectors, and read along their elements before going on, so that whole cache lines are
+    used on both sides.
 
     ```mlir
     tir.for %i, %j in (1024, 1024) {
@@ -52,13 +53,13 @@ def transpose(block: BlockOp, unit: VectorUnit) -> Plan:
 
 
 def _loop_along(accesses: list[BlockAccess], loops: list[ForOp]) -> ForOp | None:
-    """A loop along which the elements of an access are neighbours."""
+    """Return the innermost loop along which the elements of an access are contiguous, if there is one."""
     found = [loop for loop in loops if any(is_side_by_side(access, loop) for access in accesses)]
     return found[-1] if found else None
 
 
 def _side(loop: ForOp, most: int) -> int:
-    """How large a block may be along a loop: so that blocks fill it."""
+    """Return the largest permitted extent of a tile along a loop that divides the loop; fail if there is none."""
     sides = [side for side in range(MIN_SIDE, most + 1) if count([loop]) % side == 0]
     return max(sides, default=0) or fail(
         loop, f"expected the extent of {label_of(loop)} to be a multiple of a number from {MIN_SIDE} to {most}"

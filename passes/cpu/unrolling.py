@@ -1,4 +1,4 @@
-"""Which loops of a tile are unrolled."""
+"""Unrolling of the loops of a tile."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from relex.passes.schedule import Block, Loop, Schedule
 
 
 def unroll_in_tile(schedule: Schedule, block: Block, loops: Sequence[Loop], producer: Block) -> None:
-    """Unroll loops of a block, given from the outside in, that run once for each tile of the results of `producer`.
+    """Unroll loops of a block, given outermost first, that run once for each tile of the results of `producer`.
 
     Loops that index the tile always are: LLVM keeps a buffer in registers if all accesses to it are at constant places.
-    The tile fits into the registers, so these loops are short. Others may have any number of iterations, such as the
-    loop of a softmax along the terms, which are divided by the sum of all of them. They are unrolled from the inside
-    out as long as the code has no more than `MAX_COPIES` copies of the block.
+    The tile fits into the registers, so these loops are short. Other loops may have any number of iterations, such as
+    the loop of a softmax over the terms, which are divided by their sum. They are unrolled from the innermost outwards
+    as long as the code has no more than `MAX_COPIES` copies of the block.
     """
     func = schedule.function(block.func)
     tile = output_of(find_block(func, producer.name))

@@ -1,1 +1,1 @@
-"""Passes on graph functions, one a file. What several of them use stands in `relex.passes.support`."""
+"""Passes on graph functions, one per file. Code that several of them share is in `relex.passes.support`."""

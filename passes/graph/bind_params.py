@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class BindParamsPass(RelexPass):
     """
-    Turns arguments of a function into constants: those named in an `.npz` file, or in a dictionary of arrays. An
-    argument's name is its attribute `relex.name`, else that of its SSA value. Equal arrays become one constant.
+    Turns arguments of a function into constants: those named in an `.npz` file, or in a dictionary of arrays. The name
+    of an argument is its attribute `relex.name`, else that of its SSA value. Equal arrays become one constant.
 
     ```mlir
     func.func @main(%x: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> {
@@ -45,8 +45,8 @@ class BindParamsPass(RelexPass):
     }
     ```
 
-    Raises `UnknownNameError` for names that the function does not have, `ShapeError` and `DTypeError` for arrays that
-    do not fit, and `PassError` for a function that other functions call.
+    Raises `UnknownNameError` for names that are not parameters of the function, `ShapeError` and `DTypeError` for
+    arrays that do not fit, and `PassError` for a function that other functions call.
     """
 
     name = "bind-params"
@@ -56,7 +56,7 @@ class BindParamsPass(RelexPass):
     file: str | None = None
 
     def same_call(self, function: Operation, arguments: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        """The bound arguments have their values before, and are gone after."""
+        """Bound arguments have their values before the pass, and are gone after it."""
         params = self._load() if isinstance(function, func.FuncOp) and function.sym_name.data == self.func else {}
         named = list(zip(argument_names(function), arguments, strict=True))
         return [params.get(name, value) for name, value in named], [v for name, v in named if name not in params]
@@ -93,7 +93,7 @@ def _find_function(module: ModuleOp, name: str) -> func.FuncOp:
 
 def _bind(function: func.FuncOp, names: list[str], params: Mapping[str, Any]) -> None:
     if not is_static(function):
-        # What the sizes of bound arguments say of others is said by those.
+        # State what the sizes of bound arguments imply for others on the others.
         annotate(function, sizes_at_entry(function))
     block = function.body.block
     constants: dict[object, SSAValue] = {}
@@ -114,12 +114,12 @@ def _bind(function: func.FuncOp, names: list[str], params: Mapping[str, Any]) ->
     function.function_type = FunctionType.from_lists([inputs[i] for i in kept], function.function_type.outputs.data)
     if function.arg_attrs is not None:
         attrs = [function.arg_attrs.data[i] for i in kept]
-        # As the parser has it: none, if none says anything.
+        # As in the parser, there is no attribute if all are empty.
         function.arg_attrs = ArrayAttr(attrs) if any(a.data for a in attrs) else None
 
 
 def _check(name: str, value: Any, argument: SSAValue) -> Array:
-    """The array for an argument, if it fits."""
+    """Return the array for an argument; fail if it does not fit."""
     import numpy as np
 
     expected = argument.type

@@ -1,4 +1,4 @@
-"""Compute what is known before the program runs."""
+"""Constant folding of operators."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from relex.passes.base import RelexPass
 from relex.passes.support.evaluation import evaluated
 
 ALWAYS_ALLOWED = 2**20
-"""By how many bytes the constants of a module may grow, however few they had."""
+"""Bytes by which the constants of a module may always grow."""
 
 
 @dataclass(frozen=True)
 class FoldConstantsPass(RelexPass):
     """
-    Replaces operators on constants by their results, as their NumPy semantics give them. Of equal constants in a
-    function one is left, at its start; those that nothing uses are removed. With `strict` only operators are folded
-    that compiled code computes to the same bits: no sums, no functions like `exp`, and no arithmetic that gives NaN.
+    Replaces operators on constants by their results, according to their NumPy semantics. Equal constants of a function
+    are merged at its start; unused ones are removed. With `strict`, only operators are folded that compiled code
+    computes to the same bits: no sums, no functions like `exp`, and no arithmetic that gives NaN.
 
-    Three limits keep programs small and compilation short; what exceeds one stays an operator. A result may have
-    `limit` bytes, or as many as the constants that it is made of, so that a few zeros that are repeated stay few. All
-    constants of the module together may have `growth` times the bytes that they had before, or 1 MiB more: a constant
-    goes with its last user, and one with other users stays. And all operators that are folded may read and write
-    `work` elements together; a product of matrices counts each of its multiplications.
+    Three limits keep programs small and compilation short; an operator that exceeds one is not folded. A result may
+    have `limit` bytes, or as many as the constants that it is computed from, so that repeating a small constant does
+    not make it large. All constants of the module together may grow to `growth` times their bytes, or by 1 MiB if that
+    is more: a constant is removed with its last user, and one with other users stays. And all folded operators together
+    may read and write `work` elements; a matrix product counts each of its multiplications.
 
     ```mlir
     func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
@@ -61,7 +61,7 @@ class FoldConstantsPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         folding = _Folding(self, op)
-        # The list holds no constants: those that are replaced go at once.
+        # The list holds no constants, so replaced ones can be freed at once.
         for operator in [o for o in op.walk() if isinstance(o, Operator)]:
             folding.fold(operator)
         for function in op.walk():
@@ -70,7 +70,7 @@ class FoldConstantsPass(RelexPass):
 
 
 class _Folding:
-    """What may still be folded in a module."""
+    """The remaining budget for folding in a module."""
 
     def __init__(self, limits: FoldConstantsPass, module: ModuleOp):
         before = sum(_bytes(op.result) for op in module.walk() if isinstance(op, ConstantOp))
@@ -79,21 +79,21 @@ class _Folding:
         self._work = limits.work
 
     def fold(self, op: Operator) -> None:
-        """Replace an operator by a constant, if it may be."""
+        """Replace an operator by a constant if possible."""
         if not self._is_candidate(op):
             return
         operands = list(dict.fromkeys(op.operands))
         growth = _bytes(op.results[0]) - sum(_bytes(value) for value in operands if _has_no_other_user(value, op))
         if growth > self._room or op.work > self._work:
             return
-        # What turns out to be NaN has been computed, too.
+        # A result that is rejected because of NaN has been computed as well.
         self._work -= op.work
         if (value := evaluated(op, same_bits=self._limits.strict)) is not None:
             self._room -= growth
             _replace(op, value, operands)
 
     def _is_candidate(self, op: Operator) -> bool:
-        """Whether an operator computes something of constants that is not too large."""
+        """Return whether the operands of an operator are constants and its result is not too large."""
         if not op.operands or not all(isinstance(value.owner, ConstantOp) for value in op.operands):
             return False
         if not is_side_effect_free(op) or not all(map(_fits_array, (*op.operands, *op.results))):
@@ -104,7 +104,7 @@ class _Folding:
 
 
 def _fits_array(value: SSAValue) -> bool:
-    """Whether a NumPy array can hold a tensor, and how large it is is known."""
+    """Return whether a tensor has a known size and a type that NumPy has."""
     t = tensor_type(value.type)
     return t.has_static_shape() and t.element_type in ELEMENT_TYPES and t.element_type != bf16
 
@@ -114,7 +114,7 @@ def _has_no_other_user(value: SSAValue, op: Operation) -> bool:
 
 
 def _bytes(value: SSAValue) -> int:
-    """The size of a tensor whose sizes are known."""
+    """Return the size in bytes of a tensor of static shape."""
     t = tensor_type(value.type)
     assert isinstance(t.element_type, FixedBitwidthType)
     return prod(t.get_shape()) * t.element_type.size
@@ -130,15 +130,15 @@ def _replace(op: Operator, value: DenseIntOrFPElementsAttr, operands: Sequence[S
 
 
 def _erase(constant: ConstantOp) -> None:
-    """Remove a constant and free its bytes. An op and its results name each other, so that it stays in memory itself
-    until the garbage collector comes."""
+    """Remove a constant and free its bytes. An op and its results reference each other, so the op itself stays in
+    memory until it is garbage collected."""
     constant.detach()
     constant.erase()
     constant.properties.clear()
 
 
 def _tidy_constants(function: FuncOp) -> None:
-    """Remove constants that nothing uses; of equal ones leave one, at the start of the function."""
+    """Remove unused constants, and merge equal ones at the start of the function."""
     same: dict[DenseIntOrFPElementsAttr, list[ConstantOp]] = {}
     for op in list(function.walk()):
         if isinstance(op, ConstantOp) and op.result.first_use is None:

@@ -1,4 +1,4 @@
-"""Dense layers as functions of their own."""
+"""Outline dense layers with their bias."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from relex.passes.support.patterns import Match, op, wildcard
 
 
 def _is_bias(match: Match) -> bool:
-    """Whether `b` has one element for each column of `dense`, and is the same for all rows."""
+    """Return whether `b` has one element for each column of `dense`, and is the same for all rows."""
     columns = tensor_type(match["dense"].type).get_shape()
     *rows, size = tensor_type(match["b"].type).get_shape() or (1,)
     fits = size == columns[-1] or (DYNAMIC_INDEX in (size, columns[-1]) and 1 not in (size, columns[-1]))
@@ -24,8 +24,8 @@ def _is_bias(match: Match) -> bool:
 class FuseDenseAddPass(OutliningPass):
     """
     Moves each `relex.dense` and the bias that is added to it into a function of its own. A bias has one element for
-    each column: shape `[N]`, or `[1, N]`, where the product is `[..., N]`. What is added otherwise, and a product that
-    is used once more, stays as it is.
+    each column: shape `[N]` or `[1, N]`, where the product is `[..., N]`. Other additions, and products with other
+    uses, are left unchanged.
 
     ```mlir
     func.func @main(%x: tensor<1x8xf32>, %w: tensor<4x8xf32>, %b: tensor<4xf32>) -> tensor<1x4xf32> {

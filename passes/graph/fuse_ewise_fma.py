@@ -1,4 +1,4 @@
-"""Products and the sums of them as one operator."""
+"""Fuse products and sums into one operator."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from relex.passes.base import RelexPass
 class FuseEwiseFmaPass(RelexPass):
     """
     Turns `add(multiply(x, y), z)` and `add(z, multiply(x, y))` into `ewise_fma(x, y, z)`, which rounds twice as the two
-    do. A product that has other users, or stands in another block, stays; so does its sum. Of two products the first
-    is taken.
+    do. A product with other users, or in another block, is kept, and so is its sum. If both operands are products, the
+    first is taken.
 
     ```mlir
     %0 = relex.multiply %x, %y : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
@@ -36,7 +36,7 @@ class FuseEwiseFmaPass(RelexPass):
 
 
 class FuseMultiplyAdd(RewritePattern):
-    """Put a product and the sum that alone uses it into one operator."""
+    """Merge a product and the sum that is its only user into one operator."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AddOp, rewriter: PatternRewriter) -> None:
@@ -51,7 +51,7 @@ class FuseMultiplyAdd(RewritePattern):
 
 
 def _only_used_by(value: SSAValue, user: AddOp) -> MultiplyOp | None:
-    """The product that makes a value, if `user` alone uses it and runs as often."""
+    """Return the product that defines a value, if `user` is its only user and in the same block."""
     multiply = value.owner
     if not isinstance(multiply, MultiplyOp) or multiply.parent is not user.parent or not value.has_one_use():
         return None

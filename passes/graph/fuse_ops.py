@@ -1,4 +1,4 @@
-"""Calls that run better together as one function."""
+"""Operator fusion: group calls that run better together as one function."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from relex.passes.support.grouping import Node, find_groups
 from relex.passes.support.primitive import Primitive, can_move, is_size, meaning
 
 MAX_NAME = 80
-"""Names of functions are cut off there."""
+"""Length to which the names of functions are cut."""
 
 
 @dataclass(frozen=True)
 class FuseOpsPass(RelexPass):
     """
     Moves calls of loop functions that belong together into private functions marked `relex.primitive`, by the patterns
-    of `annotate-op-pattern`; functions without one are looked at when they are called. `fuse-tir` makes one loop
+    of `annotate-op-pattern`; functions without one are analyzed when they are called. `fuse-tir` makes one loop
     function of each group.
 
-    A matrix product takes in what is done to each element of its result, a reduction what is done to each element
-    before; elementwise, broadcast and injective functions join each other; opaque ones, and all other ops, stay where
-    they are. No two products, and no two reductions, get into one group. A call joins the one that all ways from it
-    lead to, with all that lies between; a result that more than one call outside needs is one of several results of its
-    group. Nothing is computed twice. Constants stay outside, as arguments. A group that another pass made grows alike:
-    it is taken apart and made anew.
+    A matrix product takes in elementwise consumers of its result, a reduction elementwise producers of its operands;
+    elementwise, broadcast and injective functions join each other; opaque ones, and all other ops, stay where they are.
+    A group has at most one product or reduction. A call joins its post-dominator, together with everything in between;
+    a result that more than one call outside needs becomes one of several results of its group. Nothing is computed
+    twice. Constants stay outside, as arguments. A group that another pass made grows in the same way: it is taken apart
+    and formed again.
 
     ```mlir
     func.func @main(%x: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
@@ -83,9 +83,10 @@ class _Fusion:
         self._functions = {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp | PrimFuncOp)}
         self._patterns: dict[str, OpPattern] = {}
         self._known: dict[object, str] = {}
-        """The functions of groups made so far, by what they compute: equal groups share one."""
+        """The functions of the groups made so far, by their meaning: equal groups share one."""
 
     def run(self, function: FuncOp) -> None:
+        """Fuse the calls in each block of a function."""
         for block in [b for op in function.walk() for region in op.regions for b in region.blocks]:
             self._fuse_block(block)
 
@@ -103,7 +104,8 @@ class _Fusion:
         block.add_ops(left)
 
     def _nodes(self, block: Block) -> list[Node]:
-        """The ops of a block as nodes. Side effects keep their order; what other blocks need, the last op needs."""
+        """Return the ops of a block as nodes. Side effects keep their order; values used by other blocks are operands
+        of the last op."""
         place = {op: i for i, op in enumerate(block.ops)}
         needed: list[set[int]] = [set() for _ in place]
         effect: int | None = None
@@ -119,13 +121,13 @@ class _Fusion:
     def _pattern(self, op: Operation) -> OpPattern:
         steps = self._steps(op)
         if not any(result.uses for result in op.results):
-            return OpPattern.OPAQUE  # It is for `remove-unused` to say more.
+            return OpPattern.OPAQUE  # Dead ops are left to `remove-unused`.
         if not steps or not all(can_move(size) for step in steps for size in step.sizes):
             return OpPattern.OPAQUE
         return widest(self._pattern_of_callee(step.callee.root_reference.data) for step in steps)
 
     def _steps(self, op: Operation) -> list[CallTirOp]:
-        """The calls that an op stands for: itself, or those of a group; none for all others."""
+        """Return the calls that an op stands for: itself, or those of a group; empty for all other ops."""
         if isinstance(op, CallTirOp):
             return [op]
         callee = self._functions.get(op.callee.root_reference.data) if isinstance(op, CallOp) else None
@@ -145,7 +147,7 @@ class _Fusion:
         return self._patterns[name]
 
     def _outline(self, ops: Sequence[Operation]) -> CallOp:
-        """Put a group into a function, or find the one that an equal group has; returns the call."""
+        """Move a group into a function, or reuse that of an equal group; return the call."""
         primitive = Primitive()
         names: list[str] = []
         for op in ops:
@@ -167,7 +169,7 @@ class _Fusion:
 
 
 def _place(block: Block, op: Operation) -> Operation | None:
-    """The op of `block` that `op` is, or stands in."""
+    """Return the op directly in `block` that is `op` or contains it; None if there is none."""
     scope: Operation | None = op
     while scope is not None and scope.parent is not block:
         scope = scope.parent_op()

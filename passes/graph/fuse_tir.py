@@ -1,4 +1,4 @@
-"""One loop function for each group."""
+"""Turn each group of calls into one loop function."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from relex.passes.support.primitive import is_size
 class FuseTirPass(RelexPass):
     """
     Turns each function marked `relex.primitive` into one loop function of the same name, and calls of it into
-    `relex.call_tir`. The loops of its parts follow each other (`merge-loops` brings them together); what one hands to
-    the next is a local buffer. Blocks, loops and buffers keep their names, made unique; `tir.noalias` and other
-    attributes stay if all parts have them. Constants in a group become arguments. Private loop functions that nobody
-    calls any more are dropped.
+    `relex.call_tir`. The loops of its parts follow each other (`merge-loops` brings them together); intermediate
+    results are local buffers. Blocks, loops and buffers keep their names, made unique; `tir.noalias` and other
+    attributes are kept if all parts have them. Constants in a group become arguments. Private loop functions without
+    callers are dropped.
 
-    Requires operators to be gone (`legalize-ops`). A group of more than calls of loop functions, such as a call of a
-    library function, and one that `func.call` calls, stay what they are.
+    Requires operators to be lowered (`legalize-ops`). A group that holds more than calls of loop functions, such as a
+    call of a library function, or that `func.call` calls, is left unchanged.
 
     ```mlir
     func.func private @double_relu(%x: tensor<8xf32>) -> tensor<8xf32> attributes {relex.primitive} {
@@ -68,11 +68,11 @@ _UNDERSTOOD = (CallTirOp, ConstantOp, DataflowOp, OutputOp, ReturnOp)
 
 
 class _Groups:
-    """The groups of one module, one loop function after the other."""
+    """The groups of one module, to be fused one after the other."""
 
     def __init__(self, module: ModuleOp):
         self.functions: dict[str, FuncOp] = {}
-        """Those that are still to be fused."""
+        """The groups that are still to be fused."""
         self._loop_functions: dict[str, PrimFuncOp] = {}
         self._calls: dict[str, list[CallOp]] = {}
         self._uses = symbols_used(module)
@@ -88,7 +88,7 @@ class _Groups:
                     pass
 
     def fuse(self, name: str) -> None:
-        """Replace a group and its calls, those that it calls itself first."""
+        """Replace a group and its calls, after the groups that it calls itself."""
         function = self.functions.pop(name, None)
         if function is None:
             return
@@ -109,7 +109,7 @@ class _Groups:
 
 
 def _is_fusible(group: FuncOp) -> bool:
-    """Whether a group has nothing in it that a loop function cannot have."""
+    """Return whether a group holds nothing that cannot be in a loop function."""
     if len(group.body.blocks) != 1 or not all(isinstance(arg.type, TensorType) for arg in group.args):
         return False
     others = [op for op in group.body.walk() if not isinstance(op, _UNDERSTOOD) and not is_size(op)]
@@ -120,7 +120,7 @@ def _is_fusible(group: FuncOp) -> bool:
 
 
 def _replace_call(call: CallOp, group: FuncOp, constants: Sequence[ConstantOp]) -> None:
-    """Call the loop function of a group, with the constants that stood in it."""
+    """Call the loop function of a group, with the group's constants as additional arguments."""
     copies = [constant.clone() for constant in constants]
     sizes = GroupSizes(group, call)
     new = CallTirOp(
@@ -138,7 +138,7 @@ def _replace_call(call: CallOp, group: FuncOp, constants: Sequence[ConstantOp]) 
 
 
 class _Fusion:
-    """The loop function of one group."""
+    """The construction of the loop function of a group."""
 
     def __init__(self, group: FuncOp, constants: Sequence[ConstantOp], loop_functions: Mapping[str, PrimFuncOp]):
         self._group = group
@@ -168,6 +168,7 @@ class _Fusion:
         self._called: list[PrimFuncOp] = []
 
     def run(self) -> PrimFuncOp:
+        """Return the loop function."""
         for op in self._group.body.block.ops:
             self._add(op)
         self._copy_what_is_returned_again()
@@ -195,7 +196,7 @@ class _Fusion:
                 self._insert(op.clone(self._values), op)
 
     def _add_call(self, call: CallTirOp, callee: PrimFuncOp) -> None:
-        """The body of a loop function, on the buffers that it is called with."""
+        """Inline the body of a loop function on the buffers of a call."""
         self._called.append(callee)
         sizes = [self._values[size] for size in call.sizes]
         for result, parameter in zip(call.results, callee.outputs, strict=True):
@@ -208,7 +209,7 @@ class _Fusion:
             self._new.body.block.add_op(copy)
 
     def _buffer(self, result: OpResult, parameter: SSAValue, sizes: list[SSAValue]) -> SSAValue:
-        """The output that a result is returned by, or else a local buffer, which takes its share of the sizes."""
+        """Return the output for a result, or else a new local buffer, which takes its share of the sizes."""
         buffer_type = _buffer_type(result.type)
         own = [sizes.pop(0) for size in buffer_type.get_shape() if size == DYNAMIC_INDEX]
         buffer = self._outputs.get(result)
@@ -227,7 +228,7 @@ class _Fusion:
         self._values[old.results[0]] = new.results[0]
 
     def _rename(self, op: Operation) -> None:
-        """Give the blocks and loops in a copy names that are unique in the function."""
+        """Give the blocks and loops in a copy unique names."""
         for inner in op.walk():
             if isinstance(inner, BlockOp):
                 inner.block_name = StringAttr(self._blocks.fresh(inner.block_name.data))
@@ -235,13 +236,13 @@ class _Fusion:
                 inner.label = StringAttr(self._labels.fresh(inner.label.data))
 
     def _copy_what_is_returned_again(self) -> None:
-        """Fill the outputs that no call computes: for arguments and constants, and for what is returned twice."""
+        """Copy to the outputs that no call computes: arguments, constants, and results that are returned twice."""
         for value, output in zip(_returned(self._group), self._new.outputs, strict=True):
             if (source := self._values[value]) is not output:
                 self._new.body.block.add_op(memref.CopyOp(source, output))
 
     def _attributes(self) -> dict[str, Attribute]:
-        """The attributes of the group, and those that all loop functions in it have."""
+        """Return the attributes of the group, and those that all loop functions in it share."""
         own = {name: attr for name, attr in self._group.attributes.items() if name != PRIMITIVE_ATTR}
         first, *others = self._called or [self._new]
         shared = {
@@ -253,7 +254,7 @@ class _Fusion:
 
 
 def _returned(group: FuncOp) -> list[SSAValue]:
-    """What a group returns."""
+    """Return the values that a group returns."""
     terminator = group.body.block.last_op
     return [origin(value) for value in terminator.operands] if isinstance(terminator, ReturnOp) else []
 

@@ -1,4 +1,4 @@
-"""State the sizes of all functions."""
+"""Infer the sizes of all functions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from relex.passes.base import RelexPass
 @dataclass(frozen=True)
 class InferSizesPass(RelexPass):
     """
-    States what sizes the arguments and results of graph functions have, and what must hold of them for a call to be
-    right. Every size follows from those of the arguments, so all of it can be checked before a run begins. Sizes that
-    must be equal get one name, in `relex.dims`; sizes of results are expressions of these names; `relex.requires` has
-    what else must hold. Sizes that never fit are errors. Static functions stay as they are.
+    States the sizes of the arguments and results of graph functions, and the conditions on them that every correct call
+    satisfies. Every size follows from those of the arguments, so all of it can be checked before a run begins. Sizes
+    that must be equal share a name, in `relex.dims`; sizes of results are expressions of these names; `relex.requires`
+    has the other conditions. Sizes that can never fit are errors. Static functions are left unchanged.
 
     ```mlir
     func.func @main(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<4xf32>) {
@@ -56,7 +56,7 @@ class InferSizesPass(RelexPass):
 
 
 def infer_sizes(module: ModuleOp) -> ModuleSizes | None:
-    """State the sizes of a module's functions, in place. Returns them; None if all types say them."""
+    """State the sizes of a module's functions, in place. Return them; None if the types already state all sizes."""
     if not has_unknown_sizes(module):
         return None
     sizes = ModuleSizes.of_all(module)

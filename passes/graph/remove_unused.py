@@ -1,4 +1,4 @@
-"""Leave out what nobody needs."""
+"""Dead code elimination."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from relex.passes.graph.canonicalization.dataflow import RemoveUnusedOutputs
 @dataclass(frozen=True)
 class RemoveUnusedPass(RelexPass):
     """
-    Removes ops whose results nobody uses, results of dataflow blocks that nobody uses and with them whole blocks, and
-    private functions that no public one needs. What has effects stays: allocations, `func.call`, library calls with
+    Removes ops whose results are unused, unused results of dataflow blocks and blocks that are left without any, and
+    private functions that no public one needs. Ops with effects stay: allocations, `func.call`, library calls with
     `side_effects`.
 
     ```mlir
@@ -54,7 +54,7 @@ class RemoveUnusedPass(RelexPass):
     def __call__(self, module: FuncOp) -> FuncOp: ...
 
     def __call__(self, module: ModuleOp | FuncOp) -> ModuleOp | FuncOp:
-        """A copy of a module without what nobody needs, or of a graph function alone."""
+        """Return a copy of a module, or of a single graph function, without unused ops."""
         if not isinstance(module, FuncOp):
             return super().__call__(module)
         function = module.clone()
@@ -68,6 +68,6 @@ class RemoveUnusedPass(RelexPass):
 
 
 def _remove_unused_ops(module: ModuleOp) -> None:
-    # The applier erases unused ops by itself. Users come before what they use, so that one walk does nearly all.
+    # The applier erases unused ops by itself. Users are visited before their operands, so one walk does nearly all.
     applier = GreedyRewritePatternApplier([RemoveUnusedOutputs()])
     PatternRewriteWalker(applier, walk_reverse=True).rewrite_module(module)

@@ -14,9 +14,9 @@ from relex.passes.base import RelexPass
 @dataclass(frozen=True)
 class SetTargetPass(RelexPass):
     """
-    Records what the module is compiled for, so that later passes and printed text agree on it. A module that names a
-    target keeps it; options override it field by field; without either, the target is the machine it runs on, or the
-    processor that the environment variable `RELEX_CPU` names.
+    Records the compilation target in the module, so that later passes and printed text agree on it. A module that names
+    a target keeps it; options override it field by field; without either, the target is the machine that the pass runs
+    on, or the processor that the environment variable `RELEX_CPU` names.
 
     ```mlir
     builtin.module {}
@@ -36,7 +36,7 @@ class SetTargetPass(RelexPass):
 
         target = get_target(op)
         if target is None:
-            # Features of this machine are no features of another cpu or triple.
+            # The features of this machine do not apply to another cpu or triple.
             default = default_target()
             target = default if self.triple is None and self.cpu is None else Target(default.triple)
         set_target(

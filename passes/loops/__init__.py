@@ -1,1 +1,1 @@
-"""Passes on loop functions, one a file. What they ask stands in `relex.passes.analysis`."""
+"""Passes on loop functions, one per file. The analyses that they use are in `relex.passes.analysis`."""

@@ -1,4 +1,4 @@
-"""Say of each loop function how it may be fused."""
+"""Annotate loop functions with their op patterns."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from relex.passes.base import RelexPass
 @dataclass(frozen=True)
 class AnnotateOpPatternPass(RelexPass):
     """
-    Writes on each loop function the pattern by which `fuse-ops` decides: `elementwise`, `broadcast`, `injective`,
-    `reduction`, `out-elementwise-fusable` or `opaque`. It is found from the blocks, whatever the loops around them, so
-    hand-written and scheduled functions have one too. A function that says its pattern keeps it: `opaque` keeps it out
-    of every fusion.
+    Annotates each loop function with the op pattern that `fuse-ops` goes by: `elementwise`, `broadcast`, `injective`,
+    `reduction`, `out-elementwise-fusable` or `opaque`. The pattern follows from the blocks, whatever the loops around
+    them, so hand-written and scheduled functions have one too. A function that is annotated already keeps its pattern:
+    `opaque` keeps it out of every fusion.
 
     ```mlir
     tir.prim_func @relu(%X: memref<8xf32>) outs(%Y: memref<8xf32>) {

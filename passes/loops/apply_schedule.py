@@ -1,4 +1,4 @@
-"""Carry out the schedules of a module."""
+"""Apply the schedules of a module."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from relex.passes.schedule import apply_primitive
 @dataclass(frozen=True)
 class ApplySchedulePass(RelexPass):
     """
-    Applies every `schedule.sequence` to the function that it is for, step by step, and removes it. A step that would
-    change what the function computes, or that does not fit it, is an error at that step.
+    Applies every `schedule.sequence` to its function, step by step, and removes it. A step that would change what the
+    function computes, or that does not fit it, is an error at that step.
 
     ```mlir
     tir.prim_func @relu(%X: memref<16xf32>) outs(%Y: memref<16xf32>) attributes {tir.noalias} {

@@ -1,4 +1,4 @@
-"""Prove that loop functions are right, or say where they are not."""
+"""Prove that loop functions use memory correctly, or report where they do not."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from relex.passes.checking.touches import strangers
 @dataclass(frozen=True)
 class CheckTirPass(RelexPass):
     """
-    Proves that loop functions use memory rightly. For all iterations, whatever the data,
+    Proves that loop functions use memory correctly. For all iterations, whatever the data,
 
     * accesses stay in their buffers, and the variables of blocks in their ranges;
-    * no two iterations of a parallel loop, and no two values of the spatial variables of a block, write one element, or
-      one of them writes what the other reads;
-    * outputs are written everywhere, and neither they nor local buffers are read before they are written, unless it is
-      to compute elements of local buffers that nothing reads.
+    * no two iterations of a parallel loop, and no two values of the spatial variables of a block, access the same
+      element and at least one of them writes it;
+    * outputs are written everywhere, and neither they nor local buffers are read before they are written, except to
+      compute elements of local buffers that nothing reads.
 
-    A mistake is an error that names an iteration where it happens. What cannot be decided, mostly as it depends on
-    data, is a warning, or an error with `undecided=error`. Different buffers are taken to be different memory, as
-    `tir.noalias` says, and called functions are checked by themselves. Nothing is changed.
+    A violation is an error that names an iteration where it happens. What cannot be decided, mostly because it depends
+    on data, is a warning, or an error with `undecided=error`. Different buffers are assumed not to alias, as with
+    `tir.noalias`, and called functions are checked by themselves. Nothing is changed.
 
     ```mlir
     tir.prim_func @copy(%X: memref<10xf32>) outs(%Y: memref<10xf32>) {
@@ -71,7 +71,7 @@ class CheckTirPass(RelexPass):
 
 
 def check(function: PrimFuncOp) -> Iterator[Finding]:
-    """What is wrong with a function, or may be."""
+    """Yield the errors and possible errors of a function."""
     for op, buffer in strangers(function):
         yield Finding(
             op, f"cannot decide what becomes of {name_of(buffer)}: nothing says what the op does", certain=False

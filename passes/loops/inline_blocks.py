@@ -1,4 +1,4 @@
-"""Blocks that are computed where their results are read."""
+"""Inline blocks into the blocks that read their results."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from relex.passes.base import RelexPass
 @dataclass(frozen=True)
 class InlineBlocksPass(RelexPass):
     """
-    Computes an element of a local buffer where it is read, if nothing is computed more often by that, and drops the
-    buffer, its block and its loops. What is computed are the same operations on the same numbers. Blocks whose results
-    nobody reads are dropped as well.
+    Computes an element of a local buffer where it is read, if this does not compute anything more often, and drops the
+    buffer, its block and its loops. The same operations are performed on the same numbers. Blocks whose results are not
+    read are dropped as well.
 
     The block must fill the buffer by one element for each value of its variables, in loops of its own, and nothing that
-    it reads may be written behind it.
+    it reads may be written after it.
 
     ```mlir
     tir.for %i in (8) {
@@ -63,7 +63,7 @@ class InlineBlocksPass(RelexPass):
 
 
 def _inline_in(function: PrimFuncOp) -> None:
-    """Visit the nests from the last to the first: what reads a buffer is settled before what fills it."""
+    """Visit the nests from last to first, so that the readers of a buffer are settled before its producer."""
     order = {op: i for i, op in enumerate(function.body.block.ops)}
     for nest in reversed(order):
         producer = Producer.of(nest, function, order)
@@ -78,7 +78,7 @@ def _inline_in(function: PrimFuncOp) -> None:
 
 
 def _is_dead(nest: Operation) -> bool:
-    """Whether a nest does nothing but fill local buffers that only it reads."""
+    """Return whether a nest does nothing but fill local buffers that only it reads."""
     if not isinstance(nest, ForOp | BlockOp) or not is_understood(nest):
         return False
     written = {access.buffer for access in accesses(nest) if access.is_write}
@@ -90,7 +90,7 @@ def _is_dead(nest: Operation) -> bool:
 
 
 def _erase_if_unused(buffer: AllocBufferOp) -> None:
-    """Erase a buffer of which nothing but its sizes is asked."""
+    """Erase a buffer that is only used for its sizes."""
     dims = [use.operation for use in buffer.buffer.uses]
     sizes = [_size(buffer, op) for op in dims]
     if None in sizes:
@@ -105,7 +105,7 @@ def _erase_if_unused(buffer: AllocBufferOp) -> None:
 
 
 def _size(buffer: AllocBufferOp, op: Operation) -> SSAValue | None:
-    """The size that an op asks a buffer for, if that is one that it was made with."""
+    """Return the size that an op queries of a buffer, if the buffer was allocated with it."""
     dimension = constant_value(op.index) if isinstance(op, memref.DimOp) else None
     unknown = [d for d, size in enumerate(buffer.buffer.type.get_shape()) if size == DYNAMIC_INDEX]
     return dict(zip(unknown, buffer.sizes, strict=True)).get(dimension) if dimension is not None else None

@@ -1,4 +1,4 @@
-"""Loops that follow each other as one."""
+"""Loop fusion: merge consecutive loop nests."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from relex.passes.base import RelexPass
 @dataclass(frozen=True)
 class MergeLoopsPass(RelexPass):
     """
-    Lets a loop nest share the outer loops of the one before it, whose results it works on: what is done to the elements
-    of a reduction is done as soon as each is complete, and rows are worked on while they are in the cache. Blocks stay
-    as they are, each with its variables, in the order that they had; every element is computed by the same operations.
+    Lets a loop nest share the outer loops of the nest before it, whose results it uses: elementwise consumers of a
+    reduction run as soon as each of its elements is complete, and rows are processed while they are in the cache.
+    Blocks stay as they are, each with its variables, in their order; every element is computed by the same operations.
 
-    Loops are shared as deep as both nests have equal extents and touch common elements in the same iteration, and as
-    no block reduces along them. A product such as a dense layer shares all of its spatial loops or none, and takes no
-    place in the loops of another: how to tile it is for a schedule to say.
+    Loops are shared as deep as both nests have equal extents and access common elements in the same iteration, and as
+    no block reduces along them. A product such as a dense layer shares all of its spatial loops or none, and is not
+    moved into the loops of another nest: how to tile it is left to schedules.
 
     ```mlir
     tir.for %i, %k in (8, 4) {
@@ -60,11 +60,11 @@ class MergeLoopsPass(RelexPass):
         for function in op.ops:
             if isinstance(function, PrimFuncOp) and not has_views(function):
                 while _merge_in(function.body.block, function):
-                    pass  # What is merged may need what stands before it.
+                    pass  # A merged nest may in turn depend on the one before it.
 
 
 def _merge_in(block: Block, function: PrimFuncOp) -> bool:
-    """Merge the nests in a block, each with the one before; whether there were any to merge."""
+    """Merge each nest in a block with the one before it; return whether any were merged."""
     is_changed = False
     previous: ForOp | None = None
     between: list[Operation] = []
@@ -83,7 +83,7 @@ def _merge_in(block: Block, function: PrimFuncOp) -> bool:
 
 
 def _shared_depth(first: ForOp, second: ForOp, function: PrimFuncOp) -> int:
-    """How many loops two nests may share; 0 if they should not."""
+    """Return how many loops two nests may share; 0 if they should not."""
     if not (depends_on(second, first) and is_understood(first) and is_understood(second)):
         return 0
     shared: list[ForOp] = []
@@ -109,7 +109,7 @@ def _may_be_one(first: ForOp, second: ForOp, function: PrimFuncOp) -> bool:
 
 
 def _products(nest: ForOp) -> list[BlockOp]:
-    """The blocks in a nest that use elements again and again."""
+    """Return the blocks in a nest that reuse elements of their operands."""
     reductions = [op for op in nest.walk() if isinstance(op, BlockOp) and IterKindAttr(IterKind.REDUCE) in op.kinds]
     return [block for block in reductions if pattern_of_block(block) is OpPattern.OUT_ELEMENTWISE_FUSABLE]
 
@@ -120,14 +120,14 @@ def _last_loop(loop: ForOp) -> ForOp | None:
 
 
 def _only_loop(loop: ForOp) -> ForOp | None:
-    """The loop that is all of a loop's body but for what is computed before it."""
+    """Return the loop that makes up the body of another one, apart from pure ops before it."""
     last = loop.body.block.last_op
     others = (op for op in loop.body.block.ops if op is not last)
     return last if isinstance(last, ForOp) and all(is_pure(op) and not op.regions for op in others) else None
 
 
 def _merge(first: ForOp, second: ForOp, depth: int) -> None:
-    """Put the body of the second loop behind that of the first, down to a depth."""
+    """Append the body of the second loop to that of the first, down to a depth."""
     outer, inner = _last_loop(first), _only_loop(second)
     second.variable.replace_all_uses_with(first.variable)
     ops = list(second.body.block.ops)

@@ -1,4 +1,4 @@
-"""Constants in the order in which loop functions read them."""
+"""Pack constants at compile time into the layouts that loop functions read."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from relex.passes.base import RelexPass
 from relex.passes.support.reorderings import Reordering, reorderings
 
 MAX_GROWTH = 4
-"""How many times as large as a constant its copies in other orders may be, together."""
+"""Maximum size of all packed copies of a constant together, relative to the constant."""
 
 ALWAYS_ALLOWED = 2**16
-"""Bytes of copies that are no matter: room at the edges may make much of little."""
+"""Bytes of copies that are always allowed: padding at the edges may multiply a small constant."""
 
 
 @dataclass(frozen=True)
 class RewriteLayoutPass(RelexPass):
     """
-    Brings constants into the order that a loop function wants, when it is compiled and not whenever it runs. An input
-    that the function copies into a local buffer of another order, or with room at the edges, and that is a constant in
-    all of its calls, becomes an input in that order; places that the copy leaves open are 0.
+    Packs constants into the layout that a loop function wants at compile time instead of in every run. An input that
+    the function copies into a local buffer of another layout, or with padding at the edges, and that is a constant in
+    all of its calls, becomes an input in that layout; places that the copy leaves open are 0.
 
     The function must be private and called by `relex.call_tir` only. A constant whose copies for several functions
-    would take more than four times its size keeps the order that it has for those that come last.
+    would take more than four times its size keeps its layout in the functions that come last.
 
     ```mlir
     func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -88,13 +88,13 @@ class RewriteLayoutPass(RelexPass):
 
 
 class _Copies:
-    """The constants that were made of others, equal ones once."""
+    """The packed copies of constants, without duplicates."""
 
     def __init__(self) -> None:
         self._of: dict[DenseIntOrFPElementsAttr, set[DenseIntOrFPElementsAttr]] = defaultdict(set)
 
     def accept(self, constant: DenseIntOrFPElementsAttr, copy: DenseIntOrFPElementsAttr) -> bool:
-        """Whether a constant may have this copy as well."""
+        """Return whether a constant may have this copy as well, and record it if so."""
         copies = self._of[constant] | {copy}
         if sum(map(_bytes, copies)) > max(ALWAYS_ALLOWED, MAX_GROWTH * _bytes(constant)):
             return False
@@ -107,7 +107,7 @@ def _bytes(value: DenseIntOrFPElementsAttr) -> int:
 
 
 class _Rewriting:
-    """What becomes of a function and of its calls."""
+    """The rewriting of one function and its calls."""
 
     def __init__(self, known: KnownCalls, made: _Copies):
         self._func = known.func
@@ -117,6 +117,7 @@ class _Rewriting:
         self._attrs = argument_attrs(known.func) or []
 
     def run(self) -> None:
+        """Replace all packed copies in the function by arguments."""
         copies = [copy for argument in self._constants for copy in reorderings(self._func, argument)]
         taken = list(dict.fromkeys(copy.source for copy in copies if self._take(copy)))
         for argument in taken:
@@ -126,7 +127,7 @@ class _Rewriting:
             self._set_types()
 
     def _take(self, copy: Reordering) -> bool:
-        """Let the function take what it has made so far as an argument, after the one that it has made it of."""
+        """Turn a packed copy into an argument, after the argument that it is a copy of."""
         number = copy.source.index
         constants = [constant_of(call.arguments[number]) for call in self._calls]
         new = {constant: _reordered(constant, copy) for constant in dict.fromkeys(constants)}
@@ -156,7 +157,7 @@ class _Rewriting:
 
 
 def _set_arguments(call: CallTirOp, arguments: Sequence[SSAValue]) -> None:
-    """Change a call in its place: it may be an argument of another call of the same function."""
+    """Change a call in place, because it may be an argument of another call of the same function."""
     sizes = call.sizes
     call.operands = [*arguments, *sizes]
     call.properties[AttrSizedOperandSegments.attribute_name] = DenseArrayBase.from_list(

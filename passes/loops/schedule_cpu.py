@@ -1,4 +1,4 @@
-"""The default schedule of loop functions for the CPU of a module."""
+"""The default schedule of loop functions for the CPU that a module targets."""
 
 from __future__ import annotations
 
@@ -37,17 +37,16 @@ from relex.passes.schedule import Block, Schedule, reason_of
 @dataclass(frozen=True)
 class ScheduleCpuPass(RelexPass):
     """
-    Brings loops to an order, and to vectors and tiles, that suit the module's target. It goes by what the loops do, not
-    by what operator they come from, and takes the steps that a schedule consists of. For each block it asks the rules
-    in `rules/table.py`, one after the other: reductions that use their operands again and again, such as a dense layer,
-    go to tiles that fit into the vector registers, other reductions to loops that LLVM makes vectors of. What no rule
-    suits stays as it is, and so does what has been scheduled already, and everything for targets other than x86-64 and
-    AArch64.
+    Reorders, vectorizes and tiles loops to suit the module's target. It goes by what the loops do, not by the operator
+    they come from, and takes the steps that a schedule consists of. For each block it asks the rules in `cpu/table.py`,
+    one after the other: reductions that reuse their operands, such as a dense layer, become tiles that fit into the
+    vector registers, other reductions become loops that LLVM vectorizes. Blocks that no rule suits are left as they
+    are, and so are blocks that have been scheduled already, and all blocks for targets other than x86-64 and AArch64.
 
-    A reduction whose order matters keeps it, so that its results stay the same bit for bit. Loops that take some 100
-    microseconds or more are `parallel` in the end, if their iterations do not depend on each other.
+    A reduction whose order matters keeps it, so that its results stay the same bit for bit. In the end, loops that take
+    some 100 microseconds or more are marked `parallel`, if their iterations are independent.
 
-    With `explain`, a remark at each block says which rule was chosen, and why none of those before was.
+    With `explain`, a remark at each block says which rule was chosen, and why none of the earlier rules was.
 
     ```mlir
     tir.for %i, %j, %k in (256, 128, 784) {
@@ -88,23 +87,23 @@ class ScheduleCpuPass(RelexPass):
 
 @dataclass(frozen=True)
 class Decision:
-    """What was done about a block."""
+    """The decision about a block."""
 
     block: BlockOp
-    """As it was."""
+    """The block before it was scheduled."""
 
     rule: str | None
-    """The one that it was scheduled by, if any."""
+    """The rule that was applied, if any."""
 
     summary: str
-    """What that has done."""
+    """What the rule did."""
 
     refusals: dict[str, str]
-    """The rules that were tried before, and why they did not suit the block."""
+    """The rules that were tried before, each with the reason why it does not suit the block."""
 
     @property
     def diagnostic(self) -> Diagnostic:
-        """All of it, in words."""
+        """The decision as a diagnostic."""
         chosen = f"{self.rule}: {self.summary}" if self.rule else self.summary
         said = diagnose(
             self.block, f"{name_of_block(self.block)} of @{function_of(self.block).sym_name.data}: {chosen}"
@@ -113,7 +112,7 @@ class Decision:
 
 
 def schedule_function(func: PrimFuncOp, unit: VectorUnit) -> list[Decision]:
-    """Schedule each block of a function by the first rule that suits it. Returns what was decided, block by block."""
+    """Schedule each block of a function by the first rule that suits it. Return the decisions, block by block."""
     name = func.sym_name.data
     schedule = first = Schedule(ModuleOp([func.clone()]))
     decisions: list[Decision] = []
@@ -124,7 +123,7 @@ def schedule_function(func: PrimFuncOp, unit: VectorUnit) -> list[Decision]:
     if shared or schedule is not first:
         new = schedule.function(name)
         if any(map(has_unknown, new.function_type.inputs)):
-            cse(new)  # The steps compute sizes anew wherever they need them.
+            cse(new)  # The steps recompute sizes wherever they need them.
         new.detach()
         Rewriter.insert_op(new, InsertPoint.before(func))
         func.detach()
@@ -133,13 +132,13 @@ def schedule_function(func: PrimFuncOp, unit: VectorUnit) -> list[Decision]:
 
 
 def _share_loops(schedule: Schedule, name: str) -> list[Decision]:
-    """Let threads share what is large enough."""
+    """Parallelize the loops that are large enough."""
     shared = [_share_first(schedule, loops) for loops in loops_to_share(schedule.function(name))]
     return [decision for decision in shared if decision is not None]
 
 
 def _share_first(schedule: Schedule, candidates: Sequence[ForOp]) -> Decision | None:
-    """Let threads share the first of these loops whose iterations do not depend on each other."""
+    """Parallelize the first of these loops whose iterations are independent."""
     for loop, extent in [(named(loop), loop.extent) for loop in candidates]:
         try:
             schedule.parallel(loop)
@@ -152,7 +151,7 @@ def _share_first(schedule: Schedule, candidates: Sequence[ForOp]) -> Decision | 
 
 
 def _schedule_block(schedule: Schedule, name: Block, unit: VectorUnit) -> tuple[Schedule, Decision]:
-    """The schedule with the steps for a block added."""
+    """Return the schedule with the steps for a block added, and the decision."""
     schedule.get_loops(name)  # gives all loops labels
     block = find_block(schedule.function(name.func), name.name)
     if any(loop.kind.data is not LoopKind.SERIAL for loop in loops_of(block)):
@@ -170,7 +169,7 @@ def _schedule_block(schedule: Schedule, name: Block, unit: VectorUnit) -> tuple[
 
 
 def _carried_out(plan: Plan, schedule: Schedule) -> Schedule:
-    """The schedule with the steps of a plan added. A step that is refused leaves those before it undone as well."""
+    """Return the schedule with the steps of a plan added. If a step is refused, none of them are applied."""
     if plan.steps is None:
         return schedule
     trial = Schedule(schedule.module)

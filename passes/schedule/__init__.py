@@ -1,9 +1,9 @@
 """
-Schedule primitives: checked changes of the loops of a function, by name.
+Schedule primitives: legality-checked transformations of the loops of a function, addressed by name.
 
-Each is a function on loops and blocks in a file of its own, entered into one table under its op of the `schedule`
-dialect; `Schedule` and `apply-schedule` go by the table. A primitive that does not apply says why, and changes nothing
-that a program could show.
+Each is a function on loops and blocks in a file of its own, registered in one table under its op of the `schedule`
+dialect; `Schedule` and `apply-schedule` look it up there. A primitive that does not apply fails with a reason, and
+leaves the meaning of the program unchanged.
 """
 
 from relex.passes.schedule import cache_read as cache_read

@@ -1,4 +1,4 @@
-"""A copy of a buffer to read from."""
+"""`cache_read`: let a block read from a copy of a buffer."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(CacheReadOp)
-def _(op: CacheReadOp, func: PrimFuncOp) -> None:
+def apply_cache_read(op: CacheReadOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.cache_read` to a function."""
     op.new_names = cache_read(find_block(func, op.block.root_reference.data), op.index.value.data, op.new_names)
 
 
 def cache_read(block: BlockOp, index: int, names: Sequence[str] = ()) -> list[str]:
     """
-    Let a block read a copy of the buffer that it reads as number `index`. The copy of `X` is made by a block `X_local`
-    in loops `ax0`, `ax1`, ..., in front of all loops around the block.
+    Let a block read a copy of the buffer that is number `index` among those it reads. The copy of `X` is made by a
+    block `X_local` in loops `ax0`, `ax1`, ..., before all loops around the block.
     """
     buffer = pick_buffer(block, buffers_read(block), index, "read")
     statement = statement_of(block)

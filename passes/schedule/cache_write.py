@@ -1,4 +1,4 @@
-"""A buffer to write to before the result is copied to its place."""
+"""`cache_write`: let a block write to a local buffer that is copied to its destination afterwards."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(CacheWriteOp)
-def _(op: CacheWriteOp, func: PrimFuncOp) -> None:
+def apply_cache_write(op: CacheWriteOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.cache_write` to a function."""
     op.new_names = cache_write(find_block(func, op.block.root_reference.data), op.index.value.data, op.new_names)
 
 
 def cache_write(block: BlockOp, index: int, names: Sequence[str] = ()) -> list[str]:
     """
-    Let a block write a new buffer instead of the one that it writes as number `index`. A block `Y_local` in loops
-    `ax0`, `ax1`, ... copies it to `Y`, behind all loops around the block.
+    Let a block write a new buffer instead of the one that is number `index` among those it writes. A block `Y_local` in
+    loops `ax0`, `ax1`, ... copies it to `Y`, after all loops around the block.
     """
     buffer = pick_buffer(block, buffers_written(block), index, "write")
     statement = statement_of(block)

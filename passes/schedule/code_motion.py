@@ -1,4 +1,4 @@
-"""What a block that moves to another place passes on its way."""
+"""Legality of code motion: which accesses a block crosses when it is moved."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from relex.passes.analysis.reductions import order_matters
 
 
 def branches(block: BlockOp, loop: ForOp) -> tuple[Operation, Operation]:
-    """The op around `block` and the one around `loop` that stand side by side; fails if one holds the other, or if
-    blocks or conditions stand between."""
+    """Return the ancestor of `block` and the ancestor of `loop` that are siblings; fail if one of the two contains the
+    other, or if blocks or conditions lie between."""
     if loop.is_ancestor(block) or block.is_ancestor(loop):
         fail(block, f"expected {name_of_block(block)} to stand outside of {label_of(loop)}")
     around: list[Operation] = [loop]
@@ -58,7 +58,7 @@ def branches(block: BlockOp, loop: ForOp) -> tuple[Operation, Operation]:
 
 
 def accesses_from(first: Operation, last: Operation) -> Iterator[BlockAccess]:
-    """The accesses of the statements from one to another one behind it, both included."""
+    """Yield the accesses of the statements from `first` to `last`, inclusive."""
     op: Operation | None = first
     while op is not None:
         if isinstance(op, ForOp | BlockOp) or op.regions:
@@ -69,7 +69,7 @@ def accesses_from(first: Operation, last: Operation) -> Iterator[BlockAccess]:
 
 
 def stands_before(first: Operation, second: Operation) -> bool:
-    """Whether one of two ops in a region stands before the other."""
+    """Return whether the first of two ops comes before the second in a block."""
     op = first.next_op
     while op is not None:
         if op is second:
@@ -79,8 +79,8 @@ def stands_before(first: Operation, second: Operation) -> bool:
 
 
 def check_independent(block: BlockOp, passed: Sequence[BlockAccess], exempt: Sequence[SSAValue] = ()) -> None:
-    """Fails if accesses that a block passes meet its own in a buffer, one of them a write; but for buffers in
-    `exempt`."""
+    """Fail if a block conflicts with an access that it is moved across: both may access the same buffer, and one is a
+    write. Buffers in `exempt` do not count."""
     for own in block_accesses(block):
         for other in passed:
             if other.block is block or not (own.is_write or other.is_write):
@@ -92,7 +92,7 @@ def check_independent(block: BlockOp, passed: Sequence[BlockAccess], exempt: Seq
 
 
 def check_runs_anywhere(block: BlockOp) -> None:
-    """Fails unless a block without its condition would do no harm but in the elements that are its own to write."""
+    """Fail unless a block is safe to run without its guard: in bounds, without traps, and not overwriting an input."""
     check_conditions(block)
     if guard_of(block) is None:
         return
@@ -109,7 +109,7 @@ def check_runs_anywhere(block: BlockOp) -> None:
 
 
 def check_unshared_outputs(block: BlockOp) -> None:
-    """Fails if elements that a block did not write before may be those of an input."""
+    """Fail if additional elements that a block would write may belong to an input."""
     func = function_of(block)
     for access in block_accesses(block):
         if access.is_write and access.buffer in func.args and not func.noalias:
@@ -118,7 +118,7 @@ def check_unshared_outputs(block: BlockOp) -> None:
 
 
 def check_reduces_in_order(block: BlockOp) -> None:
-    """Fails if a block's reduction runs in another order than that of its variables, and the order matters."""
+    """Fail if the loops of a block's reduction are not in the order of its variables, and the order matters."""
     expected: list[Atom] = []
     for v in block.iter_vars:
         if v.kind is IterKind.REDUCE:
@@ -131,8 +131,8 @@ def check_reduces_in_order(block: BlockOp) -> None:
 
 
 def find_late_values(block: BlockOp, place: Operation) -> list[Operation]:
-    """What must move in front of `place` so that a block from behind can: computed sizes, constants and buffers, each
-    behind those that it needs. Fails where something else is needed."""
+    """Return the ops that must move before `place` so that the block can: computations of sizes, constants and buffers,
+    in order of definition. Fail if the block needs anything else that is computed after `place`."""
     late: dict[Operation, None] = {}
 
     def visit(value: SSAValue) -> None:
@@ -153,7 +153,7 @@ def find_late_values(block: BlockOp, place: Operation) -> list[Operation]:
 
 
 def _is_available(op: Operation, place: Operation) -> bool:
-    """Whether an op stands before `place`, or before an op around it."""
+    """Return whether an op comes before `place`, or before an op around it."""
     scope: Operation | None = place
     while scope is not None:
         if scope.parent is op.parent:
@@ -163,6 +163,7 @@ def _is_available(op: Operation, place: Operation) -> bool:
 
 
 def move_before(ops: Sequence[Operation], place: Operation) -> None:
+    """Move ops, in order, before `place`."""
     for op in ops:
         op.detach()
         Rewriter.insert_op(op, InsertPoint.before(place))
@@ -170,7 +171,7 @@ def move_before(ops: Sequence[Operation], place: Operation) -> None:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a block goes: into a loop, where its variables run through intervals; None for all values."""
+    """The destination of a block: a loop, and the interval that each of its variables runs through; None for all."""
 
     block: BlockOp
     loop: ForOp
@@ -178,15 +179,16 @@ class Placement:
 
     @property
     def loop_count(self) -> int:
+        """The number of new loops."""
         return len([r for r in self.ranges if r is None or r.extent != 1])
 
     def names(self, given: Sequence[str]) -> list[str]:
-        """Labels for the new loops: `ax0`, `ax1`, ..."""
+        """Return labels for the new loops: `ax0`, `ax1`, ..."""
         derived = [f"ax{i}" for i in range(self.loop_count)]
         return given_or_fresh(self.block, loop_names(function_of(self.block)), derived, given)
 
     def move(self, at: InsertPoint, labels: Sequence[str]) -> None:
-        """Move the block into new loops, and remove those that it leaves empty."""
+        """Move the block into new loops, and erase the loops that it leaves empty."""
         block = self.block
         left = block.parent_op()
         block.detach()
@@ -209,7 +211,7 @@ class Placement:
         substitute(self.loop)
 
     def _guard(self, forms: Sequence[Index]) -> None:
-        """Conditions for intervals that reach beyond the values of a variable."""
+        """Guard the block where an interval exceeds the range of a variable."""
         for v, form, interval in zip(self.block.iter_vars, forms, self.ranges, strict=True):
             if interval is None:
                 continue

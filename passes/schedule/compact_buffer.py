@@ -1,4 +1,4 @@
-"""A local buffer as small as its uses allow."""
+"""`compact_buffer`: shrink a local buffer to the footprint of its uses."""
 
 from __future__ import annotations
 
@@ -38,16 +38,17 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(CompactBufferOp)
-def _(op: CompactBufferOp, func: PrimFuncOp) -> None:
+def apply_compact_buffer(op: CompactBufferOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.compact_buffer` to a function."""
     block = find_block(func, op.block.root_reference.data)
     compact_buffer(pick_buffer(block, buffers_written(block), op.index.value.data, "write"), block)
 
 
 def compact_buffer(buffer: SSAValue, block: BlockOp) -> None:
     """
-    Let a local buffer that a block writes live in the innermost loop around all its uses, and have room for what one
-    iteration of it uses. Blocks that index the buffer by what changes outside of the loop are bound anew, variable by
-    loop.
+    Move a local buffer that a block writes into the innermost loop around all its uses, and shrink it to the footprint
+    of one iteration. Blocks that index the buffer by values that vary outside of the loop are rebound, with one
+    variable per loop.
     """
     alloc = local_buffer(buffer, block)
     accesses = list(accesses_in(function_of(block), buffer))
@@ -69,7 +70,7 @@ def compact_buffer(buffer: SSAValue, block: BlockOp) -> None:
 
 
 def _innermost_loop(accesses: Sequence[BlockAccess], alloc: AllocBufferOp, block: BlockOp) -> ForOp:
-    """The innermost loop around all accesses."""
+    """Return the innermost loop around all accesses."""
     around = loops_of(block)
     shared = [loop for loop in around if all(loop.is_ancestor(access.block) for access in accesses)]
     if not shared or shared[-1].is_ancestor(alloc):
@@ -78,7 +79,7 @@ def _innermost_loop(accesses: Sequence[BlockAccess], alloc: AllocBufferOp, block
 
 
 def _check_private(accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBufferOp, block: BlockOp) -> None:
-    """Fails if elements are handed on from one iteration to another."""
+    """Fail if elements are carried from one iteration to another."""
     around = [outer for outer in loops_of(block) if outer.is_ancestor(loop) and not outer.is_ancestor(alloc)]
     for write in (access for access in accesses if access.is_write):
         for read in (access for access in accesses if not access.is_write):
@@ -89,7 +90,7 @@ def _check_private(accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBuf
 
 
 def _is_computed_anew(read: BlockAccess, write: BlockAccess, loop: ForOp) -> bool:
-    """Whether a write comes before a read in every iteration of a loop, for all elements that are read."""
+    """Return whether a write precedes a read in every iteration of a loop, and covers all elements that are read."""
     steps = list(steps_in(loop))
     if steps.index(write.block) >= steps.index(read.block) or not runs_for_all_values(write.block):
         return False
@@ -100,7 +101,7 @@ def _is_computed_anew(read: BlockAccess, write: BlockAccess, loop: ForOp) -> boo
 
 
 def _intervals(accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBufferOp, block: BlockOp) -> list[Interval]:
-    """What one iteration uses of each dimension."""
+    """Return the footprint of one iteration, by dimension; all of a dimension where no bounds are known."""
     intervals: list[Interval] = []
     region = region_of([access.element for access in accesses], loop)
     for interval, size in zip(region, alloc.buffer.type.get_shape(), strict=True):
@@ -114,7 +115,7 @@ def _intervals(accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBufferO
 
 
 def _variables_to_bind(block: BlockOp, buffer: SSAValue, intervals: Sequence[Interval]) -> list[BlockArgument]:
-    """The variables of a block in indices that are to be shifted, and are bound to more than one loop."""
+    """Return the variables of a block that appear in indices to be shifted."""
     found: dict[BlockArgument, None] = {}
     for access in (access for access in block_accesses(block) if access.buffer is buffer):
         for index, interval in zip(access.access.indices, intervals, strict=True):
@@ -126,7 +127,7 @@ def _variables_to_bind(block: BlockOp, buffer: SSAValue, intervals: Sequence[Int
 def _shift(
     block: BlockOp, variables: Sequence[BlockArgument], old: SSAValue, new: SSAValue, bases: Sequence[Index]
 ) -> None:
-    """Let a block access the new buffer, at indices from `bases` on."""
+    """Redirect the accesses of a block to the new buffer, with indices relative to `bases`."""
     block, loops = bind_to_loops(block, variables)
     for access in block_accesses(block):
         if access.buffer is old:
@@ -139,7 +140,7 @@ def _shift(
 
 
 def _in_variables(form: Index, loops: dict[SSAValue, Index]) -> Index:
-    """A form of loops in terms of the variables of a block."""
+    """Rewrite an index expression of loops in terms of the variables of a block."""
     result = constant_of(form)
     for atom, factor in terms_of(form).items():
         result += (loops[atom] if isinstance(atom, SSAValue) and atom in loops else IndexExpr.of(atom)) * factor

@@ -1,4 +1,4 @@
-"""A block into a loop of its consumers."""
+"""`compute_at`: move a block into a loop of its consumers."""
 
 from __future__ import annotations
 
@@ -38,13 +38,14 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(ComputeAtOp)
-def _(op: ComputeAtOp, func: PrimFuncOp) -> None:
+def apply_compute_at(op: ComputeAtOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.compute_at` to a function."""
     block, loop = find_block(func, op.block.root_reference.data), find_loop(func, op.loop.root_reference.data)
     op.new_names = compute_at(block, loop, op.new_names)
 
 
 def compute_at(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) -> list[str]:
-    """Compute in each iteration of a loop what is read in it of a block's buffer, in loops `ax0`, `ax1`, ..."""
+    """Move a block into a loop of its consumers: each iteration computes what it reads, in loops `ax0`, `ax1`, ..."""
     check_structure(loop)
     branch, other = branches(block, loop)
     if not stands_before(branch, other):
@@ -75,8 +76,8 @@ def compute_at(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) -> list[s
 
 
 def written_element(block: BlockOp) -> tuple[SSAValue, Element]:
-    """The buffer that a block writes, and its indices: the spatial variables, each once, and constants. Fails if the
-    block touches other elements of it."""
+    """Return the buffer that a block writes and the indices of the element: each spatial variable once, and constants.
+    Fail if the block accesses other elements of the buffer."""
     name = name_of_block(block)
     buffers = buffers_written(block)
     accesses = [access.access for access in block_accesses(block) if access.buffer in buffers]
@@ -94,7 +95,7 @@ def written_element(block: BlockOp) -> tuple[SSAValue, Element]:
 
 
 def _check_whole_reduction(block: BlockOp, other: Operation) -> None:
-    """Fails if a reduction is spread over loops that it shares with its consumers, which see parts of it."""
+    """Fail if a reduction shares loops of its own with its consumers, which would then see partial results."""
     shared = {loop.variable for loop in loops_around(other)}
     for v in block.iter_vars:
         if v.kind is IterKind.REDUCE and variables_in(v.binding, function_of(block)) & shared:
@@ -102,7 +103,7 @@ def _check_whole_reduction(block: BlockOp, other: Operation) -> None:
 
 
 def _ranges(block: BlockOp, element: Element, region: Region) -> list[Interval | None]:
-    """For each variable of a block the values that a region of its buffer needs."""
+    """Return for each variable of a block the values that a region of its buffer needs."""
     ranges: list[Interval | None] = []
     for v in block.iter_vars:
         index = IndexExpr.of(v.variable)
@@ -112,5 +113,5 @@ def _ranges(block: BlockOp, element: Element, region: Region) -> list[Interval |
 
 
 def _is_part(interval: Interval, extent: int | SSAValue) -> bool:
-    """Whether an interval has fewer values than there are up to `extent`, but reaches all in the end."""
+    """Return whether an interval is smaller than the range up to `extent`, but covers it as the outer loops run."""
     return isinstance(extent, SSAValue) or (interval.extent < extent and covers(interval, extent))

@@ -1,4 +1,4 @@
-"""A block computed where its result is read."""
+"""`compute_inline`: compute a block where its result is read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(ComputeInlineOp)
-def _(op: ComputeInlineOp, func: PrimFuncOp) -> None:
+def apply_compute_inline(op: ComputeInlineOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.compute_inline` to a function."""
     compute_inline(find_block(func, op.block.root_reference.data))
 
 
@@ -54,7 +55,8 @@ def compute_inline(block: BlockOp) -> None:
 
 
 def elementwise_store(block: BlockOp) -> memref.StoreOp:
-    """The only store of a block that writes one element for each value of its variables, each of which is an index."""
+    """Return the only store of a block that writes one element for each combination of its variables, with each
+    variable as an index once; fail if the block is not of this form."""
     name = name_of_block(block)
     if any(kind.data is IterKind.REDUCE for kind in block.kinds):
         fail(block, f"expected {name} to have spatial variables only, found a reduction")
@@ -73,7 +75,7 @@ def elementwise_store(block: BlockOp) -> memref.StoreOp:
 
 
 def check_whole_buffer(block: BlockOp, store: memref.StoreOp, alloc: AllocBufferOp) -> None:
-    """Fails unless a block is known to write every element of its buffer."""
+    """Fail unless a block is known to write every element of its buffer."""
     check_conditions(block)
     if guard_of(block) is not None:
         fail(block, f"expected {name_of_block(block)} to run without a condition")
@@ -86,12 +88,12 @@ def check_whole_buffer(block: BlockOp, store: memref.StoreOp, alloc: AllocBuffer
 
 
 def _check_inputs_last(block: BlockOp, readers: list[BlockOp]) -> None:
-    """Fails if what a block reads may have changed where its result is read."""
+    """Fail if the inputs of a block may change before its result is read."""
     func = function_of(block)
     everything = list(blocks_in(func))
     start = everything.index(block)
     end = max((everything.index(reader) for reader in readers), default=start)
-    # Blocks that share loops with the block or its readers come again.
+    # Blocks that share loops with the block or its readers run again in the next iteration.
     statement = {statement_of(block), *(statement_of(reader) for reader in readers)}
     between = [b for i, b in enumerate(everything) if start < i <= end or statement_of(b) in statement]
     for other in between:
@@ -102,7 +104,7 @@ def _check_inputs_last(block: BlockOp, readers: list[BlockOp]) -> None:
 
 
 def _replace_load(load: Operation, block: BlockOp, store: memref.StoreOp) -> None:
-    """Compute what a load reads in front of it."""
+    """Replace a load by the computation of the element that it reads."""
     assert isinstance(load, memref.LoadOp)
     values: dict[SSAValue, SSAValue] = {}
     for variable, index in zip(store.indices, load.indices, strict=True):
@@ -118,7 +120,7 @@ def _replace_load(load: Operation, block: BlockOp, store: memref.StoreOp) -> Non
 
 
 def remove_block(block: BlockOp, alloc: AllocBufferOp) -> None:
-    """Remove a block, the loops that hold nothing else, and its buffer, which nothing uses any more."""
+    """Remove a block, the loops that hold nothing else, and its buffer, which must be unused."""
     scope = block.parent_op()
     block.detach()
     block.erase()

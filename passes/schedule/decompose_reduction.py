@@ -1,4 +1,4 @@
-"""The init of a reduction as a block of its own."""
+"""`decompose_reduction`: make the init of a reduction a block of its own."""
 
 from __future__ import annotations
 
@@ -39,15 +39,16 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(DecomposeReductionOp)
-def _(op: DecomposeReductionOp, func: PrimFuncOp) -> None:
+def apply_decompose_reduction(op: DecomposeReductionOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.decompose_reduction` to a function."""
     block, loop = find_block(func, op.block.root_reference.data), find_loop(func, op.loop.root_reference.data)
     op.new_names = decompose_reduction(block, loop, op.new_names)
 
 
 def decompose_reduction(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) -> list[str]:
     """
-    Make the init of a block `Y` into a block `Y_init` in front of a loop that holds the whole reduction. It gets copies
-    of those loops from there on that its variables need: `j` becomes `j_init`.
+    Move the init of a block `Y` into a block `Y_init` of its own, before a loop that holds the whole reduction. The new
+    block gets copies of those loops, from that one inwards, that its variables need: `j` becomes `j_init`.
     """
     init = block.init or fail(block, f"expected {name_of_block(block)} to have an init, found none")
     check_structure(loop)
@@ -80,7 +81,7 @@ def decompose_reduction(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) 
 
 
 def loops_from(loop: ForOp, block: BlockOp) -> list[ForOp]:
-    """The loops around a block from `loop` on; the reduction starts at one of them."""
+    """Return the loops around a block from `loop` inwards; fail if a loop of the reduction is outside of them."""
     around = loops_of(block)
     if loop not in around:
         fail(block, f"expected {name_of_block(block)} to stand in {label_of(loop)}")
@@ -94,12 +95,13 @@ def loops_from(loop: ForOp, block: BlockOp) -> list[ForOp]:
 
 
 def variables_of_kind(block: BlockOp, kind: IterKind) -> set[SSAValue]:
+    """Return the loop variables that drive the block variables of a kind."""
     func = function_of(block)
     return {arg for v in block.iter_vars if v.kind is kind for arg in variables_in(v.binding, func)}
 
 
 def spatial_conditions(block: BlockOp, loop: ForOp, reduce: set[SSAValue]) -> list[SSAValue]:
-    """The conditions around a block that are none of the reduction: the init is done under these alone."""
+    """Return the conjuncts of a block's guard that do not depend on the reduction: the init runs under these alone."""
     guard = guard_of(block)
     scope = block.parent_op() if guard is None else guard.parent_op()
     while isinstance(scope, ForOp) and scope is not loop:
@@ -117,7 +119,7 @@ def spatial_conditions(block: BlockOp, loop: ForOp, reduce: set[SSAValue]) -> li
 
 
 def _check_init_may_move(init: InitOp, block: BlockOp, loop: ForOp) -> None:
-    """Fails if something in the loop would notice that the init is done before."""
+    """Fail if an access in the loop could observe that the init has moved before it."""
     accesses = list(statement_accesses(loop))
     own = [access for access in accesses if access.block is block and access.in_init]
     for mine in own:
@@ -151,7 +153,7 @@ def _is_behind(block: BlockOp, other: BlockOp, scope: Operation) -> bool:
 
 
 def _init_block(block: BlockOp, init: InitOp, name: str) -> BlockOp:
-    """A block of the spatial variables that does the init; its bindings are still those of the old loops."""
+    """Return a block over the spatial variables that performs the init; it is still bound to the old loops."""
     spatial = [v for v in block.iter_vars if v.kind is IterKind.SPATIAL]
     body = Block(arg_types=[IndexType()] * len(spatial))
     values: dict[SSAValue, SSAValue] = {}
@@ -167,6 +169,7 @@ def _init_block(block: BlockOp, init: InitOp, name: str) -> BlockOp:
 
 
 def guarded(block: BlockOp, conditions: Sequence[SSAValue]) -> list[Operation]:
+    """Put a block under a conjunction of conditions; return the ops that do so."""
     if not conditions:
         return [block]
     ops: list[Operation] = []

@@ -1,4 +1,4 @@
-"""Several loops into one."""
+"""`fuse`: merge nested loops into one."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(FuseOp)
-def _(op: FuseOp, func: PrimFuncOp) -> None:
+def apply_fuse(op: FuseOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.fuse` to a function."""
     fused = fuse([find_loop(func, label) for label in names_in(op.loops)], op.new_names)
     op.new_names = [fused.label.data] if fused.label is not None else []
 
 
 def fuse(loops: Sequence[ForOp], names: Sequence[str] = ()) -> ForOp:
-    """Replace loops that stand directly in each other, from the outside in, by one: `i`, `j` by `i_j_fused`."""
+    """Replace perfectly nested loops, outermost first, by a single loop: `i`, `j` become `i_j_fused`."""
     outer = loops[0]
     for loop in loops:
         check_serial(loop)
@@ -54,14 +55,14 @@ def fuse(loops: Sequence[ForOp], names: Sequence[str] = ()) -> ForOp:
     fused = new_loop(_product(loops), label, outer)
     insert_nest([fused], take_body(loops[-1]), InsertPoint.before(outer))
     substitute(fused, _indices(loops, fused))
-    substitute(fused)  # Quotients by values are written at the top of the loop.
+    substitute(fused)  # Quotients by dynamic extents are emitted at the top of the loop.
     outer.detach()
     outer.erase()
     return fused
 
 
 def _product(loops: Sequence[ForOp]) -> int | SSAValue:
-    """The number of all iterations."""
+    """Return the product of the trip counts."""
     known = prod(loop.extent for loop in loops if isinstance(loop.extent, int))
     emitter = Emitter(loops[0])
     total: SSAValue | None = None
@@ -74,7 +75,7 @@ def _product(loops: Sequence[ForOp]) -> int | SSAValue:
 
 
 def _indices(loops: Sequence[ForOp], fused: ForOp) -> dict[SSAValue, Index]:
-    """The variables of the loops as quotients and remainders of the fused one."""
+    """Return the variables of the loops as quotients and remainders of the fused variable."""
     rest = IndexExpr.of(fused.variable)
     forms: dict[SSAValue, Index] = {}
     for loop in reversed(loops[1:]):

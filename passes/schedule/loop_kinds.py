@@ -1,4 +1,4 @@
-"""Loops that may run in parallel, as vectors, or written out."""
+"""`parallel`, `vectorize` and `unroll`: change the kind of a loop."""
 
 from __future__ import annotations
 
@@ -14,35 +14,38 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(ParallelOp)
-def _(op: ParallelOp, func: PrimFuncOp) -> None:
+def apply_parallel(op: ParallelOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.parallel` to a function."""
     parallel(find_loop(func, op.loop.root_reference.data))
 
 
 @primitive(VectorizeOp)
-def _(op: VectorizeOp, func: PrimFuncOp) -> None:
+def apply_vectorize(op: VectorizeOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.vectorize` to a function."""
     vectorize(find_loop(func, op.loop.root_reference.data))
 
 
 @primitive(UnrollOp)
-def _(op: UnrollOp, func: PrimFuncOp) -> None:
+def apply_unroll(op: UnrollOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.unroll` to a function."""
     unroll(find_loop(func, op.loop.root_reference.data))
 
 
 def parallel(loop: ForOp) -> None:
-    """Let the iterations of a loop run at the same time."""
+    """Mark a loop as parallel: its iterations may run at the same time."""
     _check_independent(loop)
     loop.kind = LoopKindAttr(LoopKind.PARALLEL)
 
 
 def vectorize(loop: ForOp) -> None:
-    """Let the iterations of a loop run as the lanes of vectors, or be terms of a reduction whose order does not matter
-    and whose init stands elsewhere."""
+    """Mark a loop as vectorized: its iterations become the lanes of vectors. They must be independent, or steps of a
+    reduction that may be reordered and whose init is elsewhere."""
     _check_independent(loop, except_for=_sums_up_lanes)
     loop.kind = LoopKindAttr(LoopKind.VECTORIZED)
 
 
 def unroll(loop: ForOp) -> None:
-    """Let a loop be written out."""
+    """Mark a loop to be unrolled."""
     check_serial(loop)
     loop.kind = LoopKindAttr(LoopKind.UNROLLED)
 
@@ -52,8 +55,7 @@ def _sums_up_lanes(block: BlockOp) -> bool:
 
 
 def _check_independent(loop: ForOp, except_for: Callable[[BlockOp], bool] = lambda block: False) -> None:
-    """Fails if an iteration writes what another one reads or writes, unless a block does that to itself which is
-    excepted."""
+    """Fail if an iteration writes what another one accesses, except within a block that `except_for` accepts."""
     check_serial(loop)
     check_structure(loop)
     for a, b in conflicts(loop):

@@ -1,4 +1,4 @@
-"""The largest or smallest of floats by integers in the same order."""
+"""`order_as_integers`: compute the maximum or minimum of floats on integers of the same order."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(OrderAsIntegersOp)
-def _(op: OrderAsIntegersOp, func: PrimFuncOp) -> None:
+def apply_order_as_integers(op: OrderAsIntegersOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.order_as_integers` to a function."""
     order_as_integers(find_block(func, op.block.root_reference.data))
 
 
 def order_as_integers(block: BlockOp) -> None:
-    """Let a block that looks for the largest or smallest of floats do so by integers: its buffer, a local one, holds
-    these. Who else reads it makes floats of them."""
+    """Let a block that computes the maximum or minimum of floats do so on integers, and store these in its buffer,
+    which must be local. Other readers convert back to float."""
     combine = combiner_of(block)
     order = _Order.of(combine) or fail(
         block, f"expected {name_of_block(block)} to look for the largest or smallest of f32 or f64"
@@ -55,7 +56,7 @@ def order_as_integers(block: BlockOp) -> None:
 
 
 def _combine_integers(combine: Operation, buffer: SSAValue, order: _Order, integers: SSAValue) -> set[Operation]:
-    """Combine integers instead of floats; returns what loads and stores them."""
+    """Combine integers instead of floats; return the old load and the store."""
     old, term = combine.operands
     if not isinstance(old.owner, memref.LoadOp) or old.owner.memref is not buffer:
         old, term = term, old
@@ -74,21 +75,21 @@ COMPARISONS: dict[type[Operation], type[arith.MaxSIOp | arith.MinSIOp]] = {
     arith.MaximumfOp: arith.MaxSIOp,
     arith.MinimumfOp: arith.MinSIOp,
 }
-"""The op on integers for one on floats."""
+"""The integer op for each float op."""
 
 
 MANTISSA: dict[int, int] = {32: 23, 64: 52}
-"""The bits of a float's mantissa, by those of the float."""
+"""The bits of the mantissa, by the bits of the float."""
 
 
 @dataclass(frozen=True)
 class _Order:
     """
-    Integers in the order of floats, with -0 below 0, and NaN at the end that wins.
+    A mapping of floats to integers of the same order, with -0 below 0, and NaN at the end that wins.
 
-    Bits of positive floats are in order as they are, those of negative ones but for their sign in reverse. That puts
-    NaN at both ends, by its sign. To bring all to one end, the integers are moved by the number of those at the other
-    end, which makes these wrap around.
+    The bits of positive floats are in order as they are; those of negative floats are in reverse order, apart from the
+    sign. This puts NaNs at both ends, by their sign. To bring them all to one end, the integers are shifted by the
+    number of NaNs at the other end, which makes those wrap around.
     """
 
     bits: int
@@ -96,7 +97,7 @@ class _Order:
 
     @classmethod
     def of(cls, combine: Operation) -> _Order | None:
-        """That in which an op picks floats, if it does."""
+        """Return the order in which an op picks floats; None for other ops."""
         kind = combine.results[0].type
         if type(combine) not in COMPARISONS or not isinstance(kind, Float32Type | Float64Type):
             return None
@@ -105,19 +106,22 @@ class _Order:
 
     @property
     def integer(self) -> IntegerType:
+        """The type of the integers."""
         return IntegerType(self.bits)
 
     def integer_of(self, value: SSAValue, emitter: Emitter) -> SSAValue:
+        """Emit the conversion of a float to its integer."""
         turned = self._turned(emitter.add(arith.BitcastOp(value, self.integer)), emitter)
         return emitter.add(arith.AddiOp(turned, self._number(self.moved_by, emitter)))
 
     def float_of(self, value: SSAValue, emitter: Emitter) -> SSAValue:
+        """Emit the conversion of an integer back to its float."""
         turned = emitter.add(arith.SubiOp(value, self._number(self.moved_by, emitter)))
         kind = Float32Type() if self.bits == 32 else Float64Type()
         return emitter.add(arith.BitcastOp(self._turned(turned, emitter), kind))
 
     def _turned(self, value: SSAValue, emitter: Emitter) -> SSAValue:
-        """All bits but the sign inverted where that is set."""
+        """Invert all bits but the sign if the sign is set."""
         signs = emitter.add(arith.ShRSIOp(value, self._number(self.bits - 1, emitter)))
         mask = emitter.add(arith.AndIOp(signs, self._number(2 ** (self.bits - 1) - 1, emitter)))
         return emitter.add(arith.XOrIOp(value, mask))

@@ -1,4 +1,4 @@
-"""The extent of a loop up to a multiple."""
+"""`pad`: round up the extent of a loop."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(PadOp)
-def _(op: PadOp, func: PrimFuncOp) -> None:
+def apply_pad(op: PadOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.pad` to a function."""
     pad(find_loop(func, op.loop.root_reference.data), op.multiple.value.data)
 
 
 def pad(loop: ForOp, multiple: int) -> None:
-    """Let a loop run up to a multiple of a number, and the blocks inside only as often as before."""
+    """Round up the extent of a loop to a multiple of a number, and guard the blocks inside."""
     check_serial(loop)
     check_structure(loop)
     padded = new_loop(_round_up(loop, multiple), base_name(loop), loop)

@@ -1,4 +1,4 @@
-"""Loops that follow each other in two parts: first the first part of each, then the second."""
+"""`partition`: run consecutive loops in two parts, first the first part of each, then the second."""
 
 from __future__ import annotations
 
@@ -51,16 +51,18 @@ Size = int | SSAValue
 
 
 @primitive(PartitionOp)
-def _(op: PartitionOp, func: PrimFuncOp) -> None:
+def apply_partition(op: PartitionOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.partition` to a function."""
     loops = [find_loop(func, label) for label in names_in(op.loops)]
     op.new_names = partition(loops, op.multiple.value.data, op.new_names)
 
 
 def partition(loops: Sequence[ForOp], multiple: int, names: Sequence[str] = ()) -> list[str]:
     """
-    Let loops with the same extent, in nests that follow each other, run in two parts: all nests for as many iterations
-    as are a multiple of a number, then copies of them for the rest. The copy of a block `Y` is `Y_rest`, that of a loop
-    `i` is `i_rest`. Local buffers of which every iteration uses elements of its own get a part for each part.
+    Let loops with the same extent, in consecutive nests, run in two parts: first all nests for the largest number of
+    iterations that is a multiple of `multiple`, then copies of the nests for the rest. The copy of a block `Y` is
+    `Y_rest`, that of a loop `i` is `i_rest`. Local buffers of which every iteration uses elements of its own are split
+    as well.
     """
     group = _Group.of(loops)
     first, rest = group.sizes(multiple)
@@ -90,7 +92,7 @@ def _form(size: Size) -> Index:
 
 @dataclass(frozen=True)
 class _Group:
-    """Nests that follow each other, a loop of each, and their own buffers by the dimension that the loops index."""
+    """Consecutive nests, a loop of each, and their own local buffers, with the dimension that the loops index."""
 
     loops: Sequence[ForOp]
     nests: Sequence[Operation]
@@ -98,7 +100,8 @@ class _Group:
 
     @classmethod
     def of(cls, loops: Sequence[ForOp]) -> _Group:
-        """Fails where the second part of one loop could notice that the first part of a later one has run before."""
+        """Return the group of some loops. Fail if the second part of a loop could observe that the first part of a
+        later one has already run."""
         nests = [_nest_of(loop) for loop in loops]
         for loop in loops:
             _check_loop(loop, loops[0])
@@ -114,7 +117,7 @@ class _Group:
         return cls(loops, nests, {alloc: dimension for alloc, dimension in own.items() if dimension is not None})
 
     def sizes(self, multiple: int) -> tuple[Size, Size]:
-        """The extents of the first part and of the rest."""
+        """Return the extents of the first part and of the rest."""
         extent = self.loops[0].extent
         if isinstance(extent, int):
             first = extent // multiple * multiple
@@ -127,7 +130,7 @@ class _Group:
         return emitter.emit(first), emitter.emit(whole - first)
 
     def copy(self) -> _Group:
-        """The same behind the nests."""
+        """Return a copy of the group, inserted after the nests."""
         values: dict[SSAValue, SSAValue] = {}
         nests = [nest.clone(values) for nest in self.nests]
         Rewriter.insert_op(nests, InsertPoint.after(self.nests[-1]))
@@ -135,7 +138,7 @@ class _Group:
         return _Group([copied[values[loop.variable]] for loop in self.loops], nests, self.own)
 
     def restrict(self, size: Size, start: Index) -> None:
-        """Let the loops run for so many iterations, the first of which was that at `start`."""
+        """Restrict the loops to `size` iterations, starting from the one that was at `start`."""
         parts = {alloc.buffer: self._part(alloc, dimension, size) for alloc, dimension in self.own.items()}
         shifted = {parts[alloc.buffer]: dimension for alloc, dimension in self.own.items()}
         for nest in self.nests:
@@ -147,7 +150,7 @@ class _Group:
                 _restrict(block, loop, start, shifted)
 
     def _part(self, alloc: AllocBufferOp, dimension: int, size: Size) -> SSAValue:
-        """A buffer for a part of the elements of another one."""
+        """Allocate a buffer for `size` elements of another one along `dimension`."""
         unknown = iter(alloc.sizes)
         shape = [next(unknown) if n == DYNAMIC_INDEX else n for n in alloc.buffer.type.get_shape()]
         shape[dimension] = size
@@ -156,7 +159,8 @@ class _Group:
 
 
 def _restrict(block: BlockOp, loop: ForOp, start: Index, own: Mapping[SSAValue, int]) -> None:
-    """Let the variables of a block that are bound to a loop count from 0 on, as the indices of its own buffers do."""
+    """Let the variables of a block that are bound to a loop start at 0, as the indices of the split buffers do; other
+    uses are offset by `start`."""
     bound = [v for v in block.iter_vars if v.binding is loop.variable]
     for v in bound:
         for use in [use for use in v.variable.uses if not _is_own_index(use, own)]:
@@ -173,7 +177,8 @@ def _is_own_index(use: Use, own: Mapping[SSAValue, int]) -> bool:
 
 
 def _nest_of(loop: ForOp) -> Operation:
-    """The loops and conditions around a loop, in its function or in the next block around."""
+    """Return the outermost loop or condition around a loop within its function or enclosing block; the loop if there is
+    none."""
     nest: Operation = loop
     while (scope := nest.parent_op()) is not None and not isinstance(scope, BlockOp | PrimFuncOp):
         nest = scope
@@ -181,7 +186,7 @@ def _nest_of(loop: ForOp) -> Operation:
 
 
 def _check_loop(loop: ForOp, first: ForOp) -> None:
-    """Fails unless a loop does nothing but drive variables of blocks, as often as the first one does."""
+    """Fail unless a loop only drives variables of blocks and has the same trip count as the first one."""
     check_serial(loop)
     check_structure(loop)
     if known_size(loop.extent) != known_size(first.extent):
@@ -195,7 +200,7 @@ def _check_loop(loop: ForOp, first: ForOp) -> None:
 
 
 def _check_follows(before: Operation, after: Operation) -> None:
-    """Fails if something that matters stands between two nests."""
+    """Fail if anything with effects stands between two nests."""
     op = before.next_op
     while op is not None and op is not after:
         if not is_scalar(op) and not isinstance(op, AllocBufferOp | memref.DimOp):
@@ -206,7 +211,7 @@ def _check_follows(before: Operation, after: Operation) -> None:
 
 
 def _check_meet(a: BlockAccess, first: ForOp, b: BlockAccess, second: ForOp) -> None:
-    """Fails unless two accesses meet in iterations with the same number only."""
+    """Fail unless two accesses reach the same element only in iterations of the same number."""
     if first is second and first.is_ancestor(a.buffer.owner):
         return
     if a.buffer is not b.buffer or not any(
@@ -217,13 +222,13 @@ def _check_meet(a: BlockAccess, first: ForOp, b: BlockAccess, second: ForOp) -> 
 
 
 def _tells_apart(index: Index, loop: ForOp) -> bool:
-    """Whether an index is that of a loop but for what stays the same in the function."""
+    """Return whether an index is the variable of a loop plus something that is invariant in the function."""
     rest = index - IndexExpr.of(loop.variable)
     return all(isinstance(value.owner.parent_op(), PrimFuncOp) for value in values_in(rest))
 
 
 def _own_dimension(alloc: AllocBufferOp, found: Sequence[tuple[BlockAccess, ForOp]]) -> int | None:
-    """The dimension of a buffer that is indexed by the loops, all of it and wherever it is used."""
+    """Return the dimension of a buffer that the loops index completely and in every use; None if there is none."""
     uses = [(access, loop) for access, loop in found if access.buffer is alloc.buffer]
     sizes = [use.operation for use in alloc.buffer.uses if size_asked(use.operation) is not None]
     if len(uses) + len(sizes) < len(list(alloc.buffer.uses)):

@@ -1,4 +1,4 @@
-"""Other variables for a block, and other indices for what it accesses."""
+"""Changing the variables of a block and the indices of its accesses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from relex.passes.analysis.indices import Emitter
 
 
 def is_bound_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> bool:
-    """Whether some variables of a block are sums of loops, each of which drives variables of one kind."""
+    """Return whether block variables are bound to sums of loops, each of which drives variables of one kind."""
     kinds: dict[Atom, IterKind] = {}
     for v in block.iter_vars:
         for atom in terms_of(index_of(v.binding)):
@@ -28,8 +28,8 @@ def is_bound_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> boo
 
 def bind_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> tuple[BlockOp, dict[SSAValue, Index]]:
     """
-    Replace variables of a block that are bound to sums of loops by one variable for each of these loops. Returns the
-    new block, and the loops in terms of its variables.
+    Replace block variables that are bound to sums of loops by one variable for each of these loops. Return the new
+    block, and the loops in terms of its variables.
     """
     columns = [v for v in block.iter_vars if v.variable not in variables]
     old = [v for v in block.iter_vars if v.variable in variables]
@@ -48,7 +48,8 @@ def bind_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> tuple[B
 
 
 def with_variables(block: BlockOp, columns: Sequence[IterVar]) -> BlockOp:
-    """The same block with some of its variables, of these kinds, extents and bindings; the others are unused."""
+    """Rebuild a block with some of its variables, of the given kinds, extents and bindings; the others must be
+    unused."""
     body = block.body
     for variable in [arg for arg in body.block.args if arg not in [column.variable for column in columns]]:
         body.block.erase_arg(variable)
@@ -70,7 +71,7 @@ def with_variables(block: BlockOp, columns: Sequence[IterVar]) -> BlockOp:
 
 
 def _loop_variable(old: IterVar, variable: BlockArgument) -> IterVar:
-    """A new variable in front of an old one, bound to the variable of a loop."""
+    """Insert a new block variable before an old one, bound to the variable of a loop."""
     loop = variable.owner.parent_op()
     assert isinstance(loop, ForOp)
     new = old.variable.block.insert_arg(IndexType(), old.variable.index)
@@ -79,7 +80,7 @@ def _loop_variable(old: IterVar, variable: BlockArgument) -> IterVar:
 
 
 def _replace_variable(block: BlockOp, variable: BlockArgument, form: Index) -> None:
-    """Let a block use a form in the place of a variable: computed at its top, and at the top of its init."""
+    """Replace a variable of a block by an index expression, computed at the top of the block and of its init."""
     init = block.init
     emitters: dict[bool, Emitter] = {}
     for use in list(variable.uses):
@@ -95,7 +96,7 @@ def _first_step(block: BlockOp) -> Operation | None:
 
 
 def set_indices(access: memref.LoadOp | memref.StoreOp, buffer: SSAValue, indices: Sequence[Index]) -> None:
-    """Let a load or store access another buffer at other indices."""
+    """Redirect a load or store to a buffer and indices."""
     emitter = Emitter(access)
     values = [emitter.emit(form) for form in indices]
     stored = [access.value] if isinstance(access, memref.StoreOp) else []

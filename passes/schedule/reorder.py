@@ -1,4 +1,4 @@
-"""Loops in another order."""
+"""`reorder`: change the order of nested loops."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(ReorderOp)
-def _(op: ReorderOp, func: PrimFuncOp) -> None:
+def apply_reorder(op: ReorderOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.reorder` to a function."""
     reorder([find_loop(func, label) for label in names_in(op.loops)])
 
 
 def reorder(loops: Sequence[ForOp]) -> None:
-    """Put loops that stand in each other into the given order. Those between them that are not given stay."""
+    """Put nested loops into the given order, outermost first. Loops between them that are not given stay in place."""
     nest = _nest(loops)
     check_structure(nest[0])
     check_nested(nest)
@@ -48,7 +49,7 @@ def reorder(loops: Sequence[ForOp]) -> None:
 
 
 def _nest(loops: Sequence[ForOp]) -> list[ForOp]:
-    """The given loops and those between them, from the outside in."""
+    """Return the given loops and those between them, outermost first."""
     nest = [max(loops, key=_depth)]
     while not set(loops) <= set(nest):
         scope = nest[-1].parent_op()

@@ -1,4 +1,4 @@
-"""A block into a loop of its producers."""
+"""`reverse_compute_at`: move a block into a loop of its producers."""
 
 from __future__ import annotations
 
@@ -40,14 +40,15 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(ReverseComputeAtOp)
-def _(op: ReverseComputeAtOp, func: PrimFuncOp) -> None:
+def apply_reverse_compute_at(op: ReverseComputeAtOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.reverse_compute_at` to a function."""
     block, loop = find_block(func, op.block.root_reference.data), find_loop(func, op.loop.root_reference.data)
     op.new_names = reverse_compute_at(block, loop, op.new_names)
 
 
 def reverse_compute_at(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) -> list[str]:
-    """Go on in each iteration of a loop with what is computed in it of the buffers that a block reads, in loops `ax0`,
-    `ax1`, ... at the end of the loop."""
+    """Move a block into a loop of its producers: each iteration consumes the elements that it has computed, in loops
+    `ax0`, `ax1`, ... at the end of the loop."""
     check_structure(loop)
     branch, other = branches(block, loop)
     if not stands_before(other, branch):
@@ -76,10 +77,9 @@ def reverse_compute_at(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) -
 
 
 def _ranges(block: BlockOp, loop: ForOp, produced: Sequence[SSAValue], shared: ForOp | None) -> list[Interval | None]:
-    """For each variable of a block the values whose elements of the produced buffers one iteration computes.
-
-    `shared` is the innermost loop around both, if any: there, all iterations together do what the block did so far.
-    """
+    """Return for each variable of a block the values for which one iteration of a loop computes the elements of the
+    produced buffers. `shared` is the innermost loop around both, if any: over one of its iterations, the block must
+    still do what it did before."""
     found: dict[SSAValue, Interval | None] = {}
     for buffer in produced:
         for variable, interval in _finished(block, loop, buffer):
@@ -101,7 +101,7 @@ def _ranges(block: BlockOp, loop: ForOp, produced: Sequence[SSAValue], shared: F
 
 
 def _in_loop(interval: Interval, loop: ForOp) -> Interval | None:
-    """All values that an interval takes in one iteration of a loop."""
+    """Return all values that an interval takes in one iteration of a loop."""
     around = interval_of(interval.base, loop)
     if around is None:
         return None
@@ -109,10 +109,8 @@ def _in_loop(interval: Interval, loop: ForOp) -> Interval | None:
 
 
 def _finished(block: BlockOp, loop: ForOp, buffer: SSAValue) -> list[tuple[SSAValue, Interval | None]]:
-    """The values of a block's variables whose elements of a buffer one iteration of a loop computes, all it ever does.
-
-    Fails if elements are computed in several iterations, or if that cannot be told.
-    """
+    """Return the values of a block's variables for which one iteration of a loop completes the elements of a buffer.
+    Fail if elements are computed in several iterations, or if this cannot be decided."""
     accesses = list(accesses_in(function_of(block), buffer))
     writes = [access for access in accesses if access.is_write]
     reads = [access for access in accesses if access.block is block]
@@ -139,7 +137,7 @@ def _finished(block: BlockOp, loop: ForOp, buffer: SSAValue) -> list[tuple[SSAVa
 
 
 def _is_whole(form: Index, loop: ForOp, extent: int | SSAValue) -> bool:
-    """Whether an index is the variable of a loop inside of `loop` that runs through all values up to `extent`."""
+    """Return whether an index is the variable of a loop inside of `loop` that runs over the whole `extent`."""
     loops = [op for op in loop.walk() if isinstance(op, ForOp) and op is not loop]
     return any(form == IndexExpr.of(inner.variable) and inner.extent == extent for inner in loops)
 
@@ -157,7 +155,7 @@ def _check_finished(block: BlockOp, loop: ForOp, write: BlockAccess, writes: Seq
 
 
 def _checked(block: BlockOp, buffer: SSAValue, interval: Interval | None, extent: int | SSAValue) -> Interval:
-    """An interval that is certain to reach every value up to `extent`, once."""
+    """Return `interval` if it is certain to cover every value up to `extent`; otherwise fail."""
     if interval is None or not interval.full:
         fail(block, f"expected the part of {name_of(buffer)} that is computed in one iteration to be known")
     if not isinstance(extent, SSAValue) and not covers(interval, extent):

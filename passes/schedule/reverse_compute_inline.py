@@ -1,4 +1,4 @@
-"""A block done by the producer of what it reads."""
+"""`reverse_compute_inline`: fold a block into the producer of its input."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(ReverseComputeInlineOp)
-def _(op: ReverseComputeInlineOp, func: PrimFuncOp) -> None:
+def apply_reverse_compute_inline(op: ReverseComputeInlineOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.reverse_compute_inline` to a function."""
     reverse_compute_inline(find_block(func, op.block.root_reference.data))
 
 
 def reverse_compute_inline(block: BlockOp) -> None:
-    """Let the block that computes what a block reads, element by element, do its work as well, and remove the block
-    and the buffer between."""
+    """Let the elementwise producer of a block's input do the work of the block as well, and remove the block and the
+    buffer between them."""
     func = function_of(block)
     elementwise_store(block)
     for written in buffers_written(block):
@@ -66,7 +67,7 @@ def reverse_compute_inline(block: BlockOp) -> None:
 
 
 def _producer(block: BlockOp) -> tuple[BlockOp, memref.LoadOp]:
-    """The block that computes the one local element that a block alone reads, and the load."""
+    """Return the block that computes the one element of a local buffer that only `block` reads, and the load of it."""
     func = function_of(block)
     for buffer in buffers_read(block):
         accesses = list(accesses_in(func, buffer))
@@ -81,7 +82,7 @@ def _producer(block: BlockOp) -> tuple[BlockOp, memref.LoadOp]:
 
 
 def _check_reads_all(block: BlockOp, load: memref.LoadOp, producer: BlockOp, store: memref.StoreOp) -> None:
-    """Fails unless a block reads each element that its producer writes in one run, at its variables."""
+    """Fail unless a block reads each element that its producer writes exactly once, at its own variables."""
     variables = [index for index in load.indices if terms_of(index_of(index))]
     own = set(map(IndexExpr.of, block.body.block.args))
     if own != set(map(index_of, variables)) or len(variables) != len(block.kinds):
@@ -92,5 +93,5 @@ def _check_reads_all(block: BlockOp, load: memref.LoadOp, producer: BlockOp, sto
 
 
 def _extent(block: BlockOp, index: SSAValue) -> int | SSAValue:
-    """How many values an index takes, which is a variable of a block or a constant."""
+    """Return the number of values of an index, which is a variable of the block or a constant."""
     return next((v.extent for v in block.iter_vars if v.variable is index), 1)

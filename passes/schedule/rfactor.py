@@ -1,4 +1,4 @@
-"""A reduction by partial results."""
+"""`rfactor`: factor a reduction into partial results."""
 
 from __future__ import annotations
 
@@ -45,16 +45,17 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(RfactorOp)
-def _(op: RfactorOp, func: PrimFuncOp) -> None:
+def apply_rfactor(op: RfactorOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.rfactor` to a function."""
     along, at = (find_loop(func, loop.root_reference.data) for loop in (op.along, op.loop))
     op.new_names = rfactor(find_block(func, op.block.root_reference.data), along, at, op.new_names)
 
 
 def rfactor(block: BlockOp, along: ForOp, at: ForOp, names: Sequence[str] = ()) -> list[str]:
     """
-    Let a block make partial results in a loop that holds the whole reduction, one for each iteration of `along`, and of
-    the other loops from there on that are not of the reduction. `Y_rf_init` sets them before, `Y_rf` is what the block
-    did so far, and the block itself, behind the loop, combines them with what was at their place.
+    Let a block compute partial results in a loop `at` that holds the whole reduction, one for each iteration of `along`
+    and of the spatial loops from `at` inwards. `Y_rf_init` initializes them before the loop, `Y_rf` does what the block
+    did so far, and the block itself, after the loop, combines them with the result.
     """
     combine = combiner_of(block)
     check_structure(at)
@@ -87,7 +88,7 @@ def rfactor(block: BlockOp, along: ForOp, at: ForOp, names: Sequence[str] = ()) 
 
 
 def _check_may_wait(block: BlockOp, loop: ForOp) -> None:
-    """Fails if somebody would notice that a block's results are written behind a loop."""
+    """Fail if anything could observe that a block's results are written only after a loop."""
     if others := [other for other in blocks_in(loop) if other is not block]:
         fail(block, f"expected {name_of_block(block)} to be alone in {label_of(loop)}, "
                     f"found {name_of_block(others[0])}")  # fmt: skip
@@ -98,7 +99,7 @@ def _check_may_wait(block: BlockOp, loop: ForOp) -> None:
 
 
 def _buffer(block: BlockOp, loops: Sequence[ForOp], at: ForOp) -> SSAValue:
-    """Room for a result of each iteration of some loops."""
+    """Allocate a buffer with an element for each iteration of some loops."""
     (result,) = buffers_written(block)
     assert isa(result.type, MemRefType)
     sizes = [loop.extent for loop in loops]
@@ -106,14 +107,14 @@ def _buffer(block: BlockOp, loops: Sequence[ForOp], at: ForOp) -> SSAValue:
 
 
 def _accesses(block: BlockOp) -> tuple[memref.LoadOp, memref.StoreOp]:
-    """Where a reduction reads and writes its result."""
+    """Return the load and the store of a reduction's result."""
     (store,) = [op for op in block.body.block.ops if isinstance(op, memref.StoreOp)]
     loads = [op for op in block.body.block.ops if isinstance(op, memref.LoadOp) and op.memref is store.memref]
     return loads[0], store
 
 
 def _combining_block(block: BlockOp, along: ForOp, partial: SSAValue, place: Sequence[Index]) -> BlockOp:
-    """The same reduction, but of partial results. It is bound to the same loops still."""
+    """Return the reduction of the partial results. It is still bound to the same loops."""
     new = block.clone()
     variables = dict[SSAValue, SSAValue](zip(block.body.block.args, new.body.block.args, strict=True))
     load, store = _accesses(new)
@@ -131,7 +132,7 @@ def _combining_block(block: BlockOp, along: ForOp, partial: SSAValue, place: Seq
 
 
 def _remove_unused(block: BlockOp) -> None:
-    """Remove what computed the terms of a reduction."""
+    """Erase the computation of the terms of a reduction."""
     for op in reversed(list(block.body.block.ops)):
         if op.results and not any(result.uses for result in op.results):
             op.detach()
@@ -139,7 +140,7 @@ def _remove_unused(block: BlockOp) -> None:
 
 
 def _init_block(name: str, partial: SSAValue, combine: Operation, loops: Sequence[ForOp]) -> BlockOp:
-    """A block that sets partial results to what changes nothing. It is bound to some loops still."""
+    """Return a block that sets partial results to the identity of the reduction. It is still bound to the old loops."""
     body = Block(arg_types=[IndexType()] * len(loops))
     for loop, variable in zip(loops, body.args, strict=True):
         variable.name_hint = f"v{loop.variable.name_hint}"
@@ -164,7 +165,7 @@ def _identity(combine: Operation) -> IntegerAttr[IntegerType | IndexType] | Floa
 def _add_nest(
     loops: Iterable[ForOp], labels: Sequence[str], block: BlockOp, at: InsertPoint, conditions: Sequence[SSAValue]
 ) -> None:
-    """Put a block that is bound to some loops into copies of them, under conditions on them."""
+    """Insert a block that is bound to some loops into copies of them, guarded by conditions on them."""
     copies = {loop: new_loop(loop.extent, label, loop) for loop, label in zip(loops, labels, strict=True)}
     first = next(iter(copies.values()))
     insert_nest(list(copies.values()), guarded(block, conditions), at)
@@ -172,7 +173,7 @@ def _add_nest(
 
 
 def _make_partial(block: BlockOp, along: ForOp, partial: SSAValue, place: Sequence[Index], name: str) -> None:
-    """Let a reduction write partial results: `along` tells them apart."""
+    """Let a reduction write partial results, with `along` as a spatial loop."""
     for access in _accesses(block):
         set_indices(access, partial, place)
     if (init := block.init) is not None:

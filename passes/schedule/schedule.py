@@ -60,10 +60,11 @@ class Loop:
 
 class Schedule:
     """
-    A module whose loop functions are changed step by step. The module that it is made of stays as it was.
+    A module whose loop functions are transformed step by step. The module it is created from is not modified.
 
-    Every step is checked: one that would change what the function computes raises a `CompileError`, at the loop or
-    block concerned. Blocks and loops that steps take and give are names, and good as long as there is one of that name.
+    Every step is checked: one that would change what the function computes raises a `CompileError` at the loop or block
+    concerned. Steps take and return blocks and loops by name; these stay valid as long as a block or loop of that name
+    exists.
     """
 
     def __init__(self, module: ModuleOp):
@@ -71,11 +72,12 @@ class Schedule:
         self._steps: dict[str, list[PrimitiveOp]] = {}
 
     def trace(self) -> ModuleOp:
-        """All steps so far, as schedules for `apply-schedule`: one `schedule.sequence` a function."""
+        """Return all steps so far as schedules for `apply-schedule`: one `schedule.sequence` per function."""
         return ModuleOp([SequenceOp(name, [op.clone() for op in steps]) for name, steps in self._steps.items()])
 
     def apply(self, func: str, op: PrimitiveOp) -> None:
-        """Apply a primitive to a function; for those that have no method here. A wrong one is a `CompileError`."""
+        """Apply a primitive to a function; for those without a method here. Raises `CompileError` for an invalid
+        one."""
         function = self.function(func)
         try:
             op.verify_()
@@ -85,7 +87,7 @@ class Schedule:
         self._steps.setdefault(func, []).append(op)
 
     def get_block(self, name: str, func: str | None = None) -> Block:
-        """A block by name; without `func`, of the one function that has such a block."""
+        """Return a block by name; without `func`, the block of the one function that has such a block."""
         names = [func] if func is not None else self._functions_with(name)
         if len(names) != 1:
             raise UnknownNameError(f"expected one function with a block '{name}', found {', '.join(names) or 'none'}")
@@ -93,7 +95,7 @@ class Schedule:
         return Block(names[0], name)
 
     def get_loops(self, block: Block) -> list[Loop]:
-        """The loops around a block, from the outside in. Loops of the function without a label are given one."""
+        """Return the loops around a block, outermost first. Unlabelled loops of the function are given labels."""
         func = self.function(block.func)
         if any(isinstance(op, ForOp) and op.label is None for op in structures_in(func)):
             self.apply(block.func, LabelLoopsOp())
@@ -101,30 +103,31 @@ class Schedule:
         return [Loop(block.func, loop.label.data) for loop in loops if loop.label is not None]
 
     def split(self, loop: Loop, factors: Sequence[int | None]) -> list[Loop]:
-        """Make a loop into several, one inside the other; a factor of None is as many as it takes."""
+        """Split a loop into nested loops with the given extents; a factor of None is inferred."""
         op = SplitOp(loop.label, factors)
         self.apply(loop.func, op)
         return [Loop(loop.func, label) for label in op.new_names]
 
     def fuse(self, *loops: Loop) -> Loop:
-        """Make loops that stand directly in each other, from the outside in, into one."""
+        """Merge perfectly nested loops, outermost first, into one."""
         op = FuseOp([loop.label for loop in loops])
         func = _function_of(loops)
         self.apply(func, op)
         return Loop(func, *op.new_names)
 
     def reorder(self, *loops: Loop) -> None:
-        """Put loops that stand in each other into this order, from the outside in."""
+        """Put nested loops into the given order, outermost first."""
         self.apply(_function_of(loops), ReorderOp([loop.label for loop in loops]))
 
     def pad(self, loop: Loop, multiple: int) -> None:
-        """Raise the extent of a loop to a multiple of a number."""
+        """Round up the extent of a loop to a multiple of a number."""
         self.apply(loop.func, PadOp(loop.label, multiple))
 
     def partition(self, loops: Sequence[Loop], multiple: int) -> list[Block]:
         """
-        Let loops with the same extent, in nests that follow each other, run in two parts: all nests for as many
-        iterations as are a multiple of a number, then copies of them for the rest. Returns the blocks of the copies.
+        Let loops with the same extent, in consecutive nests, run in two parts: first all nests for the largest number
+        of iterations that is a multiple of `multiple`, then copies of the nests for the rest. Return the blocks of the
+        copies.
         """
         func = _function_of(loops)
         before = {block.block_name.data for block in blocks_in(self.function(func))}
@@ -133,25 +136,25 @@ class Schedule:
         return [Block(func, name) for name in after if name not in before]
 
     def parallel(self, loop: Loop) -> None:
-        """Let the iterations of a loop run at the same time."""
+        """Mark a loop as parallel: its iterations may run at the same time."""
         self.apply(loop.func, ParallelOp(loop.label))
 
     def vectorize(self, loop: Loop) -> None:
-        """Let the iterations of a loop run as the lanes of vectors."""
+        """Mark a loop as vectorized: its iterations become the lanes of vectors."""
         self.apply(loop.func, VectorizeOp(loop.label))
 
     def unroll(self, loop: Loop) -> None:
-        """Let a loop be written out."""
+        """Mark a loop to be unrolled."""
         self.apply(loop.func, UnrollOp(loop.label))
 
     def cache_read(self, block: Block, read_buffer_index: int) -> Block:
-        """Let a block read a copy of one of the buffers that it reads; returns the block that makes the copy."""
+        """Let a block read a copy of one of the buffers that it reads; return the block that makes the copy."""
         op = CacheReadOp(block.name, read_buffer_index)
         self.apply(block.func, op)
         return Block(block.func, op.new_names[0])
 
     def cache_write(self, block: Block, write_buffer_index: int) -> Block:
-        """Let a block write a new buffer in the place of one that it writes; returns the block that copies it back."""
+        """Let a block write a new buffer instead of one that it writes; return the block that copies it back."""
         op = CacheWriteOp(block.name, write_buffer_index)
         self.apply(block.func, op)
         return Block(block.func, op.new_names[0])
@@ -165,7 +168,7 @@ class Schedule:
         self.apply(block.func, ReverseComputeAtOp(block.name, loop.label))
 
     def compact_buffer(self, block: Block, write_buffer_index: int) -> None:
-        """Make a local buffer that a block writes as small as the loops around all its uses allow."""
+        """Shrink a local buffer that a block writes to the footprint of its uses."""
         self.apply(block.func, CompactBufferOp(block.name, write_buffer_index))
 
     def compute_inline(self, block: Block) -> None:
@@ -173,15 +176,15 @@ class Schedule:
         self.apply(block.func, ComputeInlineOp(block.name))
 
     def reverse_compute_inline(self, block: Block) -> None:
-        """Let the producer of what a block reads do the block's work, and remove the block."""
+        """Fold a block into the producer of its input, and remove the block."""
         self.apply(block.func, ReverseComputeInlineOp(block.name))
 
     def transform_layout(
         self, block: Block, buffer: tuple[str, int], index_map: AffineMap | Callable[..., tuple[AffineExpr | int, ...]]
     ) -> None:
         """
-        Lay out a local buffer anew: `("read", 1)` is the one that a block reads as number 1, `index_map` gives the new
-        indices for the old ones, as in `lambda n, k: (n // 16, k, n % 16)`.
+        Change the layout of a local buffer: `("read", 1)` is number 1 of those that a block reads, `index_map` gives
+        the new indices for the old ones, as in `lambda n, k: (n // 16, k, n % 16)`.
         """
         role, index = buffer
         if role not in ("read", "write"):
@@ -191,30 +194,31 @@ class Schedule:
         self.apply(block.func, TransformLayoutOp(block.name, BufferRole(role), index, index_map))
 
     def unguard(self, block: Block) -> None:
-        """Remove the condition around a block that would do no harm without it."""
+        """Remove the guard of a block that is safe to run without it."""
         self.apply(block.func, UnguardOp(block.name))
 
     def order_as_integers(self, block: Block) -> None:
-        """Let a block that looks for the largest or smallest of floats compare integers instead."""
+        """Let a block that computes the maximum or minimum of floats compare integers instead."""
         self.apply(block.func, OrderAsIntegersOp(block.name))
 
     def decompose_reduction(self, block: Block, loop: Loop) -> Block:
-        """Make the init of a block into a block of its own, in front of a loop; returns that."""
+        """Move the init of a block into a block of its own, before a loop; return the new block."""
         op = DecomposeReductionOp(block.name, loop.label)
         self.apply(block.func, op)
         return Block(block.func, op.new_names[0])
 
     def rfactor(self, block: Block, along: Loop, at: Loop) -> Block:
         """
-        Let a block make partial results, one for each iteration of `along`, in the loop `at`, which holds the whole
-        reduction; behind that, they are combined. Returns the block that makes them: `block` is the one that combines.
+        Let a block compute partial results, one for each iteration of `along`, in the loop `at`, which holds the whole
+        reduction; after the loop they are combined. Return the block that computes them: `block` is the one that
+        combines.
         """
         op = RfactorOp(block.name, along.label, at.label)
         self.apply(block.func, op)
         return Block(block.func, op.new_names[1])
 
     def function(self, name: str) -> PrimFuncOp:
-        """A loop function of the module, by name, as it is now."""
+        """Return a loop function of the module, in its current state."""
         found = SymbolTable.lookup_symbol(self.module, name)
         if not isinstance(found, PrimFuncOp):
             raise UnknownNameError(f"expected a loop function, found no '{name}'")
@@ -230,7 +234,7 @@ class Schedule:
 
 
 def _function_of(loops: Sequence[Loop]) -> str:
-    """The one function that loops are in."""
+    """Return the function that all loops are in; fail if there are several."""
     names = sorted({loop.func for loop in loops})
     if len(names) != 1:
         raise UnknownNameError(f"expected loops of one function, found {', '.join(names) or 'none'}")

@@ -1,4 +1,4 @@
-"""A loop into several."""
+"""`split`: split a loop into several."""
 
 from __future__ import annotations
 
@@ -34,15 +34,16 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(SplitOp)
-def _(op: SplitOp, func: PrimFuncOp) -> None:
+def apply_split(op: SplitOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.split` to a function."""
     loops = split(find_loop(func, op.loop.root_reference.data), op.sizes, op.new_names)
     op.new_names = [loop.label.data for loop in loops if loop.label is not None]
 
 
 def split(loop: ForOp, factors: Sequence[int | None], names: Sequence[str] = ()) -> list[ForOp]:
     """
-    Replace a loop by loops inside one another, of so many iterations each; one factor may be None, which is as many as
-    it takes. Where the product is not the extent, the blocks inside get a condition. `j` becomes `j_0`, `j_1`, ...
+    Split a loop into nested loops with the given extents; one factor may be None, and is inferred. If the product is
+    not the extent, the blocks inside are guarded. `j` becomes `j_0`, `j_1`, ...
     """
     check_serial(loop)
     check_structure(loop)
@@ -60,7 +61,8 @@ def split(loop: ForOp, factors: Sequence[int | None], names: Sequence[str] = ())
 
 
 def replace_loop(loop: ForOp, loops: Sequence[ForOp], form: Index, *, exact: bool) -> None:
-    """Let new loops run in the place of one, with `form` for its variable; if not `exact`, it may become too large."""
+    """Replace a loop by new loops, and its variable by `form`; if not `exact`, `form` may exceed the extent, and the
+    blocks inside are guarded."""
     insert_nest(loops, take_body(loop), InsertPoint.before(loop))
     for block in [] if exact else list(blocks_in(loops[0])):
         add_guard(block, form, loop.extent)
@@ -70,7 +72,7 @@ def replace_loop(loop: ForOp, loops: Sequence[ForOp], form: Index, *, exact: boo
 
 
 def _extents(loop: ForOp, factors: Sequence[int | None]) -> list[int | None]:
-    """The extents of the new loops; None for one that is known at run time only."""
+    """Return the extents of the new loops; None for one that is only known at run time."""
     given = _given(factors)
     if isinstance(loop.extent, SSAValue):
         if None not in factors:
@@ -83,7 +85,7 @@ def _extents(loop: ForOp, factors: Sequence[int | None]) -> list[int | None]:
 
 
 def _is_exact(loop: ForOp, factors: Sequence[int | None], extents: Sequence[int | None]) -> bool:
-    """Whether the new loops run just as often as the one that they replace."""
+    """Return whether the new loops run exactly as often as the one they replace."""
     if isinstance(loop.extent, SSAValue):
         return index_of(loop.extent) % _given(factors) == 0
     return prod(extent or 0 for extent in extents) == loop.extent

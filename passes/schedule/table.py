@@ -1,4 +1,4 @@
-"""The open table of primitives: from an op of a schedule to what it does to a loop function."""
+"""The open table of schedule primitives: the implementation of each op of the `schedule` dialect."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ PRIMITIVES = Table[type[PrimitiveOp], Callable[[Any, PrimFuncOp], None]]("schedu
 
 primitive = PRIMITIVES.rule
 """
-Registers the decorated function as what ops of a class do. It gets the op and the function to change, fills in the
-names of what it makes where the op leaves them open, and calls `fail` before it has changed anything where the op does
-not apply.
+Register the decorated function as the implementation of an op class. It gets the op and the function to transform,
+fills in the names of what it creates if the op leaves them open, and calls `fail` before changing anything if the op
+does not apply.
 """
 
 
 def apply_primitive(op: PrimitiveOp, func: PrimFuncOp) -> None:
     """
-    Change a loop function as a primitive says. Raises a `PassError` where it does not apply: at the loop or block
-    concerned, or at the primitive if that stands in a text.
+    Transform a loop function by a primitive. Raises a `PassError` if it does not apply: at the primitive if that has a
+    source line, else at the loop or block concerned.
     """
     rule = PRIMITIVES.find(op)
     if rule is None:
@@ -37,5 +37,5 @@ def apply_primitive(op: PrimitiveOp, func: PrimFuncOp) -> None:
 
 
 def reason_of(refusal: PassError) -> str:
-    """Why a step does not apply, without the op where that shows."""
+    """Return why a step does not apply, without the name of the op in front."""
     return re.sub(r"^'[\w.]+' op ", "", refusal.diagnostics[0].message)

@@ -1,4 +1,4 @@
-"""A local buffer laid out otherwise."""
+"""`transform_layout`: change the layout of a local buffer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(TransformLayoutOp)
-def _(op: TransformLayoutOp, func: PrimFuncOp) -> None:
+def apply_transform_layout(op: TransformLayoutOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.transform_layout` to a function."""
     block = find_block(func, op.block.root_reference.data)
     role = op.role.data
     buffers = buffers_read(block) if role is BufferRole.READ else buffers_written(block)
@@ -48,9 +49,9 @@ def _(op: TransformLayoutOp, func: PrimFuncOp) -> None:
 
 def transform_layout(buffer: SSAValue, block: BlockOp, index_map: AffineMap) -> None:
     """
-    Lay out a local buffer, which a block uses, anew: an element at some indices goes to where the map puts them. The
-    new buffer has room for all of these places. Blocks that address it by quotients or remainders of what several loops
-    drive are bound anew, variable by loop, where that makes them disappear.
+    Change the layout of a local buffer that a block uses: each element moves to where the map sends its indices. The
+    new buffer is large enough for all these places. Blocks that address it by quotients or remainders of sums of loops
+    are rebound, with one variable per loop, where that eliminates them.
     """
     alloc = local_buffer(buffer, block)
     sizes = _new_sizes(buffer, list(alloc.buffer.type.get_shape()), block, index_map)
@@ -63,13 +64,14 @@ def transform_layout(buffer: SSAValue, block: BlockOp, index_map: AffineMap) -> 
 
 
 def _new_sizes(buffer: SSAValue, shape: Sequence[int], block: BlockOp, index_map: AffineMap) -> list[int]:
-    """The shape of the new layout. Fails if the map puts elements at negative places, or two at one."""
+    """Return the shape of the new layout. Fail if the map sends an element to a negative place, or two to the same
+    place."""
     name = name_of(buffer)
     if index_map.num_dims != len(shape):
         fail(block, f"expected a map of {len(shape)} indices, as {name} has, found {index_map.num_dims}")
     if DYNAMIC_INDEX in shape:
         fail(block, f"expected {name} to have a shape that is known at compile time")
-    # A block stands for all indices of the buffer: its variables have their ranges.
+    # A dummy block models all indices of the buffer: its variables range over them.
     everything = BlockOp("all", [IterKind.SPATIAL] * len(shape), shape, [])
     variables = everything.body.block.args
     places = apply_map(index_map, [IndexExpr.of(variable) for variable in variables], block)
@@ -83,7 +85,7 @@ def _new_sizes(buffer: SSAValue, shape: Sequence[int], block: BlockOp, index_map
 
 
 def _room(expr: AffineExpr, shape: Sequence[int]) -> Span:
-    """The places that a layout has room for: a remainder by a number has as many as the number, also where the buffer
+    """Return the places that a layout has room for: remainders by a number take all values below it, even if the buffer
     is too small to need them."""
     match expr:
         case AffineConstantExpr(value):
@@ -109,7 +111,7 @@ def _room(expr: AffineExpr, shape: Sequence[int]) -> Span:
 
 
 def apply_map(index_map: AffineMap, indices: Sequence[Index], op: Operation) -> list[Index]:
-    """The results of a map for some indices. Fails at `op` where they are no sums, quotients and remainders."""
+    """Apply a map to indices. Fail at `op` if it has anything but sums, quotients and remainders."""
 
     def evaluate(expr: AffineExpr) -> Index:
         match expr:
@@ -143,7 +145,7 @@ def apply_map(index_map: AffineMap, indices: Sequence[Index], op: Operation) -> 
 
 
 def _use_layout(block: BlockOp, old: SSAValue, new: SSAValue, index_map: AffineMap) -> None:
-    """Let a block access the new buffer where the map puts the elements of the old one."""
+    """Redirect the accesses of a block to the new buffer, at the places where the map sends the old elements."""
     variables = _variables_to_bind(block, old, index_map)
     if variables and is_bound_to_loops(block, variables):
         block, _ = bind_to_loops(block, variables)
@@ -155,7 +157,7 @@ def _use_layout(block: BlockOp, old: SSAValue, new: SSAValue, index_map: AffineM
 
 
 def _variables_to_bind(block: BlockOp, buffer: SSAValue, index_map: AffineMap) -> list[BlockArgument]:
-    """The variables whose quotients and remainders become sums when there is one variable a loop."""
+    """Return the variables in quotients and remainders that disappear when there is one variable per loop."""
     found: dict[SSAValue, None] = {}
     for access in block_accesses(block):
         if access.buffer is not buffer:

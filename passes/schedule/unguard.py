@@ -1,4 +1,4 @@
-"""A block without its condition."""
+"""`unguard`: remove the guard of a block."""
 
 from __future__ import annotations
 
@@ -32,14 +32,15 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(UnguardOp)
-def _(op: UnguardOp, func: PrimFuncOp) -> None:
+def apply_unguard(op: UnguardOp, func: PrimFuncOp) -> None:
+    """Apply `schedule.unguard` to a function."""
     unguard(find_block(func, op.block.root_reference.data))
 
 
 def unguard(block: BlockOp) -> None:
-    """Remove the condition around a block whose additional runs stay in all buffers, and write elements of their own.
+    """Remove the guard of a block whose additional iterations stay in bounds, and write elements of their own.
 
-    Nobody else writes what the block writes: so the additional elements had no content that anybody could rely on.
+    No other block writes the buffers that the block writes, so the additional elements had no defined contents.
     """
     guard = guard_of(block) or fail(block, f"expected a condition around {name_of_block(block)}, found none")
     func = function_of(block)
@@ -51,7 +52,7 @@ def unguard(block: BlockOp) -> None:
     for v in block.iter_vars:
         if v.kind is IterKind.REDUCE and variables_in(v.binding, func) & guarded:
             fail(block, f"expected a condition around {name_of_block(block)} that does not depend on its reduction")
-    # What else the block does, it does with its condition as well, which holds in some iteration.
+    # If the guard holds in some iteration, accesses that do not depend on its variables are made anyway.
     changes = guarded if _holds_at_first(block) else _variables_around(block)
     beyond = [v.variable for v in block.iter_vars if not _stays_in_range(v, changes)]
     if beyond and not is_bound_to_loops(block, beyond):
@@ -71,7 +72,7 @@ def unguard(block: BlockOp) -> None:
 
 
 def _holds_at_first(block: BlockOp) -> bool:
-    """Whether the condition holds in the first iteration of all loops."""
+    """Return whether the guard holds in the first iteration of all loops."""
     return all(map(_holds_at_zero, conditions_of(block)))
 
 
@@ -96,7 +97,7 @@ def _stays_in_range(v: IterVar, changes: AbstractSet[SSAValue]) -> bool:
 
 
 def _check_bounds(block: BlockOp, changes: AbstractSet[SSAValue]) -> None:
-    """Fails unless all that a block does is harmless where the loops of `changes` reach further than the condition."""
+    """Fail unless a block stays in bounds and cannot trap when the loops of `changes` run beyond the guard."""
     for access in block_accesses(block):
         for form, size in zip(access.element, access.access.shape, strict=True):
             if not changes.isdisjoint(values_in(form)) and not (0 <= span_of(form).low and span_of(form).high < size):
@@ -107,7 +108,7 @@ def _check_bounds(block: BlockOp, changes: AbstractSet[SSAValue]) -> None:
 
 
 def _check_own_elements(block: BlockOp) -> None:
-    """Fails if two iterations of the loops that are not those of the reduction may write one element."""
+    """Fail if two iterations of the spatial loops may write the same element."""
     func = function_of(block)
     reduce = {arg for v in block.iter_vars if v.kind is IterKind.REDUCE for arg in variables_in(v.binding, func)}
     loops = loops_of(block)

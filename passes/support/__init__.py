@@ -1,1 +1,1 @@
-"""What passes share besides analyses: patterns, groups of calls, outlining, constants and arrays in other orders."""
+"""Code that passes share: patterns, grouping and outlining of calls, constants, and arrays in other layouts."""

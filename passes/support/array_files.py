@@ -1,4 +1,4 @@
-"""Arrays from the files that NumPy writes. Nothing in them is executed."""
+"""Loading of arrays from NumPy files. Nothing in them is executed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MANY = "expected an .npz file, as numpy.savez writes it"
 
 
 def load_array(file: str | Path, *, mapped: bool = False) -> Array:
-    """The array of an `.npy` file; if `mapped`, its parts are read when they are used. Raises `RelexError`."""
+    """Return the array in an `.npy` file; if `mapped`, it is memory-mapped and read on demand. Raises `RelexError`."""
     import numpy as np
 
     with _reading(file):
@@ -29,12 +29,12 @@ def load_array(file: str | Path, *, mapped: bool = False) -> Array:
 
 
 def load_arrays(file: str | Path) -> dict[str, Array]:
-    """The arrays of an `.npz` file by name. Raises `RelexError`."""
+    """Return the arrays in an `.npz` file by name. Raises `RelexError`."""
     import numpy as np
 
     with _reading(file), Path(file).open("rb") as stream:
         _expect(file, "an archive", _MANY)
-        # Without a name, zipfile closes what it opened, whatever it finds.
+        # Given a stream instead of a name, zipfile leaves no file open, whatever it finds.
         archive = np.load(stream, allow_pickle=False)
         return {name: _member(archive, name) for name in archive.files}
 
@@ -48,7 +48,7 @@ def _expect(file: str | Path, kind: str, expected: str) -> None:
 
 
 def _member(archive: Any, name: str) -> Array:
-    """An array of an archive. What is no array is given as bytes."""
+    """Return an array in an archive. NumPy returns other members as bytes."""
     value = archive[name]
     if isinstance(value, bytes):
         raise RelexError(f"{_MANY}, found an archive with '{name}'")
@@ -57,7 +57,7 @@ def _member(archive: Any, name: str) -> Array:
 
 @contextmanager
 def _reading(file: str | Path) -> Generator[None]:
-    """Name the file in whatever is raised: of a damaged one, anything that the layer that stumbles over it likes."""
+    """Turn any exception into one that names the file: a damaged file may raise anything, in any layer."""
     try:
         yield
     except Exception as e:

@@ -1,4 +1,4 @@
-"""What constants hold."""
+"""Queries on the contents of constants."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from relex.dialects.relex import ConstantOp
 from relex.dialects.upstream.dense import dense_bytes
 
 _FORMATS: dict[Attribute, str] = {f16: "<e", f32: "<f", f64: "<d", i1: "<?", i8: "<b", i32: "<i", i64: "<q"}
-"""How the numbers of a type are stored."""
+"""The storage formats of types."""
 
 
 def holds_only(value: SSAValue, number: float) -> bool:
-    """Whether a value is a constant of that number alone, a zero of that sign. No integer is a number like 0.5."""
+    """Return whether a value is a constant that holds nothing but `number`, with the same sign if that is zero.
+    Integers never equal a number like 0.5."""
     if not isinstance(constant := value.owner, ConstantOp):
         return False
     data, element = dense_bytes(constant.value), _bytes_of(number, constant.value.get_element_type())
@@ -24,7 +25,8 @@ def holds_only(value: SSAValue, number: float) -> bool:
 
 
 def _bytes_of(number: float, element_type: Attribute) -> bytes | None:
-    """A number as it is stored; None if the type does not have it. Only bf16 takes no number that it would round."""
+    """Return the stored bytes of a number; None if the type does not have it. Floats are rounded, except that a bf16
+    must be exact."""
     try:
         if element_type == bf16:
             upper = struct.pack("<f", number)

@@ -1,4 +1,4 @@
-"""The results of operators on constants."""
+"""Evaluation of operators on constants."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 SLAB = 2**18
-"""About how many elements elementwise operators compute at a time, so that what they hold in between stays small."""
+"""The approximate number of elements that elementwise operators compute at a time, to bound intermediate results."""
 
 
 def evaluated(op: Operator, *, same_bits: bool) -> DenseIntOrFPElementsAttr | None:
-    """What an operator on constants gives, as its NumPy semantics say. None if that does not fit the type of its
-    result, or if with `same_bits` compiled code could give other bits."""
+    """Return the result of an operator on constants, according to its NumPy semantics. None if it does not fit the
+    result type, or if with `same_bits` compiled code could give other bits."""
     operands = [array_from_dense(value.owner.value) for value in op.operands if isinstance(value.owner, ConstantOp)]
     result = tensor_type(op.results[0].type)
     shape = result.get_shape()
@@ -36,7 +36,7 @@ def evaluated(op: Operator, *, same_bits: bool) -> DenseIntOrFPElementsAttr | No
 
 
 class _UnknownResult(Exception):
-    """What NumPy gives is not what the operator gives."""
+    """NumPy does not compute the result of the operator."""
 
 
 def _fill(elements: Array, op: Elementwise, operands: Sequence[Array], *, same_bits: bool) -> None:
@@ -50,7 +50,7 @@ def _fill(elements: Array, op: Elementwise, operands: Sequence[Array], *, same_b
 
 
 def _part(op: Operator, operands: Sequence[Array], shape: Sequence[int], *, same_bits: bool) -> Array:
-    """The result for arrays, checked."""
+    """Return the result for arrays, checked against the result type."""
     import numpy as np
 
     result = np.asarray(op.evaluate(*operands))
@@ -63,7 +63,7 @@ def _part(op: Operator, operands: Sequence[Array], shape: Sequence[int], *, same
 
 
 def _slabs(shape: Sequence[int]) -> Iterator[tuple[slice, ...]]:
-    """The parts of an array of this shape along its longest dimension, of about `SLAB` elements each."""
+    """Yield slices that split an array of this shape along its longest dimension, into about `SLAB` elements each."""
     if not shape:
         yield ()
         return

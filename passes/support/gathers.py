@@ -1,4 +1,4 @@
-"""Arrays made of elements of others, by index forms; axes that share no loop are gathered one after the other."""
+"""Gathers: arrays made of elements of others, by index expressions. Axes that share no loop are gathered in turn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 MAX_LIST = 2**22
-"""The most iterations or elements that are listed, each as a 64-bit integer: those of axes that do not come apart."""
+"""Maximum number of iterations or elements that are enumerated, as 64-bit integers, for axes that cannot be
+separated."""
 
 Grid = Mapping[SSAValue, "Array"]
 """The values of loop variables in all iterations."""
@@ -23,7 +24,7 @@ Grid = Mapping[SSAValue, "Array"]
 
 @dataclass(frozen=True)
 class AxisIndex:
-    """An index into an axis of a size."""
+    """An index into an axis of the given size."""
 
     form: Index
     size: int
@@ -31,7 +32,7 @@ class AxisIndex:
 
 @dataclass(frozen=True)
 class Limit:
-    """A condition on iterations: what must hold of the value of a form."""
+    """A condition on iterations: `holds` must be true of the value of `form`."""
 
     form: Index
     holds: Callable[[Any], Any]
@@ -39,8 +40,9 @@ class Limit:
 
 @dataclass(frozen=True)
 class Part:
-    """Axes whose indices share loops with each other, and with no axis of another part. `origin` has for each element
-    of the target's axes, row by row, the number of the element of the source's axes that goes there; -1 for none."""
+    """Axes whose indices share loops with each other, but with no axis of another part. `origin` has, for each element
+    of the target's axes in row-major order, the number of the element of the source's axes that goes there; -1 for
+    none."""
 
     source: Sequence[int]
     target: Sequence[int]
@@ -49,14 +51,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Gather:
-    """Which element of a source goes to each place of a target, in parts. Their axes are those of the arrays after
-    axes were split: an index `%i * 16 + %j`, with `%j` below 16, counts as two."""
+    """The source element for each place of a target, in parts. Their axes are those of the arrays after splitting: an
+    index `%i * 16 + %j` with `%j` below 16 counts as two axes."""
 
     source_sizes: Sequence[int]
     target_sizes: Sequence[int]
     parts: Sequence[Part]
     shape: Sequence[int]
-    """That of the target, before its axes were split."""
+    """The shape of the target before its axes were split."""
 
     @classmethod
     def of(
@@ -66,9 +68,9 @@ class Gather:
         target: Sequence[AxisIndex],
         limits: Sequence[Limit],
     ) -> Gather | None:
-        """The gather that copies `source` to `target` in all iterations of loops within limits. None if a place is
-        given more than one element, indices leave their axes or depend on more than loops, or too many elements would
-        have to be listed."""
+        """Return the gather that copies `source` to `target` in all iterations of loops within limits. None if a place
+        receives more than one element, if indices leave their axes or depend on more than loops, or if too many
+        elements would have to be enumerated."""
         sources, targets = ([axis for index in indices for axis in _split(index)] for indices in (source, target))
         used = [set(values_in(item.form)) for item in (*sources, *targets, *limits)]
         if not all(variables <= extents.keys() for variables in used):
@@ -78,12 +80,12 @@ class Gather:
         known = [part for part in parts if part is not None]
         if len(known) < len(parts):
             return None
-        # Taking from the axes as they stand in memory copies whole rows.
+        # Gathering the axes in memory order copies whole rows.
         known.sort(key=lambda part: list(part.source))
         return cls(_sizes(sources), _sizes(targets), known, _sizes(target))
 
     def apply(self, array: Array) -> Array:
-        """The target for a source; 0 where nothing goes."""
+        """Return the target for a source; 0 where nothing is copied."""
         import numpy as np
 
         axes = [axis for part in self.parts for axis in part.source]
@@ -101,7 +103,7 @@ def _sizes(indices: Sequence[AxisIndex]) -> list[int]:
 
 
 def _split(index: AxisIndex) -> Iterator[AxisIndex]:
-    """The same index as several, where it numbers the elements of rows and its rows share no loop with its columns."""
+    """Split an index into several where it is a row-major number whose row and column share no loop."""
     for factor in sorted(set(map(abs, terms_of(index.form).values()))):
         if factor > 1 and index.size % factor == 0:
             row, column = index.form // factor, index.form % factor
@@ -114,7 +116,7 @@ def _split(index: AxisIndex) -> Iterator[AxisIndex]:
 
 
 def _connected(sets: Iterable[set[SSAValue]]) -> list[set[SSAValue]]:
-    """The unions of sets that overlap, after the empty set."""
+    """Return the unions of overlapping sets, preceded by the empty set."""
     unions: list[set[SSAValue]] = [set()]
     for found in filter(None, sets):
         overlapping = [union for union in unions if union & found]
@@ -129,7 +131,7 @@ def _part(
     target: Sequence[AxisIndex],
     limits: Sequence[Limit],
 ) -> Part | None:
-    """The axes that depend on a group of loops; those that depend on none belong to the empty group."""
+    """Return the part of the axes that depend on a group of loops; axes without loops belong to the empty group."""
 
     def within(items: Sequence[AxisIndex | Limit]) -> list[int]:
         used = [set(values_in(item.form)) for item in items]
@@ -148,8 +150,8 @@ def _part(
 def _origin(
     extents: Mapping[SSAValue, int], source: Sequence[AxisIndex], target: Sequence[AxisIndex], limits: Sequence[Limit]
 ) -> Array | None:
-    """The number of the source's element for each of the target's; None if that is not known, or not always the same,
-    or these are too many."""
+    """Return the number of the source element for each target element; None if this is unknown, not always the same, or
+    too large to enumerate."""
     import numpy as np
 
     shape, size = tuple(extents.values()), prod(_sizes(target))
@@ -172,7 +174,8 @@ def _origin(
 
 
 def _numbers(indices: Sequence[AxisIndex], grid: Grid, runs: Array) -> Array | None:
-    """The number, row by row, of the element at these indices in each iteration that runs; None if one is outside."""
+    """Return the row-major number of the element at these indices in each active iteration; None if one is out of
+    range."""
     import numpy as np
 
     numbers = np.zeros(np.count_nonzero(runs), int)
@@ -185,11 +188,11 @@ def _numbers(indices: Sequence[AxisIndex], grid: Grid, runs: Array) -> Array | N
 
 
 class NotListedError(Exception):
-    """An index that is made of more than sums of loops, quotients and remainders."""
+    """An index is made of more than sums of loops, quotients and remainders."""
 
 
 def _evaluate(form: Index, grid: Grid) -> Array:
-    """The values of a form in all iterations."""
+    """Return the values of an index expression in all iterations."""
     import numpy as np
 
     total = np.asarray(constant_of(form))
@@ -211,7 +214,7 @@ def _evaluate_atom(atom: Atom, grid: Grid) -> Array:
 
 
 def _take(array: Array, origin: Array, axis: int) -> Array:
-    """The elements of an axis with these numbers, and 0 for -1."""
+    """Return the elements of an axis with the given numbers; 0 for -1."""
     import numpy as np
 
     size: int = array.shape[axis]
@@ -225,7 +228,7 @@ def _take(array: Array, origin: Array, axis: int) -> Array:
 
 
 def _as_slice(numbers: Array) -> Array | slice:
-    """Consecutive numbers as a slice: that is copied faster, and at once."""
+    """Return consecutive numbers as a slice, which is copied faster and in one go."""
     import numpy as np
 
     count = len(numbers)

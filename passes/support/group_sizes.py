@@ -1,4 +1,4 @@
-"""Sizes of what a group returns, computed where it is called."""
+"""Sizes of the results of a group, computed at its call."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from relex.passes.support.primitive import is_size
 
 
 def origin(value: SSAValue) -> SSAValue:
-    """What a value is inside of the dataflow block that it comes from."""
+    """Return the value inside of a dataflow block that a result of the block stands for."""
     while isinstance(value, OpResult) and isinstance(value.op, DataflowOp):
         value = value.op.output.values[value.index]
     return value
 
 
 class GroupSizes:
-    """The sizes of values of a group in terms of the arguments of one call. `ops` compute them, in front of it."""
+    """The sizes of values of a group in terms of the arguments of a call. `ops` compute them, before the call."""
 
     def __init__(self, group: FuncOp, call: CallOp):
         self.ops: list[Operation] = []
@@ -33,12 +33,12 @@ class GroupSizes:
         self._outside: dict[SSAValue, SSAValue] = dict(zip(group.args, call.arguments, strict=True))
 
     def of(self, value: SSAValue) -> list[SSAValue]:
-        """One size for each `?` in the type of a value."""
+        """Return a size for each `?` in the type of a value."""
         shape = tensor_type(value.type).get_shape()
         return [self._size(origin(value), d) for d, size in enumerate(shape) if size == DYNAMIC_INDEX]
 
     def _size(self, value: SSAValue, dimension: int) -> SSAValue:
-        """A size of a tensor: that of an argument, or what the call that makes it was told."""
+        """Return a size of a tensor: that of an argument, or the one passed to the call that computes the tensor."""
         static = tensor_type(value.type).get_shape()[dimension]
         if static != DYNAMIC_INDEX:
             return self._constant(static)
@@ -50,7 +50,7 @@ class GroupSizes:
         return self._copy(told[value, dimension])
 
     def _copy(self, size: SSAValue) -> SSAValue:
-        """A size that the group computes, computed outside."""
+        """Recompute outside a size that the group computes."""
         if size not in self._outside:
             if not isinstance(size, OpResult) or not is_size(size.op):
                 fail(self._group, "expected sizes that are computed from its arguments")
@@ -73,7 +73,7 @@ class GroupSizes:
 
 
 def _unknown(call: CallTirOp) -> Iterator[tuple[SSAValue, int]]:
-    """The dimensions of a call's results that it has sizes for, in their order."""
+    """Yield the dimensions of a call's results that it has size operands for, in their order."""
     for result in call.results:
         for dimension, size in enumerate(tensor_type(result.type).get_shape()):
             if size == DYNAMIC_INDEX:

@@ -1,4 +1,4 @@
-"""Which nodes of a graph become one: the decisions behind `fuse-ops`."""
+"""The grouping of a graph: the decisions behind `fuse-ops`."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from relex.dialects.tir.op_pattern import OpPattern, widest
 
 @dataclass(frozen=True)
 class Node:
-    """A step of a program: a call, or anything else, which is opaque."""
+    """A step of a program: a call, or any other op, which is opaque."""
 
     pattern: OpPattern
     operands: Sequence[int]
-    """The nodes, all before this one, whose results it uses, or behind which it must stay."""
+    """The nodes, all before this one, whose results it uses or after which it must stay."""
     size: int = 1
-    """How many loop functions it stands for."""
+    """The number of loop functions that it stands for."""
 
 
 def find_groups(nodes: Sequence[Node], max_size: int) -> list[list[int]]:
     """
-    The nodes in groups, each in its order, and the groups in an order in which none needs a later one.
+    Return the nodes in groups, each in program order, and the groups in topological order.
 
-    A group grows while its rules and `max_size` allow it, in rounds in which the groups of the round before are the
-    nodes: grouping the result once more changes nothing.
+    A group grows as long as its rules and `max_size` allow, in rounds in which the groups of the round before are the
+    nodes: grouping the result again changes nothing.
     """
     groups = [[i] for i in range(len(nodes))]
     while len(joined := _in_order(nodes, _Round(nodes, max_size).run())) < len(nodes):
@@ -36,7 +36,7 @@ def find_groups(nodes: Sequence[Node], max_size: int) -> list[list[int]]:
 
 
 def _contract(nodes: Sequence[Node], groups: Sequence[Sequence[int]]) -> list[Node]:
-    """Groups as nodes, in their order."""
+    """Return the groups as nodes, in their order."""
     place = {node: i for i, group in enumerate(groups) for node in group}
     return [
         Node(
@@ -49,7 +49,7 @@ def _contract(nodes: Sequence[Node], groups: Sequence[Sequence[int]]) -> list[No
 
 
 def _in_order(nodes: Sequence[Node], groups: Sequence[Sequence[int]]) -> list[Sequence[int]]:
-    """Groups in an order in which none needs a later one; where that leaves a choice, in that of their last nodes."""
+    """Return the groups in topological order; ties are broken by the order of their last nodes."""
     place = {node: i for i, group in enumerate(groups) for node in group}
     needed = [{place[o] for node in group for o in nodes[node].operands} - {i} for i, group in enumerate(groups)]
     needing: list[list[int]] = [[] for _ in groups]
@@ -72,9 +72,11 @@ def _in_order(nodes: Sequence[Node], groups: Sequence[Sequence[int]]) -> list[Se
 
 class _Round:
     """
-    One round. First along post-dominators: the post-dominator of a node is the first one that all ways from it lead to.
-    A node joins it together with all that lies between, so that such a group has one result and nothing outside of it
-    needs a part of it and is needed by another part. Then groups whose results have more users take in those.
+    One round of grouping.
+
+    First, nodes join along post-dominators: the post-dominator of a node is the first one that all paths from it lead
+    to. A node joins it together with everything in between, so that such a group has one result, and no path leads out
+    of it and back in. Then groups whose results have further users take in those.
     """
 
     def __init__(self, nodes: Sequence[Node], max_size: int):
@@ -85,10 +87,11 @@ class _Round:
             for operand in node.operands:
                 self._users[operand].append(i)
         self._group = list(range(len(nodes)))
-        """For each node the number of its group."""
+        """The number of each node's group."""
         self._members: dict[int, list[int]] = {i: [i] for i in range(len(nodes))}
 
     def run(self) -> list[list[int]]:
+        """Return the groups."""
         dominators = post_dominators(self._users)
         for is_turn in (_is_simple_or_sum, _is_injective):
             for i, dominator in enumerate(dominators):
@@ -108,7 +111,7 @@ class _Round:
             self._join([node, *between, dominator])
 
     def _between(self, node: int, dominator: int) -> set[int] | None:
-        """What lies on the ways from a node to its post-dominator; None if that is too much for a group."""
+        """Return the nodes on the paths from a node to its post-dominator; None if there are too many for a group."""
         found: set[int] = set()
         pending = [node]
         while pending:
@@ -120,7 +123,7 @@ class _Round:
         return found
 
     def _join_users(self) -> None:
-        """Let groups take in simple users of their results that have stayed outside, and reductions last."""
+        """Let groups take in remaining simple users of their results, and reductions last."""
         levels = self._levels()
         for limit in (OpPattern.BROADCAST, OpPattern.REDUCTION):
             for group in levels:
@@ -135,8 +138,8 @@ class _Round:
             if not self._pattern(user).is_at_most(limit) or self._pattern(user) is OpPattern.INJECTIVE:
                 continue
             others = {self._group[o] for i in self._members[user] for o in self._nodes[i].operands} - {user, group}
-            # What has a lower level than the group cannot need it, so no way leads out of the group and back into it.
-            # The group keeps its level: it stays below that of all that need it.
+            # Groups of a lower level cannot depend on this one, so no path leads out of the group and back into it.
+            # The group keeps its level, which stays below those of all groups that depend on it.
             if all(levels[other] < levels[group] for other in others) and self._join([group, user]):
                 new = self._users_of(group) - seen
                 seen |= new
@@ -146,7 +149,7 @@ class _Round:
         return {self._group[user] for i in self._members[group] for user in self._users[i]} - {group}
 
     def _levels(self) -> dict[int, int]:
-        """A number for each group, larger than those of all groups that it needs."""
+        """Return a level for each group, higher than those of all groups that it depends on."""
         levels: dict[int, int] = {}
         for members in sorted(self._members.values(), key=max):
             group = self._group[members[0]]
@@ -158,7 +161,7 @@ class _Round:
         return widest(self._nodes[i].pattern for i in self._members[group])
 
     def _join(self, nodes: Sequence[int]) -> bool:
-        """Make one group of the groups of some nodes, the first of which gives its number; False if that is refused."""
+        """Merge the groups of some nodes into that of the first; return False if this is refused."""
         numbers = list(dict.fromkeys(self._group[i] for i in nodes))
         members = [i for number in numbers for i in self._members[number]]
         patterns = [self._nodes[i].pattern for i in members]
@@ -172,7 +175,7 @@ class _Round:
 
 
 _CLOSED = (OpPattern.REDUCTION, OpPattern.OPAQUE)
-"""Patterns of groups that take in none of the users of their results."""
+"""Patterns of groups that take in no users of their results."""
 
 _LIMITS_BETWEEN = {
     OpPattern.ELEMENTWISE: OpPattern.INJECTIVE,
@@ -180,7 +183,7 @@ _LIMITS_BETWEEN = {
     OpPattern.INJECTIVE: OpPattern.INJECTIVE,
     OpPattern.OUT_ELEMENTWISE_FUSABLE: OpPattern.BROADCAST,
 }
-"""The hardest pattern that may lie between a node and its post-dominator."""
+"""The widest pattern that may lie between a node and its post-dominator."""
 
 
 def _is_simple_or_sum(pattern: OpPattern) -> bool:
@@ -202,7 +205,8 @@ def _may_end_in(node: OpPattern, dominator: OpPattern) -> bool:
 
 
 def _fit_together(patterns: Sequence[OpPattern]) -> bool:
-    """Whether nodes may be one group: at most one that sums, with nothing harder than a broadcast around it."""
+    """Return whether nodes may form a group: at most one product or reduction, and around a product at most
+    broadcasts."""
     sums = [p for p in patterns if p is OpPattern.OUT_ELEMENTWISE_FUSABLE]
     reductions = [p for p in patterns if p is OpPattern.REDUCTION]
     if OpPattern.OPAQUE in patterns or len(sums) + len(reductions) > 1:
@@ -211,10 +215,11 @@ def _fit_together(patterns: Sequence[OpPattern]) -> bool:
 
 
 def post_dominators(users: Sequence[Sequence[int]]) -> list[int | None]:
-    """For each node the first one that all ways from it lead to; None if there is none. Users stand behind.
+    """Return for each node its post-dominator, the first node that all paths from it lead to; None if there is none.
+    Users come after the nodes they use.
 
-    Linear but for a logarithm: the ways up the tree of post-dominators are walked in leaps, whose lengths depend on
-    nothing but the depth.
+    The running time is linear up to a logarithm: paths up the tree of post-dominators are walked in jumps whose lengths
+    only depend on the depth.
     """
     end = len(users)
     above = [end] * (end + 1)

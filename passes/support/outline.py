@@ -1,4 +1,4 @@
-"""Ops that belong together as functions of their own: a pattern and a name make a pass."""
+"""Outlining: a pattern and a name make a pass that moves ops into functions of their own."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from relex.passes.support.patterns import Match, Pattern
 
 class OutliningPass(RelexPass, ABC):
     """
-    A pass that moves every match of a pattern into a function of its own and calls it from where the last op of the
-    match stood. A subclass says what is matched and what the functions are called:
+    A pass that moves every match of a pattern into a function of its own, called in the place of the last op of the
+    match. A subclass gives the pattern and the name of the functions:
 
         @dataclass(frozen=True)
         class FuseDenseReluPass(OutliningPass):
@@ -33,15 +33,16 @@ class OutliningPass(RelexPass, ABC):
             function_name = "fused_dense_relu"
             pattern = op(ReluOp, op(DenseOp, wildcard("x"), wildcard("w")))
 
-    The functions are private, marked `relex.primitive`, and numbered in the order of the program: `fused_dense_relu0`,
-    `fused_dense_relu1`, ... Their arguments are the values that the ops take from outside, each once, in the order of
-    use, by the names of the pattern; constants are among them. Their results are those of the last op, and behind them
+    The functions are private, marked `relex.primitive`, and numbered in program order: `fused_dense_relu0`,
+    `fused_dense_relu1`, ... Their arguments are the values that the ops use from outside, constants included, each
+    once, in order of use and with the names that the pattern gives. Their results are those of the last op, followed by
     the values that the pattern marks as `output()`.
 
-    A match is left alone where it would change what the program does or how often: all its ops stand in one block,
-    are pure and without regions, take and give tensors; what is no output is used inside only; and no op between them
-    needs one of them and is needed by another. Each op gets into one function at most; matches that end last come
-    first. Functions that are marked already are not looked into, so running the pass again changes nothing.
+    A match is only outlined if that does not change what the program does, or how often: its ops are in one block, pure
+    and without regions, with tensors as operands and results; values that are not outputs are used inside only; and no
+    op between them depends on one of them while another depends on it. Each op ends up in one function at most; matches
+    that end last take precedence. Functions that are already marked are skipped, so running the pass again changes
+    nothing.
     """
 
     pattern: ClassVar[Pattern]
@@ -50,10 +51,10 @@ class OutliningPass(RelexPass, ABC):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names = Names.of_symbols(op)
         for function in [f for f in op.ops if isinstance(f, FuncOp) and PRIMITIVE_ATTR not in f.attributes]:
-            # A call may make way for matches that were none before; the first group of each round becomes one.
+            # A call may enable new matches; at least the first group of each round becomes one.
             while groups := find_groups(self.pattern, function):
                 for group in groups:
-                    # A group before this one may have become a call that stands in the way.
+                    # A call made of an earlier group may stand in the way.
                     if (later := _needing(group)) is not None:
                         op.body.block.add_op(_outline(group, names.numbered(self.function_name), later))
 
@@ -63,15 +64,15 @@ class Group:
     """Ops of one block that become a function."""
 
     ops: tuple[Operation, ...]
-    """In the order of the block; the last one needs all others."""
+    """The ops in block order; the last one depends on all others."""
     outputs: tuple[SSAValue, ...]
-    """What is used outside, or may be."""
+    """The values that are, or may be, used outside."""
     names: Mapping[tuple[Operation, int], str]
     """Names for operands."""
 
 
 def find_groups(pattern: Pattern, function: FuncOp) -> list[Group]:
-    """The matches of a pattern that can become functions, in the order of the program."""
+    """Return the matches of a pattern that can become functions, in program order."""
     order = {op: i for i, op in enumerate(function.walk())}
     groups: list[Group] = []
     taken: set[Operation] = set()
@@ -85,7 +86,7 @@ def find_groups(pattern: Pattern, function: FuncOp) -> list[Group]:
 
 
 def _group(match: Match, root: Operation, order: Mapping[Operation, int]) -> Group | None:
-    """The ops of a match that become a function, if they can. Constants stay outside."""
+    """Return the ops of a match as a group, if they can become a function. Constants stay outside."""
     ops = sorted((op for op in match.ops if not op.has_trait(ConstantLike)), key=lambda op: order[op])
     if root not in ops or not all(op.parent is root.parent and _is_movable(op) for op in ops):
         return None
@@ -99,13 +100,13 @@ def _group(match: Match, root: Operation, order: Mapping[Operation, int]) -> Gro
 
 
 def _is_movable(op: Operation) -> bool:
-    """Whether an op may stand in a function on tensors as well."""
+    """Return whether an op may be in a function on tensors."""
     on_tensors = all(isinstance(value.type, TensorType) for value in (*op.operands, *op.results))
     return on_tensors and not op.regions and is_side_effect_free(op)
 
 
 def _needing(group: Group) -> list[Operation] | None:
-    """The ops among a group that need a part of it, and so must come behind all of it; None if they cannot."""
+    """Return the ops between those of a group that depend on it, and so must move after it; None if they cannot."""
     if len(group.outputs) == len(group.ops[-1].results):
         return []
     *others, last = group.ops
@@ -123,7 +124,7 @@ def _needing(group: Group) -> list[Operation] | None:
 
 
 def _between(ops: Iterable[Operation], last: Operation) -> Sequence[Operation]:
-    """Everything from the first of `ops` to before `last`."""
+    """Return all ops from the first of `ops` up to `last`, exclusive."""
     missing = set(ops)
     found: list[Operation] = []
     op = last.prev_op
@@ -159,7 +160,7 @@ def _outline(group: Group, name: str, later: Sequence[Operation]) -> FuncOp:
 
 
 def _arguments(group: Group) -> dict[SSAValue, str | None]:
-    """What a group takes from outside, in the order of use, with the names it gets there."""
+    """Return the values that a group uses from outside, in order of use, with their names in the function."""
     arguments: dict[SSAValue, str | None] = {}
     for op in group.ops:
         for i, value in enumerate(op.operands):
@@ -169,7 +170,7 @@ def _arguments(group: Group) -> dict[SSAValue, str | None]:
 
 
 def _insert_behind(place: Operation, ops: Sequence[Operation]) -> None:
-    """Put ops, in their order, behind another one; those that stand somewhere are moved."""
+    """Insert ops in order after another one; ops that are in a block already are moved."""
     for op in ops:
         if op.parent is not None:
             op.detach()

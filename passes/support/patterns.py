@@ -1,12 +1,13 @@
 """
-Patterns over graphs: what a value may be computed by.
+Patterns over graphs, which describe how a value is computed.
 
     dense = op(DenseOp, wildcard("x"), wildcard("w"))
     dense_bias = op(AddOp, dense.single_use(), wildcard("b").where(lambda m: rank(m.value) == 1)).commutative()
     layer = op(ReluOp, dense_bias) | dense_bias
     found = layer.match(some_op)
 
-A pattern is an expression of the values it describes, so it reads like the program that it finds. It never changes.
+A pattern is an expression of the values it describes, so it reads like the program that it finds. Patterns are
+immutable.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ from relex.passes.support.constants import holds_only
 
 @dataclass(frozen=True)
 class Match:
-    """What a pattern was found to be, or the part of it that is found so far."""
+    """A complete or partial match of a pattern."""
 
     value: SSAValue
-    """The value that the pattern, or the part of it that is asked about, stands for."""
+    """The value that the pattern, or the current part of it, describes."""
     ops: tuple[Operation, ...] = ()
-    """The ops that the pattern speaks of, each once."""
+    """The matched ops, each once."""
     names: Mapping[str, SSAValue] = field(default_factory=dict[str, SSAValue])
-    """The values that it has names for."""
+    """The values that the pattern names."""
     outputs: frozenset[SSAValue] = frozenset()
-    """The values inside of it that others may use."""
+    """The values inside of the match that other ops may use."""
 
     def __getitem__(self, name: str) -> SSAValue:
-        """The value of that name."""
+        """Return the value of that name."""
         return self.names[name]
 
 
@@ -48,45 +49,45 @@ class Pattern(ABC):
     """A description of a value."""
 
     def match(self, root: Operation) -> Match | None:
-        """How the pattern describes the first result of an op, and thereby the op; None if it does not."""
+        """Return the first match for the first result of an op; None if there is none."""
         return next(self.matches(root), None)
 
     def matches(self, root: Operation) -> Iterator[Match]:
-        """All ways in which the pattern describes the first result of an op: alternatives in the order they stand."""
+        """Yield all matches for the first result of an op; alternatives are tried in order."""
         return self.extend(Match(root.results[0])) if root.results else iter(())
 
     @abstractmethod
     def extend(self, match: Match) -> Iterator[Match]:
-        """All ways in which the pattern describes `match.value`, given what is found so far."""
+        """Yield all ways to extend a partial match so that the pattern describes `match.value`."""
 
     def __or__(self, other: Pattern) -> Pattern:
-        """Either of two; the first one is tried first."""
+        """Match either of two patterns; the first one is tried first."""
         return _Either(self, other)
 
     def where(self, condition: Condition) -> Pattern:
-        """Only where a condition holds. It may ask for the value, and for all names in this pattern and before it."""
+        """Match only if a condition holds. It may use the value, and all names in this pattern and before it."""
         return _Where(self, condition)
 
     def named(self, name: str) -> Pattern:
-        """The same, by a name. A name that stands twice means one value."""
+        """Match the same, and name the value. A name that appears twice means the same value."""
         return _Named(self, name)
 
     def single_use(self) -> Pattern:
-        """Only where the value is used once."""
+        """Match only if the value is used once."""
         return self.where(lambda m: m.value.has_one_use())
 
     def output(self) -> Pattern:
-        """The same, and ops outside of the match may use the value: a function for the match returns it too."""
+        """Match the same, and allow uses of the value outside of the match: a function for the match returns it too."""
         return _Output(self)
 
 
 def wildcard(name: str | None = None) -> Pattern:
-    """Any value; what computes it is no part of the match."""
+    """Match any value; the op that computes it is not part of the match."""
     return _Any() if name is None else _Any().named(name)
 
 
 def constant(name: str | None = None, *, number: float | None = None) -> Pattern:
-    """Any constant, or one that holds nothing but a number."""
+    """Match any constant, or one that holds nothing but `number`."""
     pattern = wildcard(name).where(lambda m: isinstance(m.value, OpResult) and m.value.op.has_trait(ConstantLike))
     return pattern if number is None else pattern.where(lambda m: holds_only(m.value, number))
 
@@ -95,10 +96,9 @@ def op(
     kinds: type[IRDLOperation] | tuple[type[IRDLOperation], ...], *operands: Pattern, **properties: Attribute | None
 ) -> OpPattern:
     """
-    A result of an op of that class, or of one of several, whose operands are described one by one; without any, they
-    are not looked at. `properties` are those the op must have; None stands for one that it must not have.
-
-    Raises `ValueError` for a property that the class does not have.
+    Match a result of an op of one of the given classes whose operands match one by one; without operand patterns, they
+    are not checked. `properties` are those that the op must have; None stands for one that it must not have. Raises
+    `ValueError` for a property that the class does not have.
     """
     classes = kinds if isinstance(kinds, tuple) else (kinds,)
     for cls in classes:
@@ -110,7 +110,7 @@ def op(
 
 @dataclass(frozen=True)
 class OpPattern(Pattern):
-    """A result of an op; `op` makes it."""
+    """A result of an op, made by `op`."""
 
     classes: tuple[type[IRDLOperation], ...]
     operands: tuple[Pattern, ...]
@@ -118,7 +118,7 @@ class OpPattern(Pattern):
     any_order: bool = False
 
     def commutative(self) -> OpPattern:
-        """The same, with the operands in any order."""
+        """Match the same, with the operands in any order."""
         return replace(self, any_order=True)
 
     def extend(self, match: Match) -> Iterator[Match]:
@@ -131,14 +131,14 @@ class OpPattern(Pattern):
                 yield replace(result, value=match.value)
 
     def _fits(self, op: Operation) -> bool:
-        """Whether an op has as many operands, and the properties."""
+        """Return whether an op has the right number of operands, and the properties."""
         if self.operands and len(op.operands) != len(self.operands):
             return False
         return all(op.properties.get(name) == value for name, value in self.properties.items())
 
 
 def _extend_all(patterns: tuple[Pattern, ...], values: tuple[SSAValue, ...], match: Match) -> Iterator[Match]:
-    """All ways in which the patterns describe the values one by one."""
+    """Yield all ways in which the patterns describe the values one by one."""
     if not patterns:
         yield match
         return

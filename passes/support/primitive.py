@@ -1,4 +1,4 @@
-"""Functions that hold a group of calls."""
+"""Construction of functions that hold a group of calls."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from relex.dialects.tir.accesses import is_pure
 
 class Primitive:
     """
-    A function marked `relex.primitive` in the making. Calls are copied into it; of what they need, tensors become
-    arguments, and sizes are computed again from those.
+    A function marked `relex.primitive` under construction. Calls are copied into it; the tensors they need become
+    arguments, and sizes are recomputed from these.
     """
 
     def __init__(self) -> None:
         self.inputs: list[SSAValue] = []
-        """What the function is to be called with."""
+        """The values to call the function with."""
         self._block = Block()
         self._names = Names()
         self._inside: dict[SSAValue, SSAValue] = {}
-        """For a value outside, what it is in the function."""
+        """Map values outside to those in the function."""
 
     def add(self, call: CallTirOp | CallOp, callee: Operation) -> None:
-        """Add a call of a loop function, or all that is in a group."""
+        """Add a call of a loop function, or all ops of a group."""
         parameters = arguments(callee)[: len(call.arguments)]
         for argument, parameter in zip(call.arguments, parameters, strict=True):
             self._take(argument, parameter.name_hint)
@@ -48,7 +48,7 @@ class Primitive:
             self._inside.update(zip(call.results, (inside[value] for value in op.operands), strict=True))
 
     def finish(self, outputs: Sequence[SSAValue]) -> FuncOp:
-        """The function, without a name yet, with some of the results of what was added as its results."""
+        """Return the function, without a name yet, with the given results of the added calls as its results."""
         self._block.add_op(ReturnOp(*(self._inside[value] for value in outputs)))
         types = self._block.arg_types, [value.type for value in outputs]
         function = FuncOp("", types, Region(self._block), visibility="private")
@@ -56,7 +56,7 @@ class Primitive:
         return function
 
     def _take(self, value: SSAValue, name: str | None = None) -> None:
-        """Make a value from outside known in the function."""
+        """Make a value from outside available in the function."""
         if value in self._inside:
             return
         if isa(value.type, TensorType):
@@ -76,21 +76,21 @@ class Primitive:
 
 
 def can_move(size: SSAValue) -> bool:
-    """Whether a size can be computed again elsewhere, from nothing but tensors."""
+    """Return whether a size can be recomputed elsewhere from nothing but tensors."""
     if isinstance(size, BlockArgument) or not isinstance(size.owner, Operation) or not is_size(size.owner):
         return False
     return all(isinstance(operand.type, TensorType) or can_move(operand) for operand in size.owner.operands)
 
 
 def is_size(op: Operation) -> bool:
-    """Whether an op computes sizes."""
+    """Return whether an op computes sizes."""
     return isinstance(op, DimOp) or (
         is_pure(op) and not op.regions and all(isinstance(t, IndexType) for t in (*op.operand_types, *op.result_types))
     )
 
 
 def meaning(function: FuncOp) -> object:
-    """The same for functions that compute the same in the same way: all but their names."""
+    """Return a key that is equal for functions that compute the same in the same way, whatever their names."""
     numbers: dict[SSAValue, int] = {}
     steps: list[object] = []
     for value in arguments(function):

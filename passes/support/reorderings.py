@@ -1,4 +1,4 @@
-"""Blocks that bring elements of an input into another order."""
+"""Blocks that copy an input into another layout."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reordering:
-    """A block that does nothing but copy elements of an input to a local buffer, which is then only read."""
+    """A block that does nothing but copy elements of an input to a local buffer, which is only read otherwise."""
 
     block: BlockOp
     source: BlockArgument
@@ -35,7 +35,7 @@ class Reordering:
 
     @classmethod
     def of(cls, block: BlockOp) -> Reordering | None:
-        """What a block copies, if that is all it does, and always the same to the same place."""
+        """Return a block as a reordering, if copying is all it does, and always the same element to the same place."""
         found = _load_and_store(block)
         if found is None:
             return None
@@ -54,11 +54,11 @@ class Reordering:
         return cls(block, argument, buffer, gather) if gather is not None else None
 
     def apply(self, array: Array) -> Array:
-        """The elements of the input in their new order; 0 where none is copied to."""
+        """Return the elements of the input in their new order; 0 where none is copied to."""
         return self.gather.apply(array)
 
     def replace_by(self, copy: SSAValue) -> None:
-        """Let what reads the buffer read a copy that is there already."""
+        """Replace the block and its buffer by an existing copy."""
         copy.name_hint = self.buffer.buffer.name_hint
         scope = self.block.parent_op()
         self.block.detach()
@@ -70,7 +70,7 @@ class Reordering:
 
 
 def reorderings(func: PrimFuncOp, source: SSAValue) -> Iterator[Reordering]:
-    """The blocks of a function that do nothing but copy elements of a buffer."""
+    """Yield the blocks of a function that do nothing but copy elements of a buffer."""
     for block in list(blocks_in(func)):
         found = Reordering.of(block) if buffers_read(block) == [source] else None
         if found is not None:
@@ -78,7 +78,7 @@ def reorderings(func: PrimFuncOp, source: SSAValue) -> Iterator[Reordering]:
 
 
 def _load_and_store(block: BlockOp) -> tuple[Access, Access] | None:
-    """The only two accesses of a block that stores what it loads, and does nothing else."""
+    """Return the only two accesses of a block that stores what it loads, and does nothing else."""
     found = list(accesses(block))
     others = [op for op in block.body.block.ops if not isinstance(op, memref.LoadOp | memref.StoreOp)]
     if len(found) != 2 or not all(map(is_scalar, others)) or IterKindAttr(IterKind.REDUCE) in block.kinds:
@@ -89,13 +89,14 @@ def _load_and_store(block: BlockOp) -> tuple[Access, Access] | None:
 
 
 def _is_filled_by(block: BlockOp, buffer: AllocBufferOp) -> bool:
-    """Whether a block writes a buffer of known size, and all others read it."""
+    """Return whether a block writes a buffer of static size that all other ops only read."""
     users = [use.operation for use in buffer.buffer.uses if not block.is_ancestor(use.operation)]
     return not buffer.sizes and all(isinstance(op, memref.LoadOp | memref.DimOp) for op in users)
 
 
 def _gather_of(block: BlockOp, load: BlockAccess, store: BlockAccess) -> Gather | None:
-    """What a block copies in all its iterations; None if that is not known, or not the same each time."""
+    """Return the elements that a block copies in all its iterations; None if they are unknown, or not always the
+    same."""
     loops = loops_of(block)
     extents: dict[SSAValue, int] = {loop.variable: loop.extent for loop in loops if isinstance(loop.extent, int)}
     limits = [_limit(condition) for condition in conditions_of(block)]
@@ -110,11 +111,11 @@ def _indices(access: BlockAccess) -> list[AxisIndex]:
 
 
 _HOLDS: dict[str, Callable[[Any], Any]] = {"slt": lambda difference: difference < 0, "sge": lambda d: d >= 0}
-"""The comparisons that schedules make, by the difference of what is compared."""
+"""The comparisons that schedules emit, as conditions on the difference of the operands."""
 
 
 def _limit(condition: SSAValue) -> Limit | None:
-    """A condition as a form, and what must hold of it."""
+    """Return a condition as an index expression and a predicate on its value."""
     op = condition.owner
     if not isinstance(op, arith.CmpiOp):
         return None

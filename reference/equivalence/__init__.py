@@ -1,5 +1,5 @@
-"""Whether a pass keeps what functions compute.
+"""Equivalence checks: whether a pass preserves what functions compute.
 
-`check` runs functions before and after a pass, `samples` makes what they run on, `execution` runs them at any level,
-`bounds` says how far two right results may lie apart, `reduction` makes a program smaller that shows a difference.
+`check` runs functions before and after a pass, `samples` generates their arguments, `execution` runs them at any level,
+`bounds` limits how far two correct results may lie apart, `reduction` shrinks a program that shows a difference.
 """

@@ -1,7 +1,7 @@
-"""Numbers that carry how far apart two right values of them may lie.
+"""Numbers with a spread: how far apart two correct values of them may lie.
 
-A number stands in memory as one element of a structured array, so that loads, stores and copies move all of it. Of a
-float it has the parts of `Floats`, of an integer or boolean those of `Others`.
+A number is stored as one element of a structured array, so that loads, stores and copies move all of it. Besides
+`value` and `spread`, a float has the parts of a sum: `mass`, `terms` and `quantum`.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 where: Any = np.where
-"""The same, for arrays that have no types."""
+"""`np.where`, for arrays without static types."""
 
 
 class Undecided(Exception):
-    """What a run does next depends on a number that may have several values."""
+    """Control flow depends on a number that may have several values."""
 
 
 class Bounded(np.void):
-    """One number. Where a run needs it to go on, it must have one value only."""
+    """One number. Control flow may depend on it only if it has a single value."""
 
     def _decided(self) -> Any:
         if self["spread"] != 0:
@@ -42,7 +42,7 @@ _PARTS = {"f": ("spread", "mass", "terms", "quantum")}
 
 @cache
 def bounded_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """How bounded numbers of a dtype stand in memory."""
+    """Return the dtype in which bounded numbers of a dtype are stored."""
     parts = _PARTS.get(dtype.kind, ("spread",))
     fields: Any = [("value", dtype), *((part, np.float64) for part in parts)]
     return np.dtype((Bounded, fields))
@@ -50,29 +50,30 @@ def bounded_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 @dataclass(frozen=True)
 class Format:
-    """What of a float dtype the bounds need."""
+    """Properties of a float dtype that the bounds need."""
 
     roundoff: float
     """The largest relative error of a rounding."""
     tiny: float
-    """The smallest number above zero."""
+    """The smallest positive number."""
     largest: float
     precision: int
-    """The bits of a significand."""
+    """The number of bits of a significand."""
 
     @classmethod
     @cache
     def of(cls, dtype: np.dtype[Any]) -> Format:
+        """Return the properties of a float dtype."""
         info = np.finfo(dtype)
         return cls(float(info.eps) / 2, float(info.smallest_subnormal), float(info.max), info.nmant + 1)
 
 
 SLACK = 1 + 1e-6
-"""Pays for the roundings of the bounds themselves."""
+"""Covers the rounding errors of the bounds themselves."""
 
 
 def plain(value: Any, spread: Any = 0.0) -> Any:
-    """Numbers that any two right values of lie at most `spread` apart."""
+    """Return numbers whose correct values lie at most `spread` apart."""
     value = np.asarray(value)
     result = np.zeros(np.broadcast_shapes(value.shape, np.shape(spread)), bounded_dtype(value.dtype))
     result["value"] = value
@@ -81,12 +82,12 @@ def plain(value: Any, spread: Any = 0.0) -> Any:
 
 
 def value_of(number: Any) -> Any:
-    """The values of numbers, bounded or of NumPy."""
+    """Return the values of numbers, bounded or NumPy's."""
     return number["value"] if number.dtype.names else number
 
 
 def spread_of(number: Any) -> Any:
-    """How far apart two right values may lie: 0 where there is one, infinity where nothing is known."""
+    """Return how far apart two correct values may lie: 0 if there is only one, infinity if nothing is known."""
     if not number.dtype.names:
         return np.float64(0)
     if len(number.dtype.names) == 2 or not np.any(number["terms"]):
@@ -95,22 +96,23 @@ def spread_of(number: Any) -> Any:
 
 
 def _spread_of_sum(total: Any) -> Any:
-    """For sums of terms in any order. A sum of n numbers is off by at most n roundings of the sum of their absolute
-    values; if all partial sums are multiples of one number and not too large to be represented, none is rounded."""
+    """Return the spread of sums of terms in any order. A sum of n numbers is off by at most n roundings of the sum of
+    their absolute values; if all partial sums are multiples of one number and small enough to be representable, none is
+    rounded."""
     value, mass = total["value"], total["mass"]
     fmt = Format.of(value.dtype)
     is_exact = mass <= total["quantum"] * 2.0**fmt.precision
     rounding = where(is_exact, 0.0, 2 * SLACK * fmt.roundoff * total["terms"] * mass)
     spread = total["spread"] + where(total["terms"] > 0, rounding, 0.0)
     spread = where((value == 0) & (total["terms"] > 0), np.maximum(spread, fmt.tiny), spread)
-    # What is infinite or NaN in any order, because a term is.
+    # Infinite or NaN in any order, because a term is.
     spread = where(~np.isfinite(value) & np.isfinite(total["spread"]), 0.0, spread)
     may_overflow = (total["terms"] > 0) & ~(mass * SLACK + spread < fmt.largest)
     return where(may_overflow, np.inf, spread)
 
 
 def quantum_of(value: Any) -> Any:
-    """The largest power of two that numbers are multiples of; infinite for zero."""
+    """Return the largest power of two that numbers are multiples of; infinity for zero."""
     significand, exponent = np.frexp(np.asarray(value, np.float64))
     whole = where(np.isfinite(significand), np.ldexp(significand, 53), 0).astype(np.int64)
     quantum = np.ldexp((whole & -whole).astype(np.float64), exponent - 53)
@@ -118,7 +120,7 @@ def quantum_of(value: Any) -> Any:
 
 
 def add_terms(value: Any, a: Any, b: Any) -> Any:
-    """`value`, the sum of `a` and `b`, as part of a sum in any order."""
+    """Return `value`, the sum of `a` and `b`, as part of a sum in any order."""
     left, right = _as_sum(a), _as_sum(b)
     result = np.zeros(np.shape(value), bounded_dtype(value.dtype))
     result["value"] = value
@@ -130,7 +132,7 @@ def add_terms(value: Any, a: Any, b: Any) -> Any:
 
 
 def _as_sum(number: Any) -> dict[str, Any]:
-    """The parts of a number as a sum: of one term, unless it is one already."""
+    """Return the parts of a number as a sum: of one term, unless it is a sum already."""
     value, spread = value_of(number), spread_of(number)
     is_finite = np.isfinite(value)
     quantum = where(spread == 0, quantum_of(value), 0.0)

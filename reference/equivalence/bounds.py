@@ -1,24 +1,24 @@
 """
-How far two right results of a program may lie apart.
+Bounds on how far two correct results of a program may lie apart.
 
-A program does not always have one right result. What relex allows (`docs/checking.md` says it for users):
+A program may have several correct results. relex allows (`docs/checking.md` explains it to users):
 
 * Elementwise arithmetic is IEEE arithmetic: one result. So are data movement, comparisons, integers.
-* An addition that carries `reassoc` may be done in any order with those it is chained to, and a product that carries
-  `contract` may go into it unrounded. A sum of K terms is then off from the exact one by at most K roundings of the sum
-  of the absolute values, so two right ones lie at most twice as far apart. Sums whose partial sums are all multiples of
-  one power of two, and small enough to be represented, are the same in any order: samples of small whole numbers make
-  sums of this kind, and for these every bit counts.
-* A function that is no arithmetic (`exp`, `tanh`, ...) may come from any library: two may lie `FUNCTION_ULPS` apart.
-* The sign of a zero is open where a maximum or minimum chooses between zeros, and in a sum in any order.
+* Additions with `reassoc` may be reordered within their chain, and a product with `contract` may be fused into them
+  without rounding. A sum of K terms is then off from the exact one by at most K roundings of the sum of the absolute
+  values, so two correct ones lie at most twice as far apart. Sums whose partial sums are all multiples of one power of
+  two, and small enough to be representable, are the same in any order: samples of small integers produce such sums, and
+  these must match bit by bit.
+* Functions beyond arithmetic (`exp`, `tanh`, ...) may come from any library: two results may lie `FUNCTION_ULPS` apart.
+* The sign of a zero is unspecified where a maximum or minimum chooses between zeros, and in reordered sums.
 
-`BoundedNumbers` makes a run of the interpreter carry this along: with each number goes its *spread*, how far apart two
-right values of it may lie. An operation on numbers with a spread gives one with a spread: that of the exact operation
-over all right operands, and two roundings. What is not known to be bounded (a quotient whose divisor may be zero, a
-choice that falls either way) has an infinite spread, and is not compared; where the run itself depends on such a number
-it ends with `Undecided`. Where a program works on the bits of such a number, as `expand-math` does, nothing is known:
-there, what the program said before counts. Operators of the graph level run as the loops that `legalize-ops` makes of
-them.
+`BoundedNumbers` propagates this through a run of the interpreter: each number carries its *spread*, the maximum
+distance between two correct values of it. An operation on numbers with a spread gives one with a spread: that of the
+exact operation over all correct operands, plus two roundings. Results without a known bound (a quotient whose divisor
+may be zero, a selection that may go either way) have an infinite spread and are not compared; if control flow depends
+on such a number, the run ends with `Undecided`. Where a program works on the bits of such a number, as after
+`expand-math`, nothing is known: there, the bounds of the earlier program apply. Operators of the graph level run as the
+loops that `legalize-ops` makes of them.
 """
 
 from __future__ import annotations
@@ -62,18 +62,18 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 FUNCTION_ULPS = 8
-"""How many units in the last place two libraries may differ by: each is right up to half of it. (The formulas of
-`expand-math` are right up to 1.5, the common C libraries up to 1 or 2, NumPy up to 4.)"""
+"""The maximum distance between the results of two libraries in units in the last place: each is accurate to half of it.
+(The formulas of `expand-math` are accurate to 1.5, the common C libraries to 1 or 2, NumPy to 4.)"""
 
 Rule = Callable[..., Any]
-"""From an op, the value of its result, and its operands, to the result with its spread."""
+"""Maps an op, the value of its result, and its operands to the result with its spread."""
 
 RULES = Table[type[Operation], Rule]("bounds")
-"""What bounds the results of ops, by class of op. Without a rule, a result is known if all operands are."""
+"""Spread of the results of ops, by class of op. Without a rule, a result is known if all operands are."""
 
 
 class BoundedNumbers(Numbers):
-    """Numbers with the spread of their right values."""
+    """Numbers with the spread of their correct values."""
 
     def __init__(self) -> None:
         super().__init__(checked=True)
@@ -132,7 +132,7 @@ class BoundedNumbers(Numbers):
 
 
 def _as_loops(op: Operator, types: Sequence[TensorType[Attribute]]) -> Function | None:
-    """The loop function of an operator on operands of static types; None if there is none."""
+    """Return the loop function of an operator on operands of static types; None if there is none."""
     operands = [create_ssa_value(t) for t in types]
     block = Block(arg_types=types)
     static = type(op).create(
@@ -156,7 +156,7 @@ def _decided(number: Any) -> Any:
 
 
 def _any_spread(array: Array) -> Any:
-    """One number that is known if all of an array are."""
+    """Return one number that is known if all elements of an array are."""
     return plain(np.False_, np.inf if np.any(spread_of(array) != 0) else 0.0)
 
 
@@ -166,10 +166,11 @@ def _known_if_operands_are(op: Operation, value: Any, *operands: Any) -> Any:
 
 
 _OPEN = (FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT, FastMathFlag.NO_SIGNED_ZEROS)
-"""The flags whose effect is bounded."""
+"""The fast-math flags whose effect is bounded."""
 
 
 def flags_of(op: Operation) -> frozenset[FastMathFlag]:
+    """Return the fast-math flags of an op."""
     attr = op.properties.get("fastmath")
     return frozenset(attr.data) if isinstance(attr, arith.FastMathFlagsAttr) else frozenset()
 
@@ -179,8 +180,8 @@ def _wide(number: Any) -> Any:
 
 
 def _rounded(op: Operation, value: Any, exact: Any, operands: Sequence[Any], *, straddles: Any = False) -> Any:
-    """`value` with the spread that it has as a rounded result: `exact` is that of the results before rounding, which
-    counts only where an operand has one. `straddles` tells where an operand may have either sign."""
+    """Return `value` with its spread as a rounded result: `exact` is the spread before rounding, which counts only
+    where an operand has a spread. `straddles` marks where an operand may have either sign."""
     fmt = Format.of(value.dtype)
     wide = np.abs(np.asarray(value, np.float64))
     spreads = [spread_of(x) for x in operands]
@@ -202,7 +203,8 @@ def _rounded(op: Operation, value: Any, exact: Any, operands: Sequence[Any], *, 
 
 
 @RULES.rule(arith.AddfOp, arith.SubfOp)
-def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
+def bound_addition(op: Operation, value: Any, a: Any, b: Any) -> Any:
+    """Add a term to a sum in any order, if flags allow that; else add the spreads."""
     flags = flags_of(op)
     if FastMathFlag.REASSOC in flags and not flags - set(_OPEN):
         return add_terms(value, a, b)
@@ -210,14 +212,15 @@ def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
 
 
 @RULES.rule(arith.MulfOp)
-def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
+def bound_mulf(op: Operation, value: Any, a: Any, b: Any) -> Any:
+    """Bound a product over all operands; if it may be fused into a sum, its rounding is uncertain, too."""
     wide_a, wide_b, spread_a, spread_b = np.abs(_wide(a)), np.abs(_wide(b)), spread_of(a), spread_of(b)
     exact = wide_a * spread_b + wide_b * spread_a + 2 * spread_a * spread_b
     straddles = ((spread_a > 0) & (wide_a <= spread_a)) | ((spread_b > 0) & (wide_b <= spread_b))
     result = _rounded(op, value, exact, (a, b), straddles=straddles)
     if not flags_of(op) & {FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT}:
         return result
-    # It may go into a sum unrounded.
+    # It may be fused into a sum without rounding.
     fmt, wide = Format.of(value.dtype), np.abs(np.asarray(value, np.float64))
     is_exact = wide < 2.0**fmt.precision * quantum_of(wide_a) * quantum_of(wide_b)
     is_known = is_exact | ~np.isfinite(wide_a) | ~np.isfinite(wide_b) | (wide_a == 0) | (wide_b == 0)
@@ -226,7 +229,8 @@ def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
 
 
 @RULES.rule(arith.DivfOp)
-def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
+def bound_divf(op: Operation, value: Any, a: Any, b: Any) -> Any:
+    """Bound a quotient by the smallest possible divisor; infinite if that may be zero."""
     spread_a, spread_b = spread_of(a), spread_of(b)
     least = np.abs(_wide(b)) - spread_b
     exact = (spread_a + (np.abs(_wide(a)) + spread_a) / least * spread_b) / least
@@ -235,24 +239,28 @@ def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
 
 
 @RULES.rule(math.FmaOp)
-def _(op: Operation, value: Any, a: Any, b: Any, c: Any) -> Any:
+def bound_fma(op: Operation, value: Any, a: Any, b: Any, c: Any) -> Any:
+    """Bound a product and a sum with one rounding."""
     spread_a, spread_b = spread_of(a), spread_of(b)
     exact = np.abs(_wide(a)) * spread_b + np.abs(_wide(b)) * spread_a + 2 * spread_a * spread_b + spread_of(c)
     return _rounded(op, value, exact, (a, b, c), straddles=True)
 
 
 @RULES.rule(arith.NegfOp, math.AbsFOp, arith.ExtFOp)
-def _(op: Operation, value: Any, a: Any) -> Any:
+def bound_exact_op(op: Operation, value: Any, a: Any) -> Any:
+    """Keep the spread of the operand: these ops are exact."""
     return plain(value, spread_of(a))
 
 
 @RULES.rule(arith.TruncFOp)
-def _(op: Operation, value: Any, a: Any) -> Any:
+def bound_truncf(op: Operation, value: Any, a: Any) -> Any:
+    """Round the operand once more."""
     return _rounded(op, value, spread_of(a), (a,))
 
 
 @RULES.rule(arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp)
-def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
+def bound_minmax(op: Operation, value: Any, a: Any, b: Any) -> Any:
+    """Keep the spread of the operand that is chosen, or the larger one if either may be."""
     left, right, spread_a, spread_b = _wide(a), _wide(b), spread_of(a), spread_of(b)
     is_left = np.asarray(value == value_of(a)) | np.isnan(left)
     is_clear = np.abs(left - right) > spread_a + spread_b
@@ -263,7 +271,8 @@ def _(op: Operation, value: Any, a: Any, b: Any) -> Any:
 
 
 @RULES.rule(arith.CmpfOp)
-def _(op: arith.CmpfOp, value: Any, a: Any, b: Any) -> Any:
+def bound_cmpf(op: arith.CmpfOp, value: Any, a: Any, b: Any) -> Any:
+    """Bound a comparison: known if the operands lie further apart than their spreads."""
     left, right, spread = _wide(a), _wide(b), spread_of(a) + spread_of(b)
     is_clear = np.abs(left - right) > spread
     if op.lhs is op.rhs:
@@ -273,7 +282,8 @@ def _(op: arith.CmpfOp, value: Any, a: Any, b: Any) -> Any:
 
 
 @RULES.rule(arith.SelectOp)
-def _(op: Operation, value: Any, condition: Any, a: Any, b: Any) -> Any:
+def bound_select(op: Operation, value: Any, condition: Any, a: Any, b: Any) -> Any:
+    """Keep the spread of the chosen operand; if either may be, add the distance between the two."""
     chosen = where(value_of(condition), a, b)
     unclear = spread_of(condition) != 0
     if not np.any(unclear):
@@ -288,7 +298,8 @@ def _(op: Operation, value: Any, condition: Any, a: Any, b: Any) -> Any:
 
 
 @RULES.rule(arith.FPToSIOp, arith.FPToUIOp)
-def _(op: Operation, value: Any, a: Any) -> Any:
+def bound_float_to_integer(op: Operation, value: Any, a: Any) -> Any:
+    """Bound a conversion: known if the range of the operand truncates to one integer that fits."""
     wide, spread = _wide(a), spread_of(a)
     is_known = (spread == 0) | (np.trunc(wide - spread) == np.trunc(wide + spread))
     unsigned = isinstance(op, arith.FPToUIOp)
@@ -304,7 +315,7 @@ _EXACT: dict[type[Operation], Any] = {
     math.SqrtOp: np.sqrt,
     math.TruncOp: np.trunc,
 }
-"""Functions that grow with their argument and have one result."""
+"""Increasing functions with one correct result."""
 
 _GROWING: dict[type[Operation], Any] = {
     math.AcosOp: np.arccos,
@@ -324,14 +335,15 @@ _GROWING: dict[type[Operation], Any] = {
     math.SinhOp: np.sinh,
     math.TanhOp: np.tanh,
 }
-"""Functions that only grow or only fall, from libraries."""
+"""Monotonic functions from libraries."""
 
 _STEADY: dict[type[Operation], float] = {math.CosOp: 1.0, math.SinOp: 1.0, math.ErfOp: 1.13}
-"""Functions whose results lie at most this many times as far apart as their arguments, from libraries."""
+"""Functions from libraries, with bounds of their slopes (Lipschitz constants)."""
 
 
 @RULES.rule(*_EXACT, *_GROWING)
-def _(op: Operation, value: Any, a: Any) -> Any:
+def bound_monotonic_function(op: Operation, value: Any, a: Any) -> Any:
+    """Bound a monotonic function by its values at both ends of the operand's range."""
     function = _EXACT.get(type(op)) or _GROWING[type(op)]
     wide, spread = _wide(a), spread_of(a)
     exact = where(spread > 0, np.abs(function(wide + spread) - function(wide - spread)), 0.0)
@@ -340,7 +352,8 @@ def _(op: Operation, value: Any, a: Any) -> Any:
 
 
 @RULES.rule(*_STEADY)
-def _(op: Operation, value: Any, a: Any) -> Any:
+def bound_lipschitz_function(op: Operation, value: Any, a: Any) -> Any:
+    """Bound a function by its largest slope."""
     return _from_library(op, _rounded(op, value, _STEADY[type(op)] * spread_of(a), (a,)))
 
 
@@ -353,11 +366,12 @@ _CORNERED: dict[type[Operation], Any] = {
     math.PowFOp: np.power,
     math.RsqrtOp: _rsqrt,
 }
-"""Functions that only grow or only fall in each argument, as long as their first one has one sign, from libraries."""
+"""Functions from libraries that are monotonic in each argument, as long as the first one keeps its sign."""
 
 
 @RULES.rule(*_CORNERED)
-def _(op: Operation, value: Any, *operands: Any) -> Any:
+def bound_cornered_function(op: Operation, value: Any, *operands: Any) -> Any:
+    """Bound a function by its values at the corners of the operands' ranges."""
     ends = [(_wide(x) - spread_of(x), _wide(x) + spread_of(x)) for x in operands]
     corners = np.broadcast_arrays(*(_CORNERED[type(op)](*corner) for corner in product(*ends)))
     exact = np.max(corners, axis=0) - np.min(corners, axis=0)
@@ -368,12 +382,13 @@ def _(op: Operation, value: Any, *operands: Any) -> Any:
 
 
 @RULES.rule(math.TanOp, math.Atan2Op, math.FPowIOp)
-def _(op: Operation, value: Any, *operands: Any) -> Any:
+def bound_discontinuous_function(op: Operation, value: Any, *operands: Any) -> Any:
+    """Bound a function with jumps or poles: known if all operands are."""
     return _from_library(op, _known_if_operands_are(op, value, *operands))
 
 
 def _from_library(op: Operation, number: Any) -> Any:
-    """The result of a function that no two libraries compute alike."""
+    """Add the distance between libraries to the spread of a function's result."""
     value = value_of(number)
     fmt, wide = Format.of(value.dtype), np.abs(np.asarray(value, np.float64))
     apart = where(np.isfinite(wide), FUNCTION_ULPS * (2 * fmt.roundoff * wide + fmt.tiny), 0.0)

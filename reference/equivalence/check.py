@@ -1,4 +1,4 @@
-"""Run functions before and after a pass, and say where they differ."""
+"""Run functions before and after a pass, and report where they differ."""
 
 from __future__ import annotations
 
@@ -32,27 +32,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Difference:
-    """What a pass has changed in a function."""
+    """A change of a function by a pass."""
 
     passes: tuple[ModulePass, ...]
-    """The pass; before it those that could not be checked, one of which may be to blame as well."""
+    """The pass, preceded by those that could not be checked, one of which may be to blame instead."""
     function: str
     mismatch: Mismatch
     sample: Sample | None = None
     arguments: tuple[tuple[str, Any], ...] = ()
-    """By name; none if the function cannot be called any more."""
+    """Arguments by name; none if the function can no longer be called."""
     retry: Callable[[Sequence[Any]], Mismatch | None] = field(default=lambda arguments: None, compare=False, repr=False)
-    """Whether other arguments show a difference too."""
+    """Returns the mismatch for other arguments, if there is one."""
 
     @property
     def message(self) -> str:
+        """The first line of an error message: the pass, the function, and the mismatch."""
         p = self.passes[-1]
         who = "the rewriting" if isinstance(p, _Rewriting) else f"pass '{p.name}'"
         return f"{who} changes what @{self.function} {'computes' if self.sample else 'is'}: {self.mismatch}"
 
 
 class NotEquivalentError(CompileError):
-    """A pass that does not keep what a function computes. `difference` says more."""
+    """Raised when a pass changes what a function computes. `difference` has the details."""
 
     def __init__(self, difference: Difference, function: Operation, notes: Sequence[str] = ()):
         self.difference = difference
@@ -61,8 +62,7 @@ class NotEquivalentError(CompileError):
 
 
 def explain(difference: Difference) -> Iterator[str]:
-    """What there is to say about a difference beside its message: where it was seen, and simple arguments that show
-    it."""
+    """Yield notes on a difference: where it was seen, and simple arguments that show it."""
     if len(difference.passes) > 1:
         names = ", ".join(f"'{p.name}'" for p in difference.passes[:-1])
         yield f"it may as well be one of the passes before, which could not be checked: {names}"
@@ -78,11 +78,11 @@ def explain(difference: Difference) -> Iterator[str]:
 
 
 SHOWN = 8
-"""How many elements of an argument a message shows."""
+"""The maximum number of elements of an argument that a message shows."""
 
 
 def describe_argument(name: str, value: Any) -> str:
-    """The elements of an argument that are not zero; nothing if all are."""
+    """Format the nonzero elements of an argument; empty if there are none."""
     array = np.asarray(value)
     places = np.argwhere(nonzero(array))
     if not array.ndim:
@@ -93,16 +93,16 @@ def describe_argument(name: str, value: Any) -> str:
 
 @dataclass
 class Report:
-    """What was compared. `skipped` says of functions why they were not: by function and pass."""
+    """The functions that were compared. `skipped` has the reasons for those that were not, by pass and function."""
 
     compared: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """Pass and function, for each function that a pass has changed and that still computes the same."""
+    """Pass and function, for each function that a pass changed and that still computes the same."""
     skipped: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
 
 
 @dataclass
 class _Reference:
-    """A function as it was when it was last run, and what it gave."""
+    """A function as it was last run, and its results."""
 
     name: str
     is_public: bool
@@ -112,9 +112,9 @@ class _Reference:
     count: int
     calls: dict[Sample, tuple[list[Any], Outcome]] = field(default_factory=dict[Sample, "tuple[list[Any], Outcome]"])
     unchecked: tuple[ModulePass, ...] = ()
-    """The passes since."""
+    """The passes since then."""
     is_slow: bool = False
-    """Whether a level below took too long to be interpreted: machine code is compared next."""
+    """True if a lower level took too long to be interpreted: the next comparison is that of machine code."""
     earlier: _Reference | None = None
     """The same function before the last pass that changed it; its arguments are the same."""
 
@@ -123,7 +123,7 @@ class _Reference:
         return self.runner.module
 
     def samples(self) -> Iterator[tuple[Sample, list[Any], Outcome]]:
-        """Arguments and what the function gives for them."""
+        """Yield samples with their arguments and the outcome of the function."""
         for sample in samples(self.seed, self.count):
             if sample not in self.calls:
                 self.calls[sample] = self._call(sample)
@@ -141,8 +141,8 @@ class _Reference:
         return last, self.runner.run(self.name, self.interface, last, None)
 
     def spreads(self, arguments: Sequence[Any], outcome: Outcome) -> list[Array]:
-        """How far apart right results may lie, as the program says, or said at the level where it still did. Raises
-        `NotComparable` if that is not known."""
+        """Return how far apart correct results may lie, according to the program at this level or the last one that
+        determines it. Raises `NotComparable` if that is unknown."""
         shapes = self.shapes(outcome)
         try:
             spreads = self.runner.spreads(self.name, self.interface, arguments, shapes)
@@ -152,18 +152,19 @@ class _Reference:
             return self.earlier.spreads(arguments, outcome)
         if self.earlier is None or all(np.all(np.isfinite(spread)) for spread in spreads):
             return spreads
-        # Where functions are arithmetic on bits, only the program before says how much is open.
+        # Where functions are lowered to bit arithmetic, only the earlier program has bounds.
         return [
             np.where(np.isfinite(spread), spread, known)
             for spread, known in zip(spreads, self.earlier.spreads(arguments, outcome), strict=True)
         ]
 
     def shapes(self, outcome: Outcome) -> list[tuple[int, ...]]:
-        """The shapes of the results, without those of the buffers that are written."""
+        """Return the shapes of the results, without those of the buffers that are written."""
         return [result.shape for result in outcome.results[: len(self.interface.outputs)]]
 
     def mismatch(self, arguments: Sequence[Any], expected: Outcome, found: Outcome) -> Mismatch | None:
-        """Where `found` is not what the function may give. Raises `NotComparable` where that is not known."""
+        """Return where `found` deviates from what the function may return. Raises `NotComparable` if that is
+        unknown."""
         mismatch = find_mismatch(expected, found, None, self.interface)
         if mismatch is None or found.error is not None:
             return mismatch
@@ -180,12 +181,12 @@ class Checker:
         self._references: dict[str, _Reference] = {}
 
     def start(self, module: ModuleOp) -> None:
-        """The program before all passes."""
+        """Start with the program before all passes."""
         self._references = {}
         self._refer(module.clone(), {}, "")
 
     def after(self, p: ModulePass, module: ModuleOp) -> Difference | None:
-        """What a pass, the next one, has changed that it should not have."""
+        """Check the next pass; return the first change that it should not have made."""
         runner = Runner(module.clone())
         kept: dict[str, _Reference] = {}
         for name, reference in self._references.items():
@@ -201,17 +202,17 @@ class Checker:
         return None
 
     def error(self, difference: Difference, notes: Sequence[str] = ()) -> NotEquivalentError:
-        """What to raise for a difference, at the place of the function."""
+        """Return the error for a difference, located at the function."""
         function = find_function(self.module_before(difference.function), difference.function)
         assert function is not None
         return NotEquivalentError(difference, function, notes)
 
     def module_before(self, name: str) -> ModuleOp:
-        """The program as it was when the function was last run."""
+        """Return the program as it was when the function was last run."""
         return self._references[name].module
 
     def _refer(self, module: ModuleOp, kept: dict[str, _Reference], after: str, runner: Runner | None = None) -> None:
-        """Take in the functions that are new, besides those that are `kept`."""
+        """Add references for new functions to those that are `kept`."""
         runner = runner or Runner(module)
         for name, is_public in function_names(module).items():
             function = find_function(module, name)
@@ -227,13 +228,13 @@ class Checker:
         self._references = kept
 
     def _skip(self, after: str, name: str, why: str) -> None:
-        # Once is enough, if it is for the same reason.
+        # Each reason is reported once per function.
         if all((name, why) != (other, reason) for (_, other), reason in self.report.skipped.items()):
             self.report.skipped[after, name] = why
 
     def _compare(self, before: _Reference, after: Runner, p: ModulePass) -> _Reference | Difference | None:
-        """The function after a pass; the one before if it cannot be run any more; None if there is nothing to compare
-        it with."""
+        """Return the function after a pass; the one before if it can no longer be run; None if there is nothing to
+        compare it with."""
         name = before.name
         try:
             call = _Call.of(before, after.module, same_call_of(p))
@@ -258,7 +259,7 @@ class Checker:
     def _run(
         self, before: _Reference, after: Runner, call: _Call, p: ModulePass
     ) -> dict[Sample, tuple[list[Any], Outcome]] | Difference:
-        """What the function gives after a pass, sample by sample, or the first difference."""
+        """Return the outcomes of the function after a pass, by sample, or the first difference."""
         if before.is_slow and not call.is_native:
             raise TooLong(f"it takes more than {execution.SECONDS:g} seconds to be interpreted")
         calls: dict[Sample, tuple[list[Any], Outcome]] = {}
@@ -291,16 +292,17 @@ class Checker:
 
 @dataclass(frozen=True)
 class _Call:
-    """How a function is called after a pass."""
+    """The way to call a function after a pass."""
 
     interface: Interface
     rewrite: Callable[[Sequence[Any]], tuple[list[Any], list[Any]]] | None
-    """From arguments to those for the function before the pass and after it; None if all are the same."""
+    """Maps arguments to those for the function before the pass and after it; None if they stay the same."""
     is_native: bool = False
 
     @classmethod
     def of(cls, before: _Reference, module: ModuleOp, same_call: SameCall | None) -> _Call | Mismatch | None:
-        """How to call the function of a module; what is wrong with it; None if it is not to be compared."""
+        """Return the way to call the function of a module; the mismatch if it is wrong; None if it is not to be
+        compared."""
         old, new = find_function(before.module, before.name), find_function(module, before.name)
         assert old is not None
         if same_call is not None and same_call(old, _placeholders(before.interface)) is None:
@@ -325,7 +327,8 @@ class _Call:
         return Mismatch("", f"{before.interface}", f"{interface}") if before.is_public else None
 
     def find_other_sizes(self, before: _Reference, module: ModuleOp) -> Mismatch | None:
-        """A call that a pass makes wrong or right, or whose results get other shapes, if their sizes alone tell."""
+        """Return a call that a pass makes invalid or valid, or whose result shapes it changes, as far as sizes alone
+        show that."""
         if self.is_native or self.rewrite is not None:
             return None
         old, new = find_function(before.module, before.name), find_function(module, before.name)
@@ -335,7 +338,7 @@ class _Call:
 
 
 def _retry(before: _Reference, after: Runner, call: _Call, arguments: Sequence[Any]) -> Mismatch | None:
-    """The difference for other arguments, if there is one and it is known."""
+    """Return the mismatch for other arguments, if there is one and it is known."""
     changed = arguments
     if call.rewrite is not None:
         arguments, changed = call.rewrite(arguments)
@@ -350,7 +353,7 @@ def _retry(before: _Reference, after: Runner, call: _Call, arguments: Sequence[A
 
 
 def _is_unchanged(name: str, before: ModuleOp, after: ModuleOp) -> bool:
-    """Whether a function, and everything that it uses, is as it was."""
+    """Return whether a function and everything that it uses is unchanged."""
     seen: set[str] = set()
     pending = [name]
     while pending:
@@ -368,22 +371,22 @@ def _is_unchanged(name: str, before: ModuleOp, after: ModuleOp) -> bool:
 
 
 def _placeholders(interface: Interface) -> list[Any]:
-    """Arguments of the right kind, to ask a pass whether a function can be compared."""
+    """Return arguments of the right types, to ask a pass whether a function can be compared."""
     return [np.zeros([max(n, 1) for n in spec.shape or ()], spec.dtype)[()] for spec in interface.inputs]
 
 
 def check_pass(p: ModulePass, module: ModuleOp, *, seed: int = 0, samples: int = 3) -> Report:
     """
     Run a pass on a copy of a module, and every function on generated arguments before and after it. Raises
-    `NotEquivalentError` where a result differs by more than the numerics of relex allow (see `bounds`); a pass that is
-    made of others is checked step by step.
+    `NotEquivalentError` if a result differs by more than the numerics of relex allow (see `bounds`); a pass composed of
+    others is checked step by step.
 
-    Looked at are public functions, and private ones that keep their name and type. Arguments are normal numbers, small
-    whole numbers, and NaN, infinities, zeros of both signs, the largest and smallest numbers; sizes that are not known
-    are 0, 1 and others. `samples` is how often each is drawn, from a generator that starts with `seed`. A function that
-    stops before the pass may do anything after it. The report tells what was compared, and what could not be and why.
+    This covers public functions, and private ones that keep their name and type. Arguments are normal numbers, small
+    integers, and NaN, infinities, zeros of both signs, the largest and smallest numbers; dynamic sizes are 0, 1 and
+    others. `samples` is how often each kind is drawn, from a generator seeded with `seed`. A function that stops before
+    the pass may do anything after it. The report lists what was compared, and what could not be and why.
 
-    A pass that changes the arguments of functions says by its method `same_call` how they are called then.
+    A pass that changes the arguments of functions has a method `same_call`, which says how to call them afterwards.
 
     ```python
     check_pass(FuseOpsPass(), parse_module(text))
@@ -411,7 +414,7 @@ def _check_steps(p: ModulePass, module: ModuleOp, checker: Checker) -> None:
 
 def check_equivalent(before: ModuleOp, after: ModuleOp, *, seed: int = 0, samples: int = 3) -> Report:
     """
-    Compare the functions of two modules as `check_pass` does: `after` is what became of `before`. Raises
+    Compare the functions of two modules as `check_pass` does: `after` is `before` after some rewriting. Raises
     `NotEquivalentError`.
     """
     for module in (before, after):
@@ -426,7 +429,7 @@ def check_equivalent(before: ModuleOp, after: ModuleOp, *, seed: int = 0, sample
 
 @dataclass(frozen=True)
 class _Rewriting(ModulePass):
-    """Stands for how a module came to be what it is."""
+    """Stands for the unknown rewriting of one module to another."""
 
     name = "rewriting"
 

@@ -1,4 +1,4 @@
-"""Where two results differ by more than they may."""
+"""Comparison of outcomes, up to the spread of their results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One element, or a call as a whole, that is not what it should be."""
+    """An element, or a call as a whole, that is not as expected."""
 
     place: str
     """`result[0, 1]`; empty for the call as a whole."""
@@ -30,7 +30,7 @@ class Mismatch:
 
 
 def is_same(expected: Outcome, found: Outcome) -> bool:
-    """Whether two outcomes are equal, bit by bit; any two NaNs are."""
+    """Return whether two outcomes are equal bit by bit; all NaNs are equal."""
     return (
         expected.error is None
         and found.error is None
@@ -45,7 +45,8 @@ def is_same(expected: Outcome, found: Outcome) -> bool:
 def find_mismatch(
     expected: Outcome, found: Outcome, spreads: Sequence[Array] | None, interface: Interface
 ) -> Mismatch | None:
-    """The first element that differs by more than its spread, without `spreads` by anything; None if there is none.
+    """Return the first element that differs by more than its spread, or at all without `spreads`; None if there is
+    none.
 
     `expected` is the outcome of a call that did not stop.
     """
@@ -67,7 +68,7 @@ def find_mismatch(
 
 
 def _unequal(a: Array, b: Array) -> Array:
-    """Where elements differ in a bit, but for those of NaN."""
+    """Return a mask of the elements that differ in a bit; all NaNs are equal."""
     if a.dtype.kind != "f":
         return np.asarray(a != b)
     bits = np.dtype(f"u{a.itemsize}")

@@ -1,4 +1,4 @@
-"""A function on generated arguments: interpreted, or, where it is machine code already, natively."""
+"""Execution of functions on generated arguments: interpreted, or natively once they are machine code."""
 
 from __future__ import annotations
 
@@ -40,14 +40,15 @@ Shapes = Sequence[tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call gave: the results, then what stands in the buffers that it may write; or why it stopped."""
+    """The outcome of a call: the results, then the contents of buffers that it may write; or the error that stopped
+    it."""
 
     results: tuple[Array, ...] = ()
     error: str | None = None
 
 
 class Runner:
-    """Runs the functions of a module. Memory that is not written yet holds NaN, or a pattern."""
+    """Runs the functions of a module. Memory that is not yet written holds NaN, or a pattern."""
 
     def __init__(self, module: ModuleOp):
         self.module = module
@@ -55,10 +56,11 @@ class Runner:
         self._code: LoadedCode | None = None
 
     def run(self, name: str, interface: Interface, arguments: Sequence[Any], shapes: Shapes | None) -> Outcome:
-        """Call a function. `shapes` are those of the results, if they are known: where the function gets buffers for
-        them and their sizes do not stand in its type, they are needed.
+        """Call a function. `shapes` are those of the results, if known; they are required if the function gets buffers
+        for results of dynamic sizes.
 
-        Raises `NotComparable` if it cannot be called."""
+        Raises `NotComparable` if it cannot be called.
+        """
         function = find_function(self.module, name)
         if isinstance(function, llvm.FuncOp):
             return self._run_natively(function, interface, arguments, shapes)
@@ -82,8 +84,8 @@ class Runner:
         return Outcome(tuple(map(np.array, (*results, *_written(interface, inputs)))))
 
     def spreads(self, name: str, interface: Interface, arguments: Sequence[Any], shapes: Shapes) -> list[Array]:
-        """How far apart two right results of a call may lie, element by element. Raises `NotComparable` if that is not
-        known."""
+        """Return how far apart two correct results of a call may lie, elementwise. Raises `NotComparable` if that is
+        unknown."""
         function = find_function(self.module, name)
         if function is None or isinstance(function, llvm.FuncOp):
             raise NotComparable("machine code does not say what rounding may change")
@@ -133,15 +135,15 @@ class Runner:
 
 
 SECONDS = 5.0
-"""How long a call may take to be interpreted."""
+"""The time limit of an interpreted call."""
 
 
 class TooLong(NotComparable):
-    """A call that takes longer than that."""
+    """A call that exceeds the time limit."""
 
 
 class Crash(NotComparable):
-    """A call that raises what is no error of relex: nothing tells why."""
+    """A call that raises an exception other than relex's errors, so that the reason is unknown."""
 
 
 class _TimeIsUp(BaseException):
@@ -154,13 +156,13 @@ _TICK = 0.01
 
 @contextmanager
 def _limited() -> Generator[None]:
-    """Raises `TooLong` where the body takes too long; only the main thread can do so."""
+    """Raise `TooLong` if the body exceeds the time limit; only possible in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def stop(_: int, frame: FrameType | None) -> None:
-        # What is raised in a callback of the garbage collector is lost: the next tick tries again.
+        # An exception raised in a callback of the garbage collector is lost: the next tick tries again.
         if frame is not None and frame.f_globals.get("__name__", "").startswith("relex."):
             signal.setitimer(signal.ITIMER_REAL, 0)
             raise _TimeIsUp
@@ -178,7 +180,7 @@ def _limited() -> Generator[None]:
 
 @contextmanager
 def interpreting() -> Generator[None]:
-    """Limits the time of a run. Raises `Crash` for exceptions that name no op."""
+    """Limit the time of a run. Raises `Crash` for exceptions that name no op."""
     try:
         with _limited(), np.errstate(all="ignore"):
             yield
@@ -191,12 +193,12 @@ def interpreting() -> Generator[None]:
 
 
 def _input(spec: Spec, value: Any) -> Any:
-    """An argument for one call: buffers are written in place."""
+    """Return an argument for one call: a copy, as buffers are written in place."""
     return np.array(value) if spec.shape is not None else value
 
 
 def _as_arguments(function: Operation, values: Sequence[Any]) -> list[Any]:
-    """What the interpreter passes for arrays: themselves for tensors, buffers for memrefs."""
+    """Return what the interpreter passes for arrays: themselves for tensors, buffers for memrefs."""
     types = function.regions[0].blocks[0].arg_types
     is_read_only = len(types) != len(values)
     arguments: list[Any] = []
@@ -209,7 +211,7 @@ def _as_arguments(function: Operation, values: Sequence[Any]) -> list[Any]:
 
 
 def _outputs(function: Operation, interface: Interface, shapes: Shapes | None) -> list[Array] | None:
-    """The buffers that a function gets for its results; None if it returns them."""
+    """Return the buffers that a function gets for its results; None if it returns them."""
     if isinstance(function, func.FuncOp) and len(function.function_type.inputs) == len(interface.inputs):
         return None
     assert isinstance(function, func.FuncOp | PrimFuncOp)
@@ -217,13 +219,13 @@ def _outputs(function: Operation, interface: Interface, shapes: Shapes | None) -
 
 
 def _in_order(interface: Interface, filled: Sequence[Any], returned: Sequence[Any]) -> list[Any]:
-    """The results of a function that fills buffers for arrays and returns numbers."""
+    """Return the results of a function that fills buffers for arrays and returns scalars."""
     arrays, numbers = iter(filled), iter(returned)
     return [next(numbers if spec.shape is None else arrays) for spec in interface.outputs]
 
 
 def _fresh(specs: Sequence[Spec], shapes: Shapes | None) -> list[Array]:
-    """Arrays for the results, but for those that are numbers."""
+    """Allocate arrays for the results, except for scalars."""
     shapes = shapes or [spec.shape or () for spec in specs]
     if any(size < 0 for shape in shapes for size in shape):
         raise NotComparable("the sizes of its results are not known")
@@ -258,7 +260,7 @@ def _native_result(scalars: Sequence[Spec]) -> Any:
 
 
 def _words(value: Any) -> list[tuple[Any, Any]]:
-    """The types and values that machine code gets for an argument: a number, or the fields of a descriptor."""
+    """Return the C types and values that are passed for an argument: a number, or the fields of a descriptor."""
     if not isinstance(value, np.ndarray):
         return [(_native(value.dtype), value.item())]
     array = cast("Array", value)

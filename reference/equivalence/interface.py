@@ -1,4 +1,4 @@
-"""What a function takes and gives, at any level."""
+"""Interfaces of functions at any level: their arguments and results."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from relex.dialects.tir import PrimFuncOp
 
 @dataclass(frozen=True)
 class Spec:
-    """An argument or result: an array, whose sizes are below 0 where they are not known, or a number, without shape."""
+    """An argument or result: an array, whose dynamic sizes are negative, or a scalar, whose shape is None."""
 
     name: str
     dtype: np.dtype[Any]
     shape: tuple[int, ...] | None
     dims: tuple[str, ...] = ()
-    """Names for the sizes: those of one name are equal, "" is none."""
+    """Names of the sizes: sizes of the same name are equal; "" is no name."""
     is_index: bool = False
     is_buffer: bool = False
 
     def fits(self, other: Spec) -> bool:
-        """Whether they are alike but for names. A buffer may take the place of a value."""
+        """Return whether two specs are equal except for names. A buffer may take the place of a value."""
         return (self.dtype, self.shape, self.is_index) == (other.dtype, other.shape, other.is_index)
 
     def __str__(self) -> str:
@@ -52,8 +52,8 @@ class Spec:
 
 @dataclass(frozen=True)
 class Interface:
-    """The arguments of a function and its results. Without `fills`, buffers that are arguments may be written, and what
-    stands in them after a call are results too; with it, buffers for the results are the last arguments."""
+    """The arguments and results of a function. Without `fills`, buffer arguments may be written, and their contents
+    after a call are results too; with `fills`, the last arguments are buffers for the results."""
 
     inputs: tuple[Spec, ...]
     outputs: tuple[Spec, ...]
@@ -66,8 +66,7 @@ class Interface:
         return () if self.fills else tuple(spec for spec in self.inputs if spec.is_buffer)
 
     def lowered_from(self, other: Interface) -> bool:
-        """Whether a function with this interface is one of `other`, on values, that gets buffers for its results, but
-        for those that are numbers."""
+        """Return whether this is `other`, an interface on values, with buffers for the results that are not scalars."""
         inputs = (*other.inputs, *(spec for spec in other.outputs if spec.shape is not None))
         outputs = [spec for spec in other.outputs if spec.shape is None]
         return (
@@ -78,7 +77,7 @@ class Interface:
         )
 
     def equals(self, other: Interface) -> bool:
-        """Whether functions with these interfaces are called alike, and give alike results."""
+        """Return whether functions with these interfaces take the same arguments and return the same results."""
         return (
             len(self.inputs) == len(other.inputs)
             and len(self.outputs) == len(other.outputs)
@@ -92,11 +91,11 @@ class Interface:
 
 
 class NotComparable(Exception):
-    """Why a function is not checked."""
+    """The reason why a function is not checked."""
 
 
 def find_function(module: ModuleOp, name: str) -> Operation | None:
-    """The definition of a function."""
+    """Return the definition of a function, if there is one."""
     found = SymbolTable.lookup_symbol(module, name)
     if isinstance(found, func.FuncOp | PrimFuncOp | llvm.FuncOp) and found.regions[0].blocks:
         return found
@@ -104,7 +103,7 @@ def find_function(module: ModuleOp, name: str) -> Operation | None:
 
 
 def function_names(module: ModuleOp) -> dict[str, bool]:
-    """The functions that a module defines, and whether each is public."""
+    """Return the functions that a module defines, and whether each is public."""
     names: dict[str, bool] = {}
     for op in module.ops:
         if not op.regions or not op.regions[0].blocks:
@@ -120,7 +119,7 @@ def function_names(module: ModuleOp) -> dict[str, bool]:
 
 
 def interface_of(function: Operation) -> Interface:
-    """The interface of a `func.func` or `tir.prim_func`. Raises `NotComparable` for one that cannot be called."""
+    """Return the interface of a `func.func` or `tir.prim_func`. Raises `NotComparable` if it cannot be called."""
     names = argument_names(function)
     has_loops = any(op.regions or op.successors for op in function.walk() if op is not function)
     calls = any("call" in op.name for op in function.walk())

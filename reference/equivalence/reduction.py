@@ -1,4 +1,4 @@
-"""A smaller program, and simpler arguments, that still show what is wrong with a pass."""
+"""Reduction of a program and its arguments to smaller ones that still show what is wrong with a pass."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from relex.dialects.functions import argument_attrs, argument_names
 from relex.dialects.parser import verify_module
 
 Edit = Callable[[ModuleOp], bool]
-"""Changes a module; tells whether there was something to change."""
+"""Changes a module; returns whether there was something to change."""
 
 SECONDS = 10.0
-"""How long to try."""
+"""The time limit of a reduction."""
 
 
 def reduce_module(module: ModuleOp, name: str, shows: Callable[[ModuleOp], bool]) -> ModuleOp:
-    """A module with less in it of which `shows` is true. Functions but for `name`, ops, results and arguments go, one
-    after the other, as long as the time allows."""
+    """Return a smaller module for which `shows` is still true. Removes functions other than `name`, ops, results and
+    arguments one by one, within the time limit."""
     deadline = time.monotonic() + SECONDS
     current, changed = module.clone(), True
     while changed and time.monotonic() < deadline:
         changed = False
         place = sum(1 for _ in current.walk())
-        # From the end: what stands before an op keeps its place when the op is gone.
+        # Backwards: removing an op keeps the numbers of the ops before it.
         while place > 1 and time.monotonic() < deadline:
             place -= 1
             smaller = _first_that_shows(current, name, place, shows)
@@ -42,7 +42,7 @@ def reduce_module(module: ModuleOp, name: str, shows: Callable[[ModuleOp], bool]
 
 
 def _first_that_shows(module: ModuleOp, name: str, place: int, shows: Callable[[ModuleOp], bool]) -> ModuleOp | None:
-    """The module with its op number `place` changed in the first way that still shows what is wrong."""
+    """Return the module with op number `place` changed in the first way that still shows what is wrong."""
     for edit in _edits(list(module.walk())[place], place, name):
         smaller = module.clone()
         try:
@@ -52,13 +52,13 @@ def _first_that_shows(module: ModuleOp, name: str, place: int, shows: Callable[[
             if shows(smaller):
                 return smaller
         except Exception:
-            # It is no program any more, or the pass does not take it.
+            # The program is no longer valid, or the pass rejects it.
             continue
     return None
 
 
 def _edits(op: Operation, place: int, name: str) -> Iterator[Edit]:
-    """What may be done to op number `place` of a module, which is `op`."""
+    """Yield the possible edits of `op`, which is op number `place` of a module."""
 
     def at(edit: Callable[[Operation], bool]) -> Edit:
         return lambda module: edit(list(module.walk())[place])
@@ -101,7 +101,7 @@ def _erase(op: Operation) -> bool:
 
 
 def _replace_by_operand(op: Operation) -> bool:
-    """A result becomes an operand of its type."""
+    """Replace the result by an operand of its type."""
     if len(op.results) != 1:
         return False
     value = next((operand for operand in op.operands if operand.type == op.results[0].type), None)
@@ -112,7 +112,7 @@ def _replace_by_operand(op: Operation) -> bool:
 
 
 def _replace_by_argument(op: Operation, name: str) -> bool:
-    """The results become arguments of the function."""
+    """Replace the results by new arguments of the function."""
     function = op.parent_op()
     while function is not None and not isinstance(function, func.FuncOp):
         function = function.parent_op()
@@ -145,7 +145,7 @@ def _drop_argument(op: Operation, index: int) -> bool:
 
 
 def _return_operand(op: Operation, index: int) -> bool:
-    """Return what the value that is returned is computed from."""
+    """Instead of the returned value, return an operand of the op that computes it."""
     owner = op.operands[0].owner
     return isinstance(owner, Operation) and _return(op, [owner.operands[index]])
 
@@ -165,7 +165,7 @@ def _set_type(function: func.FuncOp, results: Sequence[Any]) -> None:
 
 
 def simplify_arguments(arguments: Sequence[Any], shows: Callable[[list[Any]], bool]) -> list[Any]:
-    """Arguments of which `shows` is still true, with as many elements as possible zero."""
+    """Return arguments for which `shows` is still true, with as many elements as possible zero."""
     current = [np.array(value) for value in arguments]
     deadline = time.monotonic() + SECONDS
     for i, array in enumerate(current):
@@ -185,5 +185,5 @@ def simplify_arguments(arguments: Sequence[Any], shows: Callable[[list[Any]], bo
 
 
 def nonzero(array: Any) -> Any:
-    """Where there is something other than a zero without a sign."""
+    """Return a mask of all elements except zeros without a sign."""
     return (array != 0) | np.signbit(array) if array.dtype.kind == "f" else array != 0

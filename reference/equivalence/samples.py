@@ -1,4 +1,4 @@
-"""What functions are run on."""
+"""Generated arguments of functions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 SIZES = (3, 1, 0, 5, 2)
-"""What stands for a size that is not known, sample by sample."""
+"""Values of dynamic sizes, sample by sample."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One choice of arguments: `kind` says how numbers are drawn, `size` what a size that is not known is, at least."""
+    """One choice of arguments: `kind` is the distribution of numbers, `size` the minimum of dynamic sizes."""
 
     seed: int
     number: int
@@ -31,8 +31,8 @@ class Sample:
         return f"sample {self.number} ({KINDS[self.kind].description}; seed {self.seed})"
 
     def arguments(self, interface: Interface) -> Iterator[list[Any]]:
-        """Arrays and numbers for a function. Those that come second have equal sizes where they are not known, should
-        the function refuse the first."""
+        """Yield arguments for a function: distinct dynamic sizes first, then equal ones, in case the function refuses
+        the former."""
         sizes = _Sizes(self.size, distinct=True)
         yield [self._argument(spec, sizes, interface) for spec in interface.inputs]
         if len(sizes.given) > 1 and self.size > 1:
@@ -40,12 +40,12 @@ class Sample:
             yield [self._argument(spec, sizes, interface) for spec in interface.inputs]
 
     def _argument(self, spec: Spec, sizes: _Sizes, interface: Interface) -> Any:
-        # By name, so that an argument is the same when others are gone.
+        # Seeded by name, so that removing other arguments does not change it.
         name = crc32(spec.name.encode())
         rng = np.random.default_rng([self.seed, self.number, name])
         turn = self.number + name % 7
         if spec.is_index and spec.shape is None:
-            # A size, a bound of a loop, or a place.
+            # A size, a loop bound, or an index.
             return np.int64(self.size if self.kind == "normal" else rng.integers(0, self.size, endpoint=True))
         if spec.shape is None:
             kind = KINDS["whole"] if spec.dtype.kind == "i" and interface.has_loops else KINDS[self.kind]
@@ -54,7 +54,7 @@ class Sample:
 
 
 class _Sizes:
-    """Sizes for those that are not known: one for each name."""
+    """Values of dynamic sizes, one for each name."""
 
     def __init__(self, size: int, *, distinct: bool):
         self.given: dict[str, int] = {}
@@ -71,19 +71,19 @@ class _Sizes:
 
 
 def samples(seed: int, count: int) -> Iterator[Sample]:
-    """The samples for `count`: each with all kinds of numbers."""
+    """Yield `count` samples of each kind of numbers."""
     for i in range(count):
         for kind in KINDS:
             yield Sample(seed, i, kind, SIZES[i % len(SIZES)])
 
 
 Draw = Callable[[np.random.Generator, np.dtype[Any], tuple[int, ...], int], "Array"]
-"""An array of a dtype and shape. The last number differs between the samples and arguments of a function."""
+"""Draws an array of a dtype and shape. The last number differs between the samples and arguments of a function."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How the elements of an array are drawn."""
+    """A distribution of the elements of an array."""
 
     description: str
     draw: Draw
@@ -105,8 +105,8 @@ def _whole(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...
 
 
 def _with(values: Callable[[np.dtype[Any]], Sequence[Any]]) -> Draw:
-    """Normal numbers with some of `values` among them: half of a small array, a few of a large one, where a sum should
-    not always be NaN. One after the other gets its turn from sample to sample."""
+    """Mix `values` into normal numbers: half of a small array, a few in a large one, so that a sum is not always NaN.
+    They take turns from sample to sample."""
 
     def draw(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...], turn: int) -> Array:
         array = np.array(_normal(rng, dtype, shape, turn))
@@ -139,4 +139,4 @@ KINDS = {
     "unbounded": Kind("NaN and infinities among normal numbers", _with(_unbounded)),
     "extreme": Kind("zeros, largest and smallest numbers among normal ones", _with(_extreme)),
 }
-"""By name."""
+"""Distributions by name."""

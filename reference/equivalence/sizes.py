@@ -1,4 +1,4 @@
-"""Whether a function takes and gives arrays of the same sizes before and after a pass."""
+"""Equivalence of sizes: a function accepts and returns arrays of the same shapes before and after a pass."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from relex.reference.equivalence.interface import Interface
 Shapes = tuple[tuple[int, ...], ...]
 
 _VALUES = (0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 100)
-"""What sizes are tried, beside the numbers in requirements and those around them."""
+"""Sizes to try, besides the numbers in requirements and their neighbours."""
 
 _TRIES = 200
 _LARGEST = 2**20
-"""Numbers in requirements above this one say that an index must hold a size: no two levels say it alike."""
+"""Larger numbers in requirements say that an index must hold a size: each level says that differently."""
 
 
 def find_mismatch(before: Operation, after: Operation, interface: Interface) -> Mismatch | None:
-    """The first call that is taken before a pass and refused after it, or the other way around, or that gets results of
+    """Return the first call that is accepted before a pass and refused after it, or vice versa, or whose results get
     other shapes. `interface` is that before the pass.
 
-    What a function on buffers requires is known in part only, and less after its loops have changed: there, more calls
-    may be taken, but for those that the program says are wrong.
+    The requirements of a function on buffers are only partly known, and less so after its loops have changed: it may
+    accept more calls, except those that the program declares invalid.
     """
     if not any(map(has_unknown, (*signature_of(before).inputs, *signature_of(after).inputs))):
         return None
     try:
         old = _Sizes.of(before, interface)
     except PassError:
-        # It has no signature: nobody can call it.
+        # Without a signature, it cannot be called.
         return None
     try:
         new = _Sizes.of(after, interface)
@@ -65,7 +65,7 @@ def _compare(interface: Interface, calls: Iterable[Shapes], before: _Sizes, afte
 
 
 def _agree(expected: Sequence[tuple[int | None, ...]] | None, found: Sequence[tuple[int | None, ...]] | None) -> bool:
-    """Whether results have the same shapes, as far as both are known; None stands for a call that is refused."""
+    """Return whether results have the same shapes, as far as both are known; None stands for a refused call."""
     if expected is None or found is None:
         return expected is found
     pairs = chain.from_iterable(zip(a, b, strict=True) for a, b in zip(expected, found, strict=True))
@@ -96,7 +96,7 @@ def _is_graph(function: Operation) -> bool:
 
 @dataclass(frozen=True)
 class _Sizes:
-    """The sizes of a function, of which the first `count` arguments are inputs, and the others are filled."""
+    """The sizes of a function whose first `count` arguments are inputs; the others are outputs that it fills."""
 
     sizes: FunctionSizes
     count: int
@@ -106,7 +106,7 @@ class _Sizes:
     def of(
         cls, function: Operation, interface: Interface, find: Callable[[Operation], FunctionSizes] | None = None
     ) -> _Sizes:
-        """Raises `PassError` where they do not follow from those of the arguments."""
+        """Compute the sizes of a function. Raises `PassError` if they do not follow from those of the arguments."""
         is_known = _is_graph(function) or isinstance(function, PrimFuncOp)
         find = find or (ModuleSizes().of if is_known else sizes_at_entry)
         sizes = find(function)
@@ -116,7 +116,7 @@ class _Sizes:
         return cls(sizes, count, tuple(filled or arrays))
 
     def calls(self) -> Iterator[Shapes]:
-        """The shapes of the inputs in calls that are not refused."""
+        """Yield the input shapes of calls that are accepted."""
         names = [name for name, (i, _) in self.sizes.sources.items() if i < self.count]
         values = sorted({*_VALUES, *self._limits()})
         rng = Random(0)
@@ -136,7 +136,7 @@ class _Sizes:
                 yield from (side - 1, side, side + 1)
 
     def results(self, arguments: Shapes) -> list[tuple[int | None, ...]] | None:
-        """The shapes of what a call gives, None for sizes that do not follow; None for a call that is refused."""
+        """Return the result shapes of a call, with None for sizes that do not follow; None for a refused call."""
         sources = self.sizes.sources.items()
         known = {name: arguments[i][d] for name, (i, d) in sources if i < self.count}
         for sizes, shape in zip(self.sizes.arguments, arguments, strict=False):

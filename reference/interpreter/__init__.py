@@ -1,5 +1,5 @@
-"""The reference interpreter: what a program means, at every level, one op after the other.
+"""The reference interpreter: the semantics of programs at every level, executed op by op.
 
-Every op is made ready once, as a Python function on the values of its function (`program`), and running is calling
-these in order. What an op means stands in one table a dialect: `graph`, `loops`, `memref`, `arith`, `math`, `control`.
+Each op is prepared once, as a Python function on the values of its function (`program`); running calls these in order.
+The semantics of ops are in one table per dialect: `graph`, `loops`, `memref`, `arith`, `math`, `control`.
 """

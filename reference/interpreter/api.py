@@ -1,4 +1,4 @@
-"""Programs as Python functions, without compiling them."""
+"""Programs as interpreted Python functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xdsl.traits import SymbolTable
 from relex.dialects.errors import CompileError, RelexError
 from relex.dialects.parser import add_source
 
-# Each of these adds what its dialect means to the table of steps.
+# Each of these adds the semantics of its dialect to the table of steps.
 from relex.reference.interpreter import arith as arith
 from relex.reference.interpreter import control as control
 from relex.reference.interpreter import graph as graph
@@ -44,21 +44,22 @@ def interpret(
     interface: Mapping[str, Signature] | None = None,
     implementations: Iterable[InterpreterFunctions] = (),
 ) -> Interpretation:
-    """The functions of a program, run op by op as the program is: graph, loops, core, or a mixture of them.
+    """Return the functions of a program, interpreted op by op at any level: graph, loops, core, or a mixture.
 
-    `module` is a module, MLIR text, or the path of an `.mlir` file. The functions take and give what those of `build`
-    do. Graph operators compute what their NumPy semantics say, everything below one rounding a step, in program order.
+    `module` is a module, MLIR text, or the path of an `.mlir` file or of a `.py` file in TVMScript. Arguments and
+    results are those of functions from `build`. Graph operators compute what their NumPy semantics define; everything
+    below rounds once per op, in program order.
 
-    With `checked`, fresh memory holds NaN (integers a pattern, booleans true and false in turn), and a run stops where
-    memory is used after it was freed, where of two iterations of a parallel loop, or two values of a block's spatial
-    variables, one writes an element that the other writes or reads, and where a block's variable leaves its range.
-    Accesses are always kept in bounds.
+    With `checked`, fresh memory holds NaN (integers a pattern, booleans true and false in turn), and a run stops when
+    memory is used after it was freed, when of two iterations of a parallel loop, or two values of a block's spatial
+    variables, one writes an element that the other reads or writes, and when a block variable leaves its range.
+    Accesses are always bounds-checked.
 
-    Lowering makes outputs the last arguments. `interface` gives the signatures from before (`signatures(module)`), and
-    functions are called by these; without it, a function on buffers takes all of them, and writes into them.
+    Lowering turns outputs into trailing arguments. `interface` gives the signatures from before (`signatures(module)`),
+    by which functions are called; without it, a function on buffers takes all of them and writes into them.
     `implementations` are those of xDSL's interpreter for further dialects.
 
-    Raises `CompileError` for a program that is wrong; a run raises `ExecutionError`, which names the op.
+    Raises `CompileError` for an invalid program; a run raises `ExecutionError`, which names the op.
     """
     program, text = read_program(module)
     if interface is None:
@@ -67,7 +68,7 @@ def interpret(
 
 
 class Interpretation(Mapping[str, "InterpretedFunction"]):
-    """A program that is interpreted: a mapping from the names of functions to functions."""
+    """An interpreted program: a mapping from names to functions."""
 
     def __init__(self, program: Program, interface: Mapping[str, Signature], text: str | None):
         self._functions: dict[str, InterpretedFunction] = {}
@@ -135,13 +136,13 @@ class InterpretedFunction:
         ]
 
     def _passed(self, inputs: Sequence[Array], pass_array: Callable[[Array], Any]) -> list[Any]:
-        """The values that the function takes: scalars as numbers."""
+        """Return the values that the function takes: scalars as numbers."""
         specs = self.signature.inputs
         return [array[()] if spec.is_scalar else pass_array(array) for array, spec in zip(inputs, specs, strict=True)]
 
     @contextmanager
     def _located(self) -> Generator[None]:
-        """Errors show the source line, where the program came as text."""
+        """Add the source line to errors, if the program was given as text."""
         try:
             yield
         except CompileError as e:

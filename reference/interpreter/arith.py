@@ -1,4 +1,4 @@
-"""The meaning of `arith`: IEEE arithmetic with one rounding a step, integers that wrap around."""
+"""Semantics of `arith`: IEEE arithmetic with one rounding per op, and integers that wrap around."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ from relex.reference.interpreter.scalars import (
 
 
 @STEPS.rule(arith.ConstantOp)
-def _(op: arith.ConstantOp, preparation: Preparation) -> None:
+def interpret_constant(op: arith.ConstantOp, preparation: Preparation) -> None:
+    """Preset the number or vector of a constant."""
     number = constant(op, op.value, op.result.type)
     preparation.preset(op.result, preparation.numbers.constant(number, op.result.type))
 
 
 _operator: Any = operator
-"""The same module, for the functions that have no types."""
+"""The same module, untyped: some of its functions have no types."""
 
 FLOAT_FUNCTIONS: dict[type[Operation], Function] = {
     arith.AddfOp: operator.add,
@@ -43,33 +44,36 @@ FLOAT_FUNCTIONS: dict[type[Operation], Function] = {
     arith.MaxnumfOp: np.fmax,
     arith.MinnumfOp: np.fmin,
 }
-"""Of the values themselves. Fast-math flags allow other results; these are the ones without."""
+"""Functions of floats. Fast-math flags allow other results; these are the results without them."""
 
 
 @scalar_rule(*FLOAT_FUNCTIONS)
-def _(op: Operation) -> Function:
+def interpret_float_op(op: Operation) -> Function:
+    """Apply a function of `FLOAT_FUNCTIONS`."""
     dtype_of(op, op.results[0].type)
     return FLOAT_FUNCTIONS[type(op)]
 
 
 def maximum(a: Any, b: Any) -> Any:
-    """The larger number, NaN if either is."""
+    """Return the larger number, NaN if either is NaN."""
     # NumPy does not order zeros; the sum of two zeros is +0 unless both are -0.
     return choose((a == 0) & (b == 0), a + b, np.maximum(a, b))
 
 
 def minimum(a: Any, b: Any) -> Any:
-    """The smaller number, NaN if either is."""
+    """Return the smaller number, NaN if either is NaN."""
     return choose((a == 0) & (b == 0), -(-a - b), np.minimum(a, b))
 
 
 @scalar_rule(arith.MaximumfOp)
-def _(op: arith.MaximumfOp) -> Binary:
+def interpret_maximumf(op: arith.MaximumfOp) -> Binary:
+    """Return the larger number, NaN if either is NaN."""
     return maximum
 
 
 @scalar_rule(arith.MinimumfOp)
-def _(op: arith.MinimumfOp) -> Binary:
+def interpret_minimumf(op: arith.MinimumfOp) -> Binary:
+    """Return the smaller number, NaN if either is NaN."""
     return minimum
 
 
@@ -81,11 +85,12 @@ MODULAR_FUNCTIONS: dict[type[arith.SignlessIntegerBinaryOperation], tuple[Binary
     arith.OrIOp: (_operator.or_, _operator.or_),
     arith.XOrIOp: (_operator.xor, _operator.xor),
 }
-"""Where signs do not matter: of numbers, which NumPy wraps around, and of booleans."""
+"""Functions that do not depend on signedness: of integers, which NumPy wraps around, and of booleans."""
 
 
 @scalar_rule(*MODULAR_FUNCTIONS)
-def _(op: arith.SignlessIntegerBinaryOperation) -> Function:
+def interpret_modular_op(op: arith.SignlessIntegerBinaryOperation) -> Function:
+    """Apply a function of `MODULAR_FUNCTIONS`, to integers or booleans."""
     on_numbers, on_booleans = MODULAR_FUNCTIONS[type(op)]
     return on_booleans if integers(op, op.result.type).is_bool else on_numbers
 
@@ -99,7 +104,7 @@ SIGNED_FUNCTIONS: dict[type[arith.SignlessIntegerBinaryOperation], Binary] = {
     arith.MaxSIOp: np.maximum,
     arith.MinSIOp: np.minimum,
     arith.ShRSIOp: np.right_shift,
-    # What C's remainder leaves divides without one, so that rounding down changes nothing.
+    # Without C's remainder, the division is exact, so that rounding down changes nothing.
     arith.DivSIOp: lambda a, b: (a - np.fmod(a, b)) // b,
     arith.RemSIOp: np.fmod,
     arith.FloorDivSIOp: _operator.floordiv,
@@ -118,7 +123,8 @@ UNSIGNED_FUNCTIONS: dict[type[arith.SignlessIntegerBinaryOperation], Binary] = {
 
 
 @scalar_rule(*SIGNED_FUNCTIONS)
-def _(op: arith.SignlessIntegerBinaryOperation) -> Binary:
+def interpret_signed_op(op: arith.SignlessIntegerBinaryOperation) -> Binary:
+    """Apply a function of `SIGNED_FUNCTIONS`, where its result is defined."""
     kind = integers(op, op.result.type)
     function = _where_defined(op, kind, SIGNED_FUNCTIONS[type(op)])
     if not kind.is_bool:
@@ -127,14 +133,15 @@ def _(op: arith.SignlessIntegerBinaryOperation) -> Binary:
 
 
 @scalar_rule(*UNSIGNED_FUNCTIONS)
-def _(op: arith.SignlessIntegerBinaryOperation) -> Binary:
+def interpret_unsigned_op(op: arith.SignlessIntegerBinaryOperation) -> Binary:
+    """Apply a function of `UNSIGNED_FUNCTIONS`, where its result is defined."""
     kind = integers(op, op.result.type)
     function = _where_defined(op, kind, UNSIGNED_FUNCTIONS[type(op)])
     return lambda a, b: kind.value(function(kind.unsigned(a), kind.unsigned(b)))
 
 
 def _where_defined(op: Operation, kind: Integers, function: Binary) -> Binary:
-    """`function`, stopping where the result is not defined. Compiled code may do anything there."""
+    """Make `function` stop where its result is undefined. Compiled code may do anything there."""
 
     def shift(a: Any, b: Any) -> Any:
         if any_of((b < 0) | (b >= kind.width)):
@@ -167,7 +174,8 @@ _ORDERS: tuple[Binary, ...] = (operator.lt, operator.le, operator.gt, operator.g
 
 
 @scalar_rule(arith.CmpiOp)
-def _(op: arith.CmpiOp) -> Binary:
+def interpret_cmpi(op: arith.CmpiOp) -> Binary:
+    """Compare integers, signed or unsigned."""
     kind, predicate = integers(op, op.lhs.type), op.predicate.value.data
     if predicate < 2:
         return (operator.eq, operator.ne)[predicate]
@@ -200,54 +208,61 @@ FLOAT_PREDICATES: tuple[Binary, ...] = (
     _unordered,
     lambda a, b: (a == a) | True,
 )
-"""In the order of their numbers: false, the ordered ones, `ord`, the unordered ones, `uno`, true."""
+"""Indexed by predicate: false, the ordered ones, `ord`, the unordered ones, `uno`, true."""
 
 
 @scalar_rule(arith.CmpfOp)
-def _(op: arith.CmpfOp) -> Binary:
+def interpret_cmpf(op: arith.CmpfOp) -> Binary:
+    """Compare floats by a predicate of `FLOAT_PREDICATES`."""
     dtype_of(op, op.lhs.type)
     return FLOAT_PREDICATES[op.predicate.value.data]
 
 
 @scalar_rule(arith.SelectOp)
-def _(op: arith.SelectOp) -> Function:
+def interpret_select(op: arith.SelectOp) -> Function:
+    """Choose between two values, elementwise if the condition is a vector."""
     return choose
 
 
 @scalar_rule(arith.ExtFOp, arith.TruncFOp)
-def _(op: arith.ExtFOp | arith.TruncFOp) -> Unary:
+def interpret_float_cast(op: arith.ExtFOp | arith.TruncFOp) -> Unary:
+    """Convert floats to another float type."""
     dtype_of(op, op.input.type)
     dtype = dtype_of(op, op.result.type)
     return lambda a: a.astype(dtype)
 
 
 @scalar_rule(arith.SIToFPOp, arith.UIToFPOp)
-def _(op: arith.SIToFPOp | arith.UIToFPOp) -> Unary:
+def interpret_integer_to_float(op: arith.SIToFPOp | arith.UIToFPOp) -> Unary:
+    """Convert signed or unsigned integers to floats."""
     kind, dtype = integers(op, op.input.type), dtype_of(op, op.result.type)
     read = kind.signed if isinstance(op, arith.SIToFPOp) else kind.unsigned
     return lambda a: read(a).astype(dtype)
 
 
 @scalar_rule(arith.FPToSIOp, arith.FPToUIOp)
-def _(op: arith.FPToSIOp | arith.FPToUIOp) -> Unary:
+def interpret_float_to_integer(op: arith.FPToSIOp | arith.FPToUIOp) -> Unary:
+    """Convert floats to signed or unsigned integers, rounding towards zero."""
     dtype_of(op, op.input.type)
     kind = integers(op, op.result.type)
     if isinstance(op, arith.FPToSIOp) and not kind.is_bool:
         return lambda a: a.astype(kind.dtype)
     number = np.uint8 if kind.is_bool else np.dtype(f"u{kind.dtype.itemsize}")
-    # Where the number does not fit, any value is right.
+    # Any result is correct for a number out of range.
     return lambda a: kind.value(np.abs(a).astype(number))
 
 
 @scalar_rule(arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp)
-def _(op: arith.ExtSIOp | arith.ExtUIOp | arith.TruncIOp | arith.IndexCastOp) -> Unary:
+def interpret_integer_cast(op: arith.ExtSIOp | arith.ExtUIOp | arith.TruncIOp | arith.IndexCastOp) -> Unary:
+    """Extend or truncate integers."""
     source, target = integers(op, op.input.type), integers(op, op.result.type)
     read = source.unsigned if isinstance(op, arith.ExtUIOp) else source.signed
     return lambda a: target.value(read(a))
 
 
 @scalar_rule(arith.BitcastOp)
-def _(op: arith.BitcastOp) -> Unary:
+def interpret_bitcast(op: arith.BitcastOp) -> Unary:
+    """Reinterpret the bits of a number as those of another type of the same width."""
     source, target = dtype_of(op, op.input.type), dtype_of(op, op.result.type)
     if source.itemsize != target.itemsize or np.bool_ in (source, target):
         unsupported(op, f"expected types of one width, found {op.input.type} and {op.result.type}")
@@ -255,7 +270,8 @@ def _(op: arith.BitcastOp) -> Unary:
 
 
 @scalar_rule(arith.AddUIExtendedOp)
-def _(op: arith.AddUIExtendedOp) -> Function:
+def interpret_addui_extended(op: arith.AddUIExtendedOp) -> Function:
+    """Add unsigned integers; the second result is the carry."""
     kind = integers(op, op.sum.type)
 
     def run(a: Any, b: Any) -> Any:
@@ -266,7 +282,8 @@ def _(op: arith.AddUIExtendedOp) -> Function:
 
 
 @scalar_rule(arith.MulSIExtendedOp, arith.MulUIExtendedOp)
-def _(op: arith.MulSIExtendedOp | arith.MulUIExtendedOp) -> Function:
+def interpret_mul_extended(op: arith.MulSIExtendedOp | arith.MulUIExtendedOp) -> Function:
+    """Multiply signed or unsigned integers; the results are the low and the high half of the product."""
     kind = integers(op, op.lhs.type)
     read = kind.signed if isinstance(op, arith.MulSIExtendedOp) else kind.unsigned
     mask = 2**kind.width - 1
@@ -275,7 +292,7 @@ def _(op: arith.MulSIExtendedOp | arith.MulUIExtendedOp) -> Function:
         return a * b & mask, (a * b) >> kind.width & mask
 
     def run(a: Any, b: Any) -> Any:
-        # Python's integers hold any product.
+        # Python integers hold any product.
         low, high = np.frompyfunc(halves, 2, 2)(read(a).astype(object), read(b).astype(object))
         return tuple(kind.value(np.asarray(half).astype(np.uint64)[()]) for half in (low, high))
 

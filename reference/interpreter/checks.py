@@ -1,4 +1,4 @@
-"""What a checked run looks at beside the values: freed memory, and iterations that meet at one element."""
+"""Checks of a checked run: use of freed memory, and conflicting accesses of iterations."""
 
 from __future__ import annotations
 
@@ -14,41 +14,44 @@ Index = tuple[int, ...]
 
 
 class Monitor:
-    """Watches over one run."""
+    """Watches the accesses of one run."""
 
     def __init__(self) -> None:
         self._open: list[Touches] = []
 
     def frees(self, op: Operation, name: SSAValue, buffer: Buffer) -> None:
-        """`op` gives back the buffer called like the value `name`."""
+        """Record that `op` frees a buffer; stops if it was freed before. Errors refer to it as `name`."""
         memory = buffer.memory
         if memory.freed_by is not None:
             stop(op, f"expected memory that is in use, found {name_of(name)}, freed before{_place(memory.freed_by)}")
         memory.freed_by = op
 
     def uses(self, op: Operation, name: SSAValue, buffer: Buffer) -> None:
-        """`op` looks at a buffer, before it looks at elements."""
+        """Stop if `op` uses a freed buffer; called before its elements are accessed."""
         if (freed_by := buffer.memory.freed_by) is not None:
             stop(op, f"expected memory that is in use, found {name_of(name)}, freed{_place(freed_by)}")
 
     def reads(self, op: Operation, name: SSAValue, buffer: Buffer, index: Index) -> None:
+        """Record that `op` reads an element."""
         for touches in self._open:
             touches.note_read(op, name, buffer, index)
 
     def writes(self, op: Operation, name: SSAValue, buffer: Buffer, index: Index) -> None:
+        """Record that `op` writes an element."""
         for touches in self._open:
             touches.note_write(op, name, buffer, index)
 
     def begin(self, touches: Touches) -> None:
-        """From now on accesses belong to the current iteration of `touches`, as well as to those begun before."""
+        """Attribute accesses from now on to the current iteration of `touches`, besides those begun before."""
         self._open.append(touches)
 
     def end(self, touches: Touches) -> None:
+        """Stop attributing accesses to `touches`, which was begun last."""
         assert self._open.pop() is touches
 
 
 class Touches:
-    """Which iteration of a loop, or which values of a block's spatial variables, touched each element."""
+    """Records which iteration of a loop, or which values of a block's spatial variables, accessed each element."""
 
     def __init__(self, scope: Operation, variables: Sequence[SSAValue]):
         self._scope = scope
@@ -58,18 +61,18 @@ class Touches:
         self.current: Index = ()
 
     def note_read(self, op: Operation, name: SSAValue, buffer: Buffer, index: Index) -> None:
-        """Stop at `op` if another iteration wrote the element before."""
+        """Record a read; stops at `op` if another iteration wrote the element before."""
         place = buffer.place(index)
         writer = self._writers.get(place, self.current)
         if writer != self.current:
             self._stop(op, name, index, f"written at {self._name(writer)} and read at {self._name(self.current)}")
-        # Of two readers, one at least is not the iteration that may write.
+        # Two readers suffice: at least one is not the iteration that writes.
         readers = self._readers.setdefault(place, [])
         if len(readers) < 2 and self.current not in readers:
             readers.append(self.current)
 
     def note_write(self, op: Operation, name: SSAValue, buffer: Buffer, index: Index) -> None:
-        """Stop at `op` if another iteration wrote or read the element before."""
+        """Record a write; stops at `op` if another iteration wrote or read the element before."""
         place = buffer.place(index)
         first = self._writers.setdefault(place, self.current)
         if first != self.current:

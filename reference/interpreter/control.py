@@ -1,4 +1,4 @@
-"""The meaning of `func`, `cf`, `scf` and scopes of memory: which steps run, and how often."""
+"""Semantics of `func`, `cf`, `scf` and memory scopes: control flow."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from relex.reference.interpreter.scalars import dtype_of
 
 
 @STEPS.rule(func.CallOp)
-def _(op: func.CallOp, preparation: Preparation) -> Step:
+def interpret_call(op: func.CallOp, preparation: Preparation) -> Step:
+    """Call a function of the module or a library function."""
     callee = preparation.program.resolve(op, op.callee)
     library = library_function(callee.op)
     if library is not None:
@@ -54,7 +55,7 @@ def _library_step(op: func.CallOp, library: LibraryFunction, preparation: Prepar
 
 
 def call_step(op: Operation, callee: Function, arguments: Sequence[SSAValue], preparation: Preparation) -> Step:
-    """Calls a function with values as they are."""
+    """Return a step that calls a function with values as they are."""
     operands, results = preparation.slots(arguments), preparation.slots(op.results)
 
     def step(frame: Frame) -> None:
@@ -64,18 +65,21 @@ def call_step(op: Operation, callee: Function, arguments: Sequence[SSAValue], pr
 
 
 def set_values(frame: Frame, slots: Iterable[int], values: Iterable[Any]) -> None:
+    """Set slots of a frame."""
     for slot, value in zip(slots, values, strict=True):
         frame[slot] = value
 
 
 @BRANCHES.rule(cf.BranchOp)
-def _(op: cf.BranchOp, preparation: Preparation) -> Branch:
+def interpret_branch(op: cf.BranchOp, preparation: Preparation) -> Branch:
+    """Continue in the successor."""
     target, slots = op.successor, preparation.slots(op.arguments)
     return lambda frame: (target, tuple([frame[slot] for slot in slots]))
 
 
 @BRANCHES.rule(cf.ConditionalBranchOp)
-def _(op: cf.ConditionalBranchOp, preparation: Preparation) -> Branch:
+def interpret_conditional_branch(op: cf.ConditionalBranchOp, preparation: Preparation) -> Branch:
+    """Continue in one of two successors."""
     condition = preparation.slot(op.cond)
     targets = (
         (op.else_block, preparation.slots(op.else_arguments)),
@@ -90,7 +94,8 @@ def _(op: cf.ConditionalBranchOp, preparation: Preparation) -> Branch:
 
 
 @BRANCHES.rule(cf.SwitchOp)
-def _(op: cf.SwitchOp, preparation: Preparation) -> Branch:
+def interpret_switch(op: cf.SwitchOp, preparation: Preparation) -> Branch:
+    """Continue in the successor of the matching case, or in the default one."""
     flag = preparation.slot(op.flag)
     default = (op.default_block, preparation.slots(op.default_operands))
     values = op.case_values.get_values() if op.case_values is not None else ()
@@ -105,7 +110,8 @@ def _(op: cf.SwitchOp, preparation: Preparation) -> Branch:
 
 
 @STEPS.rule(cf.AssertOp)
-def _(op: cf.AssertOp, preparation: Preparation) -> Step:
+def interpret_assert(op: cf.AssertOp, preparation: Preparation) -> Step:
+    """Stop the run unless the condition holds."""
     condition = preparation.slot(op.arg)
 
     def step(frame: Frame) -> None:
@@ -116,7 +122,8 @@ def _(op: cf.AssertOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(scf.IfOp)
-def _(op: scf.IfOp, preparation: Preparation) -> Step:
+def interpret_if(op: scf.IfOp, preparation: Preparation) -> Step:
+    """Run one of two regions."""
     condition, results = preparation.slot(op.cond), preparation.slots(op.results)
     then = preparation.body(op.true_region.block)
     otherwise = preparation.body(op.false_region.block) if op.false_region.blocks else Body((), (), ())
@@ -128,7 +135,8 @@ def _(op: scf.IfOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(scf.ForOp)
-def _(op: scf.ForOp, preparation: Preparation) -> Step:
+def interpret_for(op: scf.ForOp, preparation: Preparation) -> Step:
+    """Run the iterations, passing on the loop-carried values."""
     bounds, initial = preparation.slots((op.lb, op.ub, op.step)), preparation.slots(op.iter_args)
     body, results = preparation.body(op.body.block), preparation.slots(op.results)
     dtype = dtype_of(op, op.lb.type)
@@ -143,14 +151,15 @@ def _(op: scf.ForOp, preparation: Preparation) -> Step:
 
 
 def _counts(op: Operation, dtype: np.dtype[Any], lower: Any, upper: Any, step: Any) -> Iterator[Any]:
-    """The numbers from `lower` up to `upper`."""
+    """Return the numbers from `lower` up to, but not including, `upper`."""
     if step <= 0:
         stop(op, f"expected a step of 1 or more, found {step}")
     return map(dtype.type, range(int(lower), int(upper), int(step)))
 
 
 @STEPS.rule(scf.WhileOp)
-def _(op: scf.WhileOp, preparation: Preparation) -> Step:
+def interpret_while(op: scf.WhileOp, preparation: Preparation) -> Step:
+    """Run both regions in turn until the condition fails."""
     initial, results = preparation.slots(op.arguments), preparation.slots(op.results)
     before, after = preparation.body(op.before_region.block), preparation.body(op.after_region.block)
 
@@ -167,7 +176,8 @@ def _(op: scf.WhileOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(scf.IndexSwitchOp)
-def _(op: scf.IndexSwitchOp, preparation: Preparation) -> Step:
+def interpret_index_switch(op: scf.IndexSwitchOp, preparation: Preparation) -> Step:
+    """Run the region of the matching case, or the default one."""
     argument, results = preparation.slot(op.arg), preparation.slots(op.results)
     default = preparation.body(op.default_region.block)
     bodies = [preparation.body(region.block) for region in op.case_regions]
@@ -180,14 +190,15 @@ def _(op: scf.IndexSwitchOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(scf.ExecuteRegionOp, memref.AllocaScopeOp)
-def _(op: scf.ExecuteRegionOp | memref.AllocaScopeOp, preparation: Preparation) -> Step:
+def interpret_region(op: scf.ExecuteRegionOp | memref.AllocaScopeOp, preparation: Preparation) -> Step:
+    """Run a region of blocks that branch to each other."""
     region, results = preparation.region(op.regions[0]), preparation.slots(op.results)
     return lambda frame: set_values(frame, results, region.run(frame))
 
 
 @STEPS.rule(scf.ParallelOp)
-def _(op: scf.ParallelOp, preparation: Preparation) -> Step:
-    """In order; a checked run looks at what the iterations write."""
+def interpret_parallel(op: scf.ParallelOp, preparation: Preparation) -> Step:
+    """Run the iterations in order; a checked run records their accesses."""
     lower, upper, steps = (preparation.slots(v) for v in (op.lowerBound, op.upperBound, op.step))
     initial, results = preparation.slots(op.initVals), preparation.slots(op.results)
     body = preparation.body(op.body.block)

@@ -1,4 +1,4 @@
-"""The meaning of the graph level: values are NumPy arrays that nothing writes to after they are made."""
+"""Semantics of the graph level: values are NumPy arrays that are immutable once made."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 
 @STEPS.rule(Operator)
-def _(op: Operator, preparation: Preparation) -> Step:
+def interpret_operator(op: Operator, preparation: Preparation) -> Step:
+    """Evaluate an operator and check the type of its result."""
     operands, result = preparation.slots(op.operands), preparation.slot(op.results[0])
     guarded_evaluate = guarded(op, op.evaluate)
 
@@ -52,7 +53,7 @@ def _(op: Operator, preparation: Preparation) -> Step:
 
 
 def _check_fits(op: Operation, value: Array, t: Attribute) -> None:
-    """Stop unless an array has the type that `op` says its result has."""
+    """Stop at `op` unless an array has the type `t` of its result."""
     assert isa(t, TensorType)
     dtype, shape = dtype_of(op, t.element_type), t.get_shape()
     if value.dtype != dtype:
@@ -62,25 +63,29 @@ def _check_fits(op: Operation, value: Array, t: Attribute) -> None:
 
 
 @STEPS.rule(ConstantOp)
-def _(op: ConstantOp, preparation: Preparation) -> None:
+def interpret_constant(op: ConstantOp, preparation: Preparation) -> None:
+    """Preset the array of a constant."""
     element_type = op.value.get_element_type()
     array = array_from_dense(op.value).astype(dtype_of(op, element_type), copy=False)
     preparation.preset(op.result, preparation.numbers.constant(array, element_type))
 
 
 @STEPS.rule(DataflowOp)
-def _(op: DataflowOp, preparation: Preparation) -> Step:
+def interpret_dataflow(op: DataflowOp, preparation: Preparation) -> Step:
+    """Run the body of a dataflow region and take over its results."""
     body, results = preparation.body(op.body.block), preparation.slots(op.results)
     return lambda frame: set_values(frame, results, body.run(frame))
 
 
 @STEPS.rule(CallOp)
-def _(op: CallOp, preparation: Preparation) -> Step:
+def interpret_call(op: CallOp, preparation: Preparation) -> Step:
+    """Call a graph function."""
     return call_step(op, preparation.program.resolve(op, op.callee), op.arguments, preparation)
 
 
 @STEPS.rule(CallTirOp)
-def _(op: CallTirOp, preparation: Preparation) -> Step:
+def interpret_call_tir(op: CallTirOp, preparation: Preparation) -> Step:
+    """Call a loop function with new buffers for its results."""
     callee = preparation.program.resolve(op, op.callee)
     operands, results = preparation.slots(op.arguments), preparation.slots(op.results)
     allocate = _Allocation(op, op.sizes, preparation)
@@ -95,7 +100,8 @@ def _(op: CallTirOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(CallDpsPackedOp)
-def _(op: CallDpsPackedOp, preparation: Preparation) -> Step:
+def interpret_call_dps_packed(op: CallDpsPackedOp, preparation: Preparation) -> Step:
+    """Call a library function with new arrays for its results."""
     operands, results = preparation.slots(op.arguments), preparation.slots(op.results)
     allocate, call = _Allocation(op, op.sizes, preparation), library_call(op, op.callee.data, preparation)
 
@@ -108,7 +114,8 @@ def _(op: CallDpsPackedOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(AllocTensorOp)
-def _(op: AllocTensorOp, preparation: Preparation) -> Step:
+def interpret_alloc_tensor(op: AllocTensorOp, preparation: Preparation) -> Step:
+    """Allocate a tensor of unspecified contents."""
     result, allocate = preparation.slot(op.result), _Allocation(op, op.sizes, preparation)
 
     def step(frame: Frame) -> None:
@@ -118,7 +125,8 @@ def _(op: AllocTensorOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(tensor.DimOp)
-def _(op: tensor.DimOp, preparation: Preparation) -> Step:
+def interpret_dim(op: tensor.DimOp, preparation: Preparation) -> Step:
+    """Return the size of a dimension."""
     source, index, result = preparation.slot(op.source), preparation.slot(op.index), preparation.slot(op.result)
 
     def step(frame: Frame) -> None:
@@ -128,7 +136,8 @@ def _(op: tensor.DimOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(tensor.CastOp)
-def _(op: tensor.CastOp, preparation: Preparation) -> Step:
+def interpret_cast(op: tensor.CastOp, preparation: Preparation) -> Step:
+    """Forward a tensor after checking it against the type of the result."""
     source, result = preparation.slot(op.source), preparation.slot(op.dest)
 
     def step(frame: Frame) -> None:
@@ -139,7 +148,7 @@ def _(op: tensor.CastOp, preparation: Preparation) -> Step:
 
 
 class _Allocation:
-    """Makes the results of an op that fills them."""
+    """Allocates the results of an op that fills them."""
 
     def __init__(self, op: Operation, sizes: Sequence[SSAValue], preparation: Preparation):
         self._op = op

@@ -1,4 +1,4 @@
-"""Calls of library functions, of tensors and of buffers alike."""
+"""Calls of library functions, on tensors and on buffers alike."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 SURE = 4
-"""How many bytes in a row are no result when they are all the pattern of fresh memory."""
+"""If this many bytes in a row all hold the pattern of fresh memory, they were certainly not written."""
 
 
 def library_call(
     op: Operation, name: str, preparation: Preparation
 ) -> Callable[[Sequence[Array], Sequence[Array]], None]:
-    """What calls the function that is registered at that time, on its inputs and its outputs. In a checked run it must
-    write all of its outputs."""
+    """Return a function that calls the library function registered at that time on inputs and outputs. In a checked
+    run, it must write all of its outputs."""
     numbers, checked = preparation.numbers, preparation.checked
 
     def call(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
@@ -59,12 +59,13 @@ def _expect_written(op: Operation, name: str, results: Sequence[Array]) -> None:
 
 
 def _untouched(result: Array) -> Array:
-    """Which elements certainly hold what they held before. Small ones might hold it by chance: all of them then."""
+    """Return a mask of the elements that were certainly not written. Small ones may hold the pattern by chance: they
+    only count if all do."""
     same = (_bytes_of(result) == PATTERN).all(axis=-1)
     is_sure = result.itemsize >= SURE or result.dtype == np.bool_
     return same if is_sure or (same.all() and result.nbytes >= SURE) else np.zeros_like(same)
 
 
 def _bytes_of(result: Array) -> Array:
-    """The bytes of each element, along one more dimension."""
+    """Return the bytes of each element, along one more dimension."""
     return result.reshape(-1).view(np.uint8).reshape(*result.shape, result.itemsize)

@@ -1,4 +1,4 @@
-"""The meaning of `tir`: loops one iteration after the other, blocks with their variables bound."""
+"""Semantics of `tir`: loops run iteration by iteration, blocks with their variables bound."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ Size = Callable[[Frame], int]
 
 
 @STEPS.rule(CallOp)
-def _(op: CallOp, preparation: Preparation) -> Step:
+def interpret_call(op: CallOp, preparation: Preparation) -> Step:
+    """Call a loop function."""
     return call_step(op, preparation.program.resolve(op, op.callee), op.arguments, preparation)
 
 
 def size(value: int | SSAValue, preparation: Preparation) -> Size:
-    """An extent in a run."""
+    """Return a function that reads an extent from a frame."""
     if isinstance(value, int):
         return lambda frame: value
     slot = preparation.slot(value)
@@ -33,7 +34,8 @@ def size(value: int | SSAValue, preparation: Preparation) -> Size:
 
 
 @STEPS.rule(ForOp)
-def _(op: ForOp, preparation: Preparation) -> Step:
+def interpret_for(op: ForOp, preparation: Preparation) -> Step:
+    """Run a loop: a nest on whole arrays where possible, except in a checked run."""
     walk = _walk(op, preparation)
     if preparation.checked:
         return walk
@@ -70,7 +72,7 @@ def _walk(op: ForOp, preparation: Preparation) -> Step:
 
 
 def _mark_iteration(op: ForOp, preparation: Preparation) -> Step:
-    """Notes which iteration of a parallel loop writes what follows."""
+    """Record which iteration of a parallel loop performs the accesses that follow."""
     own, variable = preparation.state_slot(op), preparation.slot(op.variable)
 
     def mark(frame: Frame) -> None:
@@ -80,7 +82,8 @@ def _mark_iteration(op: ForOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(BlockOp)
-def _(op: BlockOp, preparation: Preparation) -> Step:
+def interpret_block(op: BlockOp, preparation: Preparation) -> Step:
+    """Bind the block's variables, then run its init if it is due, and its body."""
     bindings = [(preparation.slot(v.variable), preparation.slot(v.binding)) for v in op.iter_vars]
     init = _init_step(op, preparation)
     steps = preparation.steps(inner for inner in op.body.block.ops if not isinstance(inner, InitOp))
@@ -96,7 +99,7 @@ def _(op: BlockOp, preparation: Preparation) -> Step:
 
 
 def _checked_block(op: BlockOp, preparation: Preparation, step: Step) -> Step:
-    """Runs a block and stops where a variable is out of its range, or two spatial values write one element."""
+    """Run a block, and stop if a variable is out of range or two spatial values access one element in conflict."""
     ranges = [(v, preparation.slot(v.binding), size(v.extent, preparation)) for v in op.iter_vars]
     spatial = [v for v in op.iter_vars if v.kind is IterKind.SPATIAL]
     places = preparation.slots(v.binding for v in spatial)
@@ -119,7 +122,7 @@ def _checked_block(op: BlockOp, preparation: Preparation, step: Step) -> Step:
 
 
 def reduction_loop(block: BlockOp) -> ForOp | None:
-    """The outermost loop that the block's reduce variables run with."""
+    """Return the outermost loop that drives the reduce variables of a block."""
     around = list(loops_around(block))
     if not around:
         return None
@@ -128,7 +131,7 @@ def reduction_loop(block: BlockOp) -> ForOp | None:
 
 
 def _loop_variables(block: BlockOp, kind: IterKind, outermost: ForOp) -> set[SSAValue]:
-    """The arguments in `outermost`, or of it, that the block's variables of a kind depend on."""
+    """Return the block arguments of `outermost` or inside it that the block's variables of a kind depend on."""
     scope = outermost.parent_op() or outermost
     return {arg for v in block.iter_vars if v.kind is kind for arg in variables_in(v.binding, scope)}
 
@@ -138,7 +141,7 @@ def _starts_in(block: BlockOp, loop: ForOp) -> bool:
 
 
 def _init_step(block: BlockOp, preparation: Preparation) -> Step:
-    """Runs the block's init, if the spatial variables have values that the reduction has not met."""
+    """Run the block's init when the spatial variables have values that the reduction has not met yet."""
     init = block.init
     if init is None:
         return lambda frame: None
@@ -159,7 +162,7 @@ def _init_step(block: BlockOp, preparation: Preparation) -> Step:
 
 
 def _guarded_init(block: BlockOp, steps: Sequence[Step], preparation: Preparation) -> Step:
-    """No loop drives the reduction: it starts where all its variables are 0."""
+    """Run the init where all reduce variables are 0, as no loop drives the reduction."""
     reduce = _variables(block, IterKind.REDUCE, preparation)
 
     def step(frame: Frame) -> None:
@@ -175,13 +178,13 @@ def _variables(block: BlockOp, kind: IterKind, preparation: Preparation) -> tupl
 
 
 def _met_slot(block: BlockOp, preparation: Preparation) -> int:
-    """Where the spatial values are kept that a reduction has met."""
+    """Return the slot of the spatial values that a reduction has met."""
     assert block.init is not None
     return preparation.state_slot(block.init)
 
 
 class _Reduction:
-    """A block's reduction, from the first iteration of the outermost loop that drives it to the last."""
+    """A block's reduction, from the first to the last iteration of the outermost loop that drives it."""
 
     def __init__(self, block: BlockOp, loop: ForOp, preparation: Preparation):
         self._met = _met_slot(block, preparation)
@@ -202,7 +205,7 @@ def _is_outside(value: int | SSAValue, loop: ForOp) -> bool:
 
 
 class _EmptyReduction:
-    """Where there is nothing to reduce, the init runs by itself, for all values of the spatial variables."""
+    """Runs the init for all values of the spatial variables where there is nothing to reduce."""
 
     def __init__(self, block: BlockOp, loop: ForOp, preparation: Preparation):
         assert block.init is not None
@@ -236,7 +239,7 @@ class _EmptyReduction:
 
 
 def _needed(loop: ForOp, block: BlockOp, values: Sequence[SSAValue]) -> list[Operation]:
-    """The ops in `loop`, but not in `block`, that values are computed by."""
+    """Return the ops in `loop`, but outside `block`, that values depend on."""
     found: set[Operation] = set()
     pending = list(values)
     while pending:

@@ -1,4 +1,4 @@
-"""The meaning of `math`: each function rounded to the element type, once."""
+"""Semantics of `math`: each function is rounded to the element type once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relex.reference.interpreter.scalars import Binary, Function, Unary, choose,
 
 
 def _elementwise(function: Function) -> Function:
-    """A function of Python numbers on NumPy's, with results of the type of the arguments."""
+    """Lift a function of Python numbers to NumPy's, with results of the type of the arguments."""
 
     def run(*args: Any) -> Any:
         dtype = args[0].dtype
@@ -25,7 +25,7 @@ def _elementwise(function: Function) -> Function:
 
 
 def _exact_fma(a: float, b: float, c: float) -> float:
-    """`a * b + c`, rounded once, to f64."""
+    """Return `a * b + c` in f64, rounded once."""
     if not all(map(python_math.isfinite, (a, b, c))):
         return a * b + c
     exact = Fraction(a) * Fraction(b) + Fraction(c)
@@ -38,11 +38,11 @@ def _exact_fma(a: float, b: float, c: float) -> float:
 
 
 def fma(a: Any, b: Any, c: Any) -> Any:
-    """`a * b + c`, rounded once."""
+    """Return `a * b + c`, rounded once."""
     if a.dtype == np.float64:
         return _elementwise(_exact_fma)(a, b, c)
-    # f64 holds the product. The sum's error says how to make its last bit odd, and an odd bit cannot stand in the
-    # middle between two narrower numbers, so that rounding a second time does no harm.
+    # f64 holds the product exactly. The sum is rounded to odd, by its error: a number with an odd last bit is not
+    # halfway between two narrower ones, so that rounding a second time does no harm.
     product, addend = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)
     total = product + addend
     part = total - product
@@ -53,19 +53,20 @@ def fma(a: Any, b: Any, c: Any) -> Any:
 
 
 def _round(a: Any) -> Any:
-    """To the nearest integer, halves away from zero."""
+    """Round to the nearest integer, halves away from zero."""
     whole: Any = np.trunc(a)
     return choose(np.abs(a - whole) >= 0.5, whole + np.copysign(a.dtype.type(1), a), whole)
 
 
 def _power(a: Any, b: Any) -> Any:
-    """NumPy has other rules where the exponent is one number for all, such as a square root of -inf."""
+    """Raise to a power elementwise: NumPy has other rules for a single exponent, such as for the square root of
+    -inf."""
     bases, exponents = (np.repeat(part, 2) for part in np.broadcast_arrays(a, b))
     return np.power(bases, exponents)[::2].reshape(np.broadcast_shapes(a.shape, b.shape))[()]
 
 
 def _widened(function: Unary) -> Unary:
-    """`function` computed in f64, so that the result is rounded to the element type once, as good as."""
+    """Compute `function` in f64, so that the result is, in effect, rounded to the element type once."""
     return lambda a: function(a.astype(np.float64)).astype(a.dtype)
 
 
@@ -107,25 +108,29 @@ FUNCTIONS: dict[type[Operation], Function] = {
 
 
 @scalar_rule(*FUNCTIONS)
-def _(op: Operation) -> Function:
+def interpret_function(op: Operation) -> Function:
+    """Apply a function of `FUNCTIONS`."""
     dtype_of(op, op.results[0].type)
     return FUNCTIONS[type(op)]
 
 
 @scalar_rule(math.FPowIOp)
-def _(op: math.FPowIOp) -> Binary:
+def interpret_fpowi(op: math.FPowIOp) -> Binary:
+    """Raise floats to integer powers, in f64."""
     dtype = dtype_of(op, op.result.type)
     return lambda a, n: np.power(a.astype(np.float64), n.astype(np.float64)).astype(dtype)
 
 
 @scalar_rule(math.AbsIOp)
-def _(op: math.AbsIOp) -> Unary:
+def interpret_absi(op: math.AbsIOp) -> Unary:
+    """Return absolute values, that of the smallest integer wrapped around."""
     kind = integers(op, op.result.type)
     return lambda a: kind.value(np.abs(kind.signed(a)))
 
 
 @scalar_rule(math.IPowIOp)
-def _(op: math.IPowIOp) -> Function:
+def interpret_ipowi(op: math.IPowIOp) -> Function:
+    """Raise integers to integer powers, modulo the range of the type."""
     kind = integers(op, op.result.type)
     modulus: int = 2**kind.width
 
@@ -143,7 +148,8 @@ def _(op: math.IPowIOp) -> Function:
 
 
 @scalar_rule(math.CtPopOp, math.CountLeadingZerosOp, math.CountTrailingZerosOp)
-def _(op: math.CtPopOp | math.CountLeadingZerosOp | math.CountTrailingZerosOp) -> Unary:
+def interpret_bit_count(op: math.CtPopOp | math.CountLeadingZerosOp | math.CountTrailingZerosOp) -> Unary:
+    """Count bits: those set, or the leading or trailing zeros."""
     kind = integers(op, op.result.type)
     width = kind.width
 

@@ -1,4 +1,4 @@
-"""Buffers: the memory behind memrefs, and what is known about it in a checked run."""
+"""Buffers: the memory of memrefs, and its state in a checked run."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 PATTERN = 0xA5
-"""Each byte of a fresh integer in a checked run."""
+"""The value of each byte of a fresh integer in a checked run."""
 
 
 class Memory:
-    """Bytes that buffers and views of them are in: those of an array, one behind the other."""
+    """An allocation that buffers and their views share: the bytes of a contiguous array."""
 
     __slots__ = ("array", "freed_by")
 
@@ -40,27 +40,28 @@ class Buffer:
 
     @classmethod
     def read_only(cls, array: Array) -> Buffer:
-        """A buffer that stops the run when it is written."""
+        """Return a buffer that stops the run when it is written."""
         view = np.asarray(array, order="C").view()
         view.flags.writeable = False
         return cls(view)
 
     @property
     def start(self) -> int:
-        """Where in the memory the first element is, in bytes."""
+        """The offset of the first element in the memory, in bytes."""
         return address(self.array) - address(self.memory.array)
 
     def place(self, index: Sequence[int]) -> tuple[Memory, int]:
-        """An element, the same for all buffers that it is in."""
+        """Identify an element, in the same way for all buffers that contain it."""
         return self.memory, self.start + sum(i * step for i, step in zip(index, self.array.strides, strict=True))
 
 
 def address(array: Array) -> int:
+    """Return the address of the first element."""
     return array.__array_interface__["data"][0]
 
 
 def fresh_array(shape: tuple[int, ...], dtype: np.dtype[Any], *, checked: bool) -> Array:
-    """An array of unspecified content. In a checked run that is NaN, a pattern, or true and false in turn."""
+    """Return an array of unspecified contents: in a checked run NaN, a pattern, or true and false in turn."""
     array = np.empty(shape, dtype)
     if not checked:
         return array
@@ -74,20 +75,22 @@ def fresh_array(shape: tuple[int, ...], dtype: np.dtype[Any], *, checked: bool) 
 
 
 def check_size(op: Operation, shape: tuple[int, ...]) -> None:
-    """Stop at `op` unless these are sizes."""
+    """Stop at `op` if a size is negative."""
     if any(size < 0 for size in shape):
         stop(op, f"expected sizes of 0 or more, found {min(shape)}")
 
 
 def dimension(op: Operation, name: SSAValue, array: Array, index: int) -> np.int64:
-    """The size of a dimension of what is called like the value `name`; stops at `op` unless there is one."""
+    """Return the size of a dimension of an array; stops at `op` if there is none. Errors refer to the array as
+    `name`."""
     if not 0 <= index < array.ndim:
         stop(op, f"expected a dimension of {name_of(name)}, which has {array.ndim}, found {index}")
     return np.int64(array.shape[index])
 
 
 def check_bounds(op: Operation, name: SSAValue, array: Array, index: tuple[Any, ...]) -> None:
-    """Stop at `op` unless all indices, numbers or arrays of them, are in the buffer called like the value `name`."""
+    """Stop at `op` unless all indices, numbers or arrays of them, are in bounds. Errors refer to the buffer as
+    `name`."""
     for dimension, (place, size) in enumerate(zip(index, array.shape, strict=True)):
         outside = (place < 0) | (place >= size)
         if not outside.any():

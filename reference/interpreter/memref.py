@@ -1,4 +1,4 @@
-"""The meaning of `memref`: buffers and their elements. Those of other layouts than the identity come from views."""
+"""Semantics of `memref`: buffers and their elements. Buffers with other layouts than the identity come from views."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from relex.reference.interpreter.scalars import INDEX, dtype_of
 
 
 @STEPS.rule(memref.AllocOp, memref.AllocaOp, AllocBufferOp)
-def _(op: memref.AllocOp | memref.AllocaOp | AllocBufferOp, preparation: Preparation) -> Step:
+def interpret_alloc(op: memref.AllocOp | memref.AllocaOp | AllocBufferOp, preparation: Preparation) -> Step:
+    """Allocate a buffer of unspecified contents."""
     sizes = op.sizes if isinstance(op, AllocBufferOp) else op.dynamic_sizes
     kind = buffer_type(op, op.results[0])
     if not isinstance(kind.layout, NoneAttr):
@@ -40,7 +41,7 @@ def _(op: memref.AllocOp | memref.AllocaOp | AllocBufferOp, preparation: Prepara
 
 
 def buffer_type(op: Operation, value: SSAValue) -> MemRefType:
-    """The type of a memref, if its elements lie at constant distances."""
+    """Return the type of a memref. Raises `UnsupportedError` unless its layout is the identity or strided."""
     t = value.type
     if not isa(t, MemRefType) or (t.get_num_dims() and t.get_strides() is None):
         unsupported(op, f"expected a memref of identity or strided layout, found {t}")
@@ -48,7 +49,8 @@ def buffer_type(op: Operation, value: SSAValue) -> MemRefType:
 
 
 @STEPS.rule(memref.DeallocOp)
-def _(op: memref.DeallocOp, preparation: Preparation) -> Step | None:
+def interpret_dealloc(op: memref.DeallocOp, preparation: Preparation) -> Step | None:
+    """Free a buffer, which only a checked run tracks."""
     if not preparation.checked:
         return None
     buffer = preparation.slot(op.memref)
@@ -60,7 +62,8 @@ def _(op: memref.DeallocOp, preparation: Preparation) -> Step | None:
 
 
 @STEPS.rule(memref.LoadOp)
-def _(op: memref.LoadOp, preparation: Preparation) -> Step:
+def interpret_load(op: memref.LoadOp, preparation: Preparation) -> Step:
+    """Load an element, checking its indices."""
     buffer_type(op, op.memref)
     buffer, result, indices = preparation.slot(op.memref), preparation.slot(op.res), preparation.slots(op.indices)
 
@@ -85,7 +88,8 @@ def _(op: memref.LoadOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(memref.StoreOp)
-def _(op: memref.StoreOp, preparation: Preparation) -> Step:
+def interpret_store(op: memref.StoreOp, preparation: Preparation) -> Step:
+    """Store an element, checking its indices."""
     buffer_type(op, op.memref)
     buffer, value, indices = preparation.slot(op.memref), preparation.slot(op.value), preparation.slots(op.indices)
 
@@ -111,11 +115,13 @@ def _(op: memref.StoreOp, preparation: Preparation) -> Step:
 
 
 def stop_read_only(op: Operation, buffer: SSAValue) -> None:
+    """Stop at `op`, which writes a read-only buffer."""
     stop(op, f"expected a buffer that may be written, found {name_of(buffer)}, which holds an input or a constant")
 
 
 @STEPS.rule(memref.CopyOp)
-def _(op: memref.CopyOp, preparation: Preparation) -> Step:
+def interpret_copy(op: memref.CopyOp, preparation: Preparation) -> Step:
+    """Copy all elements to a buffer of the same shape."""
     buffer_type(op, op.source)
     buffer_type(op, op.destination)
     source, destination = preparation.slot(op.source), preparation.slot(op.destination)
@@ -141,7 +147,8 @@ def _(op: memref.CopyOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(memref.GetGlobalOp)
-def _(op: memref.GetGlobalOp, preparation: Preparation) -> None:
+def interpret_get_global(op: memref.GetGlobalOp, preparation: Preparation) -> None:
+    """Preset the buffer of a global."""
     found = SymbolTable.lookup_symbol(op, op.name_)
     if not isinstance(found, memref.GlobalOp):
         stop(op, f"expected a 'memref.global' named {op.name_}, found no such global")
@@ -149,7 +156,7 @@ def _(op: memref.GetGlobalOp, preparation: Preparation) -> None:
 
 
 def _global(op: memref.GlobalOp, program: Program) -> Buffer:
-    """The memory of a global: one for all functions and calls."""
+    """Return the memory of a global, which all functions and calls share."""
     if op not in program.globals:
         program.globals[op] = _make_global(op, program.numbers)
     return program.globals[op]
@@ -166,7 +173,8 @@ def _make_global(op: memref.GlobalOp, numbers: Numbers) -> Buffer:
 
 
 @STEPS.rule(memref.DimOp)
-def _(op: memref.DimOp, preparation: Preparation) -> Step:
+def interpret_dim(op: memref.DimOp, preparation: Preparation) -> Step:
+    """Return the size of a dimension."""
     source, index, result = preparation.slot(op.source), preparation.slot(op.index), preparation.slot(op.result)
 
     def step(frame: Frame) -> None:
@@ -176,5 +184,6 @@ def _(op: memref.DimOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(memref.RankOp)
-def _(op: memref.RankOp, preparation: Preparation) -> None:
+def interpret_rank(op: memref.RankOp, preparation: Preparation) -> None:
+    """Preset the number of dimensions."""
     preparation.preset(op.rank, INDEX.type(buffer_type(op, op.source).get_num_dims()))

@@ -1,4 +1,4 @@
-"""Which loop nests may run on whole arrays, as far as the program tells."""
+"""Loop nests that may run on whole arrays, as far as the program shows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from relex.reference.interpreter.scalars import is_scalar_op
 
 @dataclass(frozen=True)
 class Nest:
-    """Loops that stand in each other, scalar ops between them, and a block of scalar ops and accesses inside."""
+    """Nested loops with scalar ops between them, and a block of scalar ops and accesses in the innermost."""
 
     loops: Sequence[ForOp]
     between: Sequence[Operation]
@@ -24,6 +24,8 @@ class Nest:
 
     @classmethod
     def around_block(cls, loop: ForOp) -> Nest | None:
+        """Return the nest with outermost loop `loop`, if it has this form and its extents do not depend on its
+        loops."""
         loops: list[ForOp] = []
         between: list[Operation] = []
         scope: Operation | None = loop
@@ -40,10 +42,12 @@ class Nest:
 
     @property
     def init(self) -> list[Operation]:
+        """The ops of the block's init."""
         return list(self.block.init.body.block.ops) if self.block.init is not None else []
 
     @property
     def body(self) -> list[Operation]:
+        """The ops of the block without its init."""
         return [op for op in self.block.body.block.ops if not isinstance(op, InitOp)]
 
 
@@ -57,7 +61,7 @@ def _is_access(op: Operation) -> bool:
 
 @dataclass(frozen=True)
 class Kinds:
-    """Which loops are spatial, which drive a reduction, and the values that change with the latter."""
+    """The spatial loops, the loops that drive a reduction, and the values that depend on the latter."""
 
     spatial: Sequence[ForOp]
     reducing: Sequence[ForOp]
@@ -65,6 +69,7 @@ class Kinds:
 
     @classmethod
     def of(cls, nest: Nest) -> Kinds | None:
+        """Classify the loops of a nest. None if no loop is spatial, one is of both kinds, or one is of neither."""
         scope = nest.loops[0].parent_op()
         if scope is None:
             return None
@@ -76,12 +81,12 @@ class Kinds:
         if not spatial or any(loop.variable in used[IterKind.REDUCE] for loop in spatial if loop.extent != 1):
             return None
         if any(loop.variable not in used[IterKind.REDUCE] for loop in reducing):
-            return None  # It repeats the same step.
+            return None  # The loop repeats the same step.
         return cls(spatial, reducing, _varying(nest, {loop.variable for loop in reducing}))
 
 
 def _varying(nest: Nest, start: set[SSAValue]) -> set[SSAValue]:
-    """What changes with the variables in `start`, or may be written by the block."""
+    """Return the values that depend on `start`, or on memory that the block writes."""
     varying: set[SSAValue] = set(start)
     written = {access.buffer for access in accesses(nest.block) if access.is_write}
 
@@ -98,7 +103,7 @@ def _varying(nest: Nest, start: set[SSAValue]) -> set[SSAValue]:
 
 
 def accesses_fit(nest: Nest, varying: set[SSAValue]) -> bool:
-    """Whether the block writes, and reaches what it writes through one index that no reduction changes."""
+    """Return whether the block writes, and accesses each written buffer at one index, which no reduction changes."""
     index: dict[SSAValue, Sequence[SSAValue]] = {}
     for access in accesses(nest.block):
         if access.is_write:
@@ -114,7 +119,7 @@ def accesses_fit(nest: Nest, varying: set[SSAValue]) -> bool:
 
 
 def _is_made_in(init: InitOp | None, index: SSAValue) -> bool:
-    """Whether an init computes an index, which is not known before it runs."""
+    """Return whether an init computes an index, which is then unknown before it runs."""
     return init is not None and constant_value(index) is None and init.is_ancestor(index.owner)
 
 

@@ -1,4 +1,4 @@
-"""What stands for the numbers of a program in a run: as a rule, those of NumPy."""
+"""Representation of a program's numbers in a run: NumPy's by default."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 
 class Numbers:
-    """NumPy's numbers. A class that derives from it may carry more with each, or fill memory in another way."""
+    """NumPy's numbers. Subclasses may attach more to each, or fill memory in another way."""
 
     def __init__(self, *, checked: bool = False):
         self._checked = checked
 
     def constant(self, value: Any, element_type: Attribute) -> Any:
-        """What stands for a number or an array of numbers of a type."""
+        """Return the representation of a number or an array of numbers of a type."""
         return value
 
     def fresh_array(self, shape: tuple[int, ...], dtype: np.dtype[Any], element_type: Attribute) -> Array:
-        """Memory of unspecified content for what stands for numbers of a type."""
+        """Allocate memory of unspecified contents for numbers of a type."""
         return fresh_array(shape, dtype, checked=self._checked)
 
     def function(self, op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
-        """`function`, which gives the results of `op` for NumPy's numbers, on what stands for them."""
+        """Lift `function`, which computes the results of `op` for NumPy's numbers, to their representation."""
         return function
 
     def in_place(self, op: Operation, function: Callable[..., Any], outputs: int) -> Callable[..., Any]:
-        """`function`, which fills the last `outputs` arrays as `op` says, on arrays of what stands for numbers."""
+        """Lift `function`, which fills the last `outputs` arrays as `op` says, to arrays of the representation."""
         return function

@@ -1,7 +1,8 @@
-"""A module made ready to run.
+"""Preparation of a module for interpretation.
 
 Each op becomes a step: a function that reads the values of its operands from a frame, which holds the values of one
-call, and puts its results there. An op is looked at once, when its function is first called; then only steps run.
+call, and writes its results there. An op is inspected once, when its function is first called; after that, only steps
+run.
 """
 
 from __future__ import annotations
@@ -27,21 +28,21 @@ Frame = list[Any]
 """The values of one call of a function, by slot."""
 
 MONITOR = 0
-"""The slot of what watches over a checked run; None in other runs."""
+"""The slot of the monitor of a checked run; None in other runs."""
 
 Step = Callable[[Frame], None]
 """Runs one op."""
 
 Branch = Callable[[Frame], tuple[Block, Values]]
-"""Runs a terminator that goes on in another block: to which, and with what."""
+"""Runs a terminator with successors: returns the next block and its arguments."""
 
 
 STEPS = Table[type[Operation], Callable[[Any, "Preparation"], Step | None]]("interpreter steps")
-"""What makes the step of each kind of op, or returns None where nothing is left to do in a run; each dialect's module
-adds to it."""
+"""Makes the step of each kind of op, or returns None if nothing is left to do in a run; each dialect's module adds its
+ops."""
 
 BRANCHES = Table[type[Operation], Callable[[Any, "Preparation"], Branch]]("interpreter branches")
-"""What makes the branch of a terminator. Other terminators end their region and hand on their operands."""
+"""Makes the branch of a terminator. Other terminators end their region and forward their operands."""
 
 
 class Program:
@@ -65,13 +66,13 @@ class Program:
         self.globals: dict[Operation, Any] = {}
 
     def function(self, op: Operation) -> Function:
-        """The function that `op` defines."""
+        """Return the function that `op` defines."""
         if op not in self._functions:
             self._functions[op] = Function(op, self)
         return self._functions[op]
 
     def resolve(self, user: Operation, symbol: SymbolRefAttr) -> Function:
-        """The function that `symbol` names at `user`."""
+        """Return the function that `symbol` names at `user`."""
         callee = SymbolTable.lookup_symbol(user, symbol)
         if callee is None:
             stop(user, f"expected a function named {symbol}, found no such symbol")
@@ -79,7 +80,7 @@ class Program:
 
 
 class Function:
-    """A function that can be called on values. Its ops are made ready in the first call."""
+    """A function that can be called on values. Its ops are prepared in the first call."""
 
     def __init__(self, op: Operation, program: Program):
         self.op = op
@@ -112,52 +113,58 @@ class Preparation:
 
     @property
     def checked(self) -> bool:
+        """True in a checked run."""
         return self.program.checked
 
     @property
     def numbers(self) -> Numbers:
+        """The representation of numbers in the run."""
         return self.program.numbers
 
     def slot(self, value: SSAValue) -> int:
-        """Where a value stands in a frame."""
+        """Return the slot of a value in a frame."""
         if value not in self._slots:
             self._slots[value] = self.fresh_slot()
         return self._slots[value]
 
     def slots(self, values: Iterable[SSAValue]) -> tuple[int, ...]:
+        """Return the slots of values."""
         return tuple(self.slot(value) for value in values)
 
     def fresh_slot(self) -> int:
-        """A place in the frame that is no value's."""
+        """Add a slot that belongs to no value."""
         self.template.append(None)
         return len(self.template) - 1
 
     def state_slot(self, op: Operation) -> int:
-        """Where an op keeps what it has to remember during a call."""
+        """Return the slot for what an op has to remember during a call."""
         if op not in self._states:
             self._states[op] = self.fresh_slot()
         return self._states[op]
 
     def preset(self, value: SSAValue, constant: Any) -> None:
-        """Give a value that is the same in every run; nothing is left to do for its op."""
+        """Set a value that is the same in every run; its op needs no step."""
         self.template[self.slot(value)] = constant
 
     def steps(self, ops: Iterable[Operation]) -> tuple[Step, ...]:
+        """Return the steps of ops, except those that need none."""
         made = (self.step(op) for op in ops)
         return tuple(step for step in made if step is not None)
 
     def step(self, op: Operation) -> Step | None:
+        """Return the step of an op; None if it needs none."""
         rule = STEPS.find(op)
         return rule(op, self) if rule is not None else _foreign_step(op, self)
 
     def body(self, block: Block) -> Body:
-        """A block without what its terminator does."""
+        """Prepare a block, without the effect of its terminator."""
         last = block.last_op
         terminator = last if last is not None and last.has_trait(IsTerminator) else None
         steps = self.steps(op for op in block.ops if op is not terminator)
         return Body(self.slots(block.args), steps, self.slots(terminator.operands) if terminator else ())
 
     def region(self, region: Region) -> PreparedRegion:
+        """Prepare the blocks of a region and their branches."""
         blocks = list(region.blocks)
         bodies = {block: self.body(block) for block in blocks}
         return PreparedRegion(blocks[0], bodies, {b: branch for b in blocks if (branch := self._branch(b)) is not None})
@@ -174,13 +181,14 @@ class Preparation:
 
 @dataclass(frozen=True)
 class Body:
-    """The steps of a block, the slots of its arguments, and those of what its terminator hands on."""
+    """The steps of a block, the slots of its arguments, and those of its terminator's operands."""
 
     arguments: tuple[int, ...]
     steps: tuple[Step, ...]
     results: tuple[int, ...]
 
     def run(self, frame: Frame, args: Sequence[Any] = ()) -> Values:
+        """Run the block with these arguments and return its terminator's operands."""
         for slot, value in zip(self.arguments, args, strict=True):
             frame[slot] = value
         for step in self.steps:
@@ -197,6 +205,7 @@ class PreparedRegion:
     branches: dict[Block, Branch]
 
     def run(self, frame: Frame, args: Sequence[Any] = ()) -> Values:
+        """Run from the entry block to a terminator without successors and return its operands."""
         block = self.entry
         while True:
             results = self.bodies[block].run(frame, args)
@@ -206,7 +215,7 @@ class PreparedRegion:
 
 
 def _foreign_step(op: Operation, preparation: Preparation) -> Step:
-    """An op of another package, run by an implementation for xDSL's interpreter."""
+    """Return the step of another package's op, run by an implementation for xDSL's interpreter."""
     operands, results = preparation.slots(op.operands), preparation.slots(op.results)
     foreign = preparation.program.foreign
 
@@ -227,7 +236,7 @@ def _foreign_step(op: Operation, preparation: Preparation) -> Step:
 
 
 def guarded(op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, which another package may have written: what it raises gets the place of `op`."""
+    """Wrap `function`, which another package may define: its exceptions are reported at `op`."""
 
     def run(*args: Any) -> Any:
         try:
@@ -241,7 +250,7 @@ def guarded(op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def shape_of(t: Attribute, sizes: Sequence[Any]) -> tuple[int, ...]:
-    """The shape of a tensor or buffer type with a size for each `?`."""
+    """Return the shape of a tensor or buffer type with a size for each `?`."""
     assert isa(t, MemRefType | TensorType)
     given = iter(sizes)
     return tuple(int(next(given)) if size == DYNAMIC_INDEX else size for size in t.get_shape())

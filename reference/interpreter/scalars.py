@@ -1,6 +1,6 @@
 """Scalars as NumPy scalars of their exact type, and the functions that compute with them.
 
-The functions work on arrays of such numbers as well: then they compute each element.
+The functions also work on arrays of such numbers, elementwise.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from relex.dialects.table import Table
 from relex.reference.interpreter.program import STEPS, Frame, Preparation, Step
 
 Function = Callable[..., Any]
-"""From the values of an op's operands to its result; a tuple of several."""
+"""Maps the operands of an op to its result, or to a tuple of several."""
 
 Unary = Callable[[Any], Any]
 Binary = Callable[[Any, Any], Any]
@@ -39,13 +39,14 @@ INDEX = np.dtype(np.int64)
 
 
 def scalar_rule(*kinds: type[Operation]) -> Callable[[Callable[[Any], Function]], Callable[[Any], Function]]:
-    """Decorates what gives the function of these ops, which have no other effect than their results."""
+    """Decorate a rule that returns the function of these ops, which have no side effects."""
 
     STEPS.add(_scalar_step, *kinds)
     return SCALARS.rule(*kinds)
 
 
 def is_scalar_op(op: Operation) -> bool:
+    """Return whether an op has a scalar rule."""
     return SCALARS.find(op) is not None
 
 
@@ -80,7 +81,7 @@ def _scalar_step(op: Operation, preparation: Preparation) -> Step:
 
 
 def dtype_of(op: Operation, t: Attribute) -> np.dtype[Any]:
-    """The dtype of a scalar's type, or of the elements of a vector's, for `op`."""
+    """Return the dtype of a scalar type, or of the elements of a vector type, for `op`."""
     if isa(t, VectorType):
         return dtype_of(op, t.element_type)
     if isinstance(t, IndexType):
@@ -94,7 +95,7 @@ def dtype_of(op: Operation, t: Attribute) -> np.dtype[Any]:
 
 
 def constant(op: Operation, attr: Attribute, t: Attribute) -> Any:
-    """The number that an attribute of `op` holds, or the vector."""
+    """Return the number or the vector that an attribute of `op` holds."""
     dtype = dtype_of(op, t)
     if isa(t, VectorType) and isa(attr, DenseIntOrFPElementsAttr):
         if isinstance(t.element_type, IndexType):
@@ -109,7 +110,7 @@ def constant(op: Operation, attr: Attribute, t: Attribute) -> Any:
 
 
 def wrap(value: int, dtype: np.dtype[Any]) -> Any:
-    """The number of an integer dtype that equals a Python integer modulo its range."""
+    """Return the number of an integer dtype that equals a Python integer modulo its range."""
     if dtype == np.bool_:
         return np.bool_(value & 1)
     unsigned = np.dtype(f"u{dtype.itemsize}")
@@ -118,7 +119,7 @@ def wrap(value: int, dtype: np.dtype[Any]) -> Any:
 
 @dataclass(frozen=True)
 class Integers:
-    """How the values of an integer type are read: as signed or unsigned numbers, and how results become values.
+    """Conversion between the values of an integer type and signed or unsigned numbers.
 
     The values of i1 are booleans. As a signed number, true is -1.
     """
@@ -127,27 +128,32 @@ class Integers:
 
     @property
     def is_bool(self) -> bool:
+        """True for i1."""
         return self.dtype == np.bool_
 
     @property
     def width(self) -> int:
+        """The width of the type in bits."""
         return 1 if self.is_bool else 8 * self.dtype.itemsize
 
     def signed(self, value: Any) -> Any:
+        """Return a value as a signed number."""
         return -value.astype(np.int8) if self.is_bool else value
 
     def unsigned(self, value: Any) -> Any:
+        """Return a value as an unsigned number."""
         return value.astype(np.uint8) if self.is_bool else value.view(f"u{self.dtype.itemsize}")
 
     def value(self, number: Any) -> Any:
-        """The value that stands for a number, modulo the range of the type."""
+        """Return the value that represents a number, modulo the range of the type."""
         if self.is_bool:
             return (number & 1).astype(np.bool_)
         return number.astype(self.dtype)
 
 
 def integers(op: Operation, t: Attribute) -> Integers:
-    """How values of the type `t`, or elements of that vector type, are read. `op` is what asks."""
+    """Return the conversion for an integer type, or for the elements of a vector type. `op` is where errors are
+    reported."""
     if isa(t, VectorType):
         return integers(op, t.element_type)
     if not isa(t, IntegerType | IndexType):
@@ -156,7 +162,7 @@ def integers(op: Operation, t: Attribute) -> Integers:
 
 
 def any_of(condition: Any) -> bool:
-    """Whether a condition holds, or holds for any element."""
+    """Return whether a condition holds, or holds for any element."""
     return bool(condition.any())
 
 
@@ -164,7 +170,7 @@ _where: Any = np.where
 
 
 def choose(condition: Any, a: Any, b: Any) -> Any:
-    """`a` where a condition holds, else `b`."""
+    """Return `a` where a condition holds, else `b`."""
     if isinstance(condition, np.bool_):
         return a if condition else b
     return _where(condition, a, b)

@@ -1,4 +1,4 @@
-"""The meaning of `vector`: vectors are arrays of their shape. Arithmetic on them is that on their elements."""
+"""Semantics of `vector`: vectors are arrays of their shape, and arithmetic on them is elementwise."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Kind = vector.CombiningKindFlag
 
 
 def _shape(op: Operation, t: Attribute) -> tuple[int, ...]:
-    """The shape of a vector type of fixed size."""
+    """Return the shape of a vector type of fixed size."""
     if not isa(t, VectorType) or t.get_num_scalable_dims():
         unsupported(op, f"expected a vector of fixed size, found {t}")
     return t.get_shape()
@@ -40,7 +40,7 @@ def _shape(op: Operation, t: Attribute) -> tuple[int, ...]:
 
 
 class _Lanes:
-    """Where in a buffer the elements of a vector are: at indices from a first element on."""
+    """The elements of a buffer that a vector covers, given by the indices of the first."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class _Lanes:
             unsupported(op, f"expected a buffer of {len(self.shape)} dimensions, found {base.type}")
         along = dimensions if dimensions is not None else range(rank - len(self.shape), rank)
         counts = np.indices(self.shape)
-        # For each dimension of the buffer, how far each element is from the first; None moves along no dimension.
+        # For each dimension of the buffer, the distance of each element from the first; None is a broadcast.
         self._steps: list[Any] = [np.zeros(self.shape, np.int64) for _ in range(rank)]
         for count, dimension in zip(counts, along, strict=True):
             if dimension is not None:
@@ -69,11 +69,11 @@ class _Lanes:
         self._axes = tuple(along)
 
     def places(self, frame: Frame) -> tuple[Any, ...]:
-        """The indices of the elements, an array for each dimension of the buffer."""
+        """Return the indices of the elements, an array for each dimension of the buffer."""
         return tuple([int(frame[slot]) + step for slot, step in zip(self._indices, self._steps, strict=True)])
 
     def inside(self, frame: Frame, in_bounds: Sequence[bool]) -> Any:
-        """Which elements may be touched: in dimensions that are said to be in bounds, all."""
+        """Return a mask of the elements that may be accessed: all, in dimensions declared to be in bounds."""
         result = np.ones(self.shape, np.bool_)
         places, sizes = self.places(frame), frame[self._buffer].array.shape
         for dimension, is_in_bounds in zip(self._axes, in_bounds, strict=True):
@@ -82,7 +82,7 @@ class _Lanes:
         return result
 
     def load(self, frame: Frame, mask: Any, otherwise: Any) -> Array:
-        """The elements that the mask allows, and others where it does not."""
+        """Load the elements that the mask selects; the others are taken from `otherwise`."""
         array, places = self._enter(frame, mask)
         result = np.array(np.broadcast_to(otherwise, self.shape), array.dtype)
         result[mask] = array[places]
@@ -92,6 +92,7 @@ class _Lanes:
         return result
 
     def store(self, frame: Frame, mask: Any, value: Any) -> None:
+        """Store the elements that the mask selects."""
         array, places = self._enter(frame, mask)
         if not array.flags.writeable:
             stop_read_only(self._op, self._base)
@@ -109,7 +110,8 @@ class _Lanes:
 
 
 @STEPS.rule(vector.LoadOp)
-def _(op: vector.LoadOp, preparation: Preparation) -> Step:
+def interpret_load(op: vector.LoadOp, preparation: Preparation) -> Step:
+    """Load consecutive elements."""
     lanes, result = _Lanes(op, op.base, op.indices, op.result.type, preparation), preparation.slot(op.result)
     everywhere = np.ones(lanes.shape, np.bool_)
 
@@ -120,14 +122,16 @@ def _(op: vector.LoadOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(vector.StoreOp)
-def _(op: vector.StoreOp, preparation: Preparation) -> Step:
+def interpret_store(op: vector.StoreOp, preparation: Preparation) -> Step:
+    """Store consecutive elements."""
     lanes, value = _Lanes(op, op.base, op.indices, op.vector.type, preparation), preparation.slot(op.vector)
     everywhere = np.ones(lanes.shape, np.bool_)
     return lambda frame: lanes.store(frame, everywhere, frame[value])
 
 
 @STEPS.rule(vector.MaskedLoadOp)
-def _(op: vector.MaskedLoadOp, preparation: Preparation) -> Step:
+def interpret_masked_load(op: vector.MaskedLoadOp, preparation: Preparation) -> Step:
+    """Load the elements that a mask selects; take the others from `pass_thru`."""
     lanes, result = _Lanes(op, op.base, op.indices, op.result.type, preparation), preparation.slot(op.result)
     mask, otherwise = preparation.slot(op.mask), preparation.slot(op.pass_thru)
 
@@ -138,14 +142,16 @@ def _(op: vector.MaskedLoadOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(vector.MaskedStoreOp)
-def _(op: vector.MaskedStoreOp, preparation: Preparation) -> Step:
+def interpret_masked_store(op: vector.MaskedStoreOp, preparation: Preparation) -> Step:
+    """Store the elements that a mask selects."""
     lanes = _Lanes(op, op.base, op.indices, op.value_to_store.type, preparation)
     mask, value = preparation.slot(op.mask), preparation.slot(op.value_to_store)
     return lambda frame: lanes.store(frame, frame[mask], frame[value])
 
 
 @STEPS.rule(vector.TransferReadOp)
-def _(op: vector.TransferReadOp, preparation: Preparation) -> Step:
+def interpret_transfer_read(op: vector.TransferReadOp, preparation: Preparation) -> Step:
+    """Read elements, with padding for those that are out of bounds or masked."""
     lanes, allowed = _transfer(op, op.result.type, preparation)
     padding, result = preparation.slot(op.padding), preparation.slot(op.result)
 
@@ -156,7 +162,8 @@ def _(op: vector.TransferReadOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(vector.TransferWriteOp)
-def _(op: vector.TransferWriteOp, preparation: Preparation) -> Step:
+def interpret_transfer_write(op: vector.TransferWriteOp, preparation: Preparation) -> Step:
+    """Write elements, except those that are out of bounds or masked."""
     lanes, allowed = _transfer(op, op.vector.type, preparation)
     value = preparation.slot(op.vector)
     return lambda frame: lanes.store(frame, allowed(frame), frame[value])
@@ -165,7 +172,7 @@ def _(op: vector.TransferWriteOp, preparation: Preparation) -> Step:
 def _transfer(
     op: vector.TransferReadOp | vector.TransferWriteOp, kind: Attribute, preparation: Preparation
 ) -> tuple[_Lanes, Callable[[Frame], Any]]:
-    """Where the elements of a transfer are, and which of them it touches."""
+    """Return the lanes of a transfer, and a function for the mask of those that it accesses."""
     permutation = op.permutation_map.data
     dimensions: list[int | None] = []
     for expr in permutation.results:
@@ -184,7 +191,8 @@ def _transfer(
 
 
 @STEPS.rule(vector.CreateMaskOp)
-def _(op: vector.CreateMaskOp, preparation: Preparation) -> Step:
+def interpret_create_mask(op: vector.CreateMaskOp, preparation: Preparation) -> Step:
+    """Make a mask whose leading elements are true, up to a size for each dimension."""
     sizes, result = preparation.slots(op.mask_dim_sizes), preparation.slot(op.mask_vector)
     counts = np.indices(_shape(op, op.mask_vector.type))
 
@@ -201,13 +209,15 @@ def _(op: vector.CreateMaskOp, preparation: Preparation) -> Step:
 
 
 @scalar_rule(vector.BroadcastOp)
-def _(op: vector.BroadcastOp) -> Unary:
+def interpret_broadcast(op: vector.BroadcastOp) -> Unary:
+    """Repeat a scalar or vector to the shape of the result."""
     shape = _shape(op, op.vector.type)
     return lambda source: np.broadcast_to(source, shape)
 
 
 @STEPS.rule(vector.ExtractOp)
-def _(op: vector.ExtractOp, preparation: Preparation) -> Step:
+def interpret_extract(op: vector.ExtractOp, preparation: Preparation) -> Step:
+    """Return an element or a subvector."""
     position = _position(op, op.get_mixed_position(), _shape(op, op.vector.type), preparation)
     source, result = preparation.slot(op.vector), preparation.slot(op.result)
 
@@ -218,7 +228,8 @@ def _(op: vector.ExtractOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(vector.InsertOp)
-def _(op: vector.InsertOp, preparation: Preparation) -> Step:
+def interpret_insert(op: vector.InsertOp, preparation: Preparation) -> Step:
+    """Return a copy of a vector with an element or a subvector replaced."""
     position = _position(op, op.get_mixed_position(), _shape(op, op.dest.type), preparation)
     source, dest, result = preparation.slot(op.source), preparation.slot(op.dest), preparation.slot(op.result)
 
@@ -233,7 +244,8 @@ def _(op: vector.InsertOp, preparation: Preparation) -> Step:
 def _position(
     op: Operation, position: Sequence[SSAValue | int], shape: Sequence[int], preparation: Preparation
 ) -> Callable[[Frame], tuple[int, ...]]:
-    """The indices of an element or a smaller vector. Compiled code may do anything outside of the vector."""
+    """Return a function for the indices of an element or subvector; it stops if they are out of bounds, which is
+    undefined behaviour in compiled code."""
     slots = [i if isinstance(i, int) else preparation.slot(i) for i in position]
     fixed = [isinstance(i, int) for i in position]
 
@@ -248,13 +260,15 @@ def _position(
 
 
 @scalar_rule(vector.ShuffleOp)
-def _(op: vector.ShuffleOp) -> Binary:
+def interpret_shuffle(op: vector.ShuffleOp) -> Binary:
+    """Select elements from two concatenated vectors."""
     lanes = list(op.mask.get_values())
     return lambda a, b: np.concatenate([np.atleast_1d(a), np.atleast_1d(b)])[lanes]
 
 
 @scalar_rule(vector.BitcastOp)
-def _(op: vector.BitcastOp) -> Unary:
+def interpret_bitcast(op: vector.BitcastOp) -> Unary:
+    """Reinterpret the bits of elements as those of another type."""
     source, target = dtype_of(op, op.source.type), dtype_of(op, op.result.type)
     if (source == np.bool_) != (target == np.bool_):
         unsupported(op, f"expected whole bytes, found {op.source.type} and {op.result.type}")
@@ -265,7 +279,8 @@ def _(op: vector.BitcastOp) -> Unary:
 
 
 @scalar_rule(vector.FMAOp)
-def _(op: vector.FMAOp) -> Function:
+def interpret_fma(op: vector.FMAOp) -> Function:
+    """Multiply and add with one rounding."""
     dtype_of(op, op.res.type)
     return fma
 
@@ -288,15 +303,15 @@ MODULAR_REDUCTIONS: dict[Kind, Binary] = {
     Kind.OR: _operator.or_,
     Kind.XOR: _operator.xor,
 }
-"""Where signs do not matter."""
+"""Reductions that do not depend on signedness."""
 
 SIGNED_REDUCTIONS: dict[Kind, Binary] = {Kind.MAXSI: np.maximum, Kind.MINSI: np.minimum}
 UNSIGNED_REDUCTIONS: dict[Kind, Binary] = {Kind.MAXUI: np.maximum, Kind.MINUI: np.minimum}
 
 
 @scalar_rule(vector.ReductionOp)
-def _(op: vector.ReductionOp) -> Function:
-    """From the first element to the last; fast-math flags allow other orders. A sum of floats starts from 0."""
+def interpret_reduction(op: vector.ReductionOp) -> Function:
+    """Reduce from the first element to the last; fast-math flags allow other orders. A sum of floats starts from 0."""
     _shape(op, op.vector.type)
     element = op.dest.type
     combine = _float_reduction(op) if is_float(element) else _integer_reduction(op, integers(op, element))

@@ -1,4 +1,4 @@
-"""The meaning of those ops of `memref` that look at memory in another way: their results share it."""
+"""Semantics of `memref` ops that make views: their results share the memory of the source."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Numbers = list[int]
 def _numbers(
     static: Sequence[int], dynamic: Sequence[SSAValue], preparation: Preparation
 ) -> Callable[[Frame], Numbers]:
-    """Offsets, sizes or strides in a run."""
+    """Return a function that reads offsets, sizes or strides from a frame."""
     slots = preparation.slots(dynamic)
 
     def find(frame: Frame) -> Numbers:
@@ -41,7 +41,7 @@ def _numbers(
 def _view_step(
     op: Operation, source: SSAValue, result: SSAValue, preparation: Preparation, make: Callable[[Frame, Buffer], Array]
 ) -> Step:
-    """Makes an array in the memory of another, and checks it against the type of the result."""
+    """Return a step that makes a view of a buffer, and checks it against the type of the result."""
     buffer_type(op, source)
     kind = buffer_type(op, result)
     old, new = preparation.slot(source), preparation.slot(result)
@@ -56,7 +56,7 @@ def _view_step(
 
 
 def fits(buffer: Buffer, kind: MemRefType) -> bool:
-    """Whether a buffer has the sizes, strides and offset that a type states."""
+    """Return whether a buffer has the sizes, strides and offset of a type."""
     shape, itemsize = buffer.array.shape, buffer.array.itemsize
     expected = kind.get_shape()
     if len(shape) != len(expected) or any(e not in (DYNAMIC_INDEX, n) for e, n in zip(expected, shape, strict=True)):
@@ -72,6 +72,7 @@ def fits(buffer: Buffer, kind: MemRefType) -> bool:
 
 
 def describe(buffer: Buffer) -> str:
+    """Format the sizes, strides and offset of a buffer."""
     itemsize = buffer.array.itemsize
     strides = [stride // itemsize for stride in buffer.array.strides]
     return f"sizes {list(buffer.array.shape)}, strides {strides}, offset {buffer.start // itemsize}"
@@ -80,7 +81,7 @@ def describe(buffer: Buffer) -> str:
 def _in_memory(
     op: Operation, buffer: Buffer, start: int, shape: Sequence[int], strides: Sequence[int], dtype: np.dtype[Any]
 ) -> Array:
-    """An array in the memory of a buffer, from some byte on. Stops at `op` if it reaches out of it."""
+    """Return an array in the memory of a buffer, from a byte offset on. Stops at `op` if it is out of bounds."""
     memory = buffer.memory.array
     spans = [(size - 1) * stride for size, stride in zip(shape, strides, strict=True)]
     first, last = start + sum(min(span, 0) for span in spans), start + sum(max(span, 0) for span in spans)
@@ -96,17 +97,20 @@ def _in_memory(
 
 
 @STEPS.rule(memref.CastOp, memref.MemorySpaceCastOp)
-def _(op: memref.CastOp | memref.MemorySpaceCastOp, preparation: Preparation) -> Step:
+def interpret_cast(op: memref.CastOp | memref.MemorySpaceCastOp, preparation: Preparation) -> Step:
+    """View a buffer as another type, which must match."""
     return _view_step(op, op.source, op.dest, preparation, lambda frame, buffer: buffer.array)
 
 
 @STEPS.rule(memref.AssumeAlignmentOp)
-def _(op: memref.AssumeAlignmentOp, preparation: Preparation) -> Step:
+def interpret_assume_alignment(op: memref.AssumeAlignmentOp, preparation: Preparation) -> Step:
+    """Forward a buffer."""
     return _view_step(op, op.memref, op.result, preparation, lambda frame, buffer: buffer.array)
 
 
 @STEPS.rule(memref.SubviewOp)
-def _(op: memref.SubviewOp, preparation: Preparation) -> Step:
+def interpret_subview(op: memref.SubviewOp, preparation: Preparation) -> Step:
+    """View a strided part of a buffer, which must be in bounds."""
     offsets = _numbers(op.static_offsets.get_values(), op.offsets, preparation)
     sizes = _numbers(op.static_sizes.get_values(), op.sizes, preparation)
     steps = _numbers(op.static_strides.get_values(), op.strides, preparation)
@@ -130,7 +134,7 @@ def _(op: memref.SubviewOp, preparation: Preparation) -> Step:
 
 
 def _without_ones(view: Array, buffer: Buffer, kind: MemRefType) -> Array:
-    """The view without those of its dimensions of size 1 that the type of the result leaves out."""
+    """Drop the unit dimensions of a view that the type of the result lacks."""
     ones = [d for d, size in enumerate(view.shape) if size == 1]
     for dropped in combinations(ones, max(view.ndim - kind.get_num_dims(), 0)):
         smaller = np.squeeze(view, dropped)
@@ -140,7 +144,8 @@ def _without_ones(view: Array, buffer: Buffer, kind: MemRefType) -> Array:
 
 
 @STEPS.rule(memref.ReinterpretCastOp)
-def _(op: memref.ReinterpretCastOp, preparation: Preparation) -> Step:
+def interpret_reinterpret_cast(op: memref.ReinterpretCastOp, preparation: Preparation) -> Step:
+    """View the memory of a buffer with another offset, sizes and strides."""
     offsets = _numbers(op.static_offsets.get_values(), op.offsets, preparation)
     sizes = _numbers(op.static_sizes.get_values(), op.sizes, preparation)
     strides = _numbers(op.static_strides.get_values(), op.strides, preparation)
@@ -156,12 +161,13 @@ def _(op: memref.ReinterpretCastOp, preparation: Preparation) -> Step:
 
 
 def _groups(op: memref.AlterShapeOperation) -> list[list[int]]:
-    """The dimensions that each dimension of the smaller shape stands for."""
+    """Return the dimensions that each dimension of the smaller shape stands for."""
     return [[dim.value.data for dim in group] for group in op.reassociation if isa(group, ArrayAttr[IntegerAttr])]
 
 
 @STEPS.rule(memref.ExpandShapeOp)
-def _(op: memref.ExpandShapeOp, preparation: Preparation) -> Step:
+def interpret_expand_shape(op: memref.ExpandShapeOp, preparation: Preparation) -> Step:
+    """View each dimension of a buffer as several."""
     sizes = _numbers(op.static_output_shape.get_values(), op.output_shape, preparation)
     groups = _groups(op)
 
@@ -177,7 +183,8 @@ def _(op: memref.ExpandShapeOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(memref.CollapseShapeOp)
-def _(op: memref.CollapseShapeOp, preparation: Preparation) -> Step:
+def interpret_collapse_shape(op: memref.CollapseShapeOp, preparation: Preparation) -> Step:
+    """View groups of dimensions of a buffer as one each."""
     groups = _groups(op)
 
     def make(frame: Frame, buffer: Buffer) -> Array:
@@ -190,7 +197,7 @@ def _(op: memref.CollapseShapeOp, preparation: Preparation) -> Step:
 
 
 def _common_stride(op: Operation, array: Array, group: Sequence[int]) -> int:
-    """The distance of the elements of some dimensions, if there are no gaps between them."""
+    """Return the stride of a group of dimensions collapsed to one; stops at `op` if there are gaps between them."""
     wide = [d for d in group if array.shape[d] != 1]
     for outer, inner in pairwise(wide):
         if array.strides[outer] != array.shape[inner] * array.strides[inner] and array.size:
@@ -199,7 +206,8 @@ def _common_stride(op: Operation, array: Array, group: Sequence[int]) -> int:
 
 
 @STEPS.rule(memref.ViewOp)
-def _(op: memref.ViewOp, preparation: Preparation) -> Step:
+def interpret_view(op: memref.ViewOp, preparation: Preparation) -> Step:
+    """View bytes of a buffer as elements of another type and shape."""
     shift, sizes = preparation.slot(op.byte_shift), preparation.slots(op.sizes)
     kind = buffer_type(op, op.result)
     dtype = dtype_of(op, kind.element_type)
@@ -217,7 +225,8 @@ def _(op: memref.ViewOp, preparation: Preparation) -> Step:
 
 
 @STEPS.rule(memref.ExtractStridedMetaDataOp)
-def _(op: memref.ExtractStridedMetaDataOp, preparation: Preparation) -> Step:
+def interpret_extract_strided_metadata(op: memref.ExtractStridedMetaDataOp, preparation: Preparation) -> Step:
+    """Return the base buffer, offset, sizes and strides of a buffer."""
     source, results = preparation.slot(op.source), preparation.slots(op.results)
 
     def step(frame: Frame) -> None:

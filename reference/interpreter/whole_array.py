@@ -1,10 +1,10 @@
-"""Loop nests on whole arrays, where that gives the same bits as walking through the iterations.
+"""Interpretation of loop nests on whole arrays, where that gives the same bits as iterating.
 
-A nest of loops around one block qualifies if its spatial iterations have nothing to do with each other: each writes
-elements of its own and reads, of the buffers that are written, those alone. Then the spatial variables become arrays,
-and each step runs once for all of them; loops that drive a reduction stay loops, in their order. So each element sees
-the same operations in the same order. Which elements are written is found out in the run, on the indices themselves;
-where it turns out that the nest does not qualify, its buffers are set back and the iterations are walked through.
+A nest of loops around one block qualifies if its spatial iterations are independent: each writes its own elements and
+reads, of the written buffers, only those. Then the spatial variables become arrays, and each step runs once for all of
+them; loops that drive a reduction stay loops, in their order. So each element sees the same operations in the same
+order. The written elements are determined during the run, from the indices themselves; if the nest turns out not to
+qualify, its buffers are restored and its iterations run one by one.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 FEWEST = 16
-"""With fewer spatial iterations, walking through them is faster; one alone would be no array."""
+"""With fewer spatial iterations, running them one by one is faster; a single one would not be an array."""
 
 CHUNK = 1 << 16
-"""How many spatial iterations run at once."""
+"""The maximum number of spatial iterations that run at once."""
 
 
 class _Dependent(Exception):
-    """The spatial iterations turn out to have to do with each other."""
+    """The spatial iterations turn out to depend on each other."""
 
 
 def whole_array_step(
     loop: ForOp, preparation: Preparation, reduction_loop: Callable[[BlockOp], ForOp | None], walk: Step
 ) -> Step | None:
-    """Runs the nest that `loop` opens on whole arrays, by `walk` where that would not be exact; None if it never is."""
+    """Return a step that runs the nest of `loop` on whole arrays, or `walk` if that would not be exact; None if it
+    never is."""
     nest = Nest.around_block(loop)
     if nest is None or (nest.block.init is not None and reduction_loop(nest.block) not in nest.loops):
         return None
@@ -60,7 +61,7 @@ def whole_array_step(
 
 
 class WholeArrays:
-    """The steps of a nest, for arrays."""
+    """The steps of a nest on arrays."""
 
     def __init__(self, nest: Nest, kinds: Kinds, preparation: Preparation):
         self._preparation = preparation
@@ -93,7 +94,7 @@ class WholeArrays:
     def _in_order(
         self, ops: Sequence[Operation | None], chosen: Sequence[bool], bind: Sequence[tuple[SSAValue, SSAValue]]
     ) -> tuple[Step, ...]:
-        """The steps of the chosen ops. None stands for where the block's variables are bound."""
+        """Return the steps of the chosen ops. None marks the point where the block's variables are bound."""
         before = [op for op, is_chosen in zip(ops[: ops.index(None)], chosen, strict=False) if is_chosen and op]
         after = [op for op, is_chosen in zip(ops, chosen, strict=True) if is_chosen and op and op not in before]
         pairs = [(self._preparation.slot(a), self._preparation.slot(b)) for a, b in bind]
@@ -109,7 +110,7 @@ class WholeArrays:
         return tuple(step for step in made if step is not None)
 
     def try_run(self, frame: Frame) -> bool:
-        """Run the nest; False, with all buffers as they were, if that would not be exact."""
+        """Run the nest and return True; if that would not be exact, restore all buffers and return False."""
         extents = [extent(frame) for extent in self._spatial_extents]
         if prod(extents) < FEWEST or self._share_memory(frame):
             return False
@@ -117,7 +118,7 @@ class WholeArrays:
         try:
             self._run(frame, extents)
         except (_Dependent, ExecutionError):
-            # An error is reported by the walk, which meets it in the right order.
+            # Errors are reported by the walk, in the right order.
             for slot, array in before.items():
                 np.copyto(frame[slot].array, array)
             return False
@@ -152,14 +153,14 @@ class WholeArrays:
 
 
 def _chunks(extents: Sequence[int]) -> Iterator[Sequence[Array]]:
-    """The indices of a space, in order: for each of its dimensions an array, some at a time."""
+    """Yield the indices of an iteration space in order, in chunks: an array for each dimension."""
     count = prod(extents)
     for start in range(0, count, CHUNK):
         yield np.unravel_index(np.arange(start, min(start + CHUNK, count)), tuple(extents))
 
 
 class _Claims:
-    """Which elements of a buffer spatial iterations have claimed as theirs."""
+    """The elements of a buffer that spatial iterations have claimed as theirs."""
 
     def __init__(self, array: Array, index: tuple[int, ...]):
         self._shape = array.shape
@@ -168,7 +169,7 @@ class _Claims:
         self._count = 0
 
     def take(self, frame: Frame, count: int) -> None:
-        """Claim an element for each iteration of a chunk. Raises `_Dependent` if one is taken."""
+        """Claim an element for each iteration of a chunk. Raises `_Dependent` if one is claimed already."""
         places = np.broadcast_arrays(np.empty(count), *(frame[slot] for slot in self._index))[1:]
         if not places:
             raise _Dependent
@@ -183,7 +184,7 @@ class _Claims:
 
 
 def _access_step(op: Operation, preparation: Preparation) -> Step | None:
-    """A load or store of many elements."""
+    """Return the step of a load or store of many elements; None for other ops."""
     if not isinstance(op, memref.LoadOp | memref.StoreOp):
         return None
     buffer, indices = preparation.slot(op.memref), preparation.slots(op.indices)
@@ -196,7 +197,7 @@ def _access_step(op: Operation, preparation: Preparation) -> Step | None:
         frame[value] = array[index]
 
     def store(frame: Frame) -> None:
-        # The index is in bounds: an element is claimed by it.
+        # In bounds: elements were claimed by this index.
         frame[buffer].array[tuple([frame[slot] for slot in indices])] = frame[value]
 
     return load if isinstance(op, memref.LoadOp) else store

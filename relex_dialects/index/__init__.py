@@ -1,1 +1,1 @@
-"""The theory of indices: integer expressions of values and names, their bounds, and what follows from conditions."""
+"""Integer index expressions: their normal form, their bounds, and integer constraints on them."""

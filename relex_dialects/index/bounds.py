@@ -1,7 +1,7 @@
-"""Which values an expression takes, exactly where that can be told.
+"""Ranges of the values of expressions, exact where possible.
 
-Its variables move independently of each other. Sums with constant factors, and quotients and remainders of them by
-constants, are exact; the rest is bounded from outside.
+The variables are independent of each other. Sums with constant factors, and quotients and remainders of them by
+constants, are exact; everything else is over-approximated.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ from relex.dialects.index.from_ir import index_of
 
 @dataclass(frozen=True)
 class Range:
-    """The values from `low` to `high`, both included; none where `low` is larger."""
+    """The values from `low` to `high`, both inclusive; none if `low` is larger."""
 
     low: int
     high: int
     exact: bool = True
-    """Both ends are really taken; else they are bounds."""
+    """Both ends are attained; otherwise they are only bounds."""
     full: bool | None = True
-    """All values in between are taken; False if it is certain that some are not, None if nothing is known."""
+    """All values in between are attained; False if some certainly are not, None if that is unknown."""
 
     @property
     def empty(self) -> bool:
+        """True if there are no values."""
         return self.low > self.high
 
     def __str__(self) -> str:
@@ -55,12 +56,12 @@ EMPTY = Range(0, -1)
 
 
 def range_of(value: SSAValue | Index) -> Range | None:
-    """The values that an index takes while its variables run through their domains, if these are known."""
+    """Return the values that an index takes while its variables run through their domains, if these are known."""
     return _range(index_of(value) if isinstance(value, SSAValue) else value, {})
 
 
 def variable_range(variable: SSAValue) -> Range | None:
-    """The values of the variable of a loop or block, if their number is constant."""
+    """Return the values of a loop or block variable, if its extent is constant."""
     span = domain_of(variable)
     return Range(int(span.low), int(span.high)) if -inf < span.low and span.high < inf else None
 
@@ -73,7 +74,7 @@ def _range(index: Index, known: dict[Atom, Range | None]) -> Range | None:
         if (domain := known[atom]) is None:
             return None
         terms.append((factor, domain))
-    # Variables move independently of each other, and so do terms that have none in common.
+    # Variables are independent of each other, and so are terms without common variables.
     variables = [value for atom in terms_of(index) for value in set(values_in(IndexExpr.of(atom)))]
     return _sum(constant_of(index), terms, independent=len(variables) == len(set(variables)))
 
@@ -111,12 +112,12 @@ def _sum(constant: int, terms: Sequence[tuple[int, Range]], independent: bool) -
 
 
 def _is_full(terms: Sequence[tuple[int, Range]]) -> bool | None:
-    """Whether a sum of terms that move independently takes every value between its ends."""
+    """Return whether a sum of independent terms takes every value between its ends."""
     if not all(domain.full for _, domain in terms):
         return None
     reach = 0
     for factor, span in sorted((abs(factor), domain.high - domain.low) for factor, domain in terms):
-        # The terms with smaller factors reach that far; a larger step leaves a gap that no other term can fill.
+        # The terms with smaller factors reach this far; a larger step leaves a gap that no other term can fill.
         if span and factor > reach + 1:
             return False
         reach += factor * span
@@ -124,7 +125,7 @@ def _is_full(terms: Sequence[tuple[int, Range]]) -> bool | None:
 
 
 def _monotone(argument: Range, function: Callable[[int], int]) -> Range:
-    """The range of a function that grows with its argument, and never by more than 1 at a time."""
+    """Return the range of a function that grows with its argument, by at most 1 at a time."""
     if argument.empty:
         return EMPTY
     return Range(function(argument.low), function(argument.high), argument.exact, argument.full or None)
@@ -143,7 +144,7 @@ def _moved(found: Range, by: int) -> Range:
 
 
 def _clamp(left: Range, right: Range, function: Callable[[int, int], int]) -> Range:
-    """The smaller or the larger of two values."""
+    """Return the range of the minimum or maximum of two values."""
     if left.empty or right.empty:
         return EMPTY
     if right.low == right.high:

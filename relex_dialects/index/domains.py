@@ -1,4 +1,4 @@
-"""Which values the index variables of loops and blocks take."""
+"""Domains of the index variables of loops and blocks."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from relex.dialects.index.span import ANYTHING, Span
 
 
 class Counting:
-    """An op with index variables that count from 0 up to an extent: a loop or a block of loops.
+    """An op with index variables that count from 0 up to an extent: a loop or a block in a loop nest.
 
-    Bounds of expressions and dependences between accesses are found by it, of ops of any dialect.
+    The analyses of bounds and dependences rely on it, for ops of any dialect.
     """
 
     def extent_of(self, variable: BlockArgument) -> int | SSAValue:
-        """How far one of its variables counts."""
+        """Return the extent of one of its variables."""
         raise NotImplementedError
 
 
 def constant_value(value: SSAValue) -> int | None:
-    """The integer that a constant is; None for other values."""
+    """Return the integer value of a constant; None for other values."""
     attr = ConstantLike.get_constant_value(value)
     return attr.value.data if isinstance(attr, IntegerAttr) else None
 
 
 def is_same_value(a: SSAValue, b: SSAValue) -> bool:
-    """Whether two integers are one value, or equal constants."""
+    """Return whether two integers are the same value, or equal constants."""
     return a is b or ((value := constant_value(a)) is not None and value == constant_value(b))
 
 
 def extent_of(atom: Atom) -> int | SSAValue | None:
-    """How far the variable of a loop or block counts from 0; None for all else."""
+    """Return the extent up to which a loop or block variable counts from 0; None for anything else."""
     if not isinstance(atom, BlockArgument):
         return None
     op = atom.owner.parent_op()
@@ -44,7 +44,7 @@ def extent_of(atom: Atom) -> int | SSAValue | None:
 
 
 def domain_of(value: SSAValue) -> Span:
-    """Bounds of the values that a variable of a loop or block takes; any other value may be anything."""
+    """Return bounds of a loop or block variable; any other value is unbounded."""
     if not isinstance(value, BlockArgument):
         return ANYTHING
     if (extent := extent_of(value)) is not None:

@@ -1,15 +1,14 @@
 """
-Variables out of systems of integer constraints.
+Elimination of variables from systems of integer constraints.
 
-*Equalities.* If a variable has factor 1, the equality says what it is, and it can be replaced. Else a variable is
-replaced by a new one plus multiples of others, so that all factors become remainders by the smallest one, as in
-Euclid's algorithm; that ends with a factor of 1, or with a single variable to be removed whose factor says what the
-rest is a multiple of.
+*Equalities.* A variable with factor 1 is solved for, and replaced. Otherwise a variable is replaced by a new one plus
+multiples of others, so that all factors become remainders modulo the smallest one, as in Euclid's algorithm; that ends
+with a factor of 1, or with a single removable variable whose factor the rest must be a multiple of.
 
-*Inequalities* (Fourier and Motzkin). Each lower bound `l <= b x` and upper bound `a x <= u` give `a l <= b u`. That is
-all that rational numbers need. There is an integer between the two for certain if `b u - a l >= (a - 1)(b - 1)`, which
-is the same if `a` or `b` is 1: the part of the result that satisfies it (the "dark shadow" of the Omega test) has a
-solution for the variable everywhere.
+*Inequalities* (Fourier and Motzkin). Each pair of a lower bound `l <= b x` and an upper bound `a x <= u` implies
+`a l <= b u`. Over the rationals that is exact. There certainly is an integer between the two if
+`b u - a l >= (a - 1)(b - 1)`, which is the same if `a` or `b` is 1: wherever the result satisfies it (the "dark shadow"
+of the Omega test), there is a solution for the variable.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from relex.dialects.index.constraints import Constraint, multiple, same, unknown
 from relex.dialects.index.expr import Index, IndexExpr, Origin, Variable, combination, constant_of
 
 MOST_INEQUALITIES = 600
-"""More of them are not looked at: elimination may square their number with each variable."""
+"""A limit on the inequalities, whose number elimination may square with each variable."""
 
 
 class TooHardError(Exception):
@@ -34,20 +33,20 @@ class Contradiction(Exception):
 
 
 def fresh(name: str = "t") -> Variable:
-    """A variable that only an elimination sees."""
+    """Return a new variable, internal to an elimination."""
     return Variable(name, Origin.COUNTER, -(2**63), 2**63)
 
 
 Replacement = tuple[Variable, Index]
-"""A variable and what it equals."""
+"""A variable and the expression that it equals."""
 
 
 def remove_equalities(
     constraints: Sequence[Constraint], removable: Callable[[Variable], bool]
 ) -> tuple[list[Constraint], list[Replacement]]:
-    """Use equalities (and multiples) to replace removable variables, also by new ones.
+    """Use equalities and multiples to replace removable variables, possibly by new ones.
 
-    Returns what is left, equivalent to the whole, and the replacements in the order they were made. Raises
+    Returns the remaining constraints, equivalent to the whole, and the replacements in the order they were made. Raises
     `Contradiction`.
     """
     new: set[Variable] = set()
@@ -87,13 +86,13 @@ def remove_equalities(
 def _best_equality(
     constraints: Iterable[Constraint], goes: Callable[[Variable], bool]
 ) -> tuple[Constraint, Variable] | None:
-    """An equality and its removable variable with the smallest factor that there is."""
+    """Return an equality and its removable variable with the smallest factor of all."""
     candidates = [(c, v) for c in constraints if c.is_equality for v in unknowns(c.form) if goes(v)]
     return min(candidates, key=lambda found: abs(unknowns(found[0].form)[found[1]]), default=None)
 
 
 def _replace_fraction(constraints: Iterable[Constraint], variable: Variable, form: Index) -> list[Constraint]:
-    """Replace a variable by the fraction that it equals, as `form`, which holds it, is 0."""
+    """Replace a variable by the fraction that it equals where `form`, which contains it, is 0."""
     factor = unknowns(form)[variable]
     if factor < 0:
         form, factor = form * -1, -factor
@@ -110,12 +109,13 @@ def _replace_fraction(constraints: Iterable[Constraint], variable: Variable, for
 
 
 def _divided(form: Index, divisor: int) -> Index:
-    """The quotient by a divisor of the factors, rounded down."""
+    """Divide the factors by a common divisor, rounding the constant down."""
     return combination(constant_of(form) // divisor, {v: f // divisor for v, f in unknowns(form).items()})
 
 
 def _simplified(constraints: Iterable[Constraint]) -> list[Constraint]:
-    """The same without common factors and repetitions. Raises `Contradiction` where one is seen."""
+    """Return the constraints without common factors and duplicates. Raises `Contradiction` if there is an obvious
+    one."""
     others: list[Constraint] = []
     tightest: dict[frozenset[tuple[Variable, int]], Index] = {}
     kept: list[Constraint] = []
@@ -142,14 +142,14 @@ def _simplified(constraints: Iterable[Constraint]) -> list[Constraint]:
             kept.append(Constraint(form))
         elif gap < 0:
             raise Contradiction
-        else:  # The two of them say that it is 0.
+        else:  # Together they imply that it is 0.
             del tightest[opposite]
             kept.append(Constraint(form, 0))
     return [*kept, *others]
 
 
 Bounds = tuple[Variable, list[Index], list[Index]]
-"""A variable with the forms that bound it, by an inequality each: those with a positive factor bound from below."""
+"""A variable with the forms of the inequalities that bound it: from below if its factor is positive, and from above."""
 
 
 def eliminate(
@@ -157,9 +157,9 @@ def eliminate(
 ) -> tuple[list[Constraint], list[Bounds]]:
     """Remove variables from inequalities.
 
-    Returns what is left and the bounds of each variable, in the order of elimination. What is left holds wherever there
-    are values for them. With `dark` it is the other way round: where it holds, there are values for them. Raises
-    `Contradiction` and `TooHardError`.
+    Returns the remaining inequalities and the bounds of each variable, in order of elimination. The remaining
+    inequalities hold wherever the variables have values; with `dark`, conversely, the variables have values wherever
+    they hold. Raises `Contradiction` and `TooHardError`.
     """
     left = list(inequalities)
     remaining = set(variables)
@@ -179,7 +179,7 @@ def eliminate(
 
 
 def _cheapest(inequalities: Iterable[Constraint], variables: Collection[Variable]) -> Variable:
-    """The variable whose elimination gives the fewest new inequalities."""
+    """Return the variable whose elimination adds the fewest inequalities."""
     lower, upper = Counter[Variable](), Counter[Variable]()
     for c in inequalities:
         for variable, factor in unknowns(c.form).items():
@@ -200,9 +200,9 @@ def _as_inequalities(c: Constraint) -> tuple[Constraint, ...]:
 def inner_projection(
     constraints: Sequence[Constraint], removable: Callable[[Variable], bool]
 ) -> list[Constraint] | None:
-    """Constraints on the other variables under which there are values for the removable ones; None if that is nowhere.
+    """Return constraints on the other variables under which the removable ones have values; None if they never have.
 
-    In some corners there may be values although the result does not hold. Raises `TooHardError`.
+    The result may be stricter than necessary. Raises `TooHardError`.
     """
     try:
         left, _ = remove_equalities(constraints, lambda v: removable(v))

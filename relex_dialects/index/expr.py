@@ -1,11 +1,11 @@
-"""Integer expressions in normal form: indices of loops, blocks and buffers, and sizes that are known at run time.
+"""Integer expressions in normal form: indices of loops, blocks and buffers, and dynamic sizes.
 
 An `Index` is a number or an `IndexExpr`: a constant plus atoms with factors. An atom is a value of the program, a named
-size, or what is no sum of others: a product, a quotient, a remainder, the smaller or the larger of two. Expressions are
-simplified when they are made, so that `n + m == m + n` and `(4 * i + j) // 4 == i` where `j` stays below 4.
+size, or a nonlinear term: a product, a quotient, a remainder, a minimum or a maximum. Expressions are simplified on
+construction, so that `n + m == m + n`, and `(4 * i + j) // 4 == i` if `j` is in 0..3.
 
-Named sizes are never negative. Two expressions that are not `==` may still have the same value. Sizes are asked for
-where compiled programs run, so that xDSL is imported only for expressions that hold values of a program.
+Named sizes are never negative. Two expressions that are not `==` may still have the same value. The runtime evaluates
+sizes, too, so that xDSL is imported only for expressions that contain values of a program.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class IndexExpr:
-    """A constant plus atoms with factors, none of them 0; at least one atom, else it would be a number."""
+    """A constant plus atoms with nonzero factors; at least one atom, otherwise it would be a number."""
 
     __slots__ = ("_hash", "constant", "terms")
 
@@ -34,7 +34,7 @@ class IndexExpr:
 
     @classmethod
     def of(cls, atom: Atom) -> IndexExpr:
-        """The expression that is nothing but an atom."""
+        """Return the expression that consists of just an atom."""
         return cls(0, {atom: 1})
 
     def __add__(self, other: Index) -> Index:
@@ -72,12 +72,12 @@ class IndexExpr:
     __rmul__ = __mul__
 
     def __floordiv__(self, divisor: int) -> Index:
-        """The quotient by a positive number, rounded down."""
+        """Return the quotient by a positive number, rounded down."""
         parts = _divide(self, divisor)
         return parts.whole + parts.quotient
 
     def __mod__(self, divisor: int) -> Index:
-        """What a division by a positive number, rounded down, leaves: 0 or more, less than the divisor."""
+        """Return the remainder of the division by a positive number, rounded down: 0 or more, less than the divisor."""
         parts = _divide(self, divisor)
         return parts.remainder * parts.scale + parts.small
 
@@ -102,30 +102,30 @@ class IndexExpr:
 
 
 Index: TypeAlias = int | IndexExpr
-"""A number, or an expression that is known at run time only."""
+"""A number, or an expression whose value is known only at run time."""
 
 
 @dataclass(frozen=True)
 class Symbol:
-    """A size that has a name."""
+    """A named size."""
 
     name: str
 
 
 class Origin(Enum):
-    """What a variable stands for, and so what it means that some value of it makes a difference."""
+    """The origin of a variable, and so what it means if different values of it make a difference."""
 
     COUNTER = auto()
-    """A loop that takes all its values in every run, or something computed from such loops."""
+    """The variable of a loop that takes all its values in every run, or something computed from such variables."""
     SIZE = auto()
-    """A number that is fixed in a run: a size of a buffer or an argument."""
+    """A number that is fixed during a run: a size of a buffer or an argument."""
     DATA = auto()
-    """A number that the data decides on, or that is computed in a way that is not understood."""
+    """A number that depends on data, or whose computation is not understood."""
 
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """An unknown integer, between `low` and `high`, both included."""
+    """An unknown integer from `low` to `high`, both inclusive."""
 
     name: str
     origin: Origin
@@ -135,12 +135,13 @@ class Variable:
 
 @dataclass(frozen=True)
 class Product:
-    """Two or more atoms multiplied, none of them a product, in an order that does not matter."""
+    """A product of two or more atoms, none of them a product, in an order that does not matter."""
 
     factors: tuple[Atom, ...]
 
     @classmethod
     def of(cls, factors: Iterable[Atom]) -> Product:
+        """Return the product of atoms in canonical order."""
         from relex.dialects.index.text import text_of_atom
 
         return cls(tuple(sorted(factors, key=text_of_atom)))
@@ -166,7 +167,7 @@ class Quotient:
 
 @dataclass(frozen=True)
 class Remainder:
-    """What that division leaves."""
+    """The remainder of that division."""
 
     dividend: IndexExpr
     divisor: int
@@ -174,7 +175,7 @@ class Remainder:
 
 @dataclass(frozen=True)
 class Extreme:
-    """The smaller or the larger of two indices, in an order that does not matter."""
+    """The minimum or the maximum of two indices, in an order that does not matter."""
 
     which: Literal["min", "max"]
     operands: tuple[Index, Index]
@@ -193,21 +194,22 @@ AtomT = TypeVar("AtomT", bound="Atom")
 
 
 def named(name: str) -> IndexExpr:
-    """The size called `name`."""
+    """Return the size called `name`."""
     return IndexExpr.of(Symbol(name))
 
 
 def constant_of(index: Index) -> int:
+    """Return the constant term of an index."""
     return index if isinstance(index, int) else index.constant
 
 
 def terms_of(index: Index) -> Mapping[Atom, int]:
-    """The atoms of an index with their factors."""
+    """Return the atoms of an index with their factors."""
     return {} if isinstance(index, int) else index.terms
 
 
 def atom_of(index: Index) -> Atom | None:
-    """The atom that an index is, if it is nothing else."""
+    """Return the atom that an index consists of, or None if it is anything else."""
     if isinstance(index, int) or index.constant or len(index.terms) != 1:
         return None
     ((atom, factor),) = index.terms.items()
@@ -215,18 +217,18 @@ def atom_of(index: Index) -> Atom | None:
 
 
 def factors_of(atom: Atom) -> tuple[Atom, ...]:
-    """The atoms that are multiplied in one."""
+    """Return the factors of a product; any other atom is its own factor."""
     return atom.factors if isinstance(atom, Product) else (atom,)
 
 
 def combination(constant: int, terms: Mapping[AtomT, int]) -> Index:
-    """A constant plus atoms with factors, some of which may be 0."""
+    """Return a constant plus atoms with factors, some of which may be 0."""
     left: dict[Atom, int] = {atom: factor for atom, factor in terms.items() if factor}
     return IndexExpr(constant, left) if left else constant
 
 
 def _sum(constant: int, terms: dict[Atom, int]) -> Index:
-    """`combination`, where `d * (x // d) + x % d` is `x`."""
+    """Return the `combination`, with `d * (x // d) + x % d` folded to `x`."""
     for atom in [atom for atom in terms if isinstance(atom, Remainder)]:
         factor, quotient = terms[atom], Quotient(atom.dividend, atom.divisor)
         if factor and terms.get(quotient, 0) == factor * atom.divisor:
@@ -238,7 +240,7 @@ def _sum(constant: int, terms: dict[Atom, int]) -> Index:
 @dataclass(frozen=True)
 class _Division:
     """A dividend as `whole` times the divisor, plus `large` times `scale`, plus `small`, which stays below `scale`; the
-    divisor is `divisor` times `scale`. So the quotient is that of `large` by `divisor`, on top of `whole`."""
+    divisor is `divisor` times `scale`. So the quotient is `whole` plus the quotient of `large` by `divisor`."""
 
     whole: Index
     large: Index
@@ -260,11 +262,11 @@ class _Division:
 
 
 def _divide(dividend: IndexExpr, divisor: int) -> _Division:
-    """The parts that a division by a positive number goes to, with as large a scale as can be."""
+    """Decompose a division by a positive number, with the largest possible scale."""
     if divisor <= 0:
         raise ValueError(f"expected a positive divisor, found {divisor}")
-    # Of sizes, all that is whole is taken out: 3 * n // 2 == n + n // 2. Loop variables stay together: dependences are
-    # told from the quotient and the remainder of one sum.
+    # Whole multiples of the divisor are split off sizes: 3 * n // 2 == n + n // 2. Loop variables stay together:
+    # dependence tests need the quotient and the remainder of one sum.
     of_names = next(values_in(dividend), None) is None
     multiples = {a: f // divisor for a, f in dividend.terms.items() if of_names or f % divisor == 0}
     whole = combination(dividend.constant // divisor, multiples)
@@ -285,12 +287,12 @@ def _is_within(index: Index, size: int) -> bool:
 
 
 def span_of(index: Index) -> Span:
-    """Bounds of the values that an index takes, from those of its atoms."""
+    """Return bounds of an index, from those of its atoms."""
     return _span(index, {})
 
 
 def span_of_atom(atom: Atom) -> Span:
-    """Bounds of the values that an atom takes."""
+    """Return bounds of an atom."""
     return _span_of_atom(atom, {})
 
 
@@ -326,12 +328,12 @@ def _span_of_atom(atom: Atom, known: dict[Atom, Span]) -> Span:
 
 
 def smaller(lhs: Index, rhs: Index) -> Index:
-    """The smaller of two indices."""
+    """Return the minimum of two indices."""
     return _extreme("min", lhs, rhs)
 
 
 def larger(lhs: Index, rhs: Index) -> Index:
-    """The larger of two indices."""
+    """Return the maximum of two indices."""
     return _extreme("max", lhs, rhs)
 
 
@@ -346,16 +348,16 @@ def _extreme(which: Literal["min", "max"], lhs: Index, rhs: Index) -> Index:
 
 
 def never_negative(index: Index) -> bool:
-    """Whether an index is 0 or more whatever its atoms stand for, as far as its form tells."""
+    """Return whether an index is certainly 0 or more, whatever its atoms stand for."""
     for atom, factor in terms_of(index).items():
         if factor < 0 and isinstance(atom, Quotient):
-            # A quotient is rounded down: what is subtracted is not more than without rounding.
+            # A quotient is rounded down: no more is subtracted than without rounding.
             return never_negative((index - IndexExpr.of(atom) * factor) * atom.divisor + atom.dividend * factor)
     return span_of(index).low >= 0
 
 
 def parts_of(atom: Atom) -> Iterator[Index]:
-    """The expressions that an atom is computed from; none for values and names."""
+    """Yield the expressions that an atom is computed from; none for values and names."""
     match atom:
         case Product(factors=factors):
             yield from map(IndexExpr.of, factors)
@@ -368,7 +370,7 @@ def parts_of(atom: Atom) -> Iterator[Index]:
 
 
 def atoms_in(index: Index) -> Iterator[Atom]:
-    """All atoms in an index, each once, those inside of others first."""
+    """Yield all atoms in an index, each once, nested ones first."""
     seen: set[Atom] = set()
 
     def visit(index: Index) -> Iterator[Atom]:
@@ -383,7 +385,7 @@ def atoms_in(index: Index) -> Iterator[Atom]:
 
 
 def values_in(index: Index) -> Iterator[SSAValue]:
-    """The values of the program that an index is made of."""
+    """Return the values of the program in an index."""
     return (
         atom
         for atom in atoms_in(index)
@@ -392,11 +394,11 @@ def values_in(index: Index) -> Iterator[SSAValue]:
 
 
 def names_in(index: Index) -> list[str]:
-    """The names of the sizes in an index, each once."""
+    """Return the names of the sizes in an index, each once."""
     return list(dict.fromkeys(atom.name for atom in atoms_in(index) if isinstance(atom, Symbol)))
 
 
 def name_of_size(index: Index) -> str | None:
-    """The name, if an index is nothing but a named size."""
+    """Return the name if an index is just a named size, else None."""
     atom = atom_of(index)
     return atom.name if isinstance(atom, Symbol) else None

@@ -1,4 +1,4 @@
-"""Index arithmetic of a program as expressions."""
+"""Conversion of index arithmetic in a program to expressions."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from relex.dialects.index.expr import Index, IndexExpr, larger, smaller, span_of
 from relex.dialects.table import Table
 
 Lookup: TypeAlias = Callable[[SSAValue], Index | None]
-"""What stands for a value; None where its own computation does."""
+"""Returns the expression that replaces a value, or None to use the value's own computation."""
 
 Rule: TypeAlias = Callable[[Any, Callable[[SSAValue], Index]], Index | None]
 
 EXPRESSIONS = Table[type[Operation], Rule]("index expressions")
-"""What each op computes of its operands; None where that is no expression."""
+"""The expression that each op computes from its operands, or None if it is not one."""
 
 
 def index_of(
     value: SSAValue, lookup: Lookup = lambda value: None, opaque: Callable[[SSAValue], Index] = IndexExpr.of
 ) -> Index:
-    """The expression of an index value. `lookup` gives what stands for values, `opaque` for what is computed otherwise
-    than by sums, quotients, remainders and extremes."""
+    """Return the expression of an index value. `lookup` may replace values; `opaque` gives the expression of a value
+    that is not computed by sums, products, quotients, remainders and extremes."""
     known: dict[SSAValue, Index] = {}
 
     def read(value: SSAValue) -> Index:
@@ -65,7 +65,7 @@ def _product(op: arith.MuliOp, of: Callable[[SSAValue], Index]) -> Index | None:
 
 
 def _is_factor(index: Index) -> bool:
-    """Whether an index is the same everywhere: a number, or an expression of names."""
+    """Return whether an index does not vary: a number, or an expression of names."""
     return isinstance(index, int) or not any(True for _ in values_in(index))
 
 
@@ -104,18 +104,18 @@ def _maximum(op: arith.MaxSIOp, of: Callable[[SSAValue], Index]) -> Index:
 
 
 def _divisor(value: SSAValue) -> int | None:
-    """A constant larger than 0."""
+    """Return a constant larger than 0, else None."""
     constant = constant_value(value)
     return constant if constant is not None and constant > 0 else None
 
 
 def is_below(index: Index, bound: int | SSAValue) -> bool:
-    """Whether an index stays below a number or value, also where that depends on sizes that are known at run time."""
+    """Return whether an index stays below a number or value, even if that depends on dynamic sizes."""
     room = (bound if isinstance(bound, int) else index_of(bound)) - index
     for atom, factor in terms_of(room).items():
         extent = extent_of(atom)
         if isinstance(extent, SSAValue):
-            # The least that is left is that of the first value of the variable, or of the last.
+            # The minimum is reached at the first value of the variable, or at the last.
             room -= IndexExpr.of(atom) * factor
             room += (index_of(extent) - 1) * min(factor, 0)
     return span_of(room).low > 0

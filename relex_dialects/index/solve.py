@@ -1,4 +1,4 @@
-"""Whether a system of integer constraints has a solution, and which."""
+"""Integer solutions of systems of constraints."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from relex.dialects.index.expr import Index, Variable, combination
 MOST_STEPS = 3000
 
 MOST_BRANCHES = 100
-"""One in the other; where the bounds of a variable move along with another one, there is always a next."""
+"""A limit on nested branches: if the bounds of a variable move along with another one, there is always a next one."""
 
 
 def find_point(system: System) -> Point | None:
-    """A point where the system holds, None if there is none for certain. Raises `TooHardError`.
+    """Return a point that satisfies the system; None if there certainly is none. Raises `TooHardError`.
 
-    Eliminating all variables shows whether there is a rational solution; on the way back each variable is given an
+    Eliminating all variables shows whether there is a rational solution; back substitution then gives each variable an
     integer between its bounds. If there is none between them, another variable that these depend on is tried with
     larger and with smaller values.
     """
@@ -69,7 +69,7 @@ class _Search:
         values: Point,
         replacements: Sequence[Replacement],
     ) -> Point | None:
-        """A variable has no integer between its bounds, which depend on others that have values already."""
+        """Try other values of a variable on which the bounds of another depend, as these contain no integer."""
         _, lower, upper = bounds
         other = next((v for form in (*lower, *upper) for v in unknowns(form) if v in values), None)
         if other is None:
@@ -87,7 +87,7 @@ class _Search:
 
 
 def _assign(bounds: Bounds, values: dict[Variable, int]) -> bool:
-    """Give a variable the smallest value that its bounds allow; False if there is none."""
+    """Assign to a variable the smallest value within its bounds. Returns False if there is none."""
     variable, lower, upper = bounds
     low = max((-(_rest(f, variable, values) // unknowns(f)[variable]) for f in lower), default=None)
     high = min((_rest(f, variable, values) // -unknowns(f)[variable] for f in upper), default=None)
@@ -102,7 +102,7 @@ def _rest(form: Index, variable: Variable, values: Point) -> int:
 
 
 def _completed(values: Point, replacements: Iterable[Replacement]) -> Point:
-    """The same with the values of the variables that were replaced."""
+    """Return the point together with the values of the variables that were replaced."""
     result = dict(values)
     for variable, value in reversed(list(replacements)):
         result[variable] = at(value, result)

@@ -8,14 +8,14 @@ from math import inf
 
 @dataclass(frozen=True)
 class Span:
-    """The values from `low` to `high`, both included, without an end on a side that is infinite."""
+    """The values from `low` to `high`, both inclusive; a side with an infinite end is unbounded."""
 
     low: float
     high: float
 
     @property
     def width(self) -> float:
-        """How far two of the values may be apart."""
+        """The largest distance between two of the values."""
         return max(self.high - self.low, 0)
 
     def __add__(self, other: Span) -> Span:
@@ -26,10 +26,11 @@ class Span:
         return Span(min(ends), max(ends))
 
     def scaled(self, by: int) -> Span:
+        """Return the interval multiplied by a number."""
         return self * Span(by, by)
 
     def divided(self, divisor: int) -> Span:
-        """By a positive number, rounded down."""
+        """Return the interval divided by a positive number, rounded down."""
         return Span(*(end // divisor if abs(end) < inf else end for end in (self.low, self.high)))
 
 

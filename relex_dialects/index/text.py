@@ -25,7 +25,8 @@ from relex.dialects.index.expr import (
 
 
 def text_of(index: Index) -> str:
-    """Products of more atoms first, the constant last; equal expressions of names have equal texts."""
+    """Return the text of an index. Products of more atoms come first, the constant last; equal expressions of names
+    have equal texts."""
     parts = [_term_text(atom, factor) for atom, factor in ordered_terms(index)]
     if constant_of(index) or not parts:
         parts.append(str(constant_of(index)))
@@ -33,7 +34,7 @@ def text_of(index: Index) -> str:
 
 
 def ordered_terms(index: Index) -> list[tuple[Atom, int]]:
-    """The atoms of an index with their factors in an order that is the same for equal expressions of names."""
+    """Return the atoms of an index with their factors, in an order that is the same for equal expressions of names."""
     return sorted(
         terms_of(index).items(),
         key=lambda term: (-len(factors_of(term[0])), list(map(text_of_atom, factors_of(term[0])))),
@@ -41,6 +42,7 @@ def ordered_terms(index: Index) -> list[tuple[Atom, int]]:
 
 
 def text_of_atom(atom: Atom) -> str:
+    """Return the text of an atom."""
     match atom:
         case Symbol(name=name) | Variable(name=name):
             return name
@@ -74,12 +76,12 @@ def _in_division(dividend: IndexExpr) -> str:
 
 
 def parse_index(text: str) -> Index:
-    """The expression that a text says: `text_of` backwards. Raises `ValueError`."""
+    """Parse an expression, the inverse of `text_of`. Raises `ValueError`."""
     return read_index(parse_text(text), text)
 
 
 def parse_text(text: str) -> ast.expr:
-    """The syntax tree of a text. Raises `ValueError`."""
+    """Return the syntax tree of a text. Raises `ValueError`."""
     try:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, RecursionError, MemoryError, ValueError) as e:
@@ -90,7 +92,7 @@ _EXTREMES: dict[str, Callable[[Index, Index], Index]] = {"min": smaller, "max": 
 
 
 def read_index(node: ast.expr, text: str) -> Index:
-    """The expression that a part of `text` says. Raises `ValueError`."""
+    """Convert a part of the syntax tree of `text` to an expression. Raises `ValueError`."""
     match node:
         case ast.Constant(value=bool()):
             pass

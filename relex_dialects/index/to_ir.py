@@ -1,4 +1,4 @@
-"""Expressions as index arithmetic in a program."""
+"""Emission of expressions as index arithmetic of a program."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ from relex.dialects.index.expr import (
 
 
 class IndexBuilder(ABC):
-    """Writes expressions, each part once. Where the ops go is up to derived classes."""
+    """Emits expressions, each subexpression once. Derived classes decide where the ops go."""
 
     divide: type[arith.DivSIOp | arith.DivUIOp] = arith.DivSIOp
-    """The op for quotients of what is never negative."""
+    """The op for quotients of expressions that are never negative."""
 
     def __init__(self) -> None:
         self._values: dict[Index | Atom, SSAValue] = {}
 
     @abstractmethod
     def insert(self, op: Operation) -> None:
-        """Put an op in its place."""
+        """Insert an op."""
 
     @abstractmethod
     def constant(self, value: int) -> SSAValue:
-        """An index constant."""
+        """Return an index constant."""
 
     def size(self, name: str) -> SSAValue:
-        """The value of a named size."""
+        """Return the value of a named size."""
         raise ValueError(f"expected an expression of values, found the name '{name}'")
 
     def terms(self, index: IndexExpr) -> Iterable[tuple[Atom, int]]:
-        """The terms of an expression in the order in which they are added."""
+        """Return the terms of an expression in the order in which they are added."""
         return index.terms.items()
 
     def add(self, op: Operation) -> SSAValue:
-        """Insert an op; returns its result."""
+        """Insert an op and return its result."""
         self.insert(op)
         return op.results[0]
 
     def emit(self, index: Index, hint: str | None = None) -> SSAValue:
-        """The value of an expression; `hint` names it if it is computed here."""
+        """Return the value of an expression; `hint` names it if it is computed here."""
         if index not in self._values:
             self._values[index] = self.constant(index) if isinstance(index, int) else self._sum(index)
         value = self._values[index]
@@ -97,7 +97,7 @@ class IndexBuilder(ABC):
                 raise ValueError(f"expected an atom, found {atom}")
 
     def _remainder(self, atom: Remainder) -> SSAValue:
-        """The ops that are quick round towards 0, which is down for what is not negative."""
+        """Emit a remainder. The fast op rounds towards 0, which is down only for a dividend that is not negative."""
         low = span_of(atom.dividend).low
         dividend: Index = atom.dividend
         if low < 0:

@@ -1,4 +1,4 @@
-"""Expressions with values for their atoms: other expressions, numbers, and bounds."""
+"""Substitution, evaluation and upper bounds of expressions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from relex.dialects.index.expr import (
 
 
 def replace_atoms(index: Index, replacement: Callable[[Atom], Index | None]) -> Index:
-    """The expression with others in place of atoms, also of those inside of others. What `replacement` gives None for
+    """Return the expression with atoms replaced, including nested ones. An atom for which `replacement` gives None
     stays if nothing in it is replaced."""
 
     def replaced(index: Index) -> Index:
@@ -60,14 +60,14 @@ def replace_atoms(index: Index, replacement: Callable[[Atom], Index | None]) -> 
 
 
 def substitute(index: Index, values: Mapping[str, Index]) -> Index:
-    """The expression with others in place of names; names without one stay."""
+    """Return the expression with names replaced by expressions; other names stay."""
     if isinstance(index, int):
         return index
     return replace_atoms(index, lambda atom: values.get(atom.name) if isinstance(atom, Symbol) else None)
 
 
 def evaluate(index: Index, values: Mapping[str, int]) -> int:
-    """The number that an expression of names is when they stand for these. Raises `KeyError` for other names."""
+    """Return the value of an expression of names. Raises `KeyError` for names without a value."""
     if isinstance(index, int):
         return index
     found = replace_atoms(index, lambda atom: values[atom.name] if isinstance(atom, Symbol) else None)
@@ -77,11 +77,11 @@ def evaluate(index: Index, values: Mapping[str, int]) -> int:
 
 
 Bounds: TypeAlias = "Mapping[Atom | None, Fraction]"
-"""A sum of products of names with positive factors; the constant stands under None."""
+"""A sum of products of names with positive factors; the constant is stored under None."""
 
 
 def upper_terms(index: Index) -> dict[Atom | None, Fraction]:
-    """A sum of products of names, with factors larger than 0, that an expression of names never exceeds."""
+    """Return an upper bound of an expression of names: a sum of products of names with positive factors."""
     found: dict[Atom | None, Fraction] = {None: Fraction(max(constant_of(index), 0))}
     for atom, factor in terms_of(index).items():
         if factor < 0:

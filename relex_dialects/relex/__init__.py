@@ -2,7 +2,7 @@
 The graph dialect.
 
 Its ops work on `tensor` values inside `func.func`; a `relex.dataflow` block holds those without side effects. It mixes
-with `func`, `tensor` and, where loop functions are called, `tir`.
+with `func`, `tensor` and, for calls of loop functions, `tir`.
 """
 
 from xdsl.ir import Dialect

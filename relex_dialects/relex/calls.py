@@ -1,4 +1,4 @@
-"""Calls from the graph level: of loop functions, library functions and fused groups."""
+"""Calls at the graph level: of loop functions, library functions and fused groups."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 CalleeT = TypeVar("CalleeT", bound=Operation)
 
 PRIMITIVE_ATTR = "relex.primitive"
-"""Marks a function that is one fused group."""
+"""Marks a function as a fused group."""
 
 
 class _VerifyCallTir(SymbolUserOpInterface):
@@ -62,8 +62,8 @@ class _VerifyCallTir(SymbolUserOpInterface):
 @irdl_op_definition
 class CallTirOp(IRDLOperation):
     """
-    Calls a loop function as a pure op: allocates the results, passes them behind the arguments, returns them. It has
-    one result for each output of the `tir.prim_func`, in their order, and one size for each `?` of the results.
+    Calls a loop function as a pure op: allocates the results, passes them after the arguments, returns them. It has one
+    result for each output of the `tir.prim_func`, in their order, and one size for each `?` of the results.
 
     ```mlir
     %y = relex.call_tir @linear0(%x, %w, %b)
@@ -101,7 +101,7 @@ class CallTirOp(IRDLOperation):
         verify_sizes(self.sizes, self.result_types)
 
     def verify_callee(self) -> None:
-        """Compare the call with the signature of the loop function."""
+        """Check the call against the signature of the loop function."""
         from relex.dialects.tir import PrimFuncOp
 
         callee = resolve(self, self.callee, PrimFuncOp)
@@ -119,7 +119,7 @@ def _verify_buffers(callee: PrimFuncOp, what: str, tensors: Sequence[Attribute],
 
 
 def _fits(tensor: TensorType, buffer: MemRefType) -> bool:
-    """Equal element types and ranks, and sizes that are equal as far as both are known."""
+    """Return whether element types and ranks are equal, and so are sizes as far as both are static."""
     sizes, expected = tensor.get_shape(), buffer.get_shape()
     if tensor.element_type != buffer.element_type or len(sizes) != len(expected):
         return False
@@ -127,7 +127,7 @@ def _fits(tensor: TensorType, buffer: MemRefType) -> bool:
 
 
 class _LibraryEffect(MemoryEffect):
-    """None, unless the call says otherwise."""
+    """No effect, unless the call has `side_effects`."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
@@ -140,7 +140,7 @@ class _LibraryEffect(MemoryEffect):
 class CallDpsPackedOp(IRDLOperation):
     """
     Calls a registered library function in destination-passing style: arguments first, then the results to fill. The
-    call counts as pure unless it carries `side_effects`.
+    call is considered pure unless it has `side_effects`.
 
     ```mlir
     %y = relex.call_dps_packed "env.relu"(%x) : (tensor<1x128xf32>) -> tensor<1x128xf32>
@@ -223,6 +223,7 @@ class CallOp(IRDLOperation):
         super().__init__(operands=[arguments], result_types=[result_types], properties={"callee": callee})
 
     def verify_callee(self) -> None:
+        """Check that the callee is a pure fused group of the same type as the call."""
         callee = resolve(self, self.callee, FuncOp)
         name = callee.sym_name.data
         if PRIMITIVE_ATTR not in callee.attributes:
@@ -239,7 +240,7 @@ class CallOp(IRDLOperation):
 
 
 def resolve(op: Operation, symbol: SymbolRefAttr, kind: type[CalleeT]) -> CalleeT:
-    """The function that `symbol` names at `op`."""
+    """Return the function that `symbol` refers to at `op`. Raises `VerifyException` unless it is a `kind`."""
     callee = SymbolTable.lookup_symbol(op, symbol)
     if callee is None:
         raise VerifyException(f"expected a '{kind.name}' named {symbol}, found no such symbol")

@@ -1,4 +1,4 @@
-"""Comparisons, which give tensors of i1, and the choice by them. Shapes broadcast as in NumPy."""
+"""Elementwise comparisons, which return tensors of i1, and selection by a condition. Shapes broadcast as in NumPy."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class Comparison(BinaryElementwise, ABC):
-    """Whether a relation holds, element by element. With NaN only `not_equal` does; on i1 false is less than true."""
+    """An elementwise comparison. With NaN only `not_equal` holds; on i1 false is less than true."""
 
     EXACTNESS: ClassVar = Exactness.BITS
     NUMPY: ClassVar[str]
-    """Its name in NumPy."""
+    """The name of the function in NumPy."""
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -39,7 +39,7 @@ class Comparison(BinaryElementwise, ABC):
 @irdl_op_definition
 class EqualOp(Comparison):
     """
-    Whether two elements are equal; +0 and -0 are, NaN is equal to nothing.
+    Elementwise `==`; +0 equals -0, NaN is equal to nothing.
 
     ```mlir
     %c = relex.equal %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
@@ -53,7 +53,7 @@ class EqualOp(Comparison):
 @irdl_op_definition
 class NotEqualOp(Comparison):
     """
-    Whether two elements differ; NaN differs from everything.
+    Elementwise `!=`; NaN differs from everything.
 
     ```mlir
     %c = relex.not_equal %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
@@ -67,7 +67,7 @@ class NotEqualOp(Comparison):
 @irdl_op_definition
 class LessOp(Comparison):
     """
-    Whether the first element is smaller; never with NaN.
+    Elementwise `<`; false with NaN.
 
     ```mlir
     %c = relex.less %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
@@ -81,7 +81,7 @@ class LessOp(Comparison):
 @irdl_op_definition
 class LessEqualOp(Comparison):
     """
-    Whether the first element is not larger; never with NaN.
+    Elementwise `<=`; false with NaN.
 
     ```mlir
     %c = relex.less_equal %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
@@ -95,7 +95,7 @@ class LessEqualOp(Comparison):
 @irdl_op_definition
 class GreaterOp(Comparison):
     """
-    Whether the first element is larger; never with NaN.
+    Elementwise `>`; false with NaN.
 
     ```mlir
     %c = relex.greater %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
@@ -109,7 +109,7 @@ class GreaterOp(Comparison):
 @irdl_op_definition
 class GreaterEqualOp(Comparison):
     """
-    Whether the first element is not smaller; never with NaN.
+    Elementwise `>=`; false with NaN.
 
     ```mlir
     %c = relex.greater_equal %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
@@ -123,7 +123,7 @@ class GreaterEqualOp(Comparison):
 @irdl_op_definition
 class WhereOp(Elementwise):
     """
-    The elements of one tensor where a condition holds, those of another where it does not.
+    The elements of one tensor where a condition is true, those of another where it is false.
 
     ```mlir
     %z = relex.where %c, %x, %y : (tensor<3x1xi1>, tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>

@@ -45,7 +45,7 @@ _NO_PADDING = integers([0, 0])
 @irdl_op_definition
 class Conv2dOp(Operator):
     """
-    The convolution, as neural networks mean it (no flipping), of data `[N, C, H, W]` with a weight
+    The convolution, as in neural networks (without flipping), of data `[N, C, H, W]` with a weight
     `[O, C / groups, h, w]`: `[N, O, H', W']`. Each group of output channels sees its group of input channels. `padding`
     is one number for all sides, two (top and bottom, left and right) or four (top, left, bottom, right).
 
@@ -107,7 +107,7 @@ class Conv2dOp(Operator):
         return prod(tensor_type(self.weight.type).get_shape()[1:])
 
     def windows(self, weight: Sequence[Size]) -> Windows:
-        """What a weight of this shape moves over."""
+        """Return the windows that a weight of this shape slides over."""
         return Windows.read(weight[2:], self.properties)
 
     def evaluate(self, *operands: Array) -> Array:
@@ -139,7 +139,7 @@ class _Pool2d(Operator, ABC):
     irdl_options = (ParsePropInAttrDict(),)
 
     ALLOWED: ClassVar[tuple[Attribute, ...]] = NUMBERS
-    """What the operand may hold."""
+    """The element types that the operand may have."""
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -154,7 +154,7 @@ class _Pool2d(Operator, ABC):
 
     @property
     def windows(self) -> Windows:
-        """What the elements of the result are computed from."""
+        """The windows that the elements of the result are computed from."""
         return _pool_windows(self.properties)
 
 
@@ -166,8 +166,8 @@ def _pool_windows(properties: Mapping[str, Attribute]) -> Windows:
 @irdl_op_definition
 class MaxPool2dOp(_Pool2d):
     """
-    The largest element of each window; NaN where one is NaN. Padding never wins: where a window sees nothing else, the
-    result is the smallest number of the type.
+    The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
+    the lowest value of the type.
 
     ```mlir
     %y = relex.max_pool2d %x pool_size = [2, 2] strides = [2, 2] : (tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32>
@@ -203,8 +203,8 @@ class MaxPool2dOp(_Pool2d):
 @irdl_op_definition
 class AvgPool2dOp(_Pool2d):
     """
-    The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without, a window that sees
-    nothing else has the mean of nothing, NaN. Floats only, as `relex.mean`.
+    The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without it, a window that contains
+    nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`.
 
     ```mlir
     %y = relex.avg_pool2d %x pool_size = [3, 3] padding = [1, 1] count_include_pad

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class Elementwise(Operator, ABC):
-    """An operator that computes each element of its result from the elements of its operands at the same place."""
+    """An operator that computes each element of its result from the operands' elements at the same position."""
 
     result = result_def(TensorConstr)
 
     ALLOWED: ClassVar[tuple[Attribute, ...]] = ELEMENT_TYPES
-    """What the operands may hold."""
+    """The element types that the operands may have."""
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -34,12 +34,16 @@ class Elementwise(Operator, ABC):
 
 
 class UnaryElementwise(Elementwise, ABC):
+    """An elementwise operator on one tensor."""
+
     operand = operand_def(TensorConstr)
 
     assembly_format = "$operand attr-dict `:` functional-type(operands, results)"
 
 
 class BinaryElementwise(Elementwise, ABC):
+    """An elementwise operator on two tensors."""
+
     lhs = operand_def(TensorConstr)
     rhs = operand_def(TensorConstr)
 
@@ -49,7 +53,7 @@ class BinaryElementwise(Elementwise, ABC):
 @irdl_op_definition
 class AddOp(BinaryElementwise):
     """
-    The sum of two tensors; on i1 the logical or.
+    The sum of two tensors; on i1, logical or.
 
     ```mlir
     %z = relex.add %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
@@ -69,7 +73,7 @@ class AddOp(BinaryElementwise):
 @irdl_op_definition
 class SubtractOp(BinaryElementwise):
     """
-    The difference of two tensors; not on i1, as in NumPy.
+    The difference of two tensors; not defined on i1, as in NumPy.
 
     ```mlir
     %z = relex.subtract %x, %y : (tensor<3x4xf32>, tensor<3x1xf32>) -> tensor<3x4xf32>
@@ -90,7 +94,7 @@ class SubtractOp(BinaryElementwise):
 @irdl_op_definition
 class MultiplyOp(BinaryElementwise):
     """
-    The product of two tensors; on i1 the logical and.
+    The product of two tensors; on i1, logical and.
 
     ```mlir
     %z = relex.multiply %x, %y : (tensor<3x4xi32>, tensor<3x4xi32>) -> tensor<3x4xi32>
@@ -110,7 +114,7 @@ class MultiplyOp(BinaryElementwise):
 @irdl_op_definition
 class DivideOp(BinaryElementwise):
     """
-    The quotient of two float tensors. Integers are refused: NumPy's result is a float, C's is truncated.
+    The quotient of two float tensors. Integers are rejected: NumPy's result is a float, C's is truncated.
 
     ```mlir
     %z = relex.divide %x, %y : (tensor<3x4xf64>, tensor<f64>) -> tensor<3x4xf64>
@@ -131,7 +135,7 @@ class DivideOp(BinaryElementwise):
 @irdl_op_definition
 class PowerOp(BinaryElementwise):
     """
-    The first tensor to the power of the second, both floats. Integers are refused: a negative exponent has no result.
+    The first tensor to the power of the second, both floats. Integers are rejected: a negative exponent has no result.
 
     ```mlir
     %z = relex.power %x, %y : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x4xf32>
@@ -151,7 +155,7 @@ class PowerOp(BinaryElementwise):
 @irdl_op_definition
 class MaximumOp(BinaryElementwise):
     """
-    The larger of two elements; NaN where either is NaN. +0 counts as larger than -0.
+    The maximum of two elements; NaN if either is NaN. +0 is larger than -0.
 
     ```mlir
     %z = relex.maximum %x, %y : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x4xf32>
@@ -168,7 +172,7 @@ class MaximumOp(BinaryElementwise):
 @irdl_op_definition
 class MinimumOp(BinaryElementwise):
     """
-    The smaller of two elements; NaN where either is NaN. -0 counts as smaller than +0.
+    The minimum of two elements; NaN if either is NaN. -0 is smaller than +0.
 
     ```mlir
     %z = relex.minimum %x, %y : (tensor<3x4xi64>, tensor<3x4xi64>) -> tensor<3x4xi64>
@@ -185,7 +189,7 @@ class MinimumOp(BinaryElementwise):
 @irdl_op_definition
 class ReluOp(UnaryElementwise):
     """
-    The larger of each element and +0; NaN stays NaN.
+    The maximum of each element and +0; NaN stays NaN.
 
     ```mlir
     %y = relex.relu %x : (tensor<1x128xf32>) -> tensor<1x128xf32>
@@ -203,7 +207,7 @@ class ReluOp(UnaryElementwise):
 @irdl_op_definition
 class EwiseFMAOp(Elementwise):
     """
-    `x * y + z`, rounded after the product and after the sum, so that writing it for the two operators changes nothing.
+    `x * y + z`, rounded after the product and after the sum, so that it equals the two separate operators.
 
     ```mlir
     %r = relex.ewise_fma %x, %y, %z : (tensor<3x4xf32>, tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>

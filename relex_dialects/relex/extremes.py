@@ -1,4 +1,4 @@
-"""The larger and the smaller of numbers: NaN where one is NaN, +0 above -0. NumPy leaves open which zero it takes."""
+"""Minimum and maximum: NaN if an element is NaN, with +0 above -0. NumPy does not specify which zero it returns."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 
 def maximum(a: Array, b: Array) -> Array:
-    """The larger of two elements."""
+    """Return the maximum of two elements."""
     import numpy as np
 
     if a.dtype.kind != "f":
         return np.maximum(a, b)
     with ieee_arithmetic():
-        # The sum of two zeros is -0 only for two of these.
+        # The sum of two zeros is -0 only if both are.
         return np.where((a == 0) & (b == 0), a + b, np.maximum(a, b))
 
 
 def minimum(a: Array, b: Array) -> Array:
-    """The smaller of two elements."""
+    """Return the minimum of two elements."""
     import numpy as np
 
     if a.dtype.kind != "f":
@@ -33,7 +33,7 @@ def minimum(a: Array, b: Array) -> Array:
 
 
 def largest(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
-    """The largest element along some dimensions. Of no elements there must be no result."""
+    """Return the maximum along some dimensions. Without elements, the result must be empty, too."""
     import numpy as np
 
     if not x.size:
@@ -47,7 +47,7 @@ def largest(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
 
 
 def smallest(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
-    """The smallest element along some dimensions. Of no elements there must be no result."""
+    """Return the minimum along some dimensions. Without elements, the result must be empty, too."""
     import numpy as np
 
     if not x.size:

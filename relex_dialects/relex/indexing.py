@@ -1,4 +1,4 @@
-"""Joining, cutting out, padding and picking elements."""
+"""Concatenation, slicing, gathering and padding."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @irdl_op_definition
 class ConcatOp(Operator):
     """
-    Tensors one behind the other along a dimension, by default the first; their other sizes are equal.
+    The concatenation of tensors along a dimension, by default the first; their other sizes are equal.
 
     ```mlir
     %z = relex.concat %x, %y axis = 1 : (tensor<3x4xf32>, tensor<3x2xf32>) -> tensor<3x6xf32>
@@ -91,7 +91,7 @@ class ConcatOp(Operator):
 
     @property
     def normal_axis(self) -> int:
-        """The dimension, counted from the front."""
+        """The axis, counted from the front."""
         return normalize_axis(as_integer(self.axis), len(tensor_type(self.tensors[0].type).get_shape()))
 
     def evaluate(self, *operands: Array) -> Array:
@@ -103,8 +103,8 @@ class ConcatOp(Operator):
 @irdl_op_definition
 class StridedSliceOp(Operator):
     """
-    Every `strides`-th element from `begin` to before `end` along each of `axes`, as Python's slices mean it: negative
-    places count from the end, what lies outside is cut off, and a negative stride goes backwards.
+    Every `strides`-th element from `begin` up to but excluding `end` along each of `axes`, as in Python's slices:
+    negative positions count from the end, positions out of range are clipped, and a negative stride goes backwards.
 
     ```mlir
     %y = relex.strided_slice %x axes = [0, 1] begin = [1, -1] end = [3, -9] strides = [1, -2]
@@ -156,7 +156,7 @@ class StridedSliceOp(Operator):
 
     @property
     def slices(self) -> tuple[slice, ...]:
-        """What is taken along each dimension."""
+        """The slice along each dimension."""
         rank = len(tensor_type(self.operand.type).get_shape())
         parts = _slices(self.properties, rank)
         return tuple(parts.get(axis, slice(None)) for axis in range(rank))
@@ -177,7 +177,7 @@ def _slices(properties: Mapping[str, Attribute], rank: int) -> dict[int, slice]:
 
 
 def taken(part: slice, size: Size) -> tuple[Size, Size]:
-    """What a slice takes along a dimension: the place of the first element, and how many."""
+    """Return the position of the first element that a slice takes along a dimension, and the number of elements."""
     if part == slice(None):
         return 0, size
     begin, end, step = part.start, part.stop, part.step
@@ -189,7 +189,7 @@ def taken(part: slice, size: Size) -> tuple[Size, Size]:
 
 
 def _clipped(place: int, size: Size, low: Size, high: Size) -> Size:
-    """A place in a dimension, where those below 0 count from the end, within limits."""
+    """Return a position in a dimension, counted from the end if it is negative, clipped to limits."""
     if place < 0:
         return low if place <= -MAX_SIZE else larger(size + place, low)
     return high if place >= MAX_SIZE else smaller(high, place)
@@ -198,9 +198,9 @@ def _clipped(place: int, size: Size, low: Size, high: Size) -> Size:
 @irdl_op_definition
 class TakeOp(Operator):
     """
-    The elements at some places along a dimension; the dimensions of `indices` take its place. Without `axis` the
-    operand has one dimension. An index below 0 means 0 and one behind the end the last place, as in NumPy's mode
-    `clip`: no index reads outside of the tensor, and negative ones do not count from the end.
+    The elements at the given positions along a dimension; the dimensions of `indices` replace that dimension. Without
+    `axis` the operand has one dimension. Indices are clipped to the valid range, as in NumPy's mode `clip`: no index
+    reads out of bounds, and negative ones do not count from the end.
 
     ```mlir
     %y = relex.take %x, %indices axis = 1 : (tensor<3x4xf32>, tensor<2x5xi64>) -> tensor<3x2x5xf32>
@@ -235,7 +235,7 @@ class TakeOp(Operator):
 
     @property
     def normal_axis(self) -> int:
-        """The dimension, counted from the front."""
+        """The axis, counted from the front."""
         return _axis(self.properties, tensor_type(self.operand.type).get_shape())
 
     def evaluate(self, *operands: Array) -> Array:
@@ -243,7 +243,7 @@ class TakeOp(Operator):
 
         x, indices = operands
         axis = self.normal_axis
-        # Not by np.take's mode, which refuses an empty dimension even where nothing is taken from it.
+        # np.take's mode rejects an empty dimension even if nothing is taken from it.
         clipped = np.clip(indices.astype(np.int64), 0, max(x.shape[axis] - 1, 0))
         if x.shape[axis] == 0:
             return np.zeros((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)
@@ -261,7 +261,7 @@ def _axis(properties: Mapping[str, Attribute], shape: Sequence[Size]) -> int:
 @irdl_op_definition
 class PadOp(Operator):
     """
-    The tensor with `pad_value`, by default 0, around it: `pad_width` has the widths before and behind each dimension.
+    The tensor surrounded by `pad_value`, by default 0: `pad_width` has the widths before and after each dimension.
 
     ```mlir
     %y = relex.pad %x pad_width = [0, 0, 1, 2] : (tensor<3x4xf32>) -> tensor<3x7xf32>
@@ -299,24 +299,24 @@ class PadOp(Operator):
 
     @property
     def before(self) -> Shape:
-        """The widths in front of each dimension."""
+        """The widths before each dimension."""
         return as_integers(self.pad_width)[::2]
 
     @property
     def behind(self) -> Shape:
-        """The widths behind each dimension."""
+        """The widths after each dimension."""
         return as_integers(self.pad_width)[1::2]
 
     @property
     def value(self) -> float:
-        """What is put around the tensor."""
+        """The value of the padding."""
         return 0 if self.pad_value is None else number(self.pad_value)
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
 
         (x,) = operands
-        # Not by np.pad, which takes no scalars.
+        # np.pad does not accept scalars.
         result = np.full(
             [sum(sizes) for sizes in zip(self.before, x.shape, self.behind, strict=True)], self.value, x.dtype
         )

@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matrix products."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @irdl_op_definition
 class DenseOp(Operator):
     """
-    A dense layer without bias: data `[..., K]` times the transpose of a weight `[N, K]` gives `[..., N]`.
+    A dense layer without bias: data `[..., K]` times the transpose of a weight `[N, K]` yields `[..., N]`.
 
     ```mlir
     %y = relex.dense %x, %w : (tensor<1x784xf32>, tensor<128x784xf32>) -> tensor<1x128xf32>
@@ -59,8 +59,8 @@ class DenseOp(Operator):
 @irdl_op_definition
 class MatmulOp(Operator):
     """
-    The matrix product, as NumPy's `@`: the last two dimensions are multiplied, those before broadcast, an operand of
-    rank 1 is a row on the left and a column on the right.
+    The matrix product, as NumPy's `@`: the last two dimensions are multiplied, the leading ones broadcast, and an
+    operand of rank 1 is a row on the left and a column on the right.
 
     ```mlir
     %c = relex.matmul %a, %b : (tensor<8x3x4xf32>, tensor<4x5xf32>) -> tensor<8x3x5xf32>

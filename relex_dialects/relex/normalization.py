@@ -1,4 +1,4 @@
-"""Normalizations."""
+"""Normalization operators."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _EPSILON = FloatAttr(1e-5, f64)
 
 
 class _AlongAxis(Operator, ABC):
-    """Normalizes along one dimension, by default the last."""
+    """An operator that normalizes along one dimension, by default the last."""
 
     data = operand_def(TensorConstr)
     axis = prop_def(IntegerConstr, default_value=integer(-1))
@@ -63,15 +63,15 @@ class _AlongAxis(Operator, ABC):
 
     @property
     def normal_axis(self) -> int:
-        """The dimension, counted from the front."""
+        """The axis, counted from the front."""
         return normalize_axis(as_integer(self.axis), len(tensor_type(self.data.type).get_shape()))
 
 
 @irdl_op_definition
 class SoftmaxOp(_AlongAxis):
     """
-    `exp(x) / sum(exp(x))` along one dimension, computed on `x - max(x)`, so that nothing overflows. All NaN where one
-    element is NaN or plus infinity, or all are minus infinity.
+    `exp(x) / sum(exp(x))` along one dimension, computed on `x - max(x)` to avoid overflow. All NaN if an element is NaN
+    or plus infinity, or all are minus infinity.
 
     ```mlir
     %y = relex.softmax %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
@@ -116,7 +116,7 @@ class LogSoftmaxOp(_AlongAxis):
 @irdl_op_definition
 class LayerNormOp(Operator):
     """
-    `(x - mean) / sqrt(variance + epsilon) * gamma + beta`, mean and variance taken over `axes`, by default the last
+    `(x - mean) / sqrt(variance + epsilon) * gamma + beta`, with mean and variance over `axes`, by default the last
     dimension. `gamma` and `beta` have the sizes of those dimensions.
 
     ```mlir
@@ -167,7 +167,7 @@ class LayerNormOp(Operator):
 
     @property
     def normal_axes(self) -> Shape:
-        """The dimensions that are normalized, counted from the front."""
+        """The normalized dimensions, counted from the front."""
         return normalize_axes(as_integers(self.axes), len(tensor_type(self.data.type).get_shape()))
 
     def evaluate(self, *operands: Array) -> Array:
@@ -188,8 +188,8 @@ class LayerNormOp(Operator):
 @irdl_op_definition
 class BatchNormOp(Operator):
     """
-    `(x - mean) / sqrt(variance + epsilon) * gamma + beta` with a mean and a variance that are known from training, all
-    four with one number for each place along `axis`.
+    `(x - mean) / sqrt(variance + epsilon) * gamma + beta` with the mean and variance from training; all four parameters
+    have one element for each position along `axis`.
 
     ```mlir
     %y = relex.batch_norm %x, %gamma, %beta, %mean, %variance

@@ -1,4 +1,4 @@
-"""Properties of the graph operators, and their values in Python."""
+"""Properties of graph operators, and their values in Python."""
 
 from __future__ import annotations
 
@@ -26,25 +26,28 @@ IntegersConstr = DenseArrayBase.constr(i64)
 IntegerConstr = IntegerAttr.constr(i64)
 Float64Constr = FloatAttr.constr(f64)
 ScalarConstr = FloatAttr.constr() | IntegerAttr.constr()
-"""A number of any type, which is printed with it: `0.5 : f32`."""
+"""A number of any type, which is printed with its type: `0.5 : f32`."""
 
 Scalar = FloatAttr | IntegerAttr
 
 
 def integers(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
+    """Return a property that holds a list of integers."""
     return DenseArrayBase.from_list(i64, list(values))
 
 
 def integer(value: int) -> IntegerAttr[IntegerType]:
+    """Return a property that holds an integer."""
     return IntegerAttr(value, i64)
 
 
 def flag(value: bool) -> UnitAttr | None:
+    """Return a unit property, or None if it is not set."""
     return UnitAttr() if value else None
 
 
 def scalar(value: float, like: SSAValue | Operation) -> Scalar:
-    """A number of the type of a tensor's elements. Raises `InferenceError` for one that the type does not have."""
+    """Return a number of a tensor's element type. Raises `InferenceError` if the type cannot represent it."""
     element_type = tensor_type(SSAValue.get(like).type).element_type
     try:
         if isinstance(element_type, AnyFloat):
@@ -52,7 +55,7 @@ def scalar(value: float, like: SSAValue | Operation) -> Scalar:
         if isa(element_type, IntegerType) and value == int(value) and _fits(int(value), element_type):
             return IntegerAttr(int(value), element_type)
     except (OverflowError, ValueError):
-        pass  # Too large for the float type, or no number that an integer could be.
+        pass  # Too large for the float type, or no finite number for an integer type.
     raise InferenceError(f"expected a number of type {element_type}, found {value}")
 
 
@@ -64,25 +67,27 @@ def _fits(value: int, element_type: IntegerType) -> bool:
 
 
 def number(attr: Scalar) -> float:
-    """The number in an attribute; an i1 is 0 or 1."""
+    """Return the number in an attribute; an i1 is 0 or 1."""
     value = attr.value.data
     return abs(value) if attr.type == i1 else value
 
 
 def as_integers(attr: Attribute) -> tuple[int, ...]:
+    """Return the integers in a property. Raises `InferenceError` for any other attribute."""
     if not isa(attr, DenseArrayBase[IntegerType]):
         raise InferenceError(f"expected an array of integers, found {attr}")
     return tuple(attr.iter_values())
 
 
 def expect_scalar(attr: Attribute, tensor: SizedType) -> float:
-    """The number in a property that has the type of a tensor's elements."""
+    """Return the number in a property. Raises `InferenceError` unless it has the element type of the tensor."""
     if not isa(attr, Scalar) or attr.type != tensor.element_type:
         raise InferenceError(f"expected a number of type {tensor.element_type}, found {attr}")
     return number(attr)
 
 
 def as_integer(attr: Attribute) -> int:
+    """Return the integer in a property. Raises `InferenceError` for any other attribute."""
     if not isa(attr, IntegerAttr):
         raise InferenceError(f"expected an integer, found {attr}")
     return attr.value.data

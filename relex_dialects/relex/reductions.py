@@ -1,4 +1,4 @@
-"""Reductions: many elements to one, along some dimensions or all of them."""
+"""Reductions along some dimensions, or all of them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class Reduction(Operator, ABC):
     """
     A reduction over the dimensions `axis`, by default all; negative ones count from the back. With `keepdims` they
-    stay, with size 1.
+    remain, with size 1.
     """
 
     operand = operand_def(TensorConstr)
@@ -56,9 +56,9 @@ class Reduction(Operator, ABC):
     )
 
     ALLOWED: ClassVar[tuple[Attribute, ...]] = ELEMENT_TYPES
-    """What the operand may hold."""
+    """The element types that the operand may have."""
     OVER_NONE: ClassVar[bool] = True
-    """Whether there is a result for no elements."""
+    """True if the reduction of no elements has a result."""
 
     def __init__(self, operand: SSAValue | Operation, axis: int | Sequence[int] | None = None, keepdims: bool = False):
         axes = [axis] if isinstance(axis, int) else axis
@@ -77,7 +77,7 @@ class Reduction(Operator, ABC):
 
     @property
     def axes(self) -> Shape:
-        """The dimensions that are reduced, counted from the front, in order."""
+        """The reduced dimensions, counted from the front, in order."""
         return _axes(self.properties, len(tensor_type(self.operand.type).get_shape()))
 
 
@@ -88,13 +88,14 @@ def _axes(properties: Mapping[str, Attribute], rank: int) -> Shape:
 
 
 def reduced_shape(shape: Sequence[SizeT], axes: Sequence[int], keepdims: bool) -> tuple[SizeT | int, ...]:
+    """Return a shape after a reduction over `axes`."""
     if keepdims:
         return tuple(1 if d in axes else size for d, size in enumerate(shape))
     return tuple(size for d, size in enumerate(shape) if d not in axes)
 
 
 def expect_elements(shape: Sequence[Size], result: Sequence[Size]) -> None:
-    """Check that no element of the result stands for no elements of the operand."""
+    """Check that no element of the result is a reduction of no elements."""
     if not at_most(count(result), count(shape)):
         raise InferenceError(f"expected elements to choose from, found none in {shape_str(shape)}")
 
@@ -102,8 +103,8 @@ def expect_elements(shape: Sequence[Size], result: Sequence[Size]) -> None:
 @irdl_op_definition
 class SumOp(Reduction):
     """
-    The sum, in the type of the elements: integers wrap around (NumPy widens them to 64 bits). The order of the
-    additions is left open. Not on i1; `relex.astype` first says what to count in.
+    The sum, in the element type: integers wrap around (NumPy widens them to 64 bits). The order of the additions is
+    unspecified. Not defined on i1; convert with `relex.astype` first.
 
     ```mlir
     %y = relex.sum %x axis = [1] keepdims : (tensor<3x4xf32>) -> tensor<3x1xf32>
@@ -125,7 +126,7 @@ class SumOp(Reduction):
 @irdl_op_definition
 class MeanOp(Reduction):
     """
-    The sum divided by the number of elements; NaN for none. Integers are refused: NumPy's result is a float.
+    The sum divided by the number of elements; NaN for none. Integers are rejected: NumPy's result is a float.
 
     ```mlir
     %y = relex.mean %x axis = [-1] : (tensor<3x4xf32>) -> tensor<3xf32>
@@ -149,7 +150,7 @@ class MeanOp(Reduction):
 @irdl_op_definition
 class MaxOp(Reduction):
     """
-    The largest element; NaN where one is NaN. Refused where there are no elements to choose from.
+    The maximum; NaN if an element is NaN. Rejected if there are no elements to choose from.
 
     ```mlir
     %y = relex.max %x axis = [0, 1] : (tensor<3x4xf32>) -> tensor<f32>
@@ -168,7 +169,7 @@ class MaxOp(Reduction):
 @irdl_op_definition
 class MinOp(Reduction):
     """
-    The smallest element; NaN where one is NaN. Refused where there are no elements to choose from.
+    The minimum; NaN if an element is NaN. Rejected if there are no elements to choose from.
 
     ```mlir
     %y = relex.min %x axis = [0, 1] keepdims : (tensor<3x4xi32>) -> tensor<1x1xi32>
@@ -187,8 +188,8 @@ class MinOp(Reduction):
 @irdl_op_definition
 class ArgmaxOp(Operator):
     """
-    The place of the first largest element along one dimension, or in the whole tensor in row-major order. The first NaN
-    counts as largest.
+    The index of the first maximum along one dimension, or in the whole tensor in row-major order. The first NaN counts
+    as the maximum.
 
     ```mlir
     %y = relex.argmax %x axis = 1 : (tensor<3x4xf32>) -> tensor<3xi64>
@@ -222,7 +223,7 @@ class ArgmaxOp(Operator):
 
     @property
     def axes(self) -> Shape:
-        """The dimensions that are searched, counted from the front: one or all."""
+        """The dimensions searched, counted from the front: one or all."""
         return _chosen_axes(self.properties, len(tensor_type(self.operand.type).get_shape()))
 
     def evaluate(self, *operands: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Other shapes of the same elements."""
+"""Operators that change the shape of a tensor."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PermuteDimsOp(Operator):
 
     @property
     def order(self) -> Shape:
-        """The dimensions of the operand, counted from the front, in the order that the result has them in."""
+        """The dimensions of the operand, counted from the front, in the order of the result."""
         return _order(self.properties, len(tensor_type(self.operand.type).get_shape()))
 
     def evaluate(self, *operands: Array) -> Array:
@@ -71,7 +71,7 @@ def _order(properties: Mapping[str, Attribute], rank: int) -> Shape:
 @irdl_op_definition
 class ReshapeOp(Operator):
     """
-    The same elements in row-major order as a tensor of another shape. One size may be -1: it is what the others leave.
+    The same elements in row-major order, with another shape. One size may be -1: it is inferred from the others.
 
     ```mlir
     %y = relex.reshape %x shape = [2, -1] : (tensor<2x3x4xf32>) -> tensor<2x12xf32>
@@ -103,7 +103,7 @@ class ReshapeOp(Operator):
 
 
 def _reshaped(old: Sequence[Size], new: Sequence[int]) -> Sizes:
-    """The new shape with its -1 replaced."""
+    """Return the new shape with its -1 replaced."""
     if new.count(-1) > 1:
         raise InferenceError(f"expected one size of -1 at most, found {new.count(-1)}")
     elements, known = count(old), prod(size for size in new if size != -1)
@@ -122,7 +122,7 @@ def _wrong_count(old: Sequence[Size], new: Sequence[int]) -> InferenceError:
 @irdl_op_definition
 class ExpandDimsOp(Operator):
     """
-    New dimensions of size 1, which are the dimensions `axis` of the result.
+    The tensor with new dimensions of size 1, which become the dimensions `axis` of the result.
 
     ```mlir
     %y = relex.expand_dims %x axis = [0, -1] : (tensor<3x4xf32>) -> tensor<1x3x4x1xf32>
@@ -161,7 +161,7 @@ class ExpandDimsOp(Operator):
 @irdl_op_definition
 class SqueezeOp(Operator):
     """
-    Without the dimensions `axis`, whose size is 1; by default all that have size 1.
+    The tensor without the dimensions `axis`, whose size is 1; by default without all dimensions of size 1.
 
     ```mlir
     %y = relex.squeeze %x axis = [0] : (tensor<1x3x1xf32>) -> tensor<3x1xf32>
@@ -207,8 +207,8 @@ class SqueezeOp(Operator):
 @irdl_op_definition
 class BroadcastToOp(Operator):
     """
-    The elements repeated along dimensions of size 1 and along new dimensions in front, as NumPy broadcasts. A size of
-    -1 stays as the operand has it.
+    The elements repeated along dimensions of size 1 and along new leading dimensions, as NumPy broadcasts. A size of -1
+    keeps that of the operand.
 
     ```mlir
     %y = relex.broadcast_to %x shape = [2, 3, -1] : (tensor<3x?xf32>) -> tensor<2x3x?xf32>

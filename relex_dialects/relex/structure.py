@@ -40,8 +40,8 @@ _EFFECTS = {
 @irdl_op_definition
 class DataflowOp(HasCanonicalizationPatternsInterface, IRDLOperation):
     """
-    A region of pure ops: what it computes is a graph, and its order carries no meaning beyond that of its edges. Only
-    the values that `relex.output` lists are seen outside. Side effects live between dataflow blocks.
+    A region of pure ops that form a graph: their order carries no meaning beyond that of its edges. Only the values
+    that `relex.output` lists are visible outside. Side effects go between dataflow blocks.
 
     ```mlir
     %r = relex.dataflow -> tensor<4xf32> {
@@ -73,7 +73,7 @@ class DataflowOp(HasCanonicalizationPatternsInterface, IRDLOperation):
 
     @property
     def output(self) -> OutputOp:
-        """The op that ends the block."""
+        """The terminator of the block."""
         last = self.body.block.last_op
         if not isinstance(last, OutputOp):
             raise VerifyException("expected 'relex.output' at the end of the block")
@@ -95,7 +95,7 @@ class DataflowOp(HasCanonicalizationPatternsInterface, IRDLOperation):
 @irdl_op_definition
 class OutputOp(IRDLOperation):
     """
-    Ends a dataflow block and names what is seen outside of it.
+    Terminates a dataflow block and lists the values that are visible outside of it.
 
     ```mlir
     %r:2 = relex.dataflow -> tensor<4xf32>, tensor<4xf32> {
@@ -117,7 +117,7 @@ class OutputOp(IRDLOperation):
 
 
 def impurity(op: Operation) -> str | None:
-    """Why an op may not stand in a dataflow block; None for a pure op."""
+    """Return why an op may not be in a dataflow block; None for a pure op."""
     effects = get_effects(op)
     if effects is None:
         return "may have any side effect"

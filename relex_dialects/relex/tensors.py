@@ -1,4 +1,4 @@
-"""Ops that make tensors."""
+"""Ops that create tensors."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 @irdl_op_definition
 class ConstantOp(IRDLOperation):
     """
-    A tensor whose elements are known. Up to 16 elements print as numbers, more of them, and floats without a decimal
-    form, as their little-endian bytes.
+    A constant tensor. Up to 16 elements print as numbers; more elements, and floats without a decimal form, print as
+    their little-endian bytes.
 
     ```mlir
     %b = relex.constant dense<[0.5, -1.0]> : tensor<2xf32>
@@ -68,8 +68,8 @@ class ConstantOp(IRDLOperation):
 @irdl_op_definition
 class AllocTensorOp(IRDLOperation):
     """
-    A new tensor of unspecified content, with one size for each `?` of its type. Allocation is a side effect: it stands
-    outside of dataflow blocks, and two of them are never merged.
+    A new tensor of unspecified contents, with one size for each `?` of its type. Allocation is a side effect: the op
+    stays outside of dataflow blocks, and two of them are never merged.
 
     ```mlir
     %a = relex.alloc_tensor : tensor<1x128xf32>

@@ -1,4 +1,4 @@
-"""Type rules of the graph operators: shapes and element types of results from those of operands."""
+"""Type inference of graph operators: shapes and element types of results from those of operands."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ SizeT = TypeVar("SizeT", bound=Size)
 
 @dataclass(frozen=True)
 class SizedType:
-    """The type of a tensor, with expressions for sizes that are known at run time: rules say what they become."""
+    """A tensor type with expressions for dynamic sizes, so that type rules can compute with them."""
 
     element_type: Attribute
     shape: Sequence[Size]
 
     @classmethod
     def of(cls, t: TensorType, name: str) -> SizedType:
-        """The type `t` with a name of its own for each `?`, made from `name`."""
+        """Return the type `t` with a distinct name for each `?`, derived from `name`."""
         return cls(t.element_type, with_names(t.get_shape(), lambda dimension: named(f"{name}_{dimension}")))
 
     def get_shape(self) -> Sizes:
+        """Return the sizes of the dimensions."""
         return tuple(self.shape)
 
     def __str__(self) -> str:
@@ -38,17 +39,17 @@ class SizedType:
 
 
 def with_names(shape: Sequence[int], name: Callable[[int], Size]) -> Sizes:
-    """The sizes in a type with one from `name` for each `?`, by its dimension."""
+    """Return the sizes in a type, with `name(dimension)` for each `?`."""
     return tuple(name(d) if size == DYNAMIC_INDEX else size for d, size in enumerate(shape))
 
 
 def without_names(sizes: Sequence[Size]) -> Shape:
-    """The sizes as they stand in a type: `?` for one that is known at run time."""
+    """Return the sizes as in a type, with `?` for dynamic ones."""
     return tuple(size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes)
 
 
 def same_element_type(*types: SizedType) -> Attribute:
-    """The element type that all operands share."""
+    """Return the element type that all operands share. Raises `InferenceError` if they differ."""
     found = list(dict.fromkeys(t.element_type for t in types))
     if len(found) != 1:
         raise InferenceError(f"expected operands of one element type, found {' and '.join(map(str, found))}")
@@ -56,20 +57,22 @@ def same_element_type(*types: SizedType) -> Attribute:
 
 
 def expect_element_type(t: SizedType, allowed: Sequence[Attribute], what: str) -> Attribute:
+    """Return the element type. Raises `InferenceError` unless it is allowed."""
     if t.element_type not in allowed:
         raise InferenceError(f"expected {what} of {' or '.join(map(str, allowed))}, found {t.element_type}")
     return t.element_type
 
 
 def broadcast(*shapes: Sequence[Size]) -> Sizes:
-    """The shape that operands broadcast to, as in NumPy. A `?` never broadcasts: it equals the size that it meets."""
+    """Return the shape that operands broadcast to, as in NumPy. A `?` never broadcasts: it equals the size it is paired
+    with."""
     rank = max(map(len, shapes))
     columns = zip(*((1,) * (rank - len(s)) + tuple(s) for s in shapes), strict=True)
     return tuple(_broadcast_sizes(sizes, shapes) for sizes in columns)
 
 
 def _broadcast_sizes(sizes: Sequence[Size], shapes: Sequence[Sequence[Size]]) -> Size:
-    # A number is said before what is equal to it.
+    # Static sizes come first, so that the result is static if any size is.
     wide = sorted((size for size in sizes if size != 1), key=lambda size: not isinstance(size, int))
     if not all(equal(wide[0], size) for size in wide[1:]):
         raise InferenceError(f"expected shapes that broadcast, found {' and '.join(map(shape_str, shapes))}")
@@ -77,25 +80,26 @@ def _broadcast_sizes(sizes: Sequence[Size], shapes: Sequence[Sequence[Size]]) ->
 
 
 def contract(lhs: Size, rhs: Size, what: str) -> None:
-    """Check that two sizes are equal, such as those that are summed over; at run time what is known only there."""
+    """Check that two sizes are equal, such as those of a dimension that is summed over; dynamic ones are checked at run
+    time."""
     if not equal(lhs, rhs):
         raise InferenceError(f"expected equal {what}, found {lhs} and {rhs}")
 
 
 def shape_str(shape: Sequence[Size]) -> str:
-    """`(1, 784)` as `1x784`, a scalar's shape as `scalar`, with `?` for what is known at run time."""
+    """Format `(1, 784)` as `1x784`, a scalar's shape as `scalar`, and dynamic sizes as `?`."""
     return "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in without_names(shape)) or "scalar"
 
 
 def normalize_axis(axis: int, rank: int) -> int:
-    """A dimension counted from the front; a negative one counts from the back."""
+    """Return a dimension counted from the front; a negative one counts from the back."""
     if not -rank <= axis < rank:
         raise InferenceError(f"expected an axis in {-rank}..{rank - 1} for rank {rank}, found {axis}")
     return axis % rank
 
 
 def normalize_axes(axes: Sequence[int], rank: int) -> Shape:
-    """Dimensions counted from the front. None may stand twice."""
+    """Return dimensions counted from the front. No dimension may occur twice."""
     normal = tuple(normalize_axis(axis, rank) for axis in axes)
     if len(set(normal)) != len(normal):
         raise InferenceError(f"expected axes that differ, found {', '.join(map(str, axes))}")
@@ -103,7 +107,7 @@ def normalize_axes(axes: Sequence[int], rank: int) -> Shape:
 
 
 def expect_integers(values: Sequence[int], what: str, *, count: int | None = None, least: int | None = None) -> Shape:
-    """Check how many integers a property has, and that none is too small."""
+    """Check the number of integers in a property and their lower bound, and return them."""
     if count is not None and len(values) != count:
         raise InferenceError(f"expected {count} {what}, found {len(values)}")
     if least is not None and any(value < least for value in values):
@@ -112,6 +116,6 @@ def expect_integers(values: Sequence[int], what: str, *, count: int | None = Non
 
 
 def merge(lhs: Size, rhs: Size, what: str) -> Size:
-    """One size for two that must be equal: the one that is known."""
+    """Return one size for two that must be equal, preferring a static one."""
     contract(lhs, rhs, what)
     return lhs if isinstance(lhs, int) else rhs

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class UnaryFunction(UnaryElementwise, ABC):
-    """A function that NumPy has by itself."""
+    """An elementwise function that NumPy provides."""
 
     NUMPY: ClassVar[str]
-    """Its name there."""
+    """The name of the function in NumPy."""
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
@@ -37,7 +37,7 @@ class UnaryFunction(UnaryElementwise, ABC):
 @irdl_op_definition
 class NegativeOp(UnaryFunction):
     """
-    Each element with the other sign, NaN and zeros included; the smallest integer stays as it is. Not on i1.
+    Each element with its sign flipped, including NaN and zeros; the smallest integer stays as it is. Not defined on i1.
 
     ```mlir
     %y = relex.negative %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
@@ -68,7 +68,7 @@ class AbsOp(UnaryFunction):
 @irdl_op_definition
 class FloorOp(UnaryFunction):
     """
-    The largest whole number that is not larger than the element.
+    The largest integer not above the element.
 
     ```mlir
     %y = relex.floor %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
@@ -84,7 +84,7 @@ class FloorOp(UnaryFunction):
 @irdl_op_definition
 class SqrtOp(UnaryFunction):
     """
-    The square root, correctly rounded; NaN for what is below zero.
+    The square root, correctly rounded; NaN for negative numbers.
 
     ```mlir
     %y = relex.sqrt %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
@@ -100,7 +100,7 @@ class SqrtOp(UnaryFunction):
 @irdl_op_definition
 class RsqrtOp(UnaryElementwise):
     """
-    One divided by the square root, both correctly rounded; infinite for zero, with its sign.
+    The reciprocal of the square root, both correctly rounded; infinite for zero, with its sign.
 
     ```mlir
     %y = relex.rsqrt %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
@@ -136,7 +136,7 @@ class ExpOp(UnaryFunction):
 @irdl_op_definition
 class LogOp(UnaryFunction):
     """
-    The natural logarithm; minus infinity for zero, NaN for what is below.
+    The natural logarithm; minus infinity for zero, NaN for negative numbers.
 
     ```mlir
     %y = relex.log %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
@@ -226,7 +226,8 @@ class SiluOp(UnaryElementwise):
 @irdl_op_definition
 class GeluOp(UnaryElementwise):
     """
-    `x` times the normal distribution up to it, exactly: `x / 2 * (1 + erf(x / sqrt(2)))`; NaN for minus infinity.
+    `x` times the cumulative normal distribution at `x`, in the exact form `x / 2 * (1 + erf(x / sqrt(2)))`; NaN for
+    minus infinity.
 
     ```mlir
     %y = relex.gelu %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
@@ -247,8 +248,8 @@ class GeluOp(UnaryElementwise):
 @irdl_op_definition
 class AstypeOp(UnaryElementwise):
     """
-    The elements as numbers of another type. Integers wrap around. Floats are rounded towards zero to integers; those
-    beyond the range become its end, NaN becomes 0 (NumPy leaves both open). To i1 everything but zero is true.
+    The elements converted to another type. Integers wrap around. Floats are rounded towards zero to integers and
+    saturate at the ends of the range; NaN becomes 0 (NumPy specifies neither). To i1 everything but zero is true.
 
     ```mlir
     %y = relex.astype %x dtype = i32 : (tensor<3x4xf32>) -> tensor<3x4xi32>
@@ -293,7 +294,7 @@ class AstypeOp(UnaryElementwise):
 @irdl_op_definition
 class ClipOp(UnaryElementwise):
     """
-    The elements held between two bounds, which have their type; a bound may be missing. NaN stays NaN.
+    The elements clamped between two bounds of the same type, either of which may be missing. NaN stays NaN.
 
     ```mlir
     %y = relex.clip %x min = 0.0 : f32 max = 6.0 : f32 : (tensor<3x4xf32>) -> tensor<3x4xf32>
@@ -333,7 +334,7 @@ class ClipOp(UnaryElementwise):
 
 
 def erf(x: Array) -> Array:
-    """The error function in double precision, rounded to the type of `x`."""
+    """Return the error function, computed in double precision and rounded to the type of `x`."""
     import math
 
     import numpy as np

@@ -1,4 +1,4 @@
-"""Windows that move over the last two dimensions of a tensor: what convolution and pooling look at."""
+"""Sliding windows over the last two dimensions of a tensor, for convolution and pooling."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows of a height and a width, their steps, what is padded around the tensor, and the steps inside of them."""
+    """Sliding windows: their height and width, their strides, the padding around the tensor, and their dilation."""
 
     size: Sizes
     strides: Shape
@@ -29,7 +29,8 @@ class Windows:
 
     @classmethod
     def read(cls, size: Sequence[Size], properties: Mapping[str, Attribute]) -> Windows:
-        """From the properties `strides`, `padding` and `dilation`. Raises `InferenceError` for wrong ones."""
+        """Create windows from the properties `strides`, `padding` and `dilation`. Raises `InferenceError` for invalid
+        ones."""
         padding = expect_integers(as_integers(properties["padding"]), "paddings", least=0)
         if len(padding) not in (1, 2, 4):
             raise InferenceError(f"expected 1, 2 or 4 paddings, found {len(padding)}")
@@ -44,19 +45,21 @@ class Windows:
 
     @property
     def before(self) -> Shape:
+        """The padding at the top and at the left."""
         return self.padding[:2]
 
     @property
     def behind(self) -> Shape:
+        """The padding at the bottom and at the right."""
         return self.padding[2:]
 
     def counts(self, sizes: Sequence[Size]) -> Sizes:
-        """How many windows fit in a height and a width."""
+        """Return the number of windows that fit in a height and a width."""
         return tuple(self._count(dimension, size) for dimension, size in enumerate(sizes))
 
     @property
     def spans(self) -> Sizes:
-        """How far a window reaches."""
+        """The height and width that a window covers, including the gaps of dilation."""
         return tuple((size - 1) * step + 1 for size, step in zip(self.size, self.dilation, strict=True))
 
     def _count(self, dimension: int, size: Size) -> Size:
@@ -67,7 +70,7 @@ class Windows:
         return (room - span) // self.strides[dimension] + 1
 
     def over(self, x: Array, fill: float) -> Array:
-        """The windows of an array as two more dimensions behind those that say which window it is."""
+        """Return the windows of an array, as two more dimensions after those that number the windows."""
         import numpy as np
 
         widths = [(0, 0)] * (x.ndim - 2) + list(zip(self.before, self.behind, strict=True))

@@ -1,8 +1,8 @@
 """
-The dialect of schedules: how the loops of a function are to be changed, step by step, in the file of the function.
+The dialect of schedules: transformations of the loops of a function, step by step, in the same file as the function.
 
-A `schedule.sequence` holds primitives in the order of their application. `apply-schedule` applies them. Loops and
-blocks go by their labels and names.
+A `schedule.sequence` holds primitives in order of application; `apply-schedule` applies them. They refer to loops by
+label and to blocks by name.
 """
 
 from xdsl.ir import Dialect

@@ -1,4 +1,4 @@
-"""Primitives that move, merge and split blocks, and give them buffers."""
+"""Primitives that move, merge and split blocks, and introduce buffers for them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MovePrimitiveOp(NamingOp):
 
 
 class BufferRole(StrEnum):
-    """Whether one of the buffers that a block reads is meant, or of those that it writes."""
+    """Selects among the buffers that a block reads, or those that it writes."""
 
     READ = "read"
     WRITE = "write"
@@ -43,11 +43,13 @@ class BufferRole(StrEnum):
 
 @irdl_attr_definition
 class BufferRoleAttr(EnumAttribute[BufferRole], SpacedOpaqueSyntaxAttribute):
+    """The role of a buffer in a block."""
+
     name = "schedule.buffer_role"
 
 
 class BufferPrimitiveOp(PrimitiveOp):
-    """A primitive on one of the buffers that a block reads, or writes, counted in the order of the first accesses."""
+    """A primitive on one of the buffers that a block reads, or writes, numbered in order of first access."""
 
     block = prop_def(FlatSymbolRefAttrConstr)
     index = prop_def(IntegerAttr.constr(i64))
@@ -77,7 +79,7 @@ class ComputeAtOp(MovePrimitiveOp):
 @irdl_op_definition
 class ReverseComputeAtOp(MovePrimitiveOp):
     """
-    Moves a block into a loop of its producers: each iteration goes on with what it has computed.
+    Moves a block into a loop of its producers: each iteration consumes what it has computed.
 
     ```mlir
     schedule.reverse_compute_at @Z at @j_0 into [@ax0]
@@ -90,7 +92,7 @@ class ReverseComputeAtOp(MovePrimitiveOp):
 @irdl_op_definition
 class ComputeInlineOp(BlockPrimitiveOp):
     """
-    Computes the elements of a block's buffer where they are read, and removes the block and its buffer.
+    Computes the elements of a block's buffer at their uses, and removes the block and its buffer.
 
     ```mlir
     schedule.compute_inline @T
@@ -105,7 +107,7 @@ class ComputeInlineOp(BlockPrimitiveOp):
 @irdl_op_definition
 class ReverseComputeInlineOp(BlockPrimitiveOp):
     """
-    Lets the producer of what a block reads do the block's work at once, and removes the block and the buffer between.
+    Merges a block into the producer of its input, and removes the block and the buffer between the two.
 
     ```mlir
     schedule.reverse_compute_inline @Z
@@ -120,7 +122,7 @@ class ReverseComputeInlineOp(BlockPrimitiveOp):
 @irdl_op_definition
 class CacheReadOp(BufferPrimitiveOp, NamingOp):
     """
-    Lets a block read a copy of a buffer. A new block makes the copy in front of the loops around the block.
+    Makes a block read a copy of a buffer. A new block before the loops around the block makes the copy.
 
     ```mlir
     schedule.cache_read @Y read 1 into [@W_local, @ax0, @ax1]
@@ -135,7 +137,7 @@ class CacheReadOp(BufferPrimitiveOp, NamingOp):
 @irdl_op_definition
 class CacheWriteOp(BufferPrimitiveOp, NamingOp):
     """
-    Lets a block write a new buffer. A new block copies it behind the loops around the block.
+    Makes a block write a new buffer. A new block after the loops around the block copies it to the original one.
 
     ```mlir
     schedule.cache_write @Y write 0 into [@Y_local, @ax0, @ax1]
@@ -150,7 +152,7 @@ class CacheWriteOp(BufferPrimitiveOp, NamingOp):
 @irdl_op_definition
 class DecomposeReductionOp(MovePrimitiveOp):
     """
-    Makes the init of a block into a block of its own, in front of a loop.
+    Makes the init of a block a block of its own, before a loop.
 
     ```mlir
     schedule.decompose_reduction @Y at @k into [@Y_init, @j_1_init]
@@ -163,8 +165,8 @@ class DecomposeReductionOp(MovePrimitiveOp):
 @irdl_op_definition
 class RfactorOp(MovePrimitiveOp):
     """
-    Lets a reduction make partial results, one for each iteration of one of its loops, which a block behind a loop
-    around all of them combines.
+    Makes a reduction compute partial results, one for each iteration of one of its loops (`along`). A new block after a
+    loop around all of them (`at`) combines these.
 
     ```mlir
     schedule.rfactor @Y along @k_1 at @k_0 into [@Y_rf_init, @Y_rf, @k_1_init, @k_1_rf]
@@ -185,7 +187,7 @@ class RfactorOp(MovePrimitiveOp):
 @irdl_op_definition
 class TransformLayoutOp(BufferPrimitiveOp):
     """
-    Lays out a local buffer anew: what was at the indices on the left of the map is at those on the right.
+    Changes the layout of a local buffer: the element at the indices on the left of the map moves to those on the right.
 
     ```mlir
     schedule.transform_layout @W_local write 0 by affine_map<(n, k) -> (n floordiv 16, k, n mod 16)>
@@ -213,8 +215,8 @@ class TransformLayoutOp(BufferPrimitiveOp):
 @irdl_op_definition
 class CompactBufferOp(BufferPrimitiveOp):
     """
-    Makes a local buffer, by the block that writes it, as small as the loops around all its uses allow, and lets it live
-    in the innermost of them.
+    Shrinks a local buffer, selected by the block that writes it, to the footprint of its uses in the loops around all
+    of them, and moves its allocation into the innermost of these loops.
 
     ```mlir
     schedule.compact_buffer @Y write 0
@@ -229,8 +231,8 @@ class CompactBufferOp(BufferPrimitiveOp):
 @irdl_op_definition
 class UnguardOp(BlockPrimitiveOp):
     """
-    Removes the condition around a block that would do no harm without it: it stays in all buffers, and what it writes
-    in addition nobody reads.
+    Removes the condition around a block that is safe without it: all accesses stay in bounds, and nothing reads the
+    additional elements that it writes.
 
     ```mlir
     schedule.unguard @Y
@@ -245,8 +247,8 @@ class UnguardOp(BlockPrimitiveOp):
 @irdl_op_definition
 class OrderAsIntegersOp(BlockPrimitiveOp):
     """
-    Lets a block that looks for the largest or smallest of floats compare integers instead, which are in the same order.
-    Its buffer, a local one, holds integers then.
+    Makes a block that computes the maximum or minimum of floats compare integers instead, which are in the same order.
+    Its buffer, a local one, then holds integers.
 
     ```mlir
     schedule.order_as_integers @Y

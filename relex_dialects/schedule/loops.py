@@ -1,4 +1,4 @@
-"""Primitives that change loops."""
+"""Primitives that transform loops."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def _parse_factor(parser: Parser) -> int:
 @irdl_op_definition
 class SplitOp(NamingOp):
     """
-    Makes a loop into several, one inside the other, of so many iterations each. One factor may be left open (`?`): as
-    many as it takes. Where the factors do not divide the extent, blocks are kept from running too often by a condition.
+    Splits a loop into nested ones with the given trip counts. One factor may be left open (`?`): it is as large as
+    needed. If the factors do not divide the extent, a guard keeps blocks from running too often.
 
     ```mlir
     schedule.split @j by [?, 8] into [@j_0, @j_1]
@@ -77,6 +77,7 @@ class SplitOp(NamingOp):
 
     @property
     def sizes(self) -> list[int | None]:
+        """The factors, with None for the one that is left open."""
         return [None if factor == DYNAMIC_INDEX else factor for factor in self.factors.iter_values()]
 
     def verify_(self) -> None:
@@ -93,8 +94,7 @@ class SplitOp(NamingOp):
 @irdl_op_definition
 class ReorderOp(PrimitiveOp):
     """
-    Puts loops that stand in each other, with nothing between, into another order. Loops between them that are not
-    named stay where they are.
+    Reorders perfectly nested loops. Loops between them that are not named stay in place.
 
     ```mlir
     schedule.reorder [@j_0, @k, @j_1]
@@ -118,7 +118,7 @@ class ReorderOp(PrimitiveOp):
 @irdl_op_definition
 class FuseOp(NamingOp):
     """
-    Makes loops that stand directly in each other, from the outside in, into one.
+    Fuses perfectly nested loops, listed outermost first, into one.
 
     ```mlir
     schedule.fuse [@i, @j] into [@i_j_fused]
@@ -149,7 +149,7 @@ def _verify_loops(loops: Sequence[str]) -> None:
 @irdl_op_definition
 class PadOp(PrimitiveOp):
     """
-    Raises the extent of a loop to a multiple of a number. Blocks do nothing in the additional iterations.
+    Pads the extent of a loop to a multiple of a number. Blocks do nothing in the additional iterations.
 
     ```mlir
     schedule.pad @j to 8
@@ -175,8 +175,8 @@ class PadOp(PrimitiveOp):
 @irdl_op_definition
 class PartitionOp(NamingOp):
     """
-    Lets loops with the same extent, in nests that follow each other, run in two parts: all nests for as many iterations
-    as are a multiple of a number, then copies of them for the rest.
+    Splits the iterations of loops with the same extent, in consecutive nests, into two parts: all nests run for the
+    largest multiple of a number, then copies of them for the remaining iterations.
 
     ```mlir
     schedule.partition [@i, @i1] by 8 into [@Y_rest, @Z_rest, @i_rest, @j_rest, @i1_rest, @j1_rest]
@@ -201,7 +201,7 @@ class PartitionOp(NamingOp):
 
 
 class LoopKindOp(PrimitiveOp):
-    """A primitive that says how the iterations of a loop may be run."""
+    """A primitive that sets the way in which the iterations of a loop may be executed."""
 
     loop = prop_def(FlatSymbolRefAttrConstr)
 
@@ -214,7 +214,7 @@ class LoopKindOp(PrimitiveOp):
 @irdl_op_definition
 class ParallelOp(LoopKindOp):
     """
-    Lets the iterations of a loop run at the same time.
+    Marks a loop as `parallel`: its iterations may run at the same time.
 
     ```mlir
     schedule.parallel @j_0
@@ -227,7 +227,7 @@ class ParallelOp(LoopKindOp):
 @irdl_op_definition
 class VectorizeOp(LoopKindOp):
     """
-    Lets the iterations of a loop run as the lanes of vectors.
+    Marks a loop as `vectorized`: its iterations may run as vector lanes.
 
     ```mlir
     schedule.vectorize @j_1
@@ -240,7 +240,7 @@ class VectorizeOp(LoopKindOp):
 @irdl_op_definition
 class UnrollOp(LoopKindOp):
     """
-    Lets a loop be written out.
+    Marks a loop as `unrolled`: a copy of its body may replace each iteration.
 
     ```mlir
     schedule.unroll @k_1
@@ -253,7 +253,7 @@ class UnrollOp(LoopKindOp):
 @irdl_op_definition
 class LabelLoopsOp(NamingOp):
     """
-    Gives a label to each loop that has none, in program order: `@loop0`, `@loop1`, ...
+    Labels each loop that has no label, in program order: `@loop0`, `@loop1`, ...
 
     ```mlir
     schedule.label_loops into [@loop0, @loop1]

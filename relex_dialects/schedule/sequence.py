@@ -1,4 +1,4 @@
-"""Sequences of primitives, and what primitives share."""
+"""Sequences of primitives, and base classes of primitives."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ NamesConstr = ArrayAttr.constr(FlatSymbolRefAttrConstr)
 
 
 def symbols(names: Iterable[str]) -> ArrayAttr[SymbolRefAttr]:
+    """Return symbol references to names."""
     return ArrayAttr(map(SymbolRefAttr, names))
 
 
 def names_in(attr: ArrayAttr[SymbolRefAttr] | None) -> list[str]:
-    """The names behind symbols; none without an attribute."""
+    """Return the names in symbol references; none without an attribute."""
     return [symbol.root_reference.data for symbol in attr] if attr is not None else []
 
 
@@ -65,6 +66,7 @@ class SequenceOp(IRDLOperation):
         super().__init__(properties={"function": SymbolRefAttr(function)}, regions=[region])
 
     def verify_function(self) -> None:
+        """Check that the sequence is for a loop function."""
         found = SymbolTable.lookup_symbol(self, self.function)
         if not isinstance(found, PrimFuncOp):
             what = "no such symbol" if found is None else f"a '{found.name}'"
@@ -103,14 +105,15 @@ class PrimitiveOp(IRDLOperation, ABC):
 
 class NamingOp(PrimitiveOp, ABC):
     """
-    A step that makes blocks or loops. `into` names them, blocks first, then loops from the outside in; without it names
-    are derived, and filled in when the step is applied.
+    A primitive that creates blocks or loops. `into` names them, blocks first, then loops, outermost first. Without it,
+    names are derived, and recorded when the primitive is applied.
     """
 
     into = opt_prop_def(NamesConstr)
 
     @property
     def new_names(self) -> list[str]:
+        """The names of the new blocks and loops."""
         return names_in(self.into)
 
     @new_names.setter

@@ -1,4 +1,4 @@
-"""Sizes that are known at run time: expressions of names, and what must hold of them."""
+"""Dynamic sizes: expressions of names, and the requirements on them."""
 
 from relex.dialects.index.expr import IndexExpr, larger, name_of_size, named, names_in, never_negative, smaller
 from relex.dialects.index.text import parse_index

@@ -1,7 +1,7 @@
-"""Loop functions read and write inside of their buffers: what that means for sizes that are known at run time.
+"""Accesses of loop functions stay in bounds: the requirements on dynamic sizes that follow.
 
-Where an index is a sum of loop variables with factors, the largest and the smallest place that it takes follow from the
-extents of the loops, and must lie in the buffer. Of other indices, and of accesses under a condition, nothing is said.
+If an index is a sum of loop variables with factors, its extreme values follow from the trip counts of the loops, and
+must lie inside the dimension. Other indices, and accesses under a condition, imply no requirement.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from relex.dialects.tir import BlockOp, CallOp, ForOp, InitOp, PrimFuncOp
 
 
 @SIZES.rule(memref.LoadOp, memref.StoreOp)
-def _(op: memref.LoadOp | memref.StoreOp, analysis: SizeAnalysis) -> None:
+def _require_in_bounds(op: memref.LoadOp | memref.StoreOp, analysis: SizeAnalysis) -> None:
     if not analysis.knows(op.memref) or not _runs_always(op):
         analysis.unchecked.append(op)
         return
@@ -39,7 +39,7 @@ def _(op: memref.LoadOp | memref.StoreOp, analysis: SizeAnalysis) -> None:
 
 
 def _in_loops(index: SSAValue, analysis: SizeAnalysis) -> Index:
-    """An index in terms of loop variables and named sizes."""
+    """Return an index in terms of loop variables and named sizes."""
 
     def lookup(value: SSAValue) -> Index | None:
         if analysis.knows(value):
@@ -53,7 +53,7 @@ def _in_loops(index: SSAValue, analysis: SizeAnalysis) -> Index:
 
 
 def _require_inside(index: Index, size: Size, analysis: SizeAnalysis) -> bool:
-    """Require that an index stays in a dimension. Returns whether it was possible to say so."""
+    """Require that an index stays inside a dimension. Returns whether that could be expressed."""
     constant, factors = constant_of(index), dict[BlockArgument, Index]()
     for atom, factor in terms_of(index).items():
         parts = factors_of(atom)
@@ -78,8 +78,8 @@ def _require_inside(index: Index, size: Size, analysis: SizeAnalysis) -> bool:
         else:
             return False
     if all(isinstance(s, int) for s in (low, high, size)):
-        return True  # Types say it all: the verifier of blocks has looked at them.
-    # Where a loop runs for nothing, nothing is read or written.
+        return True  # All is static: the verifier of blocks has checked it.
+    # Nothing is accessed if a loop has no iterations: both sides are multiplied by the trip counts.
     runs = count([extent for extent in extents.values() if extent is not None])
     for lhs, rhs in ((0, low), (high + 1, size)):
         plain = Requirement(lhs, "<=", rhs)
@@ -89,7 +89,7 @@ def _require_inside(index: Index, size: Size, analysis: SizeAnalysis) -> bool:
 
 
 def _extent(variable: BlockArgument, analysis: SizeAnalysis) -> Size | None:
-    """How often the loop of a variable runs."""
+    """Return the trip count of a variable's loop."""
     loop = variable.owner.parent_op()
     if not isinstance(loop, ForOp):
         return None
@@ -99,7 +99,7 @@ def _extent(variable: BlockArgument, analysis: SizeAnalysis) -> Size | None:
 
 
 def _runs_always(op: Operation) -> bool:
-    """Whether nothing but loops decides how often an op of a loop function runs."""
+    """Return whether only loops and blocks surround an op of a loop function, so that no condition guards it."""
     return all(isinstance(scope, ForOp | BlockOp | InitOp) for scope in _scopes(op))
 
 
@@ -111,13 +111,13 @@ def _scopes(op: Operation) -> Iterator[Operation]:
 
 
 @SIZES.rule(memref.CopyOp)
-def _(op: memref.CopyOp, analysis: SizeAnalysis) -> None:
+def _require_equal_shapes(op: memref.CopyOp, analysis: SizeAnalysis) -> None:
     if analysis.knows(op.source) and analysis.knows(op.destination):
         for read, written in zip(analysis.sizes(op.source), analysis.sizes(op.destination), strict=True):
             analysis.require(Requirement(read, "==", written))
 
 
 @SIZES.rule(CallOp)
-def _(op: CallOp, analysis: SizeAnalysis) -> None:
+def _require_fitting_arguments(op: CallOp, analysis: SizeAnalysis) -> None:
     if all(map(analysis.knows, op.arguments)):
         analysis.enter(analysis.callee(op.callee), [analysis.sizes(value) for value in op.arguments])

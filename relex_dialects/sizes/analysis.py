@@ -1,7 +1,7 @@
-"""The sizes of all tensors of a function, as expressions of the sizes of its arguments.
+"""Size inference: the sizes of all tensors of a function, as expressions of the sizes of its arguments.
 
-Every size is a function of those of the arguments: no shape depends on what a tensor holds. So all that must hold of
-the sizes of a run can be said, and checked, where the function is entered.
+Every size is a function of those of the arguments: no shape depends on the contents of a tensor. So all requirements on
+the sizes of a run can be stated, and checked, at function entry.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from relex.dialects.sizes.requirements import Requirement, Solver
 from relex.dialects.table import Table
 
 SIZES = Table[type[Operation], Callable[[Any, "SizeAnalysis"], None]]("sizes")
-"""What each kind of op says of the sizes of its results. Other packages add rules for theirs."""
+"""Rules that infer the sizes of each op's results. Other packages add rules for their ops."""
 
 
 class SizeAnalysis:
-    """The analysis of one function. `callees` finds the sizes of those that it calls."""
+    """The analysis of one function. `callees` finds the sizes of the functions that it calls."""
 
     def __init__(self, function: Operation, callees: Callable[[Operation], FunctionSizes]):
         self._function = function
@@ -49,12 +49,12 @@ class SizeAnalysis:
         self._memory_of_callees: dict[Size, None] = {0: None}
         self._op = function
         self.unchecked: list[Operation] = []
-        """Accesses of which no requirement says that they stay in their buffer."""
+        """Accesses that no requirement keeps inside their buffer."""
 
-    # What rules use
+    # Interface for rules
 
     def sizes(self, value: SSAValue) -> Sizes:
-        """The sizes of a tensor or buffer. Where none are known, the op that asks is wrong."""
+        """Return the sizes of a tensor or buffer. Fails at the current op if they are unknown."""
         if value in self._values:
             return self._solver.solved(self._values[value])
         known = sizes_in_type(value.type)
@@ -63,35 +63,36 @@ class SizeAnalysis:
         return known
 
     def number(self, value: SSAValue) -> Size:
-        """What an index is."""
+        """Return the expression of an index."""
         return self.sizes(value)[0]
 
     def knows(self, value: SSAValue) -> bool:
-        """Whether the sizes of a tensor, or what an index is, are known so far."""
+        """Return whether the sizes of a tensor, or the expression of an index, are known so far."""
         return value in self._values or DYNAMIC_INDEX not in sizes_in_type(value.type)
 
     def set(self, value: SSAValue, sizes: Sequence[Size]) -> None:
-        """Say what the sizes of a value are. Those that are in its type must be the same."""
+        """Set the sizes of a value. Those that its type states are required to be the same."""
         for size, known in zip(sizes, sizes_in_type(value.type), strict=True):
             if known != DYNAMIC_INDEX:
                 self.require(Requirement(size, "==", known))
         self._values[value] = tuple(sizes)
 
     def require(self, requirement: Requirement) -> None:
-        """Say what must hold for the op. What never does is an error."""
+        """Add a requirement of the current op. Fails if it can never hold."""
         if not self._solver.require(requirement):
             lhs, rhs = self._solver.solved([requirement.lhs, requirement.rhs])
             fail(self._op, f"expected sizes with {requirement}, found {lhs} and {rhs}")
 
     def callee(self, symbol: SymbolRefAttr) -> FunctionSizes:
-        """The sizes of a function that the op calls."""
+        """Return the sizes of a function that the current op calls."""
         found = SymbolTable.lookup_symbol(self._op, symbol)
         if found is None:
             fail(self._op, f"expected a function named {symbol}, found no such symbol")
         return self._callees(found)
 
     def enter(self, callee: FunctionSizes, sizes: Sequence[Sizes]) -> dict[str, Size]:
-        """Require what a function does of its arguments, which have these sizes. Returns what its names stand for."""
+        """Require what a function requires of its arguments, given their sizes. Returns the sizes that its names stand
+        for."""
         pairs = [pair for both in zip(callee.arguments, sizes, strict=True) for pair in zip(*both, strict=True)]
         values: dict[str, Size] = {}
         for expected, size in pairs:
@@ -105,11 +106,11 @@ class SizeAnalysis:
         return values
 
     def allocate(self, value: SSAValue) -> None:
-        """Say that memory is needed for a value."""
+        """Add the bytes of a value to the memory that the function needs."""
         self._own_memory += bytes_of(value.type, self.sizes(value))
 
     def visit(self, block: Block) -> None:
-        """Apply the rules to the ops of a block, and to those inside of ops that have none."""
+        """Apply the rules to the ops of a block, and to those nested in ops without a rule."""
         for op in block.ops:
             self._op = op
             rule = SIZES.find(op)
@@ -119,10 +120,10 @@ class SizeAnalysis:
             for inner in (inner for region in op.regions for inner in region.blocks):
                 self.visit(inner)
 
-    # The run
+    # Running the analysis
 
     def run(self, *, body: bool = True) -> FunctionSizes:
-        """The sizes of the function; without its body, as far as the program states them, or types say them."""
+        """Return the sizes of the function; without its body, as far as the program states them or types give them."""
         entered = self._enter_arguments()
         for requirement in stated_requirements(self._function):
             self.require(requirement)
@@ -138,7 +139,7 @@ class SizeAnalysis:
         return found
 
     def _check_names(self, found: FunctionSizes) -> None:
-        """Every name is the size of an argument, from which a run knows what it stands for."""
+        """Check that every name is the size of an argument, which determines its value in a run."""
         sizes = [size for of_one in found.arguments for size in of_one]
         sizes += [side for r in found.requirements for side in (r.lhs, r.rhs)]
         for name in (name for size in sizes for name in names_in(size)):
@@ -146,11 +147,11 @@ class SizeAnalysis:
                 fail(self._function, f"expected an argument with a size that is '{name}' alone, found none")
 
     def sizes_by_value(self) -> dict[SSAValue, Sizes]:
-        """After a run, the sizes of all values that are known."""
+        """Return the sizes of all values that are known after a run."""
         return {value: self._solver.solved(sizes) for value, sizes in self._values.items()}
 
     def _enter_arguments(self) -> list[Sizes]:
-        """Give a name to each size of the arguments that is not known and has none."""
+        """Name each dynamic size of the arguments that has no name."""
         stated = stated_arguments(self._function)
         given = sorted({name for sizes in stated for size in sizes if size is not None for name in names_in(size)})
         for name in given:
@@ -183,6 +184,6 @@ class SizeAnalysis:
 
 
 def _identifier(name: str) -> str:
-    """A name of ASCII letters, digits and underscores."""
+    """Convert a name to ASCII letters, digits and underscores."""
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)
     return plain if plain.isidentifier() else f"_{plain}"

@@ -1,4 +1,4 @@
-"""What a program states about sizes: `relex.dims` on arguments and results, `relex.requires` on functions."""
+"""Sizes that a program states: `relex.dims` on arguments and results, `relex.requires` on functions."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ from relex.dialects.sizes.requirements import Requirement, parse_requirement
 
 @dataclass(frozen=True)
 class FunctionSizes:
-    """What is known about the sizes of a function's arguments and results. An index is one size: itself."""
+    """The known sizes of a function's arguments and results. An index has one size, its value."""
 
     arguments: tuple[Sizes, ...]
     results: tuple[Sizes, ...]
     requirements: tuple[Requirement, ...]
-    """What must hold besides that the arguments have these sizes."""
+    """Requirements in addition to the arguments having these sizes."""
     temporaries: tuple[Size, ...] = ()
-    """The memory that a call needs for values that it does not return is the largest of these, or less, in bytes."""
+    """The largest of these bounds the memory, in bytes, that a call needs for values that it does not return."""
 
     @property
     def sources(self) -> dict[str, tuple[int, int]]:
-        """For each name, the first argument and its dimension that have that size."""
+        """For each name, the first argument and its dimension of that size."""
         return sources(self.arguments)
 
 
 def sizes_in_type(t: Attribute) -> tuple[int, ...]:
-    """The shape of a tensor or buffer. An index is one size that is not known; other types have none."""
+    """Return the shape of a tensor or buffer. An index has one unknown size; other types have none."""
     if isinstance(t, ShapedType):
         return t.get_shape()
     return (DYNAMIC_INDEX,) if t == IndexType() else ()
 
 
 def has_unknown(t: Attribute) -> bool:
-    """Whether a type is that of a tensor or buffer with a `?`."""
+    """Return whether a type is that of a tensor or buffer with a `?`."""
     return DYNAMIC_INDEX in sizes_in_type(t) and t != IndexType()
 
 
 def signature_of(function: Operation) -> FunctionType:
-    """The type of a function: `func.func` or `tir.prim_func`."""
+    """Return the type of a function, `func.func` or `tir.prim_func`."""
     t = function.properties.get("function_type")
     if not isinstance(t, FunctionType):
         fail(function, "expected a function")
@@ -64,13 +64,13 @@ def signature_of(function: Operation) -> FunctionType:
 
 
 def stated_arguments(function: Operation) -> list[list[Size | None]]:
-    """What `relex.dims` says of each size of the arguments; None where it says nothing."""
+    """Return the size that `relex.dims` states for each dimension of the arguments; None where it states nothing."""
     types = signature_of(function).inputs.data
     return _stated(function, argument_attrs(function) or [DictionaryAttr({})] * len(types), types)
 
 
 def stated_results(function: Operation) -> list[Sizes]:
-    """The sizes of the results of a function without a body, for which `relex.dims` must stand in for every `?`."""
+    """Return the sizes of the results of a function without a body, where `relex.dims` must state every `?`."""
     types = signature_of(function).outputs.data
     found: list[Sizes] = []
     for t, stated in zip(types, _stated(function, result_attrs(function, len(types)), types), strict=True):
@@ -101,7 +101,7 @@ def _stated(
 
 
 def stated_requirements(function: Operation) -> list[Requirement]:
-    """What `relex.requires` says."""
+    """Return the requirements that `relex.requires` states."""
     attr = function.attributes.get(REQUIRES_ATTR, ArrayAttr([]))
     if not isa(attr, ArrayAttr[StringAttr]):
         fail(function, f"expected '{REQUIRES_ATTR}' with texts, found {attr}")
@@ -112,7 +112,7 @@ def stated_requirements(function: Operation) -> list[Requirement]:
 
 
 def annotate(function: Operation, sizes: FunctionSizes) -> None:
-    """State the sizes of a function's arguments and results that their types leave open, and what must hold of them."""
+    """Annotate a function with the sizes of arguments and results that their types leave open, and the requirements."""
     t = signature_of(function)
     for i, (argument, found) in enumerate(zip(t.inputs, sizes.arguments, strict=True)):
         if has_unknown(argument):

@@ -1,4 +1,4 @@
-"""Sizes that no index could hold: products of sizes can be larger than memory, and than 2^63."""
+"""Overflow of index arithmetic: products of sizes can exceed memory, and 2^63."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from relex.dialects.sizes.expressions import MAX_ARGUMENT_SIZE, MAX_SIZE, Size, 
 from relex.dialects.sizes.requirements import Requirement
 
 Typed = tuple[Attribute, Sequence[Size]]
-"""A type, and the sizes of a value that has it."""
+"""A type, and the sizes of a value of that type."""
 
 
 def limits(given: Iterable[Typed], computed: Iterable[Typed]) -> list[Requirement]:
-    """That no tensor, and nothing that is computed on the way to its sizes, is too large for an index. `given` are the
-    arguments: what follows from `MAX_ARGUMENT_SIZE` is left out."""
+    """Return the requirements that no tensor, and no intermediate result of its sizes, is too large for an index.
+    `given` are the arguments: requirements that follow from `MAX_ARGUMENT_SIZE` are left out."""
     bounds = _bounds(given)
     too_large: dict[Size, None] = {}
     for t, sizes in computed:
@@ -31,7 +31,7 @@ def limits(given: Iterable[Typed], computed: Iterable[Typed]) -> list[Requiremen
 
 
 def _bounds(given: Iterable[Typed]) -> Bounds:
-    """What products of names cannot exceed, as tensors of these sizes are in memory."""
+    """Return upper bounds of products of names, given that tensors of these sizes are in memory."""
     bounds = {**upper_terms(1)}
     for size in (size for t, sizes in given for size in (bytes_of(t, sizes), *sizes) if never_negative(size)):
         for names, factor in upper_terms(size).items():
@@ -45,7 +45,7 @@ def _is_bounded(size: Size, bounds: Bounds) -> bool:
 
 
 def _steps(sizes: Sequence[Size]) -> Iterator[Size]:
-    """The sizes, and those that are computed before them."""
+    """Yield the sizes, and the intermediate results of their computation."""
     for size in sizes:
         yield size
         for atom in atoms_in(size):
@@ -54,7 +54,7 @@ def _steps(sizes: Sequence[Size]) -> Iterator[Size]:
 
 
 def bytes_of(t: Attribute, sizes: Sequence[Size]) -> Size:
-    """How large a tensor or buffer is."""
+    """Return the size of a tensor or buffer in bytes; 0 for other types."""
     if not isa(t, TensorType) and not isa(t, MemRefType):
         return 0
     element = t.element_type

@@ -7,10 +7,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
-from relex.dialects.errors import fail
+from relex.dialects.errors import PassError, fail
 from relex.dialects.relex import CallTirOp
 
-# These fill the table of rules when they are imported.
+# Imported to register their rules.
 from relex.dialects.sizes import accesses as accesses
 from relex.dialects.sizes import rules as rules
 from relex.dialects.sizes.analysis import SizeAnalysis
@@ -20,12 +20,13 @@ from relex.dialects.tir import PrimFuncOp
 
 
 def has_unknown_sizes(module: ModuleOp) -> bool:
-    """Whether the graph functions or loop functions of a module have a `?` anywhere."""
+    """Return whether any graph function or loop function of a module has a `?`."""
     return not all(is_static(op) for op in module.ops if isinstance(op, FuncOp | PrimFuncOp))
 
 
 def is_static(function: Operation) -> bool:
-    """Whether all sizes in a graph function or loop function are known, and those in loop functions that it calls."""
+    """Return whether all sizes in a graph function or loop function, and in loop functions that it calls, are
+    static."""
     kind = MemRefType if isinstance(function, PrimFuncOp) else TensorType
     return not any(_mentions_unknown(op, kind) for op in function.walk())
 
@@ -42,12 +43,12 @@ def _mentions_unknown(op: Operation, kind: type[Attribute]) -> bool:
 
 
 def sizes_at_entry(function: Operation) -> FunctionSizes:
-    """The sizes of a function's arguments as the program states them. Its body is not looked at."""
+    """Return the sizes of a function's arguments as the program states them, without looking at its body."""
     return SizeAnalysis(function, sizes_at_entry).run(body=False)
 
 
 class ModuleSizes:
-    """The sizes in the functions of a module, each found when it is first asked for.
+    """The sizes in the functions of a module, each computed on first use.
 
     Raises `PassError` at an op whose sizes never fit, or do not follow from those of the function's arguments.
     """
@@ -57,7 +58,7 @@ class ModuleSizes:
 
     @classmethod
     def of_all(cls, module: ModuleOp) -> ModuleSizes:
-        """Those of all graph functions that have a body, as they are now."""
+        """Compute the sizes of all graph functions that have a body, in their present state."""
         sizes = cls()
         for op in module.ops:
             if isinstance(op, FuncOp) and op.body.blocks:
@@ -65,11 +66,11 @@ class ModuleSizes:
         return sizes
 
     def of(self, function: Operation) -> FunctionSizes:
-        """The sizes of the arguments and results of a `func.func` or `tir.prim_func`."""
+        """Return the sizes of the arguments and results of a `func.func` or `tir.prim_func`."""
         return self._analyse(function)[0]
 
     def inside(self, function: Operation) -> dict[SSAValue, Sizes]:
-        """The sizes of the values in a function, where they are known. An index has one: itself."""
+        """Return the sizes of the values in a function, as far as they are known. An index has one size, its value."""
         return self._analyse(function)[1]
 
     def _analyse(self, function: Operation) -> tuple[FunctionSizes, dict[SSAValue, Sizes]]:
@@ -78,7 +79,11 @@ class ModuleSizes:
         if function not in self._found:
             self._found[function] = None
             analysis = SizeAnalysis(function, self.of)
-            self._found[function] = analysis.run(), analysis.sizes_by_value()
+            try:
+                self._found[function] = analysis.run(), analysis.sizes_by_value()
+            except PassError:
+                del self._found[function]
+                raise
         found = self._found[function]
         if found is None:
             fail(function, "calls itself, so that its sizes cannot be told")

@@ -1,6 +1,6 @@
-"""What must hold of the sizes of a run.
+"""Requirements on the sizes of a run.
 
-Rules that work on sizes ask `equal` and `at_most`. What depends on the run is gathered, to be checked there.
+Type rules call `equal` and `at_most`. Conditions that depend on the run are collected, to be checked there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from relex.dialects.sizes.expressions import Size, Sizes
 
 @dataclass(frozen=True)
 class Requirement:
-    """What must hold of the sizes of a run."""
+    """A condition on the sizes of a run."""
 
     lhs: Size
     relation: Literal["==", "<="]
@@ -41,7 +41,7 @@ class Requirement:
 
     @property
     def holds(self) -> bool | None:
-        """Whether it holds in every run, or in none; None if that depends on the run, or cannot be told."""
+        """True if it holds in every run, False if in none; None if that depends on the run or cannot be decided."""
         slack = self.rhs - self.lhs
         if self.relation == "<=":
             return True if never_negative(slack) else False if never_negative(-slack - 1) else None
@@ -50,11 +50,12 @@ class Requirement:
         return False if slack.constant % gcd(*slack.terms.values()) else None
 
     def substitute(self, values: Mapping[str, Size]) -> Requirement:
+        """Return the requirement with expressions in place of names, reduced."""
         return Requirement(substitute(self.lhs, values), self.relation, substitute(self.rhs, values)).reduced()
 
     def reduced(self) -> Requirement:
-        """The same without common terms, without a common factor of both sides, and if it says of no name what it
-        stands for, without negative terms."""
+        """Return the requirement without common terms and without a common factor of both sides; unless it equates a
+        name with something, also without negative terms."""
         lhs, rhs = self.lhs, self.rhs
         if self.relation == "<=" or not (name_of_size(lhs) or name_of_size(rhs)):
             moved = _negative_terms(lhs) + _negative_terms(rhs)
@@ -64,7 +65,7 @@ class Requirement:
         factor = gcd(*(factor for side in (lhs, rhs) for factor in (constant_of(side), *terms_of(side).values()))) or 1
         lhs, rhs = _divided(lhs, factor), _divided(rhs, factor)
         if self.relation == "<=" and (isinstance(lhs, int) or isinstance(rhs, int)):
-            # Whole numbers: 1 <= 2 * n says no more than 1 <= n.
+            # For integers, 1 <= 2 * n is equivalent to 1 <= n.
             sides = [side for side in (lhs, rhs) if not isinstance(side, int)]
             step = gcd(*(factor for side in sides for factor in (side.constant, *side.terms.values()))) or 1
             lhs, rhs = -(-lhs // step) if isinstance(lhs, int) else _divided(lhs, step), _divided(rhs, step)
@@ -72,12 +73,12 @@ class Requirement:
 
 
 def _negative_terms(size: Index) -> Index:
-    """The terms with negative factors."""
+    """Return the terms with negative factors."""
     return combination(min(constant_of(size), 0), {atom: min(factor, 0) for atom, factor in terms_of(size).items()})
 
 
 def _common_terms(lhs: Index, rhs: Index) -> Index:
-    """The terms that are in both sizes."""
+    """Return the terms that both sizes share."""
     others = terms_of(rhs)
     shared = {atom: _common(factor, others.get(atom, 0)) for atom, factor in terms_of(lhs).items()}
     return combination(_common(constant_of(lhs), constant_of(rhs)), shared)
@@ -88,7 +89,7 @@ def _common(a: int, b: int) -> int:
 
 
 def _divided(size: Index, divisor: int) -> Index:
-    """The quotient by a number, of each factor rounded down."""
+    """Divide each factor by a number, rounding down."""
     return combination(constant_of(size) // divisor, {atom: f // divisor for atom, f in terms_of(size).items()})
 
 
@@ -97,7 +98,7 @@ _gathered: ContextVar[list[Requirement] | None] = ContextVar("gathered", default
 
 @contextmanager
 def gathering() -> Generator[list[Requirement]]:
-    """Gather what `equal` and `at_most` leave to the run."""
+    """Collect the requirements that `equal` and `at_most` leave to run time."""
     requirements: list[Requirement] = []
     token = _gathered.set(requirements)
     try:
@@ -107,12 +108,13 @@ def gathering() -> Generator[list[Requirement]]:
 
 
 def equal(lhs: Size, rhs: Size) -> bool:
-    """Whether two sizes are equal. Yes if that depends on the run: then it is required there."""
+    """Return whether two sizes are equal. If that depends on the run, return True and require it there."""
     return _expect(Requirement(lhs, "==", rhs))
 
 
 def at_most(lhs: Size, rhs: Size) -> bool:
-    """Whether a size is not larger than another. Yes if that depends on the run: then it is required there."""
+    """Return whether a size is not larger than another. If that depends on the run, return True and require it
+    there."""
     return _expect(Requirement(lhs, "<=", rhs))
 
 
@@ -125,7 +127,7 @@ def _expect(requirement: Requirement) -> bool:
 
 
 def parse_requirement(text: str) -> Requirement:
-    """The requirement that a text says: `str` backwards. Raises `ValueError`."""
+    """Parse a requirement, the inverse of `str`. Raises `ValueError`."""
     match parse_text(text):
         case ast.Compare(left=left, ops=[ast.Eq() | ast.LtE() as relation], comparators=[right]):
             sign = "==" if isinstance(relation, ast.Eq) else "<="
@@ -135,7 +137,7 @@ def parse_requirement(text: str) -> Requirement:
 
 
 class Solver:
-    """Requirements on one set of names, and what follows from them: names that stand for the same, or for numbers."""
+    """Requirements on one set of names, and their consequences: names that are equal to other sizes."""
 
     def __init__(self) -> None:
         self._known: dict[str, Size] = {}
@@ -144,20 +146,20 @@ class Solver:
 
     @property
     def left(self) -> Sequence[Requirement]:
-        """What must be checked in a run, besides that names stand for what `solved` says."""
+        """The requirements to check in a run, besides that names are equal to what `solved` replaces them by."""
         return self._left
 
     def name(self, name: str) -> Size:
-        """The size called `name`. Where two names turn out to be one size, the one that was made first stays."""
+        """Return the size called `name`. If two names turn out to be equal, the one created first stays."""
         self._rank.setdefault(name, len(self._rank))
         return named(name)
 
     def solved(self, sizes: Iterable[Size]) -> Sizes:
-        """Sizes in terms of the names that stay."""
+        """Return sizes in terms of the names that stay."""
         return tuple(substitute(size, self._known) for size in sizes)
 
     def require(self, requirement: Requirement) -> bool:
-        """Take a requirement into account. Returns whether it can hold."""
+        """Add a requirement. Returns whether it can hold."""
         now = requirement.substitute(self._known)
         if now.holds is not None:
             return now.holds
@@ -169,7 +171,7 @@ class Solver:
         return True
 
     def _learn(self, lhs: Size, rhs: Size) -> bool:
-        """If one side is a name, let it stand for the other side from now on."""
+        """If one side is a name, replace it by the other side from now on. Returns whether that was possible."""
         candidates = [
             (name, other)
             for size, other in ((lhs, rhs), (rhs, lhs))

@@ -1,4 +1,4 @@
-"""What each op says of the sizes of its results."""
+"""Size inference rules of ops."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from relex.dialects.tir import AllocBufferOp
 
 
 @SIZES.rule(Operator)
-def _(op: Operator, analysis: SizeAnalysis) -> None:
+def _infer_operator(op: Operator, analysis: SizeAnalysis) -> None:
     operands = [(operand.type, analysis.sizes(operand)) for operand in op.operands]
     types = [SizedType(t.element_type, sizes) for t, sizes in operands if isa(t, TensorType)]
     try:
@@ -36,14 +36,16 @@ def _(op: Operator, analysis: SizeAnalysis) -> None:
 
 
 @SIZES.rule(DataflowOp)
-def _(op: DataflowOp, analysis: SizeAnalysis) -> None:
+def _infer_dataflow(op: DataflowOp, analysis: SizeAnalysis) -> None:
     analysis.visit(op.body.block)
     for result, value in zip(op.results, op.output.values, strict=True):
         analysis.set(result, analysis.sizes(value))
 
 
 @SIZES.rule(CallTirOp, CallDpsPackedOp, AllocTensorOp, AllocBufferOp)
-def _(op: CallTirOp | CallDpsPackedOp | AllocTensorOp | AllocBufferOp, analysis: SizeAnalysis) -> None:
+def _read_size_operands(
+    op: CallTirOp | CallDpsPackedOp | AllocTensorOp | AllocBufferOp, analysis: SizeAnalysis
+) -> None:
     _expect_sizes(op.sizes, analysis)
     given = iter(op.sizes)
     for result in op.results:
@@ -56,7 +58,7 @@ def _(op: CallTirOp | CallDpsPackedOp | AllocTensorOp | AllocBufferOp, analysis:
 
 
 @SIZES.rule(memref.AllocOp)
-def _(op: memref.AllocOp, analysis: SizeAnalysis) -> None:
+def _read_alloc_sizes(op: memref.AllocOp, analysis: SizeAnalysis) -> None:
     given = iter(op.dynamic_sizes)
     sizes = sizes_in_type(op.memref.type)
     analysis.set(op.memref, [analysis.number(next(given)) if size == DYNAMIC_INDEX else size for size in sizes])
@@ -68,8 +70,8 @@ def _expect_sizes(indices: Iterable[SSAValue], analysis: SizeAnalysis) -> None:
 
 
 @SIZES.rule(CallOp, func.CallOp)
-def _(op: CallOp | func.CallOp, analysis: SizeAnalysis) -> None:
-    # Names stand for sizes: an index that a function takes counts as one.
+def _infer_call(op: CallOp | func.CallOp, analysis: SizeAnalysis) -> None:
+    # Names stand for sizes: an index argument counts as one.
     _expect_sizes([value for value in op.arguments if value.type == IndexType()], analysis)
     callee = analysis.callee(op.callee)
     values = analysis.enter(callee, [analysis.sizes(value) for value in op.arguments])
@@ -79,7 +81,7 @@ def _(op: CallOp | func.CallOp, analysis: SizeAnalysis) -> None:
 
 
 @SIZES.rule(tensor.DimOp, memref.DimOp)
-def _(op: tensor.DimOp | memref.DimOp, analysis: SizeAnalysis) -> None:
+def _infer_dim(op: tensor.DimOp | memref.DimOp, analysis: SizeAnalysis) -> None:
     dimension, rank = analysis.number(op.index), len(sizes_in_type(op.source.type))
     if not isinstance(dimension, int) or not 0 <= dimension < rank:
         fail(op, f"expected a dimension of {name_of(op.source)}, which has {rank}, found {dimension}")
@@ -87,12 +89,12 @@ def _(op: tensor.DimOp | memref.DimOp, analysis: SizeAnalysis) -> None:
 
 
 @SIZES.rule(tensor.CastOp, memref.CastOp)
-def _(op: tensor.CastOp | memref.CastOp, analysis: SizeAnalysis) -> None:
+def _infer_cast(op: tensor.CastOp | memref.CastOp, analysis: SizeAnalysis) -> None:
     analysis.set(op.results[0], analysis.sizes(op.operands[0]))
 
 
 @SIZES.rule(arith.ConstantOp)
-def _(op: arith.ConstantOp, analysis: SizeAnalysis) -> None:
+def _infer_constant(op: arith.ConstantOp, analysis: SizeAnalysis) -> None:
     if isinstance(op.value, IntegerAttr) and op.result.type == IndexType():
         analysis.set(op.result, [op.value.value.data])
 
@@ -129,8 +131,8 @@ _ARITHMETIC: dict[type[Operation], Callable[[Size, Size], Size | None]] = {
 
 
 @SIZES.rule(*_ARITHMETIC)
-def _(op: Operation, analysis: SizeAnalysis) -> None:
-    """What cannot be told is wrong only where a size depends on it."""
+def _infer_arithmetic(op: Operation, analysis: SizeAnalysis) -> None:
+    """Infer index arithmetic. An unknown result is an error only if a size depends on it."""
     if op.results[0].type != IndexType() or not all(map(analysis.knows, op.operands)):
         return
     lhs, rhs = map(analysis.number, op.operands)

@@ -1,7 +1,7 @@
 """
 The loop dialect.
 
-A `tir.prim_func` computes buffers from buffers by loops over blocks. Inside, scalars are computed by `arith` and
+A `tir.prim_func` computes buffers from buffers by loop nests around blocks. Inside, scalars are computed by `arith` and
 `math`, and buffers, which are `memref`s of identity layout, are read and written by `memref.load` and `memref.store`.
 """
 

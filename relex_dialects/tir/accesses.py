@@ -1,4 +1,4 @@
-"""What a block reads and writes: the one analysis of buffer accesses."""
+"""The analysis of buffer accesses: loads and stores, and the variables that values depend on."""
 
 from __future__ import annotations
 
@@ -19,37 +19,42 @@ class Access:
 
     @property
     def buffer(self) -> SSAValue:
+        """The buffer that is accessed."""
         return self.op.memref
 
     @property
     def indices(self) -> tuple[SSAValue, ...]:
+        """The indices of the element."""
         return tuple(self.op.indices)
 
     @property
     def is_write(self) -> bool:
+        """True for a store."""
         return isinstance(self.op, memref.StoreOp)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the buffer, `DYNAMIC_INDEX` for a size known at run time."""
+        """The shape of the buffer, with `DYNAMIC_INDEX` for dynamic sizes."""
         buffer_type = self.buffer.type
         return buffer_type.get_shape() if isinstance(buffer_type, MemRefType) else ()
 
 
 def accesses(op: Operation) -> Iterator[Access]:
-    """The accesses in `op`, nested ones included, in program order."""
+    """Yield the accesses in `op`, including nested ones, in program order."""
     for inner in op.walk():
         if isinstance(inner, memref.LoadOp | memref.StoreOp):
             yield Access(inner)
 
 
 def is_pure(op: Operation) -> bool:
-    """Whether an op has no side effect. Those of `arith` and `math` have none, though xDSL does not say it of all."""
+    """Return whether an op has no side effects. Ops of `arith` and `math` have none, though xDSL does not declare it
+    for all of them."""
     return Dialect.split_name(op.name)[0] in ("arith", "math") or is_side_effect_free(op)
 
 
 def variables_in(value: SSAValue, scope: Operation) -> set[BlockArgument]:
-    """The block arguments inside `scope` that `value` depends on: through loads, bindings and regions as well."""
+    """Return the block arguments inside `scope` that `value` depends on, including through loads, bindings and
+    regions."""
     found: set[BlockArgument] = set()
     seen: set[SSAValue] = set()
     pending = [value]
@@ -65,7 +70,7 @@ def variables_in(value: SSAValue, scope: Operation) -> set[BlockArgument]:
 
 
 def _sources(value: SSAValue, scope: Operation) -> Sequence[SSAValue]:
-    """What a value inside `scope` is computed from."""
+    """Return the values that a value inside `scope` is computed from."""
     from relex.dialects.tir.blocks import BlockOp
     from relex.dialects.tir.loops import ForOp
 
@@ -77,7 +82,7 @@ def _sources(value: SSAValue, scope: Operation) -> Sequence[SSAValue]:
     if op is None or op is scope or not scope.is_ancestor(op):
         return ()
     if isinstance(op, ForOp):
-        return ()  # It counts from 0; its extent says only how far.
+        return ()  # A loop variable counts from 0; the extent is only its bound.
     if isinstance(op, BlockOp):
         return op.bindings[value.index : value.index + 1]
     return op.operands

@@ -1,4 +1,4 @@
-"""Blocks."""
+"""Blocks of the loop dialect, and the initialization of reductions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from relex.dialects.tir.loops import ForOp, parse_size, print_size, resolve_size
 
 
 class IterKind(StrEnum):
-    """Spatial variables make the place that is written, reduce variables are summed over (or the like)."""
+    """The kind of a block variable: spatial ones select the element that is written, reduce ones are reduced over."""
 
     SPATIAL = "spatial"
     REDUCE = "reduce"
@@ -44,12 +44,14 @@ class IterKind(StrEnum):
 
 @irdl_attr_definition
 class IterKindAttr(EnumAttribute[IterKind], SpacedOpaqueSyntaxAttribute):
+    """The kind of a block variable."""
+
     name = "tir.iter_kind"
 
 
 @dataclass(frozen=True)
 class IterVar:
-    """A variable of a block: how it is used, how many values it takes, what it is bound to."""
+    """A block variable with its kind, its extent, and the value it is bound to."""
 
     variable: BlockArgument
     kind: IterKind
@@ -61,8 +63,9 @@ class IterVar:
 class BlockOp(Counting, IRDLOperation):
     """
     One step of a computation, separate from the loops that drive it: its body is written in terms of its own variables,
-    and those are bound to the loops around. A spatial variable takes part in the place that is written, a reduce
-    variable does not. So loops can be split, reordered or fused by changing the bindings alone.
+    which are bound to expressions of the surrounding loop variables. Spatial variables take part in the indices of the
+    element that is written, reduce variables do not. Loops can thus be split, reordered or fused by changing the
+    bindings alone.
 
     ```mlir
     tir.for %i, %k in (8, 16) {
@@ -112,27 +115,29 @@ class BlockOp(Counting, IRDLOperation):
 
     @property
     def extents(self) -> tuple[int | SSAValue, ...]:
+        """The extents of the variables, numbers or values."""
         dynamic = iter(self.dynamic_extents)
         sizes = self.static_extents.iter_values()
         return tuple(next(dynamic) if size == DYNAMIC_INDEX else size for size in sizes)
 
     @property
     def iter_vars(self) -> tuple[IterVar, ...]:
+        """The variables, with their kinds, extents and bindings."""
         kinds = (attr.data for attr in self.kinds)
         columns = zip(self.body.block.args, kinds, self.extents, self.bindings, strict=True)
         return tuple(IterVar(*column) for column in columns)
 
     def extent_of(self, variable: BlockArgument) -> int | SSAValue:
-        """How many values a variable takes."""
+        """Return the extent of a variable: the number of its values."""
         return self.extents[variable.index]
 
     def kind_of(self, variable: BlockArgument) -> IterKind:
-        """How a variable is used."""
+        """Return the kind of a variable."""
         return self.kinds.data[variable.index].data
 
     @property
     def init(self) -> InitOp | None:
-        """What is done before the first step of a reduction."""
+        """The initialization of a reduction, if the block has one."""
         first = self.body.block.first_op
         return first if isinstance(first, InitOp) else None
 
@@ -206,8 +211,8 @@ def _print_iter_var(printer: Printer, v: IterVar) -> None:
 @irdl_op_definition
 class InitOp(IRDLOperation):
     """
-    What a reduction starts from: it runs once for each value of the block's spatial variables, before the first step,
-    also when there is none. It is the first op of its block.
+    The initialization of a reduction: it runs once for each value of the block's spatial variables, before the first
+    step, even if there are no steps. It is the first op of its block.
 
     ```mlir
     tir.init {
@@ -247,7 +252,7 @@ class InitOp(IRDLOperation):
 
 
 def loops_around(op: Operation) -> Iterator[ForOp]:
-    """The loops that `op` stands in, from the inside out, up to the next block or function."""
+    """Yield the loops around `op`, innermost first, up to the enclosing block or function."""
     scope = op.parent_op()
     while scope is not None and not isinstance(scope, BlockOp):
         if isinstance(scope, ForOp):

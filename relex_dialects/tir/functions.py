@@ -1,4 +1,4 @@
-"""Loop functions, their buffers and calls."""
+"""Loop functions, their local buffers, and calls of them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from relex.dialects.tir.accesses import accesses
 from relex.dialects.tir.op_pattern import verify_op_pattern
 
 NOALIAS_ATTR = "tir.noalias"
-"""On a function: no two of its buffers share memory."""
+"""On a function: no two of its buffers alias."""
 
 VISIBILITIES = ("public", "private", "nested")
 
@@ -64,8 +64,8 @@ BufferConstr = MemRefType.constr(element_type=ElementConstr)
 class PrimFuncOp(IRDLOperation):
     """
     A loop function in destination-passing style: it reads its inputs, which are buffers or scalars, fills the buffers
-    declared by `outs`, and returns nothing. `tir.noalias` says that no two buffers share memory, `relex.dims` which
-    sizes of buffers that are known at run time are equal: in a public function, what those of its outputs are.
+    declared by `outs`, and returns nothing. `tir.noalias` states that no two buffers alias, `relex.dims` which dynamic
+    sizes of buffers are equal: in a public function, it gives those of the outputs.
 
     ```mlir
     tir.prim_func @relu(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
@@ -117,31 +117,37 @@ class PrimFuncOp(IRDLOperation):
 
     @property
     def args(self) -> tuple[BlockArgument, ...]:
-        """Inputs, then outputs."""
+        """All arguments: inputs, then outputs."""
         return tuple(self.body.block.args)
 
     @property
     def num_inputs(self) -> int:
+        """The number of inputs."""
         return len(self.function_type.inputs) - self.num_outputs.value.data
 
     @property
     def inputs(self) -> tuple[BlockArgument, ...]:
+        """The arguments that are inputs."""
         return self.args[: self.num_inputs]
 
     @property
     def outputs(self) -> tuple[BlockArgument, ...]:
+        """The arguments that are outputs."""
         return self.args[self.num_inputs :]
 
     @property
     def input_types(self) -> tuple[Attribute, ...]:
+        """The types of the inputs."""
         return self.function_type.inputs.data[: self.num_inputs]
 
     @property
     def output_types(self) -> tuple[Attribute, ...]:
+        """The types of the outputs."""
         return self.function_type.inputs.data[self.num_inputs :]
 
     @property
     def noalias(self) -> bool:
+        """True if no two buffers of the function alias."""
         return NOALIAS_ATTR in self.attributes
 
     def verify_(self) -> None:
@@ -237,6 +243,7 @@ def _verify_argument(index: int, t: Attribute, *, is_output: bool) -> None:
 
 
 def verify_buffer_type(t: MemRefType) -> None:
+    """Raise `VerifyException` unless a buffer has the identity layout and is in the default memory space."""
     if not isinstance(t.layout, NoneAttr):
         raise VerifyException(f"expected a buffer of identity layout, found {t}")
     if not isinstance(t.memory_space, NoneAttr):
@@ -254,8 +261,8 @@ def _verify_unique(what: str, names: Iterable[tuple[Operation, StringAttr]]) -> 
 @irdl_op_definition
 class AllocBufferOp(IRDLOperation):
     """
-    Scratch memory of unspecified content that lives until the end of the scope it stands in, with one size for each
-    `?` of its type.
+    A local buffer of unspecified contents that lives until the end of the enclosing scope, with one size for each `?`
+    of its type.
 
     ```mlir
     %Y = tir.alloc_buffer : memref<1x128xf32>
@@ -313,6 +320,7 @@ class CallOp(IRDLOperation):
         super().__init__(operands=[arguments], properties={"callee": callee})
 
     def verify_callee(self) -> None:
+        """Check the call against the signature of the loop function."""
         callee = SymbolTable.lookup_symbol(self, self.callee)
         if not isinstance(callee, PrimFuncOp):
             found = "no such symbol" if callee is None else f"a '{callee.name}'"

@@ -1,4 +1,4 @@
-"""Indices of accesses in terms of the variables around them."""
+"""Indices of accesses in terms of the block and loop variables around them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from relex.dialects.tir.loops import ForOp
 
 
 def variable_of(index: SSAValue, block: BlockOp) -> IterVar | None:
-    """The variable of `block` that an index is, if it is nothing else."""
+    """Return the variable of `block` that an index consists of, or None if it is anything else."""
     if isinstance(index, BlockArgument) and index.owner is block.body.block:
         return block.iter_vars[index.index]
     return None
 
 
 def plain_indices(access: Access, block: BlockOp) -> list[BlockArgument] | None:
-    """The variables that an access has as indices, without those of dimensions of size 1; None if any is computed, or a
-    variable does not run through the whole of its dimension."""
+    """Return the variables that index an access, without those of dimensions of size 1; None if an index is computed,
+    or a variable does not span its whole dimension."""
     variables: list[BlockArgument] = []
     for index, size in zip(access.indices, access.shape, strict=True):
         variable = variable_of(index, block)
@@ -39,12 +39,12 @@ def plain_indices(access: Access, block: BlockOp) -> list[BlockArgument] | None:
 
 
 def _runs_through(variable: IterVar, size: int) -> bool:
-    """Whether a variable takes all values of a dimension; sizes of the run are not told apart."""
+    """Return whether a variable takes all values of a dimension; any two dynamic sizes count as equal."""
     return variable.extent == size or (isinstance(variable.extent, SSAValue) and size == DYNAMIC_INDEX)
 
 
 def reads_memory(value: SSAValue, scope: Operation) -> bool:
-    """Whether a value is computed from one that is loaded inside `scope`."""
+    """Return whether a value depends on a load inside `scope`."""
     pending, seen = [value], set[SSAValue]()
     while pending:
         current = pending.pop()
@@ -60,7 +60,8 @@ def reads_memory(value: SSAValue, scope: Operation) -> bool:
 
 
 def loop_of(index: SSAValue) -> ForOp | None:
-    """The loop whose variable an index is, directly or by way of a block's variable; None if it is anything else."""
+    """Return the loop whose variable an index is, directly or through bindings of blocks; None if it is anything
+    else."""
     while isinstance(index, BlockArgument):
         match index.owner.parent_op():
             case ForOp() as loop:
@@ -73,8 +74,8 @@ def loop_of(index: SSAValue) -> ForOp | None:
 
 
 def known_size(size: int | SSAValue) -> Hashable:
-    """A size in a form that is the same for sizes that are certainly equal: a number, a dimension of an argument, the
-    name that the function has for it, or whatever value it is."""
+    """Return a canonical form of a size, the same for sizes that are certainly equal: a number, a dimension of an
+    argument, the name that the function gives to it, or else the value itself."""
     if isinstance(size, int):
         return size
     if (constant := constant_value(size)) is not None:
@@ -87,7 +88,7 @@ def known_size(size: int | SSAValue) -> Hashable:
 
 
 def _dimension(buffer: SSAValue, dimension: int) -> Hashable | None:
-    """A dimension of a buffer; None if it does not have that many."""
+    """Return a dimension of a buffer in canonical form; None if it does not have that many."""
     if not isa(buffer.type, MemRefType) or dimension not in range(len(shape := buffer.type.get_shape())):
         return None
     if shape[dimension] != DYNAMIC_INDEX:
@@ -98,7 +99,7 @@ def _dimension(buffer: SSAValue, dimension: int) -> Hashable | None:
 
 
 def _stated_name(buffer: SSAValue, dimension: int) -> str | None:
-    """What a function calls a size of one of its arguments."""
+    """Return the name that a function gives to a size of one of its arguments."""
     func = buffer.owner.parent_op() if isinstance(buffer.owner, Block) else None
     if not isinstance(buffer, BlockArgument) or not isinstance(func, PrimFuncOp):
         return None
@@ -107,12 +108,12 @@ def _stated_name(buffer: SSAValue, dimension: int) -> str | None:
 
 
 def sizes_of(buffer: SSAValue) -> list[Hashable]:
-    """The sizes of a buffer, in the form of `known_size`."""
+    """Return the sizes of a buffer, in the canonical form of `known_size`."""
     rank = len(buffer.type.get_shape()) if isa(buffer.type, MemRefType) else 0
     return [_dimension(buffer, dimension) for dimension in range(rank)]
 
 
 def is_subsequence(part: Sequence[object], whole: Sequence[object]) -> bool:
-    """Whether `part` is left of `whole` when some of it is taken away."""
+    """Return whether `part` is a subsequence of `whole`, comparing by identity."""
     rest = iter(whole)
     return all(any(item is other for other in rest) for item in part)

@@ -1,4 +1,4 @@
-"""Loops."""
+"""Loops of the loop dialect."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from relex.dialects.parser import RelexParser
 
 
 class LoopKind(StrEnum):
-    """How the iterations of a loop may be run."""
+    """The way in which the iterations of a loop may be executed."""
 
     SERIAL = "serial"
     PARALLEL = "parallel"
@@ -46,6 +46,8 @@ class LoopKind(StrEnum):
 
 @irdl_attr_definition
 class LoopKindAttr(EnumAttribute[LoopKind], SpacedOpaqueSyntaxAttribute):
+    """The kind of a loop."""
+
     name = "tir.loop_kind"
 
 
@@ -53,8 +55,7 @@ class LoopKindAttr(EnumAttribute[LoopKind], SpacedOpaqueSyntaxAttribute):
 class ForOp(Counting, IRDLOperation):
     """
     A loop from 0 to an extent, which is a number or an `index` value. `parallel`, `vectorized` and `unrolled` allow its
-    iterations to be run that way. A label (`@i`) is a name for schedules. Loops that stand directly in each other print
-    as one:
+    iterations to be executed that way. A label (`@i`) is a name for schedules. Perfectly nested loops print as one:
 
     ```mlir
     tir.for %i @i, parallel %j @j in (8, %n) {
@@ -95,11 +96,12 @@ class ForOp(Counting, IRDLOperation):
         )
 
     def extent_of(self, variable: BlockArgument) -> int | SSAValue:
+        """Return the extent of the loop."""
         return self.extent
 
     @property
     def extent(self) -> int | SSAValue:
-        """How often the loop runs."""
+        """The trip count, a number or a value."""
         if self.static_extent is not None:
             return self.static_extent.value.data
         if self.dynamic_extent is None:
@@ -108,15 +110,16 @@ class ForOp(Counting, IRDLOperation):
 
     @property
     def variable(self) -> BlockArgument:
+        """The loop variable."""
         return self.body.block.args[0]
 
     @property
     def nest(self) -> list[ForOp]:
-        """This loop and those that print in one head with it: each the only op in the one before."""
+        """The perfect nest that prints in one head: this loop and each inner one that is the only op in its parent."""
         loops: list[ForOp] = [self]
         while isinstance(inner := loops[-1].body.block.first_op, ForOp) and inner is loops[-1].body.block.last_op:
             if inner.attributes or any(inner.dynamic_extent is loop.variable for loop in loops):
-                break  # In a head, attributes are those of the outermost loop, and extents come from outside.
+                break  # The attributes of a head belong to the outermost loop, and its extents come from outside.
             loops.append(inner)
         return loops
 
@@ -137,7 +140,8 @@ class ForOp(Counting, IRDLOperation):
         extents = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, lambda: parse_size(parser))
         if len(extents) != len(heads):
             parser.raise_error(f"expected {len(heads)} extents, one for each variable, found {len(extents)}", position)
-        # One region holds the variables of the whole head while its body is parsed; they are then split up.
+        # While the body is parsed, one region holds the variables of the whole head; it is split into a nest
+        # afterwards.
         body = parser.parse_region([head.variable.resolve(IndexType()) for head in heads])
         attributes = parser.parse_optional_attr_dict()
         loop = cls._nest(heads, [resolve_size(parser, extent) for extent in extents], body)
@@ -185,7 +189,7 @@ class ForOp(Counting, IRDLOperation):
 
 @dataclass(frozen=True)
 class _Head:
-    """A loop's part before `in`: `parallel %i @i`."""
+    """The part of a loop before `in`: `parallel %i @i`."""
 
     location: LocationAttr
     variable: Parser.UnresolvedArgument
@@ -223,13 +227,16 @@ def parse_size(parser: Parser) -> int | UnresolvedOperand:
 
 
 def resolve_size(parser: Parser, size: int | UnresolvedOperand) -> int | SSAValue:
+    """Resolve a parsed size to a number or an `index` value."""
     return size if isinstance(size, int) else parser.resolve_operand(size, IndexType())
 
 
 def print_size(printer: Printer, size: int | SSAValue) -> None:
+    """Print a number or an `index` value."""
     printer.print_int(size) if isinstance(size, int) else printer.print_ssa_value(size)
 
 
 def verify_name(name: StringAttr | None, what: str) -> None:
+    """Raise `VerifyException` if a name is empty."""
     if name is not None and not name.data:
         raise VerifyException(f"expected {what} of one letter or more, found an empty string")

@@ -1,4 +1,4 @@
-"""How the elements of a loop function's results hang on those of its inputs: what a fuser decides by."""
+"""Fusion patterns: how the elements of a loop function's results depend on those of its inputs."""
 
 from __future__ import annotations
 
@@ -14,47 +14,50 @@ OP_PATTERN_ATTR = "tir.op_pattern"
 
 
 class OpPattern(StrEnum):
-    """From the one that fuses most easily to the one that never does."""
+    """The patterns, from the one that fuses most easily to the one that never fuses."""
 
     ELEMENTWISE = "elementwise"
-    """An element of the result needs the same element of an input, and of others at most one each."""
+    """A result element needs the same element of one input, and at most one element of each other input."""
     BROADCAST = "broadcast"
-    """An input has fewer dimensions, its elements are used again along the others."""
+    """An input has fewer dimensions; its elements are reused along the others."""
     INJECTIVE = "injective"
-    """An element of the result needs elements at places that are computed from its own: transposed, cut out, ..."""
+    """A result element needs elements at positions computed from its own: a transpose, a slice, ..."""
     REDUCTION = "reduction"
-    """Elements along some dimensions become one."""
+    """Elements along some dimensions are reduced to one."""
     OUT_ELEMENTWISE_FUSABLE = "out-elementwise-fusable"
-    """More work than that, which uses elements again and again: a matrix product, say. What is done to each element of
-    its result may be done along with it."""
+    """A heavier computation that reuses its input elements, such as a matrix product. Elementwise work on its result
+    may be fused into it."""
     OPAQUE = "opaque"
     """Nothing is known."""
 
     @property
     def rank(self) -> int:
+        """The position in this order."""
         return list(OpPattern).index(self)
 
     def is_at_most(self, other: OpPattern) -> bool:
-        """Whether this one fuses as easily as the other."""
+        """Return whether this pattern fuses at least as easily as another."""
         return self.rank <= other.rank
 
 
 def widest(patterns: Iterable[OpPattern]) -> OpPattern:
-    """The pattern of several steps together: that of the hardest one."""
+    """Return the pattern of several steps together: that of the one hardest to fuse."""
     return max(patterns, key=lambda pattern: pattern.rank, default=OpPattern.ELEMENTWISE)
 
 
 def get_op_pattern(function: Operation) -> OpPattern | None:
-    """The pattern that a function is annotated with."""
+    """Return the pattern that a function is annotated with."""
     attr = function.attributes.get(OP_PATTERN_ATTR)
     return OpPattern(attr.data) if isinstance(attr, StringAttr) else None
 
 
 def set_op_pattern(function: Operation, pattern: OpPattern) -> None:
+    """Annotate a function with its pattern."""
     function.attributes[OP_PATTERN_ATTR] = StringAttr(pattern)
 
 
 def verify_op_pattern(function: Operation) -> None:
+    """Raise `VerifyException` for an annotation that is not a pattern."""
     attr = function.attributes.get(OP_PATTERN_ATTR)
     if attr is None or (isinstance(attr, StringAttr) and attr.data in list(OpPattern)):
         return

@@ -1,4 +1,4 @@
-"""The rules of blocks and accesses, as far as they can be told from the function around them."""
+"""Verification of blocks and accesses, as far as the enclosing function determines their ranges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relex.dialects.tir.loops import ForOp
 
 
 def verify_block(block: BlockOp) -> None:
-    """Raise a `VerifyException` for the first rule that a block breaks."""
+    """Raise `VerifyException` for the first rule that a block violates."""
     for v in block.iter_vars:
         _verify_binding(block, v)
     _verify_values(block)
@@ -30,11 +30,11 @@ def verify_block(block: BlockOp) -> None:
 
 
 def verify_bounds(access: Access) -> None:
-    """With constant bounds, an access stays in its buffer."""
+    """Check that an access with constant bounds stays inside its buffer."""
     if not _runs(access.op) or len(access.indices) != len(access.shape):
-        return  # It may not run at all, or its own verifier says what is wrong.
+        return  # It may never execute, or its own verifier reports the mistake.
     block = innermost_block(access.op)
-    # A condition around the block may cut off values that its variables take one by one, but not together.
+    # A condition around the block may exclude combinations of values that its variables take individually.
     under_condition = block is not None and _is_guarded(block)
     for dimension, (index, size) in enumerate(zip(access.indices, access.shape, strict=True)):
         taken = range_of(index)
@@ -50,11 +50,12 @@ def verify_bounds(access: Access) -> None:
 
 
 def innermost_block(op: Operation) -> BlockOp | None:
+    """Return the innermost block around an op, if there is one."""
     return next((scope for scope in _scopes(op) if isinstance(scope, BlockOp)), None)
 
 
 def _verify_binding(block: BlockOp, v: IterVar) -> None:
-    """A variable's binding runs through exactly the values that the variable takes."""
+    """Check that a variable's binding takes exactly the values of the variable."""
     if not isinstance(v.extent, int):
         return
     bound = range_of(v.binding)
@@ -63,7 +64,7 @@ def _verify_binding(block: BlockOp, v: IterVar) -> None:
     expected = Range(0, v.extent - 1)
     misses = bound.low > expected.low or bound.high < expected.high or bound.full is False
     exceeds = bound.exact and (bound.low < expected.low or bound.high > expected.high)
-    # A condition around the block may cut off what is too much, but adds nothing that is missing.
+    # A condition around the block may exclude excess values, but adds no missing ones.
     if misses or (exceeds and not _is_guarded(block)):
         raise VerifyException(
             f"expected {name_of(v.variable)}: {v.kind}<{v.extent}> to be bound to {expected}, found {bound}"
@@ -72,7 +73,7 @@ def _verify_binding(block: BlockOp, v: IterVar) -> None:
 
 
 def _runs(op: Operation) -> bool:
-    """Whether an op runs: no condition stands between it and its block, and no loop or block around has no values."""
+    """Return whether an op executes: no condition between it and its block, and no empty loop or block around it."""
     in_init = False
     for scope in _scopes(op):
         match scope:
@@ -80,7 +81,7 @@ def _runs(op: Operation) -> bool:
                 in_init = True
             case ForOp() | BlockOp():
                 for variable in scope.body.block.args:
-                    # An init runs even where there is nothing to reduce.
+                    # An init runs even if there is nothing to reduce.
                     if in_init and isinstance(scope, BlockOp) and scope.kind_of(variable) is IterKind.REDUCE:
                         continue
                     domain = variable_range(variable)
@@ -94,7 +95,7 @@ def _runs(op: Operation) -> bool:
 
 
 def _is_guarded(block: BlockOp) -> bool:
-    """Whether something that is no loop stands between the block and the outermost loop around it."""
+    """Return whether anything other than loops stands between the block and the outermost loop around it."""
     outermost = next(reversed(list(loops_around(block))), None)
     for scope in _scopes(block):
         if outermost is None or scope is outermost:
@@ -105,7 +106,7 @@ def _is_guarded(block: BlockOp) -> bool:
 
 
 def _verify_values(block: BlockOp) -> None:
-    """A block's body depends on no loop but through its variables."""
+    """Check that a block's body depends on the loops around it only through the block's variables."""
     for op in block.walk():
         if op is block:
             continue
@@ -119,7 +120,7 @@ def _verify_values(block: BlockOp) -> None:
 
 
 def _loop_dependence(value: SSAValue) -> str | None:
-    """What kind of value this is, if it may differ from one iteration of a loop around it to the next."""
+    """Return the kind of a value that may differ between iterations of a loop around it; None if it is invariant."""
     if isinstance(value, BlockArgument):
         return _argument_kind(value)
     seen: set[SSAValue] = set()
@@ -150,7 +151,8 @@ def _argument_kind(argument: BlockArgument) -> str | None:
 
 
 def _is_repeated(op: Operation) -> bool:
-    """Whether an op runs more than once in a run of the function. Constants give the same value every time."""
+    """Return whether an op may execute more than once per call of the function. Constants do not count: their value is
+    always the same."""
     return not op.has_trait(ConstantLike) and any(isinstance(scope, ForOp | BlockOp) for scope in _scopes(op))
 
 
@@ -160,9 +162,9 @@ def _may_read(op: Operation) -> bool:
 
 
 def _verify_write(block: BlockOp, access: Access) -> None:
-    """Every spatial variable takes part in the place that is written, and no reduce variable does."""
+    """Check that every spatial variable, and no reduce variable, takes part in the indices of a write."""
     if block.is_ancestor(access.buffer.owner):
-        return  # Each run of the block has a buffer of its own.
+        return  # Each execution of the block has a buffer of its own.
     used: set[BlockArgument] = set()
     for index in access.indices:
         used |= variables_in(index, block)
@@ -176,7 +178,8 @@ def _verify_write(block: BlockOp, access: Access) -> None:
 
 
 def _is_fixed(block: BlockOp, v: IterVar, buffer: SSAValue) -> bool:
-    """Whether a variable has one value as long as the buffer lives, so that it tells no places apart."""
+    """Return whether a variable has one value during the lifetime of the buffer, so that it need not distinguish
+    elements."""
     if v.extent in (0, 1):
         return True
     function = next((scope for scope in _scopes(block) if scope.has_trait(IsolatedFromAbove)), block)
@@ -185,7 +188,7 @@ def _is_fixed(block: BlockOp, v: IterVar, buffer: SSAValue) -> bool:
 
 
 def _verify_init(block: BlockOp) -> None:
-    """An init does not depend on where the reduction stands."""
+    """Check that an init does not depend on reduce variables."""
     if block.init is None:
         return
     reduce = {v.variable for v in block.iter_vars if v.kind is IterKind.REDUCE}
@@ -196,7 +199,7 @@ def _verify_init(block: BlockOp) -> None:
 
 
 def _scopes(op: Operation) -> Iterator[Operation]:
-    """The ops around `op`, from the inside out."""
+    """Yield the ops around `op`, innermost first."""
     scope = op.parent_op()
     while scope is not None:
         yield scope

@@ -1,1 +1,1 @@
-"""What xDSL's parser, printer, verifier and dialects lack, and relex needs of them."""
+"""Extensions of xDSL's parser, printer, verifier and dialects that relex needs."""

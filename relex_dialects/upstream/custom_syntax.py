@@ -1,6 +1,6 @@
-"""Upstream ops in the text that MLIR prints, where xDSL reads nothing or something else.
+"""Upstream ops in the text that MLIR prints, where xDSL cannot parse it or parses it differently.
 
-All tables go by the name of the op, and are open: other packages add theirs.
+All tables are keyed by op name, and are open: other packages may add entries.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ if TYPE_CHECKING:
     from xdsl.dialects import llvm, memref, scf
 
 CustomForm = str | Callable[[Parser], Operation]
-"""A declarative assembly format for xDSL's definition of an op, or a function that reads what follows the name."""
+"""A declarative assembly format for xDSL's definition of an op, or a function that parses what follows the op name."""
 
 GenericForm = Callable[[Operation], None]
-"""Changes an op from MLIR's definition to xDSL's. It may have properties that xDSL does not know."""
+"""Converts an op from MLIR's definition to xDSL's. The op may have properties that xDSL does not know."""
 
 
 def reading_custom_form(op: type[Operation]) -> type[Operation]:
-    """The class whose `parse` reads the custom form of an op as MLIR prints it; what it makes is of the class `op`."""
+    """Return a class whose `parse` reads the custom form of an op as MLIR prints it; the ops it creates are of class
+    `op`."""
     form = CUSTOM_FORMS.get(op.name)
     return op if form is None else _reader(op, form)
 
@@ -56,7 +57,7 @@ def _format_reader(op: type[Operation], form: str) -> Callable[[Parser], Operati
 
 
 def adapt_generic_form(op: Operation) -> None:
-    """Make an op that was read in MLIR's generic form one of xDSL's definition."""
+    """Convert an op that was parsed in MLIR's generic form to xDSL's definition."""
     if (adapt := GENERIC_FORMS.get(op.name)) is not None:
         adapt(op)
     if isinstance(op, IRDLOperation):
@@ -64,13 +65,13 @@ def adapt_generic_form(op: Operation) -> None:
             op.attributes[name] = op.properties.pop(name)
 
 
-# Custom forms. Dialects are imported where they are used.
+# Custom forms. Dialects are imported on use.
 
 _NO_WRAP_FLAGS = ("inbounds", "nusw", "nuw")
 
 
 def _read_getelementptr(parser: Parser) -> llvm.GEPOp:
-    """`inbounds|nuw %pointer[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32`"""
+    """Parse `inbounds|nuw %pointer[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32`."""
     from xdsl.dialects.llvm import GEPOp
 
     from relex.dialects.upstream.llvm import set_inbounds
@@ -86,7 +87,7 @@ def _read_getelementptr(parser: Parser) -> llvm.GEPOp:
 
 
 def _read_global(parser: Parser) -> memref.GlobalOp:
-    """`"private" constant @name : memref<2xf32> = dense<1.0> {alignment = 64 : i64}`"""
+    """Parse `"private" constant @name : memref<2xf32> = dense<1.0> {alignment = 64 : i64}`."""
     from xdsl.dialects.memref import GlobalOp
 
     visibility = parser.parse_optional_str_literal() or "public"
@@ -97,7 +98,7 @@ def _read_global(parser: Parser) -> memref.GlobalOp:
     kind = parser.parse_type()
     if not isa(kind, MemRefType) or DYNAMIC_INDEX in kind.get_shape():
         parser.raise_error(f"expected a memref of known shape, found {kind}", start)
-    # Without a value, it is defined elsewhere; xDSL has no such globals.
+    # A global without a value is an external declaration, which xDSL does not have.
     parser.parse_punctuation("=")
     op = GlobalOp.get(name, kind, _read_value(parser, kind), StringAttr(visibility), constant)
     op.attributes |= parser.parse_optional_attr_dict()
@@ -107,7 +108,7 @@ def _read_global(parser: Parser) -> memref.GlobalOp:
 
 
 def _read_value(parser: Parser, kind: MemRefType) -> UnitAttr | DenseIntOrFPElementsAttr:
-    """The value of a global, which does not repeat the type."""
+    """Parse the value of a global, which does not repeat the type."""
     if parser.parse_optional_keyword("uninitialized"):
         return UnitAttr()
     tensor = TensorType(kind.element_type, kind.get_shape())
@@ -118,7 +119,7 @@ def _read_value(parser: Parser, kind: MemRefType) -> UnitAttr | DenseIntOrFPElem
 
 
 def _read_alloca_scope(parser: Parser) -> memref.AllocaScopeOp:
-    """`-> (f32) { ... }`"""
+    """Parse `-> (f32) { ... }`."""
     from xdsl.dialects.memref import AllocaScopeOp, AllocaScopeReturnOp
 
     types = _result_types(parser)
@@ -130,7 +131,7 @@ def _read_alloca_scope(parser: Parser) -> memref.AllocaScopeOp:
 
 
 def _read_parallel(parser: Parser) -> scf.ParallelOp:
-    """`(%i, %j) = (%0, %1) to (%2, %3) step (%4, %5) init (%x) -> f32 { ... }`"""
+    """Parse `(%i, %j) = (%0, %1) to (%2, %3) step (%4, %5) init (%x) -> f32 { ... }`."""
     from xdsl.dialects.scf import ParallelOp, ReduceOp
 
     variables = parser.parse_comma_separated_list(
@@ -155,7 +156,7 @@ def _bounds(parser: Parser, after: str) -> Sequence[SSAValue]:
 
 
 def _result_types(parser: Parser) -> Sequence[Attribute]:
-    """`-> f32`, or several in parentheses, or nothing."""
+    """Parse `-> f32`, or several types in parentheses, or nothing."""
     if not parser.parse_optional_punctuation("->"):
         return ()
     types = parser.parse_optional_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_type)
@@ -185,7 +186,7 @@ CUSTOM_FORMS: dict[str, CustomForm] = {
 
 
 def _adapt_getelementptr(op: Operation) -> None:
-    """Flags are bits of one number, the lowest for `inbounds`."""
+    """Convert flags, which are bits of one number, the lowest for `inbounds`."""
     from xdsl.dialects.llvm import GEPOp
 
     from relex.dialects.upstream.llvm import set_inbounds
@@ -195,7 +196,7 @@ def _adapt_getelementptr(op: Operation) -> None:
 
 
 def _adapt_llvm_trunc(op: Operation) -> None:
-    """Here, and only here, MLIR prints overflow flags as a number."""
+    """Convert overflow flags, which MLIR prints as a number here and only here."""
     from xdsl.dialects.llvm import OverflowAttr, OverflowFlag
 
     match op.properties.get("overflowFlags"):
@@ -207,25 +208,25 @@ def _adapt_llvm_trunc(op: Operation) -> None:
 
 
 def _adapt_llvm_global(op: Operation) -> None:
-    """In the custom form, MLIR takes these for keywords, and xDSL prints the first as an attribute."""
+    """Drop defaults that MLIR's custom form has as keywords; xDSL would print the first as an attribute."""
     _drop(op, "visibility_", IntegerAttr(0, 64))
     _drop(op, "unnamed_addr", IntegerAttr(0, 64))
 
 
 def _adapt_global(op: Operation) -> None:
-    """xDSL's op always says who sees it."""
+    """Add the visibility, which xDSL's op always states."""
     op.properties.setdefault("sym_visibility", StringAttr("public"))
 
 
 def _adapt_trunci(op: Operation) -> None:
-    """xDSL's op has no flags."""
+    """Drop the default overflow flags: xDSL's op has none."""
     from xdsl.dialects.arith import IntegerOverflowAttr
 
     _drop(op, "overflowFlags", IntegerOverflowAttr("none"))
 
 
 def _adapt_fcmp(op: Operation) -> None:
-    """xDSL prints and reads flags as an attribute."""
+    """Move flags to an attribute, where xDSL prints and reads them."""
     from xdsl.dialects.llvm import FastMathAttr
 
     flags = op.properties.get("fastmathFlags")
@@ -235,7 +236,7 @@ def _adapt_fcmp(op: Operation) -> None:
 
 
 def _drop(op: Operation, name: str, default: Attribute) -> None:
-    """Leave a property out that has its default value."""
+    """Remove a property that has its default value."""
     if op.properties.get(name) == default:
         del op.properties[name]
 

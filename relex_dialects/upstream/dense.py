@@ -1,7 +1,7 @@
-"""Dense constants as text: `dense<...>` that is exact, small where it can be, and fast for megabytes of weights.
+"""Dense constants as text: `dense<...>` that is exact, compact where possible, and fast for megabytes of weights.
 
-xDSL's own printing is no option here: it walks every element in Python, and it writes NaN as a hexadecimal number
-that xDSL then reads back as an integer.
+xDSL's own printer is no option here: it visits every element in Python, and it prints NaN as a hexadecimal number that
+xDSL then reads back as an integer.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 MAX_LISTED = 16
-"""Longer constants are printed as hexadecimal bytes."""
+"""Longer constants print as hexadecimal bytes."""
 
 
 def print_dense(printer: Printer, dense: DenseIntOrFPElementsAttr) -> None:
-    """Print `dense<...> : type`: one value for a splat, a list up to 16 elements, else the bytes in hexadecimal.
+    """Print `dense<...> : type`: one value for a splat, a list of up to 16 elements, else the bytes in hexadecimal.
 
-    Floats that have no decimal form (NaN, infinities) go as bytes; i1 is always a list, since MLIR and xDSL disagree
-    about its bytes.
+    Floats without a decimal form (NaN, infinities) print as bytes; i1 never does, since MLIR and xDSL disagree about
+    its bytes.
     """
     printer.print_string(f"dense<{_literal(dense)}> : ")
     printer.print_attribute(dense.type)
@@ -52,7 +52,7 @@ def _literal(dense: DenseIntOrFPElementsAttr) -> str:
 
 
 def _numbers(dense: DenseIntOrFPElementsAttr) -> Array:
-    """The elements as numbers; those of bf16 as float32, of which it is the upper half."""
+    """Return the elements as numbers; those of bf16 as float32, of which it is the upper half."""
     import numpy as np
 
     array = array_from_dense(dense)
@@ -72,14 +72,15 @@ def _element(value: float | bool, element_type: object) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
-    # The shortest text that reads back as the same number; MLIR wants a point in it.
+    # The shortest text that reads back as the same number; MLIR requires a decimal point.
     text = str(np.float32(value)) if element_type in (bf16, f32) else repr(value)
     mantissa, e, exponent = text.partition("e")
     return (mantissa if "." in mantissa else f"{mantissa}.0") + e + exponent
 
 
 def parse_dense(parser: Parser) -> DenseIntOrFPElementsAttr:
-    """Parse `dense<...> : type`. Hexadecimal numbers in a list of floats are refused where the parser misreads them."""
+    """Parse `dense<...> : type`. Hexadecimal numbers in a list of floats are rejected if the parser would misread
+    them."""
     from relex.dialects.parser import RelexParser
 
     start = parser.pos

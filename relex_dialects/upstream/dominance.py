@@ -1,4 +1,4 @@
-"""Where values may be used: behind their definition, on every way through the blocks of a region."""
+"""Dominance: a value may be used only where its definition comes first on every path through the region."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from xdsl.traits import IsolatedFromAbove
 
 
 class Dominance:
-    """Answers for the values of one module, as long as it does not change. Linear in the size of the module."""
+    """Dominance queries on the values of one module, valid as long as it does not change. Linear in its size."""
 
     def __init__(self, module: ModuleOp):
         self._order = {op: i for i, op in enumerate(module.walk())}
         self._trees: dict[Region, dict[Block, tuple[int, int]]] = {}
 
     def is_visible(self, value: SSAValue, user: Operation) -> bool:
-        """Whether `user`, or an op around it, stands behind the definition of `value` whichever way it is reached."""
+        """Return whether the definition of `value` dominates `user` or an op around it."""
         owner = value.owner
         block = owner if isinstance(owner, Block) else owner.parent
         if block is None or block.parent is None:
@@ -40,7 +40,7 @@ class Dominance:
         if region not in self._trees:
             self._trees[region] = _intervals(region)
         tree = self._trees[region]
-        # What is never reached may use anything.
+        # Unreachable blocks may use anything.
         if other not in tree:
             return True
         if block not in tree:
@@ -50,7 +50,8 @@ class Dominance:
 
 
 def _intervals(region: Region) -> dict[Block, tuple[int, int]]:
-    """For each block that can be reached, its number in the dominator tree, and the first one behind those below it."""
+    """Return the interval of each reachable block's subtree of the dominator tree: its own number, and the first after
+    it."""
     blocks, parents = _depth_first(region)
     dominators = _immediate_dominators(blocks, parents)
     sizes = [1] * len(blocks)
@@ -72,7 +73,7 @@ def _successors(block: Block) -> list[Block]:
 
 
 def _depth_first(region: Region) -> tuple[list[Block], list[int]]:
-    """The blocks that can be reached, depth first, and for each the number of the one it was reached from."""
+    """Return the reachable blocks in depth-first order, and for each the number of the block it was reached from."""
     entry = region.blocks[0]
     numbers = {entry: 0}
     parents = [0]
@@ -91,9 +92,9 @@ def _depth_first(region: Region) -> tuple[list[Block], list[int]]:
 
 def _immediate_dominators(blocks: list[Block], parents: list[int]) -> list[int]:
     """
-    The last block that every way to a block passes, by number; the first block has itself.
+    Return the number of each block's immediate dominator; that of the entry block is itself.
 
-    Semidominators as by Lengauer and Tarjan, then the nearest common ancestor of each and the parent.
+    Semidominators as in Lengauer and Tarjan, then the nearest common ancestor of each and the parent.
     """
     numbers = {block: i for i, block in enumerate(blocks)}
     predecessors: list[list[int]] = [[] for _ in blocks]
@@ -105,7 +106,7 @@ def _immediate_dominators(blocks: list[Block], parents: list[int]) -> list[int]:
     linked: list[int | None] = [None] * len(blocks)
 
     def find_best(i: int) -> int:
-        """The block with the least semidominator on the linked path above `i`; the path is made shorter."""
+        """Return the block with the least semidominator on the linked path above `i`, compressing the path."""
         path: list[int] = []
         above = linked[i]
         while above is not None and linked[above] is not None:

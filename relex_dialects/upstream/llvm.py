@@ -1,7 +1,7 @@
 """Ops and attributes of the `llvm` dialect that xDSL's does not have.
 
-They look and mean what MLIR's of the same names do. A context has one dialect of a name, which is xDSL's;
-`load_missing_ops` and `load_missing_attributes` add these to it.
+Their syntax and semantics are those of MLIR's. A context has one dialect per name, which is xDSL's; `load_missing_ops`
+and `load_missing_attributes` add these to it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from xdsl.utils.str_enum import StrEnum
 @irdl_op_definition
 class FPToSIOp(llvm.GenericCastOp):
     """
-    Float to signed integer, rounding towards zero. Poison when the value does not fit.
+    Converts a float to a signed integer, rounding towards zero. Poison if the value does not fit.
 
     ```mlir
     %1 = llvm.fptosi %0 : f32 to i32
@@ -65,7 +65,7 @@ class FPToSIOp(llvm.GenericCastOp):
 @irdl_op_definition
 class FPToUIOp(llvm.GenericCastOp):
     """
-    Float to unsigned integer, rounding towards zero. Poison when the value does not fit.
+    Converts a float to an unsigned integer, rounding towards zero. Poison if the value does not fit.
 
     ```mlir
     %1 = llvm.fptoui %0 : f32 to i32
@@ -78,7 +78,7 @@ class FPToUIOp(llvm.GenericCastOp):
 @irdl_op_definition
 class UIToFPOp(llvm.GenericCastOp):
     """
-    Unsigned integer to float.
+    Converts an unsigned integer to a float.
 
     ```mlir
     %1 = llvm.uitofp %0 : i32 to f32
@@ -91,7 +91,7 @@ class UIToFPOp(llvm.GenericCastOp):
 @irdl_op_definition
 class ExtractElementOp(IRDLOperation):
     """
-    The element of a vector at a place that may be known at run time only. Poison behind the end.
+    Extracts an element of a vector at an index that may be dynamic. Poison if it is out of bounds.
 
     ```mlir
     %1 = llvm.extractelement %0[%i : i64] : vector<4xf32>
@@ -118,7 +118,7 @@ class ExtractElementOp(IRDLOperation):
 @irdl_op_definition
 class SwitchOp(IRDLOperation):
     """
-    Goes to the block of the case that has the value, or to the default block.
+    Branches to the block of the case with the given value, or to the default block.
 
     ```mlir
     llvm.switch %i : i32, ^default(%x : f32) [
@@ -173,7 +173,7 @@ class SwitchOp(IRDLOperation):
 
     @property
     def case_arguments(self) -> list[Sequence[SSAValue]]:
-        """What is passed to the block of each case."""
+        """The arguments passed to the block of each case."""
         arguments = iter(self.case_operands)
         return [[next(arguments) for _ in range(size)] for size in self.case_operand_segments.get_values()]
 
@@ -244,24 +244,24 @@ def _print_target(printer: Printer, block: Block, arguments: Sequence[SSAValue])
 
 
 NO_WRAP_INBOUNDS = 3
-"""`inbounds` as MLIR's generic form has it: its bit, and that of `nusw`, which it implies."""
+"""The flags of `inbounds` in MLIR's generic form: its own bit, and that of `nusw`, which it implies."""
 
 
 def set_inbounds(op: llvm.GEPOp, inbounds: bool) -> None:
-    """Say whether an address is inside its object, as xDSL does and as MLIR does.
+    """Set whether an address is inside its object, in xDSL's form and in MLIR's.
 
-    xDSL prints no other flags of addresses, so there are none: without them, the program promises less.
+    xDSL prints no other flags of addresses, so these are cleared: without them, the program promises less.
     """
     op.inbounds = UnitAttr() if inbounds else None
     op.noWrapFlags = IntegerAttr(NO_WRAP_INBOUNDS if inbounds else 0, i32)
 
 
 LOOP_ANNOTATION = "llvm.loop_annotation"
-"""The attribute of a loop, and of the branch that closes it, at the levels above the `llvm` dialect."""
+"""The attribute of a loop, and of its latch branch, at the levels above the `llvm` dialect."""
 
 
 class Unrolling(StrEnum):
-    """Whether LLVM is to replace a loop by a copy of its body for each iteration."""
+    """A request to LLVM to unroll a loop completely, or not at all."""
 
     FULL = "full"
     DISABLE = "disable"
@@ -270,7 +270,7 @@ class Unrolling(StrEnum):
 @irdl_attr_definition
 class LoopUnrollAttr(Data[Unrolling]):
     """
-    The part of `#llvm.loop_annotation` that says it. MLIR prints it under a name of its own:
+    The part of `#llvm.loop_annotation` on unrolling. MLIR prints it under an alias of its own:
 
     ```mlir
     #loop_unroll = #llvm.loop_unroll<full = true>
@@ -295,7 +295,7 @@ class LoopUnrollAttr(Data[Unrolling]):
 @irdl_attr_definition
 class LoopAnnotationAttr(Data[Unrolling]):
     """
-    What LLVM is to do with the loop that a branch closes.
+    Instructions to LLVM for the loop whose latch branch carries it.
 
     ```mlir
     llvm.br ^loop(%next : i64) {loop_annotation = #llvm.loop_annotation<unroll = <full = true>>}
@@ -331,14 +331,14 @@ MISSING_ATTRIBUTES: dict[str, type[Attribute]] = {
 
 
 def load_missing_ops(context: Context) -> None:
-    """Make a context that knows xDSL's `llvm` dialect parse the ops of this module, too."""
+    """Add the ops of this module to a context that knows xDSL's `llvm` dialect."""
     for name, op in MISSING_OPS.items():
         if context.get_optional_op(name) is None:
             context.load_op(op)
 
 
 def load_missing_attributes(context: Context) -> None:
-    """Make a context that knows xDSL's `llvm` dialect parse the attributes of this module, too."""
+    """Add the attributes of this module to a context that knows xDSL's `llvm` dialect."""
     for name, attribute in MISSING_ATTRIBUTES.items():
         if context.get_optional_attr(name) is None:
             context.load_attr_or_type(attribute)

@@ -1,4 +1,4 @@
-"""The op of the `memref` dialect that xDSL's does not have. It looks and means what MLIR's does."""
+"""The op of the `memref` dialect that xDSL's does not have, with MLIR's syntax and semantics."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from xdsl.utils.hints import isa
 @irdl_op_definition
 class PrefetchOp(IRDLOperation):
     """
-    Says that an element will soon be read or written, so that it may be brought near. The locality goes from 0, for
-    what is used once, to 3, for what is to stay in the nearest cache. An element outside of the buffer does no harm.
+    Prefetches an element that will soon be read or written. The locality ranges from 0, for data that is used once, to
+    3, for data to keep in the nearest cache. An element out of bounds is harmless.
 
     ```mlir
     memref.prefetch %x[%i, %j], read, locality<2>, data : memref<8x16xf32>

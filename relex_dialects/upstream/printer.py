@@ -1,4 +1,5 @@
-"""Module to text: constants exact, or, for reading, shortened as by MLIR's `--mlir-elide-elementsattrs-if-larger`."""
+"""Printing of modules: with exact constants or, for people, elided ones as by MLIR's
+`--mlir-elide-elementsattrs-if-larger`."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from relex.dialects.upstream.dense import print_dense
 
 class ExactPrinter(Printer):
     """
-    Prints dense constants as `relex.constant` prints its own, wherever they stand: every bit is kept, and megabytes
-    take milliseconds. xDSL's printer takes `[0.0, -0.0]` for a splat, rounds the bits of NaN, and visits every element.
+    Prints dense constants as `relex.constant` prints its own, in any op: every bit is kept, and megabytes take
+    milliseconds. xDSL's printer takes `[0.0, -0.0]` for a splat, rounds the bits of NaN, and visits every element.
     """
 
     def print_attribute(self, attribute: Attribute) -> None:
@@ -29,14 +30,14 @@ class ExactPrinter(Printer):
 @dataclass(eq=False, repr=False)
 class ElidingPrinter(ExactPrinter):
     """
-    Prints `dense_resource<__elided__>` in place of a constant of more than `limit` elements. The text is for people: it
-    has lost the numbers and does not parse.
+    Prints `dense_resource<__elided__>` in place of a constant of more than `limit` elements. The text is for people:
+    the values are lost, and it does not parse.
     """
 
     limit: int = field(default=16, kw_only=True)
 
     def elides(self, dense: DenseIntOrFPElementsAttr) -> bool:
-        """Whether a constant is too long to be shown. One that repeats a single value is short anyway."""
+        """Return whether a constant is too long to print. A splat never is."""
         size = dense.get_element_type().compile_time_size
         data = dense.data.data
         return len(data) > self.limit * size and data != data[:size] * (len(data) // size)

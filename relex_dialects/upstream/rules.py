@@ -1,6 +1,6 @@
-"""Rules of upstream ops that xDSL's own verifiers leave out, as MLIR has them.
+"""Verification rules of upstream ops that MLIR has and xDSL's own verifiers omit.
 
-Without them a wrong program would be compiled to something that it does not say, or stop a pass in the middle.
+Without them an invalid program would be miscompiled, or crash a pass.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from relex.dialects.errors import WrongOp
 
 
 def check_upstream(op: Operation) -> None:
-    """Apply the rules for ops like `op`. Raises `VerifyException`."""
+    """Apply the rule for ops like `op`, if there is one. Raises `VerifyException`."""
     if (rule := _RULES.get(op.name)) is not None:
         rule(op)
 
 
-# The rules are found by name and look at ops as xDSL has declared them, so that no dialect is imported before its use.
+# Rules are looked up by op name and access ops dynamically, so that no dialect is imported before its use.
 
 
 def _branch(op: Any) -> None:
@@ -73,7 +73,7 @@ def _check_arguments(block: Block, types: Iterable[Attribute]) -> None:
 
 
 def _check_yield(block: Block | None, types: Iterable[Attribute]) -> None:
-    """A block that ends in `scf.yield` yields values of `types`."""
+    """Check that a block that ends in `scf.yield` yields values of `types`."""
     terminator = block.last_op if block is not None else None
     if terminator is None or terminator.name != "scf.yield":
         return

@@ -1,4 +1,4 @@
-"""What is said of text that does not parse, and where."""
+"""Messages and positions of syntax errors."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _REWORDED = {
     "Expected suffix identifier after {first_char}": "expected a name after the sign",
     "function type signature expected": "expected ':' and a function type",
 }
-"""Messages of xDSL that are hard to understand where they stand."""
+"""Replacements of messages of xDSL that are hard to understand where they appear."""
 
 _MAX_FOUND = 40
 
 _PYTHON = re.compile(r"^(@\w[\w.]*(\(.*\))?|(from|import) [\w.]+.*|(class|def) \w+.*:)\s*$", re.MULTILINE)
-"""Lines that scripts have, and MLIR text has not."""
+"""Lines that occur in Python scripts but not in MLIR text."""
 
 
 class UndefinedNames(ParseError):
-    """Names that are used and never defined, each at its first use."""
+    """Names that are used but never defined, each at its first use."""
 
     def __init__(self, kind: str, uses: Sequence[Span]):
         super().__init__(uses[0], f"{kind} {uses[0].text} is not defined")
@@ -44,7 +44,8 @@ class UndefinedNames(ParseError):
 
 
 def explain(error: ParseError, next_token: AnySpan | None) -> list[ParseError]:
-    """One error for each place that is wrong. `next_token` is what the parser would have read next."""
+    """Return one error for each position that is wrong. `next_token` is the token that the parser would have read
+    next."""
     match error:
         case UndefinedNames():
             return error.parts
@@ -56,7 +57,7 @@ def explain(error: ParseError, next_token: AnySpan | None) -> list[ParseError]:
     if next_token is None or error.span != next_token:
         return [ParseError(error.span, message)]
     if not message.startswith("expected "):
-        # Found out behind what is wrong.
+        # Detected after the token that is wrong.
         return [ParseError(_token_before(next_token) or next_token, message)]
     if not re.search(r"\b(found|got|but|given)\b", message):
         message = f"{message}, found {_found(next_token)}"
@@ -64,7 +65,7 @@ def explain(error: ParseError, next_token: AnySpan | None) -> list[ParseError]:
 
 
 def python_notes(text: str) -> tuple[str, ...]:
-    """What else to say of text that does not parse, if it is Python."""
+    """Return notes on text that does not parse, if it is Python."""
     if not _PYTHON.search(text):
         return ()
     reader = "relex.frontend.script.parse_script"
@@ -79,7 +80,8 @@ def _found(span: AnySpan) -> str:
 
 
 def _place_of_missing(span: AnySpan, message: str) -> AnySpan:
-    """Where a reader misses something: at the end of a line rather than at what stands in the next one."""
+    """Return the position where something is missing: the end of a line rather than the token that begins the next
+    one."""
     before = _token_before(span)
     if before is None or before.get_location().line == span.get_location().line:
         return span
@@ -89,7 +91,7 @@ def _place_of_missing(span: AnySpan, message: str) -> AnySpan:
 
 
 def _token_before(span: AnySpan) -> Span[str] | None:
-    """The token that ends before `span`."""
+    """Return the token that ends before `span`."""
     content = span.input.content
     if isinstance(content, bytes):
         return None
@@ -99,7 +101,7 @@ def _token_before(span: AnySpan) -> Span[str] | None:
         while (token := lexer.lex()).kind is not MLIRTokenKind.EOF and token.span.start < span.start:
             before = token.span
     except ParseError:
-        # The parser reads some tokens, as those of shapes, in its own way.
+        # The parser splits some tokens, such as those of shapes, in its own way.
         return None
     return before
 

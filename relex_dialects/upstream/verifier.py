@@ -1,4 +1,4 @@
-"""The one verifier of relex: every mistake of a module, each at its place."""
+"""The verifier: it reports every mistake of a module at its location."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from relex.dialects.upstream.rules import check_upstream
 
 
 def verify_module(module: ModuleOp, text: str | None = None, line_offset: int = 0) -> None:
-    """Verify every op of a module; raises one `CompileError` with a diagnostic for each op that is wrong.
+    """Verify every op of a module. Raises one `CompileError` with a diagnostic for each invalid op.
 
     `text` is the source that the module was parsed from; with it, errors show the line.
     """
@@ -43,7 +43,7 @@ def verify_module(module: ModuleOp, text: str | None = None, line_offset: int = 
             diagnostics.append(diagnose(e.op if isinstance(e, WrongOp) else op, one_line(e)))
         except Exception as e:
             if type(e) is Exception:
-                # Some of xDSL's verifiers raise no VerifyException.
+                # Some of xDSL's verifiers raise a plain Exception.
                 diagnostics.append(diagnose(op, one_line(e)))
             else:
                 crashes.append((diagnose(op, f"internal error in its verifier: {describe(e)}"), e))
@@ -52,7 +52,7 @@ def verify_module(module: ModuleOp, text: str | None = None, line_offset: int = 
         return [d if text is None else add_source(d, text, line_offset) for d in found]
 
     if diagnostics:
-        # Verifiers may stumble over another op that is wrong: then what is said of that one is enough.
+        # A verifier may crash because another op is invalid: then the diagnostic of that op is enough.
         raise CompileError(located(diagnostics))
     if crashes:
         raise InternalError(located(d for d, _ in crashes)) from crashes[0][1]
@@ -62,13 +62,14 @@ def _verify_op(op: Operation) -> None:
     try:
         op.verify(verify_nested_ops=False)
     except Exception as e:
-        # Said already, of the op inside.
+        # Already reported for the nested op.
         if "IsolatedFromAbove parent" not in str(e):
             raise
 
 
 def _verify_structure(op: Operation, dominance: Dominance) -> None:
-    """What xDSL checks of whole regions only, or never: blocks have ops, values are defined before their use."""
+    """Check what xDSL checks only for whole regions, or never: terminators, unique symbols, and that definitions
+    dominate uses."""
     for region in op.regions:
         if len(region.blocks) == 1 and region.block.is_empty and not op.has_trait(NoTerminator):
             raise VerifyException("expected a terminator at the end of its block, found an empty block")

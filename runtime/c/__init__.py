@@ -1,1 +1,1 @@
-"""Compiled programs for C and C++."""
+"""Export of compiled programs to C and C++."""

@@ -1,4 +1,4 @@
-"""Programs as object files that C and C++ call."""
+"""Export of programs as object files for C and C++."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def build_object(
     strict: bool = False,
     target: Target | str | None = None,
 ) -> None:
-    """Compile a program into an object file, `path`, and write a header for C and C++ beside it.
+    """Compile a program to an object file, `path`, and write a header for C and C++ next to it.
 
-    All names begin with that of the file: `model.o` and `model.h` have `model_main`. The constants are in the object
-    file; it needs the C library (`-lm`), and the library functions that the program calls, which the header declares.
-    Functions that take or give numbers are left out.
-    `module` and `strict` are as in `build`; `target` may be any machine, also named by a triple.
+    All names are prefixed with the file's: `model.o` and `model.h` define `model_main`. The object file contains the
+    constants; it needs the C library (`-lm`), and the library functions that the program calls, which the header
+    declares. Functions with scalar arguments or results are left out. `module` and `strict` are as in `build`; `target`
+    may be any machine, also named by a triple.
 
-    Raises `CompileError` for a program that is wrong, `RelexError` for files that cannot be written.
+    Raises `CompileError` for an invalid program, `RelexError` for files that cannot be written.
     """
     path = as_path(path)
     if path.suffix != OBJECT_SUFFIX:
@@ -43,7 +43,7 @@ def build_object(
     program, text = read_program(module)
     with showing_source(text):
         lowered = lower_program(program, strict=strict, target=target)
-        # Functions on buffers say themselves whether C may call them.
+        # Functions on buffers have a C interface only if they ask for one.
         symbols = {get_name_if_symbol(op) for op in lowered.module.ops}
         signatures = [s for s in lowered.signatures.values() if C_PREFIX + s.name in symbols and not s.has_scalars]
         names = CNames(path.stem, signatures, lowered.libraries)

@@ -1,4 +1,4 @@
-"""A header by which C and C++ call what relex compiled into an object file."""
+"""C and C++ headers for object files that relex compiled."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ C_TYPES = {
     "i32": "int32_t",
     "i64": "int64_t",
 }
-"""What stands for element types in C. Numbers of 16 bits are their bits there."""
+"""C types of element types. 16-bit floats are passed as their bits."""
 
 _ITEM_SIZES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8, "i1": 1, "i8": 1, "i32": 4, "i64": 8}
 
 _LOCAL_NAMES = ("arrays", "memory", "none", "status", "wrong")
-"""What the functions of the header call their own variables."""
+"""Local variables of the functions in the header."""
 
 
 def c_header(names: CNames, signatures: Sequence[Signature], libraries: Sequence[LibraryUse], target: Target) -> str:
-    """The header for object code that defines `names.symbols`."""
+    """Return the header for object code that defines `names.symbols`."""
     ranks = {len(spec.shape) for s in signatures for spec in (*s.inputs, *s.outputs)}
     ranks |= {rank for use in libraries for rank, _ in (*use.inputs, *use.outputs)}
     guard = f"{names.prefix.upper()}_H"
@@ -66,7 +66,7 @@ _INTRODUCTION = """\
 """
 
 _SUPPORT = files("relex.runtime.c").joinpath("support.h")
-"""What is the same in all headers."""
+"""The part that all headers have in common."""
 
 _BEGIN = """\
 #ifdef __cplusplus
@@ -84,7 +84,7 @@ _END = """\
 
 
 def _array_type(rank: int) -> str:
-    """A descriptor, as MLIR passes arrays, and the function that makes one."""
+    """Return the struct of a descriptor, as MLIR passes arrays, and the function that makes one."""
     sizes = f", sizes[{rank}], strides[{rank}]" if rank else ""
     loop = f"""\
   int64_t stride = 1;
@@ -133,12 +133,12 @@ def _array(kind: BufferKind) -> str:
 
 
 def _comment(text: str) -> str:
-    """A text that ends no comment."""
+    """Return a text that is safe inside a comment."""
     return "".join(c if c.isprintable() else "?" for c in text).replace("*/", "* /").replace("/*", "/ *")
 
 
 class _Function:
-    """One function in the header: the shapes of its arrays, and the call."""
+    """One function in the header: the shapes of its arrays, their check, and the call."""
 
     def __init__(self, name: str, signature: Signature):
         self.name = name
@@ -149,6 +149,7 @@ class _Function:
         self.descriptors = [names.fresh(f"{name}_array") for name in self.specs]
 
     def text(self) -> str:
+        """Return the definitions of the function."""
         return "\n".join([self._shapes(), self._check(), self._call()])
 
     def _shapes(self) -> str:
@@ -228,7 +229,7 @@ static inline int {name}({", ".join(parameters) or "void"}) {{
         return [f"int64_t {name}" for name in self.sizes.values()]
 
     def _size(self, size: Size) -> str:
-        """A size as an expression of C."""
+        """Return a size as a C expression."""
         if not names_in(size):
             return _number(evaluate(size, {}))
         terms = [self._product(factors_of(atom), factor) for atom, factor in ordered_terms(size)]
@@ -264,5 +265,5 @@ static inline int {name}({", ".join(parameters) or "void"}) {{
 def _number(value: int) -> str:
     if abs(value) < 2**31:
         return str(value)
-    # There are no negative numbers in C, and no positive one for the smallest.
+    # C has no negative literals, and the smallest number has no positive counterpart.
     return "INT64_MIN" if value == -(2**63) else f"{'-' if value < 0 else ''}INT64_C({abs(value)})"

@@ -1,4 +1,4 @@
-"""Names that C and C++ can say."""
+"""Identifiers for C and C++."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ KEYWORDS = """
     struct switch template this thread_local throw true try typedef typeid typename typeof union unsigned using virtual
     void volatile wchar_t while xor xor_eq linux unix
 """.split()
-"""Words that are no names in C or C++."""
+"""Words that cannot be identifiers in C or C++."""
 
 _NO_NAME = r"[^A-Za-z0-9_]"
 
 
 class CNames:
-    """The names in C of everything in one header, all of which begin with `prefix`."""
+    """The C names of everything in one header, all starting with `prefix`."""
 
     def __init__(self, prefix: str, signatures: Iterable[Signature], libraries: Iterable[LibraryUse]):
         self.prefix = identifier(prefix)
@@ -32,7 +32,7 @@ class CNames:
         self.functions = {s.name: self._claim(s.name) for s in signatures}
         self.libraries = {use.symbol: self._claim(use.name) for use in libraries}
         self.symbols = {f"{C_PREFIX}{s}": f"{name}_code" for s, name in self.functions.items()} | self.libraries
-        """What symbols of the object code are to be called, so that C can say their names."""
+        """New names for the symbols of the object code, valid in C."""
 
     def _claim(self, name: str) -> str:
         base = f"{self.prefix}_{re.sub(_NO_NAME, '_', name)}"
@@ -43,11 +43,11 @@ class CNames:
 
 
 def _derived(name: str) -> set[str]:
-    """What the header defines for a function."""
+    """Return the names that the header defines for a function."""
     return {f"{name}{suffix}" for suffix in ("", "_arrays", "_check", "_code")}
 
 
 def identifier(text: str) -> str:
-    """A name in C that looks like a text."""
+    """Return a C identifier that resembles a text."""
     name = re.sub(_NO_NAME, "_", text)
     return f"_{name}" if not name or name[0].isdigit() else name

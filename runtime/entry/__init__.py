@@ -1,1 +1,1 @@
-"""From Python into compiled code without Python on the way: calls of a kind that has been checked before."""
+"""Fast path: a call that matches an earlier, validated one enters compiled code without running Python."""

@@ -1,32 +1,32 @@
-; The native way into compiled code, on the C interfaces of CPython and NumPy.
+; The native entry to compiled code, written against the C APIs of CPython and NumPy.
 ;
-; `@spec` describes a type of Python whose objects are called through `@call`. An object has a list of plans, made in
-; Python (`plans.py`); a plan says of all calls with arguments of some dtypes and shapes what is the same in them. Where
-; a plan fits the arguments, the call needs no Python. All other calls, wrong ones among them, go to a method of the
-; object, which checks everything and says what is wrong.
+; `@spec` describes a Python type whose vectorcall is `@call`. An object has a list of plans, made in Python
+; (`plans.py`); a plan holds what all calls with arguments of certain dtypes and shapes have in common. If a plan matches
+; the arguments, the call runs no Python. All other calls, invalid ones included, go to a method of the object, which
+; validates everything and reports errors.
 
-; The first fields of an object: how many own it, and its type. These of a dtype and of an array follow NumPy's headers.
+; The first fields of an object: reference count and type. The fields of a dtype and an array follow NumPy's headers.
 %Object = type { i64, ptr }
 %Dtype = type { %Object, ptr, i8, i8, i8, i8, i32 }               ; ..., kind, character, byte order, flags, number
 %Ndarray = type { %Object, ptr, i32, ptr, ptr, ptr, ptr, i32 }    ; ..., data, rank, sizes, strides, base, dtype, flags
 
-; What `@spec` describes: an object, where it is called, its first plan.
+; An instance of the type of `@spec`: an object, its vectorcall, its first plan.
 %Function = type { %Object, ptr, ptr }
 
-; The next plan; the code, which is called with a frame; how many arguments and results; how many words the frame has.
-; The arrays follow, arguments first, and then the frame, in which only addresses are missing.
+; The next plan; the code, which is called with a frame; the numbers of arguments, of results, and of words in the frame.
+; The arrays follow, arguments first, and then a template of the frame, in which only addresses are missing.
 %Plan = type { ptr, ptr, i64, i64, i64 }
 
-; The dtype and its number; the rank; the word where the descriptor begins; how many bytes must be 0 or 1, if booleans.
+; The dtype and its number; the rank; the offset of the descriptor in words; for booleans, how many bytes must be 0 or 1.
 %Array = type { ptr, i64, i64, i64, i64 }
 
 %Member = type { ptr, i32, i64, i32, ptr }                        ; name, type, offset, flags, documentation
 %Slot = type { i32, ptr }
-%Spec = type { ptr, i32, i32, i32, ptr }                          ; name, size, size of an item, flags, slots
+%Spec = type { ptr, i32, i32, i32, ptr }                          ; name, size, item size, flags, slots
 
 @PyArray_Type = external global %Object
 @_Py_NoneStruct = external global %Object
-@name_of_method = external global %Object                         ; A string of Python.
+@name_of_method = external global %Object                         ; A Python string.
 
 declare ptr @PyVectorcall_Call(ptr, ptr, ptr)
 declare ptr @PyObject_GetAttr(ptr, ptr)
@@ -57,7 +57,7 @@ declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
   %Slot { i32 72, ptr @members },                                         ; Py_tp_members
   %Slot zeroinitializer
 ]
-@spec = constant %Spec { ptr @type_name, i32 32, i32 0, i32 3072, ptr @slots }   ; may have subclasses, has a vectorcall
+@spec = constant %Spec { ptr @type_name, i32 32, i32 0, i32 3072, ptr @slots }   ; can be subclassed, has a vectorcall
 
 ; The call
 
@@ -105,7 +105,7 @@ failed:
   ret ptr null
 }
 
-; Whether arguments are arrays of the dtypes and shapes of a plan, as compiled code reads them.
+; Return whether the arguments are arrays of a plan's dtypes and shapes, in the layout that compiled code reads.
 define internal i1 @fits(ptr %plan, ptr %arguments, i64 %count) alwaysinline {
 start:
   %inputs.at = getelementptr %Plan, ptr %plan, i32 0, i32 2
@@ -152,7 +152,7 @@ check_dtype:
   %same_dtype = icmp eq ptr %dtype, %expected_dtype
   br i1 %same_dtype, label %check_layout, label %check_number
 
-check_number:                                            ; Pickling gives arrays dtypes of their own.
+check_number:                                            ; Unpickled arrays have their own dtype objects.
   %number.at = getelementptr %Dtype, ptr %dtype, i32 0, i32 6
   %number.32 = load i32, ptr %number.at
   %number = sext i32 %number.32 to i64
@@ -220,7 +220,8 @@ no:
   ret i1 false
 }
 
-; A view of other memory as booleans may hold any byte. Looks at eight of them at a time, as long as there are so many.
+; Return whether all bytes are 0 or 1: a boolean view of other memory may hold any byte. Reads eight bytes at a time, then
+; the rest one by one.
 define internal i1 @are_zeros_and_ones(ptr %bytes, i64 %count) {
 start:
   br label %words.head
@@ -261,13 +262,13 @@ end:
 define internal ptr @sizes_in_frame(ptr %array, ptr %frame) alwaysinline {
   %place.at = getelementptr %Array, ptr %array, i32 0, i32 3
   %place = load i64, ptr %place.at
-  %sizes = add i64 %place, 3                             ; Behind two addresses and an offset.
+  %sizes = add i64 %place, 3                             ; After two addresses and an offset.
   %sizes.at = getelementptr i64, ptr %frame, i64 %sizes
   ret ptr %sizes.at
 }
 
-; Runs the code of a plan on arguments that fit it. All that is used after the results are made is on the stack: from
-; there on other threads may run, and forget the plan.
+; Run the code of a plan on arguments that match it. Everything used once results are being allocated is on the stack:
+; from then on, other threads may run and drop the plan.
 define internal ptr @run(ptr %plan, ptr %arguments) alwaysinline {
 start:
   %code.at = getelementptr %Plan, ptr %plan, i32 0, i32 1
@@ -349,12 +350,12 @@ define internal ptr @new_array(ptr %array, ptr %frame) alwaysinline {
   %rank.64 = load i64, ptr %rank.at
   %rank = trunc i64 %rank.64 to i32
   %sizes = call ptr @sizes_in_frame(ptr %array, ptr %frame)
-  call void @Py_IncRef(ptr %dtype)                       ; NumPy takes the dtype over.
+  call void @Py_IncRef(ptr %dtype)                       ; NumPy steals this reference.
   %new = call ptr @PyArray_NewFromDescr(ptr @PyArray_Type, ptr %dtype, i32 %rank, ptr %sizes, ptr null, ptr null, i32 0, ptr null)
   ret ptr %new
 }
 
-; The one result, a tuple of several, or None.
+; Return the only result, a tuple of several, or None.
 define internal ptr @as_returned(ptr %results, i64 %count) alwaysinline {
 start:
   switch i64 %count, label %several [ i64 0, label %none

@@ -1,4 +1,4 @@
-"""A type of Python whose objects are called natively: `entry.ll`, compiled for this process."""
+"""The Python type whose objects are called natively: `entry.ll`, compiled for this process."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from relex.runtime.linking import LoadedCode, link_ir
 from relex.runtime.once import once
 
 VARIABLE = "RELEX_CALLS"
-"""The environment variable that says how new executables are called: `native` (where that is known to work) or
-`ctypes`."""
+"""The environment variable that says how new executables are called: `native` (where that is supported) or `ctypes`."""
 
 METHOD = "_call_checked"
-"""The method that takes all calls that no plan fits."""
+"""The method that takes all calls that match no plan."""
 
 NUMPY_ABI = 0x2000000
-"""The version of NumPy's C interface that `entry.ll` is written for."""
+"""The version of NumPy's C ABI that `entry.ll` is written for."""
 
 _CPYTHON = (
     "PyVectorcall_Call", "PyObject_GetAttr", "PyObject_Vectorcall", "PyTuple_New", "PyTuple_SetItem", "Py_IncRef",
@@ -36,7 +35,7 @@ _NUMPY_ABI_VERSION = 0
 
 
 class Entry:
-    """What compiled `entry.ll` has: the type, and the address that its objects are called at."""
+    """Compiled `entry.ll`: the type, and the address of its vectorcall."""
 
     def __init__(self, code: LoadedCode):
         self._code = code
@@ -46,9 +45,9 @@ class Entry:
 
 
 def native_entry() -> Entry | None:
-    """The native entry, or None where `RELEX_CALLS` forbids it or this Python or NumPy is not one that it knows.
+    """Return the native entry, or None if `RELEX_CALLS` forbids it or this Python or NumPy is not supported.
 
-    Raises `RelexError` for another value of the variable.
+    Raises `RelexError` for other values of the variable.
     """
     wish = os.environ.get(VARIABLE, "native")
     if wish not in ("native", "ctypes"):
@@ -62,18 +61,19 @@ def _entry() -> Entry | None:
 
 
 def layouts_are_known() -> bool:
-    """Whether objects of Python and NumPy look as `entry.ll` takes them to: CPython with a GIL, of 64 bits."""
+    """Return whether Python and NumPy objects have the layout that `entry.ll` assumes: that of 64-bit CPython with a
+    GIL."""
     return (
         platform.python_implementation() == "CPython"
         and sys.maxsize == 2**63 - 1
-        and object.__basicsize__ == 16  # Without a GIL, objects have more.
+        and object.__basicsize__ == 16  # Larger without a GIL.
         and _numpy_abi_version() == NUMPY_ABI
         and _fields_are_found()
     )
 
 
 class _Ndarray(ctypes.Structure):
-    """An array as `entry.ll` reads it."""
+    """The layout of an array in `entry.ll`."""
 
     _fields_ = (
         ("owners", ctypes.c_ssize_t),
@@ -89,7 +89,7 @@ class _Ndarray(ctypes.Structure):
 
 
 class _Dtype(ctypes.Structure):
-    """A dtype as `entry.ll` reads it."""
+    """The layout of a dtype in `entry.ll`."""
 
     _fields_ = (
         ("owners", ctypes.c_ssize_t),
@@ -104,7 +104,7 @@ class _Dtype(ctypes.Structure):
 
 
 def _fields_are_found() -> bool:
-    """Whether an array and a dtype have in memory what they say of themselves."""
+    """Return whether the fields of an array and a dtype have the expected values in memory."""
     array = np.zeros((3, 5), np.float32)
     seen, dtype = _Ndarray.from_address(id(array)), _Dtype.from_address(id(array.dtype))
     return (
@@ -125,7 +125,7 @@ def _compile() -> LoadedCode:
 
 @lru_cache(maxsize=1)
 def _numpy_api() -> Any:
-    """The table of NumPy's C interface."""
+    """The function table of NumPy's C API."""
     capsule = import_module("numpy._core._multiarray_umath")._ARRAY_API
     unwrap = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", ctypes.pythonapi)

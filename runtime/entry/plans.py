@@ -1,4 +1,4 @@
-"""What native calls with the same shapes have in common."""
+"""Call plans: what native calls with the same shapes have in common."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 KEPT = 16
-"""How many plans of a function native code looks through."""
+"""The maximum number of plans of a function that native code searches."""
 
 MAX_WORDS = 2048
-"""The largest frame that native code puts on the stack."""
+"""The largest frame, in words, that native code puts on the stack."""
 
 Shape = tuple[int, ...]
 
 
 class Plan:
-    """What all calls of a function with the same shapes have in common.
+    """The data that all calls of a function with the same shapes have in common.
 
-    `shapes` are those of all arguments and results. A frame has the words of a descriptor for each of them, or one word
-    for a scalar; results that are scalars come last. `places` says where in it each begins. `template` is one in which
-    addresses and numbers are missing.
+    `shapes` are those of all arguments and results. A frame has a descriptor for each of them, or one word for a
+    scalar; scalar results come last. `places` are their offsets in the frame, in words. `template` is a frame without
+    addresses and scalars.
     """
 
     def __init__(self, signature: Signature, shapes: Sequence[Shape]):
@@ -48,8 +48,8 @@ class Plan:
         self.template = self._new(*words)
 
     def run(self, enter: Callable[[Any], None], arrays: Sequence[Array]) -> None:
-        """Call code with a frame for these arrays, arguments first. A scalar is an array without dimensions."""
-        # Each call has a frame of its own, so that threads share nothing.
+        """Call code with a frame for these arrays, arguments first. A scalar is an array of rank 0."""
+        # Each call has its own frame, so that threads share nothing.
         frame = self._new.from_buffer_copy(self.template)
         for i, (place, array) in enumerate(zip(self.places, arrays, strict=True)):
             if self.is_scalar[i]:
@@ -61,14 +61,14 @@ class Plan:
             arrays[i][...] = self._number(frame, i, arrays[i])[0]
 
     def _number(self, frame: ctypes.Array[ctypes.c_int64], i: int, array: Array) -> Array:
-        """The part of a frame that holds a scalar."""
+        """Return the part of a frame that holds a scalar."""
         return np.frombuffer(memoryview(frame), array.dtype, 1, 8 * self.places[i])
 
 
 class NativePlans:
-    """The plans of a function, the newest first, as `entry.ll` reads them.
+    """The plans of a function, newest first, in the layout of `entry.ll`.
 
-    They are read by calls of the function while they are changed: what it points to is always there.
+    Calls of the function read them while they change: everything that the list points to stays valid.
     """
 
     def __init__(self, code: int, inputs: Sequence[np.dtype[Any]], outputs: Sequence[np.dtype[Any]]):
@@ -79,11 +79,11 @@ class NativePlans:
         self._lock = Lock()
 
     def offer(self, plan: Plan, function: Any) -> None:
-        """Let the function look at a plan before all others, unless it has it, or it is none for native code."""
+        """Put a plan at the head of the function's list, unless it is there already or does not suit native code."""
         if len(plan.template) > MAX_WORDS or any(plan.is_scalar):
             return
         with self._lock:
-            # Another thread may have just added it. A second time would free words that the list still points to.
+            # Another thread may have just added it. Adding it twice would free words that the list still points to.
             if plan in self._kept:
                 return
             kept = self._kept if len(self._kept) < KEPT else {}

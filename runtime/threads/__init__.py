@@ -1,1 +1,1 @@
-"""Threads that share the loops of compiled code."""
+"""The thread pool for parallel loops of compiled code."""

@@ -1,25 +1,25 @@
-; A pool of threads that share one loop at a time, on POSIX threads.
+; A thread pool that shares one loop at a time, on POSIX threads.
 ;
-; The thread that calls `@share` opens a job, and takes chunks of its iterations as all others do, by counting `@next` up.
-; So it never waits for a thread that does not come: in the end it closes the job and waits for those alone that entered.
-; A call from inside of a job, or from another thread meanwhile, runs all its iterations itself.
+; The thread that calls `@share` opens a job and takes chunks of its iterations like all others, by incrementing `@next`.
+; So it never waits for a thread that does not show up: at the end it closes the job and waits only for threads that
+; entered it. A nested call, or one from another thread meanwhile, runs all its iterations itself.
 
-%Lock = type [16 x i64]                     ; Room for a mutex or a condition variable of any system.
+%Lock = type [16 x i64]                     ; Large enough for any system's mutex or condition variable.
 
-@busy = internal global i32 0               ; Whether a thread is in `@share`.
-@helpers = internal global i64 0            ; How many threads beside the caller may take part.
-@started = internal global i64 0            ; How many there are.
+@busy = internal global i32 0               ; 1 while a thread is in `@share`.
+@helpers = internal global i64 0            ; The maximum number of threads besides the caller.
+@started = internal global i64 0            ; The number of threads that exist.
 @threads = internal global [256 x ptr] zeroinitializer
-@stopped = internal global i32 0            ; Whether threads are to end.
+@stopped = internal global i32 0            ; 1 when threads must exit.
 
-@chunk = internal global ptr null           ; The job: what to call for some iterations,
+@chunk = internal global ptr null           ; The job: the function to call for a chunk of iterations,
 @frame = internal global ptr null           ; its arguments,
-@next = internal global i64 0               ; the first iteration that nobody has taken,
-@last = internal global i64 0               ; where they end,
-@step = internal global i64 0               ; and how many to take at a time.
+@next = internal global i64 0               ; the first iteration that is not taken yet,
+@last = internal global i64 0               ; the end of the iterations,
+@step = internal global i64 0               ; and the size of a chunk.
 
-@number = internal global i64 0             ; Of the job, so that sleepers see a new one.
-@state = internal global i64 0              ; How many threads are in the job; negative while it is open.
+@number = internal global i64 0             ; The job number, by which idle threads notice a new one.
+@state = internal global i64 0              ; The number of threads in the job; negative while it is open.
 
 @lock = internal global %Lock zeroinitializer, align 64
 @wake = internal global %Lock zeroinitializer, align 64
@@ -88,7 +88,7 @@ leave:
   ret void
 }
 
-; See to it that there are so many threads; where the system gives no more, the pool goes on with those that it has.
+; Start threads up to this number; if the system grants no more, the pool continues with those that it has.
 define internal void @start(i64 %wanted) {
 start:
   %already = load i64, ptr @started
@@ -119,7 +119,7 @@ done:
   ret void
 }
 
-; Let threads see that there is something new.
+; Notify the threads of a new job, or that they must exit.
 define internal void @announce() {
   %before = atomicrmw add ptr @number, i64 1 seq_cst
   %sleepers = load atomic i64, ptr @sleepers seq_cst, align 8
@@ -168,7 +168,7 @@ start:
   br label %idle
 
 idle:
-  %seen = phi i64 [ 0, %start ], [ %number, %awake ], [ %number, %entering ], [ %number, %busy ], [ %number, %enter ]
+  %seen = phi i64 [ 0, %start ], [ %number, %awake ], [ %number, %busy ], [ %number, %enter ]
   %number = call i64 @await(i64 %seen)
   %stopped = load atomic i32, ptr @stopped acquire, align 4
   %is.stopped = icmp ne i32 %stopped, 0
@@ -199,7 +199,7 @@ end:
   ret ptr null
 }
 
-; Wait for a job of another number than `%seen`, whose number is returned: at first awake, then asleep.
+; Wait for a job with another number than `%seen` and return that number: spin at first, then sleep.
 define internal i64 @await(i64 %seen) {
 start:
   br label %look
@@ -239,7 +239,7 @@ wake.up:
   ret i64 %later
 }
 
-; Let some time go by, at the `%turn`-th turn of a loop that waits.
+; Back off in iteration `%turn` of a waiting loop: spin at first, then yield.
 define internal void @pass(i64 %turn) {
   %short = icmp ult i64 %turn, 200
   br i1 %short, label %here, label %others
@@ -260,7 +260,7 @@ define void @set_helpers(i64 %count) {
   ret void
 }
 
-; Begin without threads: at first, and in a process that was forked, where there are none of them.
+; Start over without threads: initially, and in a forked process, which has none of them.
 define void @reset() {
   store i64 0, ptr @started
   store i64 0, ptr @sleepers
@@ -273,7 +273,7 @@ define void @reset() {
   ret void
 }
 
-; End all threads, behind the job that may be running. Later jobs start new ones.
+; Stop all threads, after the job that may be running. Later jobs start new ones.
 define void @stop() {
 start:
   br label %try

@@ -14,7 +14,7 @@ from relex.runtime.linking import LoadedCode, link_ir
 from relex.runtime.once import once
 
 VARIABLE = "RELEX_NUM_THREADS"
-"""The environment variable that says how many threads share a loop, until `set_threads` is called."""
+"""The environment variable for the number of threads that share a loop, until `set_threads` is called."""
 
 MAX_THREADS = 256
 
@@ -23,11 +23,11 @@ _RELAX = {
     "aarch64": ("llvm.aarch64.hint", "i32", "i32 1"),
     "arm64": ("llvm.aarch64.hint", "i32", "i32 1"),
 }
-"""By the beginning of the triple, an intrinsic that says that a loop waits, the types of its arguments, and these."""
+"""By prefix of the triple: the intrinsic for a spinning loop, the types of its arguments, and the arguments."""
 
 
 class Pool:
-    """The threads of this process."""
+    """The thread pool of this process."""
 
     def __init__(self, code: LoadedCode, threads: int):
         self._code = code
@@ -39,7 +39,7 @@ class Pool:
 
     @property
     def threads(self) -> int:
-        """How many threads share a loop, the one that comes to it included."""
+        """The number of threads that share a loop, including the caller."""
         return self._threads
 
     @threads.setter
@@ -48,7 +48,7 @@ class Pool:
         self._call("set_helpers", count - 1)
 
     def _close(self) -> None:
-        """End the threads: those that sleep in code that is unloaded would wake up nowhere."""
+        """Stop the threads: those asleep in code that is unloaded could not wake up."""
         self._call("set_helpers", 0)
         self._call("stop")
 
@@ -59,24 +59,24 @@ class Pool:
 
 @once
 def pool() -> Pool:
-    """The threads of this process. Raises `RelexError` for a number in the environment that is none."""
+    """The thread pool of this process. Raises `RelexError` for an invalid number of threads in the environment."""
     return Pool(_compile(), threads_wanted())
 
 
 def set_threads(count: int) -> None:
-    """Let so many threads share a loop, the one that comes to it included: 1 to 256. Holds for all executables of the
+    """Set the number of threads that share a loop, including the caller: 1 to 256. Applies to all executables of the
     process, from the next loop on. Raises `RelexError` for other numbers."""
     pool().threads = _checked(count, "threads")
 
 
 def get_threads() -> int:
-    """How many threads share a loop: what `set_threads` said last, else `RELEX_NUM_THREADS`, else as many as there are
-    cores for this process."""
+    """Return the number of threads that share a loop: that of the last `set_threads`, else `RELEX_NUM_THREADS`, else
+    the number of cores available to this process."""
     return pool().threads
 
 
 def threads_wanted() -> int:
-    """How many threads the environment asks for. Raises `RelexError` for what is no number of threads."""
+    """Return the number of threads that the environment asks for. Raises `RelexError` if it is invalid."""
     text = os.environ.get(VARIABLE)
     if text is None:
         return min(_cores(), MAX_THREADS)
@@ -100,13 +100,13 @@ def _compile() -> LoadedCode:
 
 
 def pool_text(triple: str) -> str:
-    """The pool in LLVM IR, for machines of a triple."""
+    """Return the pool in LLVM IR for a triple."""
     text = files("relex.runtime.threads").joinpath("pool.ll").read_text(encoding="utf-8")
     return text + _relax(triple)
 
 
 def _relax(triple: str) -> str:
-    """The definition of `@relax`, which depends on the machine."""
+    """Return the definition of `@relax`, which depends on the machine."""
     found = next((_RELAX[start] for start in _RELAX if triple.startswith(start)), None)
     if found is None:
         return "define internal void @relax() { ret void }"

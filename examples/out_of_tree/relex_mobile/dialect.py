@@ -49,7 +49,7 @@ class Relu6Op(UnaryElementwise):
 @irdl_op_definition
 class Clamp6Op(IRDLOperation):
     """
-    The same of a number, or of each in a vector, for loops.
+    `mobile.relu6` of a number, or of each element of a vector, for loops.
 
     %y = mobile.clamp6 %x : f32
     """

@@ -1,4 +1,4 @@
-"""Find `mobile.hard_swish` in programs that spell it out."""
+"""Recognizes `mobile.hard_swish` in programs that spell it out."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ HARD_SWISH = op(DivideOp, _PRODUCT, constant(number=6))
 
 
 class FuseHardSwish(RewritePattern):
-    """Replace the four operators by one, where the constants did not change the shape."""
+    """Replace the four operators by one, if the constants do not change the shape."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DivideOp, rewriter: PatternRewriter):
@@ -36,7 +36,7 @@ class FuseHardSwish(RewritePattern):
 @dataclass(frozen=True)
 class FuseHardSwishPass(RelexPass):
     """
-    Turns `x * clip(x + 3, 0, 6) / 6` on f32 into `mobile.hard_swish`, in whatever order factors and summands stand.
+    Fuses `x * clip(x + 3, 0, 6) / 6` on f32 into `mobile.hard_swish`, with factors and summands in any order.
 
     %0 = relex.add %x, %three : (tensor<5xf32>, tensor<f32>) -> tensor<5xf32>
     %1 = relex.clip %0 min = 0.0 : f32 max = 6.0 : f32 : (tensor<5xf32>) -> tensor<5xf32>

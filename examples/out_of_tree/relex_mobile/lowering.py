@@ -1,4 +1,4 @@
-"""What the operators compute, element by element, and what becomes of scalar ops on the way to machine code."""
+"""The lowering of the operators: their elementwise computation, and the conversion of scalar ops to LLVM."""
 
 from collections.abc import Sequence
 
@@ -17,6 +17,7 @@ from relex_mobile.dialect import Clamp6Op, HardSwishOp, Relu6Op
 
 @legalizes(HardSwishOp)
 def hard_swish(op: HardSwishOp, x: Tensor) -> Tensor:
+    """Compute `mobile.hard_swish`."""
     return compute(x.shape, lambda *i: x[*i] * minimum(maximum(x[*i] + 3, 0), 6) / 6, name="hard_swish")
 
 
@@ -25,18 +26,19 @@ SCALARS.add(Scalar(on_float=Clamp6Op), "clamp6")
 
 @legalizes(Relu6Op)
 def relu6(op: Relu6Op, x: Tensor) -> Tensor:
+    """Compute `mobile.relu6`."""
     return compute(x.shape, lambda *i: call("clamp6", x[*i]), name="relu6")
 
 
 @vector_form(Clamp6Op)
 def clamp_vector(op: Clamp6Op, operands: Sequence[SSAValue], out: Emitter) -> SSAValue:
-    """Without this, vectors are computed lane by lane."""
+    """Vectorize the op; without this, vectors are computed lane by lane."""
     return out.add(Clamp6Op(operands[0])).result
 
 
 @TO_LLVM.rule(Clamp6Op)
 def convert_clamp(op: Clamp6Op, conversion: Conversion) -> None:
-    """Scalars and vectors alike."""
+    """Convert the op on scalars or vectors."""
     x = conversion.value(op.x)
     zero, six = (float_constant(conversion, number, x.type) for number in (0.0, 6.0))
     positive = add_intrinsic(conversion, "llvm.maximum", [x, zero])

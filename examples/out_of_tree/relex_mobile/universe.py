@@ -1,4 +1,5 @@
-"""What the package brings. Every xDSL tool imports this when it starts, so the rest is imported when it is used."""
+"""The contents of the package. Every xDSL tool imports this module when it starts, so the rest is imported on first
+use."""
 
 from importlib import import_module
 
@@ -8,7 +9,7 @@ from xdsl.universe import Universe
 def _get_mobile():
     from relex_mobile.dialect import Mobile
 
-    # The lowering enters itself into relex's table.
+    # The lowering registers itself with relex.
     import_module("relex_mobile.lowering")
     return Mobile
 

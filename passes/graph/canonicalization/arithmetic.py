@@ -1,4 +1,4 @@
-"""Elementwise operators."""
+"""Simplifications of elementwise operators."""
 
 from __future__ import annotations
 
@@ -30,33 +30,36 @@ from relex.passes.graph.canonicalization.table import simplifies
 from relex.passes.support.constants import holds_only
 
 _ORDER: dict[Attribute, int] = {i1: 0, i8: 1, f16: 2, bf16: 2, i32: 3, f32: 3, i64: 4, f64: 4}
-"""A number that is left of another holds fewer values."""
+"""The rank of each type: a type of a lower rank holds fewer values."""
 
 
 @simplifies(AddOp)
 def add_nothing(op: AddOp) -> SSAValue | None:
-    """-0 is nothing to add: +0 would turn a -0 into itself."""
+    """Fold `x + -0` to `x`. Adding +0 would turn -0 into +0."""
     return _other(op, -0.0)
 
 
 @simplifies(MultiplyOp)
 def multiply_by_one(op: MultiplyOp) -> SSAValue | None:
+    """Fold `x * 1` to `x`."""
     return _other(op, 1)
 
 
 @simplifies(SubtractOp)
 def subtract_nothing(op: SubtractOp) -> SSAValue | None:
+    """Fold `x - 0` to `x`."""
     return op.lhs if holds_only(op.rhs, 0.0) else None
 
 
 @simplifies(DivideOp)
 def divide_by_one(op: DivideOp) -> SSAValue | None:
+    """Fold `x / 1` to `x`."""
     return op.lhs if holds_only(op.rhs, 1) else None
 
 
 @simplifies(EwiseFMAOp)
 def half_of_fma(op: EwiseFMAOp) -> Operator | None:
-    """A product with 1, or a sum with -0, is none."""
+    """Simplify an FMA with a factor of 1 to a sum, or with an addend of -0 to a product."""
     if holds_only(op.x, 1):
         return AddOp(op.y, op.z)
     if holds_only(op.y, 1):
@@ -66,12 +69,13 @@ def half_of_fma(op: EwiseFMAOp) -> Operator | None:
 
 @simplifies(MaximumOp, MinimumOp)
 def one_of_the_same(op: MaximumOp | MinimumOp) -> SSAValue | None:
+    """Fold `maximum(x, x)` and `minimum(x, x)` to `x`."""
     return op.lhs if op.lhs is op.rhs else None
 
 
 @simplifies(WhereOp)
 def choice_that_is_none(op: WhereOp) -> SSAValue | None:
-    """Between a tensor and itself, or by a condition that is known."""
+    """Fold a choice between a tensor and itself, or by a constant condition."""
     if op.x is op.y or holds_only(op.condition, True):
         return op.x
     return op.y if holds_only(op.condition, False) else None
@@ -79,7 +83,7 @@ def choice_that_is_none(op: WhereOp) -> SSAValue | None:
 
 @simplifies(AbsOp, ClipOp, FloorOp, ReluOp)
 def done_already(op: UnaryElementwise) -> SSAValue | None:
-    """The second time changes nothing."""
+    """Fold the second application of an idempotent operator."""
     inner = op.operand.owner
     again = isinstance(inner, UnaryElementwise) and type(inner) is type(op) and inner.properties == op.properties
     return op.operand if again else None
@@ -87,37 +91,41 @@ def done_already(op: UnaryElementwise) -> SSAValue | None:
 
 @simplifies(NegativeOp)
 def negative_of_negative(op: NegativeOp) -> SSAValue | None:
+    """Fold `-(-x)` to `x`."""
     return inner.operand if isinstance(inner := op.operand.owner, NegativeOp) else None
 
 
 @simplifies(AbsOp)
 def without_sign(op: AbsOp) -> Operator | None:
+    """Simplify `abs(-x)` to `abs(x)`."""
     return AbsOp(inner.operand) if isinstance(inner := op.operand.owner, NegativeOp) else None
 
 
 @simplifies(ClipOp)
 def no_bounds(op: ClipOp) -> SSAValue | None:
+    """Fold a clip without bounds."""
     return op.operand if op.min is None and op.max is None else None
 
 
 @simplifies(AstypeOp)
 def same_type(op: AstypeOp) -> SSAValue | None:
+    """Fold a conversion to the same type."""
     return op.operand if op.dtype == _element_type(op.operand) else None
 
 
 @simplifies(AstypeOp)
 def conversion_on_the_way(op: AstypeOp) -> Operator | None:
-    """One conversion for two, where the first one keeps all values and the second one goes by them."""
+    """Merge two conversions if the first one keeps all values and the second one depends on nothing else."""
     if not isinstance(inner := op.operand.owner, AstypeOp):
         return None
     first, middle, last = _element_type(inner.operand), inner.dtype, op.dtype
-    # Floats are held at the end of a range of integers, integers wrap around.
+    # Conversions from floats to integers saturate, those between integers wrap around.
     wraps = first in INTEGERS and middle in FLOATS and last in INTEGERS and not _keeps_values(first, last)
     return AstypeOp(inner.operand, last) if _keeps_values(first, middle) and not wraps else None
 
 
 def _keeps_values(source: Attribute, target: Attribute) -> bool:
-    """Whether a type has all numbers of another one."""
+    """Return whether `target` holds all numbers of `source`."""
     return source == target or (_ORDER[source] < _ORDER[target] and (source not in FLOATS or target in FLOATS))
 
 
@@ -126,7 +134,7 @@ def _element_type(value: SSAValue) -> Attribute:
 
 
 def _other(op: BinaryElementwise, number: float) -> SSAValue | None:
-    """The one operand, if the other one holds nothing but a number."""
+    """Return one operand if the other holds nothing but `number`."""
     if holds_only(op.rhs, number):
         return op.lhs
     return op.rhs if holds_only(op.lhs, number) else None

@@ -1,4 +1,4 @@
-"""Dataflow blocks."""
+"""Simplifications of dataflow blocks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from relex.dialects.relex import DataflowOp
 
 
 class RemoveUnusedOutputs(RewritePattern):
-    """Drop the results of a dataflow block that nobody uses."""
+    """Drop the unused results of a dataflow block."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DataflowOp, rewriter: PatternRewriter) -> None:
@@ -26,7 +26,7 @@ class RemoveUnusedOutputs(RewritePattern):
 
 
 class ForwardOutputs(RewritePattern):
-    """Use what a dataflow block was given, where it gives that back, and one result for two that are the same."""
+    """Replace results of a dataflow block that are defined outside of it, and merge duplicate results."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DataflowOp, rewriter: PatternRewriter) -> None:

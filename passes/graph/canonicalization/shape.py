@@ -1,4 +1,4 @@
-"""Shapes and places of elements."""
+"""Simplifications of operators that change shapes or move elements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from relex.dialects.relex.properties import as_integers
 from relex.passes.graph.canonicalization.table import simplifies
 
 _RESHAPES = (ExpandDimsOp, ReshapeOp, SqueezeOp)
-"""Those that keep the order of the elements."""
+"""Operators that keep the order of the elements."""
 
 
 def _type(value: SSAValue) -> TensorType:
@@ -30,7 +30,7 @@ def _type(value: SSAValue) -> TensorType:
 
 @simplifies(PermuteDimsOp)
 def permutation(op: PermuteDimsOp) -> SSAValue | Operator | None:
-    """One permutation for two, none if the dimensions keep their order."""
+    """Merge two permutations, and fold the identity."""
     if list(op.order) == sorted(op.order):
         return op.operand
     if not isinstance(inner := op.operand.owner, PermuteDimsOp):
@@ -40,19 +40,19 @@ def permutation(op: PermuteDimsOp) -> SSAValue | Operator | None:
 
 @simplifies(ReshapeOp)
 def reshape_to_the_same(op: ReshapeOp) -> SSAValue | None:
-    """An unknown size, of which there is one at most, follows from the number of elements, unless there are none."""
+    """Fold a reshape to the same type. An unknown size follows from the number of elements, unless that is 0."""
     return op.operand if _type(op.operand).has_static_shape() or 0 not in _type(op.operand).get_shape() else None
 
 
 @simplifies(ExpandDimsOp, SqueezeOp)
 def no_dimensions(op: ExpandDimsOp | SqueezeOp) -> SSAValue | None:
-    """None added or removed."""
+    """Fold an operator that adds or removes no dimensions."""
     return op.operand if len(_type(op.operand).get_shape()) == len(_type(op.result).get_shape()) else None
 
 
 @simplifies(*_RESHAPES)
 def reshape_of_reshape(op: ExpandDimsOp | ReshapeOp | SqueezeOp) -> SSAValue | Operator | None:
-    """One for two, where all sizes are known."""
+    """Merge two reshapes if all sizes are known."""
     if not isinstance(inner := op.operand.owner, _RESHAPES) or not _type(inner.operand).has_static_shape():
         return None
     shape = _type(op.result).get_shape()
@@ -61,7 +61,7 @@ def reshape_of_reshape(op: ExpandDimsOp | ReshapeOp | SqueezeOp) -> SSAValue | O
 
 @simplifies(ExpandDimsOp, SqueezeOp)
 def undone(op: ExpandDimsOp | SqueezeOp) -> SSAValue | None:
-    """Dimensions that are added and removed, or removed and added; sizes need not be known for that."""
+    """Fold dimensions that are added and removed again, or the reverse; their sizes need not be known."""
     inner = op.operand.owner
     if not isinstance(inner, ExpandDimsOp | SqueezeOp) or type(inner) is type(op):
         return None
@@ -74,13 +74,13 @@ def undone(op: ExpandDimsOp | SqueezeOp) -> SSAValue | None:
 
 @simplifies(BroadcastToOp)
 def broadcast_to_the_same(op: BroadcastToOp) -> SSAValue:
-    """A size that is known does not change if the type does not, and an unknown one never broadcasts."""
+    """Fold a broadcast to the same type: known sizes stay the same, and unknown ones are never broadcast."""
     return op.operand
 
 
 @simplifies(BroadcastToOp)
 def broadcast_of_broadcast(op: BroadcastToOp) -> Operator | None:
-    """One for two, where all sizes are known."""
+    """Merge two broadcasts if all sizes are known."""
     if not isinstance(inner := op.operand.owner, BroadcastToOp) or not _type(inner.operand).has_static_shape():
         return None
     return BroadcastToOp(inner.operand, _type(op.result).get_shape())
@@ -88,7 +88,7 @@ def broadcast_of_broadcast(op: BroadcastToOp) -> Operator | None:
 
 @simplifies(StridedSliceOp)
 def all_elements(op: StridedSliceOp) -> SSAValue | None:
-    """All of them, in their order."""
+    """Fold a slice of all elements in their order."""
     shape = _type(op.operand).get_shape()
     parts = zip(op.slices, shape, strict=True)
     whole = all(part == slice(None) or (size >= 0 and range(size)[part] == range(size)) for part, size in parts)
@@ -97,7 +97,7 @@ def all_elements(op: StridedSliceOp) -> SSAValue | None:
 
 @simplifies(ConcatOp)
 def join_those_that_are_not_empty(op: ConcatOp) -> SSAValue | Operator | None:
-    """One tensor is what it is joined to nothing."""
+    """Drop empty operands of a concatenation, and fold the concatenation of a single tensor."""
     kept = [value for value in op.tensors if _type(value).get_shape()[op.normal_axis] != 0] or list(op.tensors[:1])
     if len(kept) == 1:
         return kept[0]
@@ -106,4 +106,5 @@ def join_those_that_are_not_empty(op: ConcatOp) -> SSAValue | Operator | None:
 
 @simplifies(PadOp)
 def no_padding(op: PadOp) -> SSAValue | None:
+    """Fold a padding by nothing."""
     return None if any(as_integers(op.pad_width)) else op.operand

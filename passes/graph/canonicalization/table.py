@@ -1,4 +1,4 @@
-"""The table of simplifications."""
+"""The open table of simplifications."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ from relex.dialects.relex import Operator
 from relex.dialects.table import Table
 
 Simplification = Callable[..., SSAValue | Operator | None]
-"""From an operator to a value that equals its result, or to a new operator with the same result; None if there is none.
-
-It looks at the operator and those that make its operands, and changes nothing. Equal means to the bit, for NaN,
-infinities and zeros of both signs too.
-"""
+"""Map an operator to a value that equals its result, or to a new operator with the same result; None if there is none.
+It may inspect the operator and the definitions of its operands, and changes nothing. Equal means to the bit, including
+NaN, infinities and zeros of both signs."""
 
 SIMPLIFICATIONS = Table[type[Operation], "tuple[Simplify, ...]"]("simplifications")
-"""The table, by operator class; an operator may have several."""
+"""The simplifications of each operator class."""
 
 
 @dataclass(frozen=True)
 class Simplify(RewritePattern):
-    """Replace an operator by what a simplification finds, if that has the same type."""
+    """Apply a simplification to an operator, if the result has the same type."""
 
     simplification: Simplification
 
@@ -40,7 +38,7 @@ class Simplify(RewritePattern):
 
 
 def simplifies(*operators: type[Operation]) -> Callable[[Simplification], Simplification]:
-    """Enter a function into the table."""
+    """Register a function as a simplification of operators."""
 
     def enter(function: Simplification) -> Simplification:
         for operator in operators:
