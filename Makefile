@@ -8,10 +8,19 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# What `make quick` runs: fast tests that touch every folder of the source. tests/README.md says what belongs here.
+QUICK_UNIT := tiny affine_forms builder_errors errors expected gathers grouping layers legalize_overrides \
+  once op_pattern packed_entries passes patterns public_names readme remove_unused results schedule \
+  script_live shared_loops sizes table te universe wrong_calls wrong_sources
+QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/rules passes/apply-schedule \
+  passes/check-tir passes/fuse-tir passes/infer-sizes passes/rewrite-layout lowering/convert-tir-to-scf \
+  lowering/vectorize-loops lowering/llvm/convert-arith-to-llvm lowering/llvm/convert-func-to-llvm \
+  tools/verify-diagnostics
+
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test lit unit lint typecheck bench tvm format clean
+.PHONY: help demo test quick lit unit lint typecheck bench tvm format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +30,10 @@ demo: $(STAMPS)/relex ## compile and run the digits classifiers
 	$(BIN)/python examples/lenet/demo.py
 
 test: lit unit ## run all tests
+
+quick: lint $(STAMPS)/relex $(STAMPS)/test ## check style and run a few fast tests, in less than a minute
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal $(QUICK_UNIT:%=tests/unit/test_%.py)
+	$(BIN)/lit --succinct $(QUICK_LIT:%=tests/lit/%.mlir)
 
 lit: $(STAMPS)/relex $(STAMPS)/test ## run the FileCheck tests
 	$(BIN)/lit --succinct --verbose tests/lit

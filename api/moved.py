@@ -14,25 +14,35 @@ MOVED = {
     "relex.lowering.scalars": "relex.lowering.te.scalars",
     "relex.passes.graph.outline": "relex.passes.support.outline",
     "relex.passes.graph.patterns": "relex.passes.support.patterns",
+    "relex.passes.loops.rules": "relex.passes.cpu",
     "relex.passes.loops.schedule": "relex.passes.schedule",
     "relex.passes.loops.structure": "relex.passes.analysis.loop_tree",
 }
 """Old paths to new ones."""
 
 
+def new_path(old: str) -> str | None:
+    """Return the path that has replaced one, which may be that of a module in a package that has moved."""
+    for package, new in MOVED.items():
+        if old == package or old.startswith(f"{package}."):
+            return new + old.removeprefix(package)
+    return None
+
+
 class _Finder(MetaPathFinder, Loader):
-    """The last finder on the meta path: resolves names that no other finder knows."""
+    """Finds modules by their old paths. It comes first: by the path of its package, a module would be loaded twice."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        return ModuleSpec(fullname, self) if fullname in MOVED else None
+        return ModuleSpec(fullname, self) if fullname.startswith("relex.") and new_path(fullname) else None
 
     def exec_module(self, module: ModuleType) -> None:
-        sys.modules[module.__name__] = import_module(MOVED[module.__name__])
+        name = module.__name__
+        sys.modules[name] = import_module(new_path(name) or name)
 
 
 def install() -> None:
-    """Register the old import paths."""
+    """Let Python find them."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.append(_Finder())
+        sys.meta_path.insert(0, _Finder())

@@ -60,7 +60,9 @@ def adapt_generic_form(op: Operation) -> None:
     """Convert an op that was parsed in MLIR's generic form to xDSL's definition."""
     if (adapt := GENERIC_FORMS.get(op.name)) is not None:
         adapt(op)
-    if isinstance(op, IRDLOperation):
+    # MLIR's ops have properties that xDSL's lack. Ops of relex and of other packages are defined in one place.
+    is_upstream = type(op).__module__.startswith(("xdsl.", "relex.dialects.upstream."))
+    if is_upstream and isinstance(op, IRDLOperation):
         for name in op.properties.keys() - op.get_irdl_definition().properties.keys():
             op.attributes[name] = op.properties.pop(name)
 

@@ -17,8 +17,9 @@ import pytest
 
 from relex.dialects.parser import parse_module
 
-DOCS = Path(__file__).parents[2] / "docs"
-EXAMPLES = Path(__file__).parents[2] / "examples"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+EXAMPLES = ROOT / "examples"
 RELEX_OPT = [str(Path(sys.executable).parent / "relex-opt")]
 
 
@@ -232,6 +233,29 @@ def test_script(tmp_path: Path) -> None:
     arguments = [*RELEX_OPT, *command.split()]
     printed = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert_shows(shown, printed)
+
+
+PATH = re.compile(r"[\w.-]+(/[\w.-]+)+/?|[\w-]+(\.[\w-]+)*\.(md|mlir|py|toml)|[\w.-]+/")
+"""What is a path, of all that stands in backquotes: it has a slash, or ends like a file of the project."""
+
+
+@pytest.mark.parametrize("page", ["docs/contributing.md", "docs/glossary.md", "tests/README.md"])
+def test_paths_exist(page: str) -> None:
+    """Paths in backquotes are those of files and folders, from the root of the repository or from the page."""
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(), flags=re.MULTILINE | re.DOTALL)
+    quoted: list[str] = re.findall(r"`([^`]*)`", text)
+    named = [quote for quote in quoted if PATH.fullmatch(quote)]
+    assert len(named) > 20
+    linked: list[str] = re.findall(r"\]\(([^)#]+)", text)
+    folder = (ROOT / page).parent
+    assert [name for name in named if not (ROOT / name).exists() and not (folder / name).exists()] == []
+    assert [name for name in linked if not (folder / name).exists()] == []
+
+
+def test_the_glossary_is_in_order() -> None:
+    words: list[str] = re.findall(r"^\*\*([^*]+)\.\*\*", (DOCS / "glossary.md").read_text(), re.MULTILINE)
+    assert len(words) > 40
+    assert words == sorted(words, key=str.lower)
 
 
 def test_something_else_is_noticed() -> None:

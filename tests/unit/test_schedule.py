@@ -15,7 +15,7 @@ from xdsl.irdl import irdl_op_definition, prop_def
 
 from relex.dialects import make_context, parse_module, verify_module
 from relex.dialects.errors import CompileError, RelexError, UnknownNameError
-from relex.dialects.schedule import PrimitiveOp, UnrollOp
+from relex.dialects.schedule import PrimitiveOp
 from relex.dialects.tir import PrimFuncOp
 from relex.passes import ApplySchedulePass
 from relex.passes.analysis.loop_tree import find_loop
@@ -128,12 +128,12 @@ def test_a_wrong_step(reason: str) -> None:
 
 
 def test_an_unknown_primitive() -> None:
-    class Unknown(UnrollOp):
+    @irdl_op_definition
+    class Unknown(PrimitiveOp):
         name = "schedule.unknown"
 
-    op: PrimitiveOp = Unknown("i")
     with pytest.raises(CompileError, match=r"'schedule.unknown' op expected a primitive that is known"):
-        Schedule(parse_module(TWO)).apply("g", op)
+        Schedule(parse_module(TWO)).apply("g", Unknown())
 
 
 def test_a_variable_that_a_shared_loop_drives_stays_bound_to_it() -> None:

@@ -55,7 +55,7 @@ def test_an_object_that_is_no_program(read: Callable[[Any], object], source: Any
         ("model.onnx", r"model\.onnx: cannot read '\.onnx' files; expected a file named \*\.mlir or \*\.py"),
         ("C:\\models\\net 1.onnx", r"cannot read '\.onnx' files"),
         ("https://example.org/net.pt", r"cannot read '\.pt' files"),
-        ("model.relex", r"model\.relex: expected a program, found a saved executable; 'relex\.runtime\.load' reads it"),
+        ("model.relex", r"model\.relex: expected a program, found a saved executable; 'relex\.load' reads it"),
         ("models/net", r"models/net: cannot read files without a suffix; expected a file named \*\.mlir or \*\.py"),
         ("missing.mlir", r"^missing\.mlir: cannot be read: No such file or directory$"),
         ("missing.py", r"^missing\.py: cannot be read: No such file or directory$"),
