@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from math import gcd
 
 from relex.dialects.index.constraints import Constraint, multiple, same, unknowns
-from relex.dialects.index.expr import Index, IndexExpr, Origin, Variable, combination, constant_of
+from relex.dialects.index.expr import Index, IndexExpr, Origin, Variable, combination, constant_of, divide_factors
 
 MOST_INEQUALITIES = 600
 """A limit on the inequalities, whose number elimination may square with each variable."""
@@ -108,11 +108,6 @@ def _replace_fraction(constraints: Iterable[Constraint], variable: Variable, for
     return result
 
 
-def _divided(form: Index, divisor: int) -> Index:
-    """Divide the factors by a common divisor, rounding the constant down."""
-    return combination(constant_of(form) // divisor, {v: f // divisor for v, f in unknowns(form).items()})
-
-
 def _simplified(constraints: Iterable[Constraint]) -> list[Constraint]:
     """Return the constraints without common factors and duplicates. Raises `Contradiction` if there is an obvious
     one."""
@@ -125,14 +120,14 @@ def _simplified(constraints: Iterable[Constraint]) -> list[Constraint]:
             if not c.holds_at({}):
                 raise Contradiction
         elif c.is_inequality:
-            form = _divided(form, divisor)
+            form = divide_factors(form, divisor)
             key = frozenset(unknowns(form).items())
             if key not in tightest or constant_of(form) < constant_of(tightest[key]):
                 tightest[key] = form
         elif c.is_equality:
             if constant_of(form) % divisor:
                 raise Contradiction
-            kept.append(Constraint(_divided(form, divisor), 0))
+            kept.append(Constraint(divide_factors(form, divisor), 0))
         elif c not in others:
             others.append(c)
     while tightest:

@@ -227,6 +227,11 @@ def combination(constant: int, terms: Mapping[AtomT, int]) -> Index:
     return IndexExpr(constant, left) if left else constant
 
 
+def divide_factors(index: Index, divisor: int) -> Index:
+    """Divide the constant and each factor by a number, rounding down."""
+    return combination(constant_of(index) // divisor, {a: f // divisor for a, f in terms_of(index).items()})
+
+
 def _sum(constant: int, terms: dict[Atom, int]) -> Index:
     """Return the `combination`, with `d * (x // d) + x % d` folded to `x`."""
     for atom in [atom for atom in terms if isinstance(atom, Remainder)]:
@@ -267,8 +272,8 @@ def _divide(dividend: IndexExpr, divisor: int) -> _Division:
         raise ValueError(f"expected a positive divisor, found {divisor}")
     # Whole multiples of the divisor are split off sizes: 3 * n // 2 == n + n // 2. Loop variables stay together:
     # dependence tests need the quotient and the remainder of one sum.
-    of_names = next(values_in(dividend), None) is None
-    multiples = {a: f // divisor for a, f in dividend.terms.items() if of_names or f % divisor == 0}
+    keep_together = has_values(dividend)
+    multiples = {a: f // divisor for a, f in dividend.terms.items() if not keep_together or f % divisor == 0}
     whole = combination(dividend.constant // divisor, multiples)
     rest = dividend - whole * divisor
     factors = terms_of(rest)
@@ -276,8 +281,7 @@ def _divide(dividend: IndexExpr, divisor: int) -> _Division:
         small = combination(constant_of(rest) % scale, {a: f for a, f in factors.items() if f % scale})
         if _is_within(small, scale):
             large = rest - small
-            reduced = combination(constant_of(large) // scale, {a: f // scale for a, f in terms_of(large).items()})
-            return _Division(whole, reduced, small, scale, divisor // scale)
+            return _Division(whole, divide_factors(large, scale), small, scale, divisor // scale)
     return _Division(whole, rest, 0, 1, divisor)
 
 
@@ -391,6 +395,11 @@ def values_in(index: Index) -> Iterator[SSAValue]:
         for atom in atoms_in(index)
         if not isinstance(atom, Symbol | Variable | Product | Quotient | Remainder | Extreme)
     )
+
+
+def has_values(index: Index) -> bool:
+    """Return whether an index depends on a value of the program, not only on numbers and names."""
+    return next(values_in(index), None) is not None
 
 
 def names_in(index: Index) -> list[str]:

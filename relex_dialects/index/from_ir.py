@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.index.domains import constant_value, extent_of
-from relex.dialects.index.expr import Index, IndexExpr, larger, smaller, span_of, terms_of, values_in
+from relex.dialects.index.expr import Index, IndexExpr, has_values, larger, smaller, span_of, terms_of
 from relex.dialects.table import Table
 
 Lookup: TypeAlias = Callable[[SSAValue], Index | None]
@@ -66,7 +66,7 @@ def _product(op: arith.MuliOp, of: Callable[[SSAValue], Index]) -> Index | None:
 
 def _is_factor(index: Index) -> bool:
     """Return whether an index does not vary: a number, or an expression of names."""
-    return isinstance(index, int) or not any(True for _ in values_in(index))
+    return not has_values(index)
 
 
 @EXPRESSIONS.rule(arith.FloorDivSIOp)

@@ -17,9 +17,9 @@ from relex.dialects.index.expr import (
     IndexExpr,
     constant_of,
     factors_of,
+    has_values,
     never_negative,
     terms_of,
-    values_in,
 )
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
@@ -59,7 +59,7 @@ def _require_inside(index: Index, size: Size, analysis: SizeAnalysis) -> bool:
         parts = factors_of(atom)
         variables = [part for part in parts if isinstance(part, BlockArgument)]
         known = prod((IndexExpr.of(part) for part in parts if part not in variables), start=factor)
-        if len(variables) > 1 or any(True for _ in values_in(known)):
+        if len(variables) > 1 or has_values(known):
             return False
         if variables:
             factors[variables[0]] = factors.get(variables[0], 0) + known

@@ -17,6 +17,7 @@ from relex.dialects.index.expr import (
     Index,
     combination,
     constant_of,
+    divide_factors,
     name_of_size,
     named,
     names_in,
@@ -63,12 +64,12 @@ class Requirement:
         shared = _common_terms(lhs, rhs)
         lhs, rhs = lhs - shared, rhs - shared
         factor = gcd(*(factor for side in (lhs, rhs) for factor in (constant_of(side), *terms_of(side).values()))) or 1
-        lhs, rhs = _divided(lhs, factor), _divided(rhs, factor)
+        lhs, rhs = divide_factors(lhs, factor), divide_factors(rhs, factor)
         if self.relation == "<=" and (isinstance(lhs, int) or isinstance(rhs, int)):
             # For integers, 1 <= 2 * n is equivalent to 1 <= n.
             sides = [side for side in (lhs, rhs) if not isinstance(side, int)]
             step = gcd(*(factor for side in sides for factor in (side.constant, *side.terms.values()))) or 1
-            lhs, rhs = -(-lhs // step) if isinstance(lhs, int) else _divided(lhs, step), _divided(rhs, step)
+            lhs, rhs = -(-lhs // step) if isinstance(lhs, int) else divide_factors(lhs, step), divide_factors(rhs, step)
         return Requirement(lhs, self.relation, rhs)
 
 
@@ -86,11 +87,6 @@ def _common_terms(lhs: Index, rhs: Index) -> Index:
 
 def _common(a: int, b: int) -> int:
     return min(a, b, key=abs) if a * b > 0 else 0
-
-
-def _divided(size: Index, divisor: int) -> Index:
-    """Divide each factor by a number, rounding down."""
-    return combination(constant_of(size) // divisor, {atom: f // divisor for atom, f in terms_of(size).items()})
 
 
 _gathered: ContextVar[list[Requirement] | None] = ContextVar("gathered", default=None)
