@@ -1,8 +1,12 @@
 """How lit runs the files of this folder: every `// RUN:` line is a shell command that must succeed."""
 
+import atexit
 import os
 import shutil
+import subprocess
 import sys
+import tempfile
+import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,7 +25,25 @@ config.test_source_root = str(root / "tests" / "lit")
 config.test_exec_root = str(root / "build" / "lit")
 
 # The tools of the Python that runs lit come before all others of the same name.
-config.environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+folders = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+
+# On Linux a server that has them loaded runs them; its clients come first.
+if sys.platform == "linux":
+    TOOLS = ("relex-opt", "relex-run", "filecheck", "xdsl-opt")
+    server = root / "tests" / "lit" / "tool_server"
+    run = Path(tempfile.mkdtemp(prefix="relex-lit-"))
+    atexit.register(shutil.rmtree, run, ignore_errors=True)
+    for tool in TOOLS:
+        (run / tool).symlink_to(server / "client.py")
+    process = subprocess.Popen([sys.executable, server / "server.py", run / "socket", *TOOLS], stdin=subprocess.DEVNULL)
+    while not (run / "socket").exists():
+        if process.poll() is not None:
+            lit_config.fatal("the server of the tools ended; what it printed says why")
+        time.sleep(0.05)
+    config.environment["RELEX_TOOL_SERVER"] = str(run / "socket")
+    folders.insert(0, str(run))
+
+config.environment["PATH"] = os.pathsep.join(folders)
 
 # Whatever a test does, the program prints and reads back after every pass.
 config.environment["RELEX_OPT_FLAGS"] = "--verify-roundtrip"
