@@ -11,14 +11,15 @@ from relex.frontend.script.dtypes import DTYPES
 from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.vocabulary import Vocabulary
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.FloorDiv: lambda a, b: a // b,
+    ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
-    ast.Div: lambda a, b: a / b,
+    ast.Div: operator.truediv,
 }
+"""Python's operators on numbers that are known when a script is read."""
 
 _WRAPPERS = ("R.prim_value", "R.str", "R.dtype", "R.shape", "T.bool", *(f"T.{dtype}" for dtype in DTYPES))
 """TVMScript functions that give a constant a type; relex infers the type from context."""
@@ -62,8 +63,8 @@ class Constants:
                 return self._dictionary(keys, values)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self._number(operand)
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-                return self._binary(node, _BINARY[type(op)], self._number(left), self._number(right))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
+                return self._binary(node, ARITHMETIC[type(op)], self._number(left), self._number(right))
             case ast.Name(id=name) if name in self._named:
                 return self._named[name]
             case ast.Call(args=[argument], keywords=[]) if self._vocabulary.calls(node, *_WRAPPERS):

@@ -1,11 +1,11 @@
-"""Scalar functions and operators of loop functions, by their names in scripts."""
+"""Scalar functions and operators of loop functions: how scripts spell them, and the ops that they are."""
 
 from __future__ import annotations
 
 import ast
-import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, i1
@@ -22,30 +22,52 @@ Emit = Callable[[Operation], SSAValue]
 Build = Callable[[Emit, Sequence[SSAValue]], SSAValue]
 """Emits a function of values that have one type. Raises `ValueError` if the type does not support it."""
 
+ATOM = 14
+UNARY = 11
+COMPARISON = 4
+NOT = 3
+AND = 2
+OR = 1
+"""Precedences of Python's expressions."""
+
 
 @dataclass(frozen=True)
 class Function:
-    """A function: its parameters under TVM's names, and how to emit it."""
+    """
+    A function of numbers of one type: its parameters under TVM's names, and what it computes.
+
+    That is a scalar function, which tensor expressions have under the same name if it is given by name, or a function
+    that emits several ops, of which `ops` names those that are printed as this function.
+    """
 
     parameters: tuple[str, ...]
-    build: Build
-    fold: Callable[[int, int], int] | None = None
-    """The function on two integer constants."""
+    meaning: str | Scalar | Build
+    ops: tuple[type[Operation], ...] = ()
+    symbol: str = ""
+    """The symbol of an infix operator."""
+    precedence: int = ATOM
 
+    @property
+    def scalar(self) -> Scalar | None:
+        """The ops for each kind of element type, if it is a single op."""
+        meaning = SCALARS[self.meaning] if isinstance(self.meaning, str) else self.meaning
+        return meaning if isinstance(meaning, Scalar) else None
 
-def _scalar(name: str) -> Build:
-    """Return a builder for a function that tensor expressions also have."""
-    return lambda emit, values: emit(build_scalar(name, values))
+    @property
+    def printed_ops(self) -> Sequence[type[Operation]]:
+        """The ops on numbers that this function stands for."""
+        builders = (self.scalar.on_float, self.scalar.on_integer) if self.scalar is not None else self.ops
+        return [op for op in builders if isinstance(op, type)]
 
-
-def _op(scalar: Scalar) -> Build:
-    def build(emit: Emit, values: Sequence[SSAValue]) -> SSAValue:
-        make = scalar.for_type(values[-1].type)
+    def build(self, emit: Emit, values: Sequence[SSAValue]) -> SSAValue:
+        """Emit the function of values that have one type. Raises `ValueError` if the type does not support it."""
+        if self.scalar is None:
+            assert callable(self.meaning)
+            return self.meaning(emit, values)
+        make = self.scalar.for_type(values[-1].type)
         if make is None:
             raise ValueError(f"no such function on {values[-1].type}")
         return emit(make(*values))
-
-    return build
 
 
 def _floor_divide(emit: Emit, values: Sequence[SSAValue]) -> SSAValue:
@@ -76,80 +98,72 @@ def _is_unsigned(lhs: SSAValue, rhs: SSAValue) -> bool:
 
 
 def _sigmoid(emit: Emit, values: Sequence[SSAValue]) -> SSAValue:
-    (x,) = values
-    if not isinstance(x.type, AnyFloat):
-        raise ValueError(f"no sigmoid on {x.type}")
+    (x,) = _floats(values)
     one = emit(build_constant(1, x.type))
     power = emit(build_scalar("exp", [emit(build_scalar("negative", [x]))]))
     return emit(build_scalar("divide", [one, emit(build_scalar("add", [one, power]))]))
 
 
 def _is_nan(emit: Emit, values: Sequence[SSAValue]) -> SSAValue:
-    (x,) = values
-    if not isinstance(x.type, AnyFloat):
-        raise ValueError(f"no NaN in {x.type}")
+    (x,) = _floats(values)
     return emit(build_scalar("not_equal", [x, x]))
 
 
-_BITWISE = {
-    "and": Function(("x", "y"), _op(Scalar(None, arith.AndIOp, arith.AndIOp))),
-    "or": Function(("x", "y"), _op(Scalar(None, arith.OrIOp, arith.OrIOp))),
-    "xor": Function(("x", "y"), _op(Scalar(None, arith.XOrIOp, arith.XOrIOp))),
-    "shift_left": Function(("x", "y"), _op(Scalar(on_integer=arith.ShLIOp))),
-    "shift_right": Function(("x", "y"), _op(Scalar(on_integer=arith.ShRSIOp))),
-}
+def _floats(values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    if not isinstance(values[0].type, AnyFloat):
+        raise ValueError("expected floats")
+    return values
+
+
+def _infix(symbol: str, precedence: int, meaning: str | Scalar | Build, *ops: type[Operation]) -> Function:
+    return Function(("a", "b"), meaning, ops, symbol, precedence)
+
+
+def _bitwise(symbol: str, precedence: int, scalar: Scalar) -> Function:
+    return Function(("x", "y"), scalar, (), symbol, precedence)
+
 
 OPERATORS: dict[type[ast.AST], Function] = {
-    ast.Add: Function(("a", "b"), _scalar("add"), operator.add),
-    ast.Sub: Function(("a", "b"), _scalar("subtract"), operator.sub),
-    ast.Mult: Function(("a", "b"), _scalar("multiply"), operator.mul),
-    ast.Div: Function(("a", "b"), _scalar("divide")),
-    ast.FloorDiv: Function(("a", "b"), _floor_divide, lambda a, b: a // b),
-    ast.Mod: Function(("a", "b"), _floor_remainder, operator.mod),
-    ast.Pow: Function(("a", "b"), _scalar("power")),
-    ast.BitAnd: _BITWISE["and"],
-    ast.BitOr: _BITWISE["or"],
-    ast.BitXor: _BITWISE["xor"],
-    ast.LShift: _BITWISE["shift_left"],
-    ast.RShift: _BITWISE["shift_right"],
-    ast.Eq: Function(("a", "b"), _scalar("equal")),
-    ast.NotEq: Function(("a", "b"), _scalar("not_equal")),
-    ast.Lt: Function(("a", "b"), _scalar("less")),
-    ast.LtE: Function(("a", "b"), _scalar("less_equal")),
-    ast.Gt: Function(("a", "b"), _scalar("greater")),
-    ast.GtE: Function(("a", "b"), _scalar("greater_equal")),
+    ast.Add: _infix("+", 9, "add"),
+    ast.Sub: _infix("-", 9, "subtract"),
+    ast.Mult: _infix("*", 10, "multiply"),
+    ast.Div: _infix("/", 10, "divide"),
+    ast.FloorDiv: _infix("//", 10, _floor_divide, arith.FloorDivSIOp, arith.DivUIOp),
+    ast.Mod: _infix("%", 10, _floor_remainder, arith.RemUIOp),
+    ast.Pow: _infix("**", 12, "power"),
+    ast.LShift: _bitwise("<<", 8, Scalar(on_integer=arith.ShLIOp)),
+    ast.RShift: _bitwise(">>", 8, Scalar(on_integer=arith.ShRSIOp)),
+    ast.BitAnd: _bitwise("&", 7, Scalar(None, arith.AndIOp, arith.AndIOp)),
+    ast.BitXor: _bitwise("^", 6, Scalar(None, arith.XOrIOp, arith.XOrIOp)),
+    ast.BitOr: _bitwise("|", 5, Scalar(None, arith.OrIOp, arith.OrIOp)),
+    ast.Eq: _infix("==", COMPARISON, "equal"),
+    ast.NotEq: _infix("!=", COMPARISON, "not_equal"),
+    ast.Lt: _infix("<", COMPARISON, "less"),
+    ast.LtE: _infix("<=", COMPARISON, "less_equal"),
+    ast.Gt: _infix(">", COMPARISON, "greater"),
+    ast.GtE: _infix(">=", COMPARISON, "greater_equal"),
 }
 """The functions of Python's operators."""
 
-_UNARY: dict[str, Scalar | str] = {
+_MATH = {op.name.removeprefix("math."): Scalar(op) for op in math.Math.operations}
+
+_SAME_NAMES = (
+    *("acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "exp", "exp2", "floor", "log", "log1p", "log2", "log10"),
+    *("rsqrt", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
+)
+"""Functions that the math dialect and scripts call the same."""
+
+_UNARY: dict[str, str | Scalar | Build] = {
+    **{name: name if name in SCALARS else _MATH[name] for name in _SAME_NAMES},
     "abs": Scalar(math.AbsFOp, math.AbsIOp),
     "fabs": "abs",
-    "acos": Scalar(math.AcosOp),
-    "asin": Scalar(math.AsinOp),
-    "atan": Scalar(math.AtanOp),
-    "ceil": Scalar(math.CeilOp),
-    "cos": Scalar(math.CosOp),
-    "cosh": Scalar(math.CoshOp),
-    "erf": "erf",
-    "exp": "exp",
-    "exp2": Scalar(math.Exp2Op),
-    "floor": "floor",
-    "log": "log",
-    "log1p": Scalar(math.Log1pOp),
-    "log2": Scalar(math.Log2Op),
-    "log10": Scalar(math.Log10Op),
+    "isnan": _is_nan,
     "nearbyint": Scalar(math.RoundEvenOp),
     "round": Scalar(math.RoundEvenOp),
-    "rsqrt": Scalar(math.RsqrtOp),
-    "sin": Scalar(math.SinOp),
-    "sinh": Scalar(math.SinhOp),
-    "sqrt": "sqrt",
-    "tan": Scalar(math.TanOp),
-    "tanh": "tanh",
-    "trunc": Scalar(math.TruncOp),
+    "sigmoid": _sigmoid,
 }
 
-_BINARY: dict[str, Scalar | str] = {
+_BINARY: dict[str, str | Scalar | Build] = {
     "atan2": Scalar(math.Atan2Op),
     "copysign": Scalar(math.CopySignOp),
     "max": "maximum",
@@ -160,41 +174,35 @@ _BINARY: dict[str, Scalar | str] = {
     "truncmod": Scalar(on_integer=arith.RemSIOp),
     "Div": Scalar(on_integer=arith.DivSIOp),
     "Mod": Scalar(on_integer=arith.RemSIOp),
+    "And": Scalar(on_bool=arith.AndIOp),
+    "Or": Scalar(on_bool=arith.OrIOp),
 }
 
-
-def _functions(table: dict[str, Scalar | str], parameters: tuple[str, ...]) -> dict[str, Function]:
-    return {
-        f"T.{name}": Function(parameters, _scalar(scalar) if isinstance(scalar, str) else _op(scalar))
-        for name, scalar in table.items()
-    }
-
-
 FUNCTIONS: dict[str, Function] = {
-    **_functions(_UNARY, ("x",)),
-    **_functions(_BINARY, ("a", "b")),
-    "T.sigmoid": Function(("x",), _sigmoid),
-    "T.isnan": Function(("x",), _is_nan),
-    "T.And": Function(("a", "b"), _op(Scalar(on_bool=arith.AndIOp))),
-    "T.Or": Function(("a", "b"), _op(Scalar(on_bool=arith.OrIOp))),
+    **{f"T.{name}": Function(("x",), meaning) for name, meaning in _UNARY.items()},
+    **{f"T.{name}": Function(("a", "b"), meaning) for name, meaning in _BINARY.items()},
     "T.floordiv": OPERATORS[ast.FloorDiv],
     "T.floormod": OPERATORS[ast.Mod],
-    "T.bitwise_and": _BITWISE["and"],
-    "T.bitwise_or": _BITWISE["or"],
-    "T.bitwise_xor": _BITWISE["xor"],
-    "T.shift_left": _BITWISE["shift_left"],
-    "T.shift_right": _BITWISE["shift_right"],
+    "T.bitwise_and": OPERATORS[ast.BitAnd],
+    "T.bitwise_or": OPERATORS[ast.BitOr],
+    "T.bitwise_xor": OPERATORS[ast.BitXor],
+    "T.shift_left": OPERATORS[ast.LShift],
+    "T.shift_right": OPERATORS[ast.RShift],
 }
 """Functions of numbers of one type; other packages may add theirs."""
 
+NAMES_OF_OPS = {op: name for name, f in reversed(FUNCTIONS.items()) if not f.symbol for op in f.printed_ops}
+"""The function that each op is printed as: the first one in the table."""
 
-def _name_ops() -> Iterator[tuple[type[Operation], str]]:
-    for name, entry in {**_UNARY, **_BINARY}.items():
-        scalar = SCALARS[entry] if isinstance(entry, str) else entry
-        for build in (scalar.on_float, scalar.on_integer):
-            if isinstance(build, type):
-                yield build, f"T.{name}"
+INFIX_OF_OPS = {op: f for f in OPERATORS.values() for op in f.printed_ops if op not in NAMES_OF_OPS}
+"""The operator that each op is printed as."""
 
 
-NAMES_OF_OPS: dict[type[Operation], str] = dict(reversed(list(_name_ops())))
-"""The function that each op is printed as."""
+def operator_of(op: arith.CmpfOp | arith.CmpiOp) -> Function | None:
+    """Return the operator of Python that compares as an op does, or None."""
+    predicates = arith.CMPF_COMPARISON_OPERATIONS if isinstance(op, arith.CmpfOp) else arith.CMPI_COMPARISON_OPERATIONS
+    for function in OPERATORS.values():
+        compare = function.scalar.for_type(op.lhs.type) if function.scalar is not None else None
+        if isinstance(compare, partial) and compare.keywords["arg"] == predicates[op.predicate.value.data]:
+            return function
+    return None

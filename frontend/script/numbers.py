@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, MemRefType, 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.frontend.script.constants import ARITHMETIC
 from relex.frontend.script.dtypes import name_of_type
 from relex.frontend.script.functions import OPERATORS, Function
 from relex.frontend.script.source import ScriptError, shown
@@ -85,8 +86,7 @@ class NumberReader(Reader):
         function = OPERATORS[type(op)]
         if isinstance(op, ast.FloorDiv | ast.Mod) and isinstance(right, Literal) and right.value == 0:
             raise ScriptError(node, "expected a divisor other than 0")
-        folded = _fold(function, left, right)
-        return folded or self.apply(node, function, left, right)
+        return _fold(op, left, right) or self.apply(node, function, left, right)
 
     def apply(self, node: ast.AST, function: Function, *values: Scalarlike) -> SSAValue:
         """Apply a function to numbers converted to a common type."""
@@ -145,11 +145,12 @@ class NumberReader(Reader):
             raise ScriptError(node, f"expected a number of {name_of_type(type)}, found {literal.value}") from None
 
 
-def _fold(function: Function, left: Scalarlike, right: Scalarlike) -> Literal | None:
+def _fold(op: ast.operator, left: Scalarlike, right: Scalarlike) -> Literal | None:
     """Return the result for two integer literals, which occur in sizes and indices, else None."""
     match left, right:
-        case Literal(value=int(a), type=t), Literal(value=int(b), type=u) if function.fold and i1 not in (t, u):
-            return Literal(function.fold(a, b), t or u)
+        case Literal(value=int(a), type=t), Literal(value=int(b), type=u) if i1 not in (t, u):
+            result = ARITHMETIC[type(op)](a, b) if type(op) in ARITHMETIC else None
+            return Literal(result, t or u) if isinstance(result, int) else None
         case _:
             return None
 
@@ -169,22 +170,6 @@ def _called(node: ast.AST) -> str:
         case ast.Call(func=function):
             return shown(function)
         case ast.BinOp(op=op) | ast.AugAssign(op=op):
-            return _SYMBOLS.get(type(op), "this operator")
+            return OPERATORS[type(op)].symbol
         case _:
             return shown(node)
-
-
-_SYMBOLS: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-}

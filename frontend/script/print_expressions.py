@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from xdsl.dialects import arith, memref, scf, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AnyFloat,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -23,36 +22,21 @@ from xdsl.utils.hints import isa
 from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
-from relex.frontend.script.functions import NAMES_OF_OPS
+from relex.frontend.script.functions import (
+    AND,
+    ATOM,
+    COMPARISON,
+    INFIX_OF_OPS,
+    NAMES_OF_OPS,
+    NOT,
+    OR,
+    UNARY,
+    Function,
+    operator_of,
+)
 from relex.frontend.script.writing import CANNOT, Writer, dtype_name, python_number, special
 
 index = IndexType()
-
-ATOM = 14
-UNARY = 11
-COMPARISON = 4
-NOT = 3
-AND = 2
-OR = 1
-
-_INFIX: dict[type[Operation], tuple[str, int]] = {
-    arith.AddfOp: ("+", 9),
-    arith.AddiOp: ("+", 9),
-    arith.SubfOp: ("-", 9),
-    arith.SubiOp: ("-", 9),
-    arith.MulfOp: ("*", 10),
-    arith.MuliOp: ("*", 10),
-    arith.DivfOp: ("/", 10),
-    arith.FloorDivSIOp: ("//", 10),
-    arith.DivUIOp: ("//", 10),
-    arith.RemUIOp: ("%", 10),
-    arith.ShLIOp: ("<<", 8),
-    arith.ShRSIOp: (">>", 8),
-    arith.AndIOp: ("&", 7),
-    arith.XOrIOp: ("^", 6),
-    arith.OrIOp: ("|", 5),
-}
-"""Ops with an infix operator in Python, and its precedence."""
 
 _CONVERSIONS = (
     arith.ExtSIOp,
@@ -67,10 +51,6 @@ _CONVERSIONS = (
 )
 
 _EFFECTS = (memref.StoreOp, AllocBufferOp, BlockOp, ForOp)
-
-_FLOAT_RELATIONS = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
-_SIGNED_RELATIONS = {0: "==", 1: "!=", 2: "<", 3: "<=", 4: ">", 5: ">="}
-_BOOLEAN_RELATIONS = {0: "==", 1: "!=", 6: "<", 7: "<=", 8: ">", 9: ">="}
 
 
 @dataclass(frozen=True)
@@ -134,7 +114,7 @@ class ExpressionPrinter:
                 return self._if_then_else(op)
             case _ if isinstance(op, _CONVERSIONS):
                 return self._conversion(op, op.operands[0], op.results[0].type)
-            case _ if type(op) in _INFIX:
+            case _ if type(op) in INFIX_OF_OPS:
                 return self._infix(op, *op.operands)
             case _ if type(op) in NAMES_OF_OPS and i1 not in op.operand_types:
                 return self._call(NAMES_OF_OPS[type(op)], *op.operands)
@@ -208,9 +188,14 @@ class ExpressionPrinter:
             return self._logical(op, lhs, rhs)
         if isinstance(op, arith.DivUIOp | arith.RemUIOp) and t != index:
             fail(op, f"{CANNOT}: expected signed division")
-        symbol, precedence = _INFIX[type(op)]
+        function = INFIX_OF_OPS[type(op)]
+        return self._joined(function, lhs, rhs, function.precedence)
+
+    def _joined(self, function: Function, lhs: SSAValue, rhs: SSAValue, left_precedence: int) -> Text:
+        """Print an operator. Comparisons do not associate: both of their operands bind more tightly."""
         left, right = self._operands([lhs, rhs])
-        return Text(f"{left.within(precedence)} {symbol} {right.within(precedence + 1)}", precedence)
+        text = f"{left.within(left_precedence)} {function.symbol} {right.within(function.precedence + 1)}"
+        return Text(text, function.precedence)
 
     def _logical(self, op: Operation, lhs: SSAValue, rhs: SSAValue) -> Text:
         """Print a boolean op. Python's `and` and `or` would guard the loads of the second operand; T.And and T.Or do
@@ -231,16 +216,10 @@ class ExpressionPrinter:
                 fail(op, f"{CANNOT}: expected numbers, found booleans")
 
     def _comparison(self, op: arith.CmpfOp | arith.CmpiOp) -> Text:
-        t, predicate = op.lhs.type, op.predicate.value.data
-        if isinstance(t, AnyFloat):
-            relations = _FLOAT_RELATIONS
-        else:
-            relations = _BOOLEAN_RELATIONS if t == i1 else _SIGNED_RELATIONS
-        if predicate not in relations:
+        function = operator_of(op)
+        if function is None:
             fail(op, f"{CANNOT}: Python has no such comparison")
-        left, right = self._operands([op.lhs, op.rhs])
-        text = f"{left.within(COMPARISON + 1)} {relations[predicate]} {right.within(COMPARISON + 1)}"
-        return Text(text, COMPARISON)
+        return self._joined(function, op.lhs, op.rhs, COMPARISON + 1)
 
     def _conversion(self, op: Operation, value: SSAValue, t: Attribute) -> Text:
         old = value.type
