@@ -8,19 +8,21 @@ from collections.abc import Mapping
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, StringAttr, UnitAttr, f64, i1, i64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
+from relex.dialects.errors import fail
 from relex.frontend.script.source import ScriptError
+from relex.frontend.script.writing import CANNOT
 
 PATTERN_ATTR = "tir.op_pattern"
 
 PATTERNS = {
-    0: "elementwise",
-    1: "broadcast",
-    2: "injective",
-    3: "reduction",
-    4: "out-elementwise-fusable",
-    8: "opaque",
+    "elementwise": 0,
+    "broadcast": 1,
+    "injective": 2,
+    "reduction": 3,
+    "out-elementwise-fusable": 4,
+    "opaque": 8,
 }
 """TVM's numbers for the operator patterns of loop functions."""
 
@@ -35,9 +37,10 @@ def read_attributes(node: ast.AST, found: Mapping[str, object]) -> dict[str, Att
 
 def _read(node: ast.AST, name: str, value: object) -> tuple[str, Attribute]:
     if name == "op_pattern":
-        if not isinstance(value, int) or value not in PATTERNS:
-            raise ScriptError(node, f"expected op_pattern to be among {', '.join(map(str, PATTERNS))}, found {value!r}")
-        return PATTERN_ATTR, StringAttr(PATTERNS[value])
+        patterns = {number: pattern for pattern, number in PATTERNS.items()}
+        if not isinstance(value, int) or value not in patterns:
+            raise ScriptError(node, f"expected op_pattern to be among {', '.join(map(str, patterns))}, found {value!r}")
+        return PATTERN_ATTR, StringAttr(patterns[value])
     attribute = _attribute(value)
     if attribute is None:
         raise ScriptError(node, f"expected '{name}' to be a number, a string or a list of them, found {value!r}")
@@ -63,19 +66,18 @@ def _attribute(value: object) -> Attribute | None:
             return None
 
 
-def write_attributes(attributes: Mapping[str, Attribute]) -> dict[str, object] | None:
-    """Return the dictionary for attributes, or None if one of them cannot be written."""
-    result: dict[str, object] = {}
-    numbers = {name: number for number, name in PATTERNS.items()}
-    for name, attribute in sorted(attributes.items()):
-        if name == PATTERN_ATTR and isinstance(attribute, StringAttr) and attribute.data in numbers:
-            result["op_pattern"] = numbers[attribute.data]
-            continue
-        value = _value(attribute)
-        if value is None:
-            return None
-        result[name.removeprefix(_FOREIGN)] = value
-    return result
+def write_attributes(op: Operation, attributes: Mapping[str, Attribute]) -> dict[str, object]:
+    """Return attributes of `op` as a dictionary of a script. Fails for one that scripts cannot express."""
+    return dict(_write(op, name, attribute) for name, attribute in sorted(attributes.items()))
+
+
+def _write(op: Operation, name: str, attribute: Attribute) -> tuple[str, object]:
+    if name == PATTERN_ATTR and isinstance(attribute, StringAttr) and attribute.data in PATTERNS:
+        return "op_pattern", PATTERNS[attribute.data]
+    value = _value(attribute)
+    if value is None:
+        fail(op, f"{CANNOT}: expected attributes that are numbers, strings or lists of them")
+    return name.removeprefix(_FOREIGN), value
 
 
 def _value(attribute: Attribute) -> object | None:

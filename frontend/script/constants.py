@@ -15,9 +15,9 @@ ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
+    ast.FloorDiv: lambda a, b: a // b,
     ast.Mod: operator.mod,
-    ast.Div: operator.truediv,
+    ast.Div: lambda a, b: a / b,
 }
 """Python's operators on numbers that are known when a script is read."""
 

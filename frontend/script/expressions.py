@@ -11,19 +11,26 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerType, M
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.frontend.script.buffers import expected_indices
+from relex.frontend.script.declarations import expected_indices
 from relex.frontend.script.dtypes import DTYPES, element_type_of, name_of_type
 from relex.frontend.script.functions import FUNCTIONS, OPERATORS
-from relex.frontend.script.numbers import Literal, NumberReader, Scalarlike, Size
+from relex.frontend.script.numbers import Literal, Numbers, Scalarlike, Size
+from relex.frontend.script.parameters import Parameters
+from relex.frontend.script.scope import Scope, arguments, as_value
 from relex.frontend.script.source import ScriptError, shown
-from relex.frontend.script.unit import arguments, as_value
 from relex.frontend.script.vocabulary import unknown
 from relex.lowering.te import highest, lowest
 from relex.lowering.te.scalars import build_constant
 
 
-class ExpressionReader(NumberReader):
+class Expressions:
     """Reads scalar expressions into ops at the end of the current block."""
+
+    def __init__(self, scope: Scope, parameters: Parameters):
+        self.scope = scope
+        self.numbers = Numbers(scope)
+        self._parameters = parameters
+        self._constants = scope.unit.constants
 
     def expression(self, node: ast.expr) -> Scalarlike:
         """Read an expression as a literal or an SSA value."""
@@ -37,7 +44,7 @@ class ExpressionReader(NumberReader):
             case ast.Subscript():
                 return self.load(node)
             case ast.BinOp(left=left, op=op, right=right):
-                return self.binary(node, op, self.expression(left), self.expression(right))
+                return self.numbers.binary(node, op, self.expression(left), self.expression(right))
             case ast.UnaryOp(op=op, operand=operand):
                 return self._unary(node, op, operand)
             case ast.Compare(left=left, ops=ops, comparators=comparators):
@@ -53,28 +60,28 @@ class ExpressionReader(NumberReader):
 
     def index(self, node: ast.expr) -> SSAValue:
         """Read an integer expression as an index."""
-        return self.as_index(node, self.expression(node))
+        return self.numbers.as_index(node, self.expression(node))
 
     def index_or_size(self, node: ast.expr) -> int | SSAValue:
         """Read an index; an integer literal stays an int."""
         value = self.expression(node)
         if isinstance(value, Literal) and isinstance(value.value, int):
             return value.value
-        return self.as_index(node, value)
+        return self.numbers.as_index(node, value)
 
     def condition(self, node: ast.expr) -> SSAValue:
         """Read a boolean expression; an integer is compared with 0."""
         value = self.expression(node)
         type = i32 if isinstance(value, Literal) and value.type is None else value.type
         if type == i1:
-            return self.convert(node, value, i1)
+            return self.numbers.convert(node, value, i1)
         if isinstance(type, AnyFloat):
             raise ScriptError(node, f"expected a boolean, found a number of {name_of_type(type)}")
         return self._compare(node, ast.NotEq(), value, Literal(0))
 
     def buffer(self, node: ast.expr) -> tuple[SSAValue, MemRefType]:
         """Read a name that must refer to a buffer."""
-        value = as_value(self.lookup(node)) if isinstance(node, ast.Name) else None
+        value = as_value(self.scope.lookup(node)) if isinstance(node, ast.Name) else None
         type = value.type if value is not None else None
         if value is None or not isa(type, MemRefType):
             raise ScriptError(node, f"expected a buffer, found '{shown(node)}'")
@@ -95,14 +102,14 @@ class ExpressionReader(NumberReader):
     def load(self, node: ast.Subscript) -> SSAValue:
         """Emit the load of an element of a buffer."""
         buffer, indices, _ = self.place(node)
-        return self.emit(node, memref.LoadOp.get(buffer, indices)).res
+        return self.scope.emit(node, memref.LoadOp.get(buffer, indices)).res
 
     def _name(self, node: ast.Name) -> Scalarlike:
-        if node.id not in self.scope and self.unit.constants.is_constant(node):
-            return self._number(node, self.unit.constants.value(node), None)
-        match self.lookup(node):
+        if node.id not in self.scope.names and self._constants.is_constant(node):
+            return self._number(node, self._constants.value(node), None)
+        match self.scope.lookup(node):
             case Size(name=name):
-                return self.size(node, name)
+                return self._parameters.size(node, name)
             case Literal() as literal:
                 return literal
             case SSAValue() as value if isinstance(value.type, AnyFloat | IntegerType | IndexType):
@@ -114,8 +121,8 @@ class ExpressionReader(NumberReader):
 
     def _unary(self, node: ast.expr, op: ast.unaryop, operand: ast.expr) -> Scalarlike:
         if isinstance(op, ast.Not):
-            true = self.emit(node, build_constant(1, i1)).result
-            return self.emit(node, arith.XOrIOp(self.condition(operand), true)).result
+            true = self.scope.emit(node, build_constant(1, i1)).result
+            return self.scope.emit(node, arith.XOrIOp(self.condition(operand), true)).result
         value = self.expression(operand)
         match op, value:
             case ast.UAdd(), _:
@@ -123,26 +130,23 @@ class ExpressionReader(NumberReader):
             case ast.USub(), Literal(value=number, type=type) if type != i1:
                 return Literal(-number, type)
             case ast.USub(), SSAValue() if isinstance(value.type, AnyFloat):
-                return self.emit(node, arith.NegfOp(value)).result
+                return self.scope.emit(node, arith.NegfOp(value)).result
             case ast.USub(), _:
-                return self.binary(node, ast.Sub(), Literal(0), value)
+                return self.numbers.binary(node, ast.Sub(), Literal(0), value)
             case _:
                 raise ScriptError(node, "'~' is not supported; write 'not', or T.bitwise_xor(x, -1)")
 
     def _comparisons(self, node: ast.expr, parts: Sequence[ast.expr], ops: Sequence[ast.cmpop]) -> SSAValue:
         values = [self.expression(part) for part in parts]
-        result: SSAValue | None = None
-        for op, left, right in zip(ops, values, values[1:], strict=False):
-            holds = self._compare(node, op, left, right)
-            result = holds if result is None else self.emit(node, arith.AndIOp(result, holds)).result
-        if result is None:
-            raise ScriptError(node, "expected a comparison")
+        result = self._compare(node, ops[0], *values[:2])
+        for op, left, right in zip(ops[1:], values[1:], values[2:], strict=False):
+            result = self.scope.emit(node, arith.AndIOp(result, self._compare(node, op, left, right))).result
         return result
 
     def _compare(self, node: ast.expr, op: ast.cmpop, left: Scalarlike, right: Scalarlike) -> SSAValue:
         if type(op) not in OPERATORS:
             raise ScriptError(node, "expected ==, !=, <, <=, > or >=")
-        return self.apply(node, OPERATORS[type(op)], left, right)
+        return self.numbers.apply(node, OPERATORS[type(op)], left, right)
 
     def _logical(self, node: ast.expr, is_and: bool, parts: Sequence[ast.expr]) -> SSAValue:
         first, *rest = parts
@@ -153,17 +157,12 @@ class ExpressionReader(NumberReader):
                 result = self._guarded(node, result, part, is_and)
             else:
                 op = arith.AndIOp if is_and else arith.OrIOp
-                result = self.emit(node, op(result, self.condition(part))).result
+                result = self.scope.emit(node, op(result, self.condition(part))).result
         return result
 
     def _guarded(self, node: ast.expr, first: SSAValue, second: ast.expr, is_and: bool) -> SSAValue:
-        def read() -> SSAValue:
-            return self.condition(second)
-
-        def known() -> SSAValue:
-            return self.emit(node, build_constant(int(not is_and), i1)).result
-
-        return self._choice(node, first, *((read, known) if is_and else (known, read)))
+        cases = (lambda: self.condition(second), lambda: Literal(int(not is_and), i1))
+        return self._choice(node, first, *(cases if is_and else reversed(cases)))
 
     def _if_then_else(self, node: ast.expr, test: ast.expr, value: ast.expr, other: ast.expr) -> SSAValue:
         return self._choice(node, self.condition(test), lambda: self.expression(value), lambda: self.expression(other))
@@ -175,18 +174,18 @@ class ExpressionReader(NumberReader):
         blocks = [Block(), Block()]
         values: list[Scalarlike] = []
         for block, read in zip(blocks, (value, other), strict=True):
-            with self.inside(block):
+            with self.scope.inside(block):
                 values.append(read())
-        type = self.common_type(node, values)
+        type = self.numbers.common_type(node, values)
         for block, found in zip(blocks, values, strict=True):
-            with self.inside(block):
-                self.emit(node, scf.YieldOp(self.convert(node, found, type)))
-        return self.emit(node, scf.IfOp(condition, [type], Region(blocks[0]), Region(blocks[1]))).results[0]
+            with self.scope.inside(block):
+                self.scope.emit(node, scf.YieldOp(self.numbers.convert(node, found, type)))
+        return self.scope.emit(node, scf.IfOp(condition, [type], Region(blocks[0]), Region(blocks[1]))).results[0]
 
     # Calls.
 
     def _call(self, node: ast.Call) -> Scalarlike:
-        meaning = self.meaning(node.func)
+        meaning = self.scope.meaning(node.func)
         match meaning:
             case None:
                 return self._other_call(node)
@@ -211,7 +210,9 @@ class ExpressionReader(NumberReader):
             case _ if meaning in FUNCTIONS:
                 function = FUNCTIONS[meaning]
                 bound = arguments(node, meaning, function.parameters)
-                return self.apply(node, function, *(self.expression(bound[name]) for name in function.parameters))
+                return self.numbers.apply(
+                    node, function, *(self.expression(bound[name]) for name in function.parameters)
+                )
             case _:
                 raise unknown(node.func, meaning, FUNCTIONS, "expected a function of numbers")
 
@@ -221,8 +222,8 @@ class ExpressionReader(NumberReader):
                 return self._cast(node, value, self._dtype(arguments(node, "astype", ("dtype",))["dtype"]))
             case ast.Name(id="min" | "max" | "abs" | "int" | "float" | "bool" as name):
                 raise ScriptError(node, f"Python's '{name}' is not supported; write 'T.{name}'")
-            case _ if self.unit.constants.is_constant(node):
-                return self._number(node, self.unit.constants.value(node), None)
+            case _ if self._constants.is_constant(node):
+                return self._number(node, self._constants.value(node), None)
             case _:
                 raise ScriptError(node, f"expected a function of T, found '{shown(node.func)}'")
 
@@ -232,11 +233,10 @@ class ExpressionReader(NumberReader):
         if meaning == "T.if_then_else":
             return self._if_then_else(node, condition, value, other)
         holds, values = self.condition(condition), [self.expression(value), self.expression(other)]
-        type = self.common_type(node, values)
-        return self.emit(node, arith.SelectOp(holds, *(self.convert(node, v, type) for v in values))).result
+        return self.scope.emit(node, arith.SelectOp(holds, *self.numbers.convert_all(node, values))).result
 
     def _dtype(self, node: ast.expr) -> Attribute:
-        return element_type_of(node, self.unit.constants.value(node))
+        return element_type_of(node, self._constants.value(node))
 
     def _cast(self, node: ast.expr, value: ast.expr, type: Attribute) -> Scalarlike:
         if isinstance(value, ast.Constant) and isinstance(value.value, str) and isinstance(type, AnyFloat):
@@ -247,7 +247,7 @@ class ExpressionReader(NumberReader):
         found = self.expression(value)
         if isinstance(found, Literal):
             return self._number(node, found.value, type)
-        return self.convert(node, found, type)
+        return self.numbers.convert(node, found, type)
 
     def _number(self, node: ast.expr, value: object, type: Attribute | None) -> Literal:
         """Return a literal of a type, which must be able to represent it; floats are truncated to integers, as by a

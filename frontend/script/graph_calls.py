@@ -6,20 +6,20 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex import AddOp, AllocTensorOp, BatchNormOp, CallDpsPackedOp, CallTirOp, ConstantOp, DenseOp
+from relex.frontend.script.declarations import declare, read_tensors
 from relex.frontend.script.dtypes import element_type_of
 from relex.frontend.script.operators import apply_operator
+from relex.frontend.script.scope import arguments
 from relex.frontend.script.source import ScriptError
-from relex.frontend.script.tensors import Tensor, make_tensor, read_tensors
-from relex.frontend.script.unit import arguments
 
 if TYPE_CHECKING:
-    from relex.frontend.script.graph_expressions import GraphExpressionReader
+    from relex.frontend.script.graph_expressions import GraphExpressions
 
 Value = SSAValue | tuple["Value", ...]
 """A tensor, or a tuple of values."""
@@ -44,11 +44,11 @@ _DEFAULTS = {"b": "bool", "i": "int32", "f": "float32"}
 """The dtypes TVM gives to constants without one, by NumPy's dtype kind."""
 
 
-def make_constant(reader: GraphExpressionReader, node: ast.expr, dtype: str | None) -> SSAValue:
+def make_constant(graph: GraphExpressions, node: ast.expr, dtype: str | None) -> SSAValue:
     """Return a number or nested lists of numbers as a constant tensor; the default dtype is bool, int32 or float32."""
     import numpy as np
 
-    value = reader.unit.constants.value(node)
+    value = graph.scope.unit.constants.value(node)
     try:
         kind = np.array(value).dtype.kind
         element_type = element_type_of(node, dtype or _DEFAULTS.get(kind, "float32"))
@@ -56,28 +56,28 @@ def make_constant(reader: GraphExpressionReader, node: ast.expr, dtype: str | No
             array = np.array(value, dtype=numpy_dtype(element_type))
     except (ValueError, TypeError, OverflowError) as e:
         raise ScriptError(node, f"expected numbers of {dtype or 'one dtype'}, in lists of equal lengths") from e
-    return reader.emit(node, ConstantOp(array)).result
+    return graph.scope.emit(node, ConstantOp(array)).result
 
 
-def _call_tir(reader: GraphExpressionReader, node: ast.Call) -> Value:
+def _call_tir(graph: GraphExpressions, node: ast.Call) -> Value:
     bound = _call_arguments(node, "R.call_tir")
     if isinstance(bound["func"], ast.Constant):
-        return _call_library(reader, node, bound)
-    name = reader.callee(bound["func"])
-    if reader.functions.kind(name) != "T.prim_func":
+        return _call_library(graph, node, bound)
+    name = graph.callee(bound["func"])
+    if graph.functions.kind(name) != "T.prim_func":
         raise ScriptError(bound["func"], f"expected a loop function, found graph function '{name}'; call it directly")
-    inputs = flatten(reader.tensors(bound["args"]))
-    return results_of(reader.emit(node, CallTirOp(name, inputs, *_outputs(reader, node, bound))))
+    inputs = flatten(graph.tensors(bound["args"]))
+    return results_of(graph.scope.emit(node, CallTirOp(name, inputs, *_outputs(graph, node, bound))))
 
 
-def _call_dps_packed(reader: GraphExpressionReader, node: ast.Call) -> Value:
-    return _call_library(reader, node, _call_arguments(node, "R.call_dps_packed"))
+def _call_dps_packed(graph: GraphExpressions, node: ast.Call) -> Value:
+    return _call_library(graph, node, _call_arguments(node, "R.call_dps_packed"))
 
 
-def _call_library(reader: GraphExpressionReader, node: ast.Call, bound: Mapping[str, ast.expr]) -> Value:
-    library = reader.unit.constants.string(bound["func"], "the name of a library function")
-    inputs = flatten(reader.tensors(bound["args"]))
-    return results_of(reader.emit(node, CallDpsPackedOp(library, inputs, *_outputs(reader, node, bound))))
+def _call_library(graph: GraphExpressions, node: ast.Call, bound: Mapping[str, ast.expr]) -> Value:
+    library = graph.scope.unit.constants.string(bound["func"], "the name of a library function")
+    inputs = flatten(graph.tensors(bound["args"]))
+    return results_of(graph.scope.emit(node, CallDpsPackedOp(library, inputs, *_outputs(graph, node, bound))))
 
 
 def _call_arguments(node: ast.Call, name: str) -> dict[str, ast.expr]:
@@ -92,59 +92,54 @@ def _call_arguments(node: ast.Call, name: str) -> dict[str, ast.expr]:
 
 
 def _outputs(
-    reader: GraphExpressionReader, node: ast.Call, bound: Mapping[str, ast.expr]
+    graph: GraphExpressions, node: ast.Call, bound: Mapping[str, ast.expr]
 ) -> tuple[Sequence[TensorType], Sequence[SSAValue]]:
     """Return the result types of a call, and a value for each `?` in them."""
+    unit = graph.scope.unit
     if "dtype" in bound:
-        tensors: Sequence[Tensor] = [make_tensor(reader.unit, node, bound["out_ty"], bound["dtype"])]
+        tensors = [declare(unit, node, bound["out_ty"], bound["dtype"])]
     else:
-        tensors = read_tensors(reader.unit, bound["out_ty"])
-    return [tensor.type for tensor in tensors], [size for tensor in tensors for size in _sizes_of(reader, tensor)]
+        tensors = read_tensors(unit, bound["out_ty"])
+    types = [tensor.tensor for tensor in tensors]
+    return types, [graph.scalars.index(size) for tensor in tensors for size in tensor.dynamic_sizes]
 
 
-def _sizes_of(reader: GraphExpressionReader, tensor: Tensor) -> Sequence[SSAValue]:
-    """Return the dynamic sizes of a tensor."""
-    if tensor.sizes is None:
-        raise ScriptError(tensor.node, "expected a shape for the result of a call, found none")
-    sizes = zip(tensor.sizes, tensor.type.get_shape(), strict=True)
-    return [reader.index(node) for node, size in sizes if size == DYNAMIC_INDEX]
-
-
-def _alloc_tensor(reader: GraphExpressionReader, node: ast.Call) -> Value:
+def _alloc_tensor(graph: GraphExpressions, node: ast.Call) -> Value:
     bound = arguments(node, "R.alloc_tensor", ("shape", "dtype"), ("runtime_device_index", "storage_scope"))
-    tensor = make_tensor(reader.unit, node, bound["shape"], bound["dtype"])
-    return reader.emit(node, AllocTensorOp(tensor.type, _sizes_of(reader, tensor))).result
+    tensor = declare(graph.scope.unit, node, bound["shape"], bound["dtype"])
+    sizes = [graph.scalars.index(size) for size in tensor.dynamic_sizes]
+    return graph.scope.emit(node, AllocTensorOp(tensor.tensor, sizes)).result
 
 
-def _const(reader: GraphExpressionReader, node: ast.Call) -> Value:
+def _const(graph: GraphExpressions, node: ast.Call) -> Value:
     bound = arguments(node, "R.const", ("value",), ("dtype",))
-    dtype = reader.unit.constants.string(bound["dtype"], "a dtype") if "dtype" in bound else None
-    return make_constant(reader, bound["value"], dtype)
+    dtype = graph.scope.unit.constants.string(bound["dtype"], "a dtype") if "dtype" in bound else None
+    return make_constant(graph, bound["value"], dtype)
 
 
-def _linear(reader: GraphExpressionReader, node: ast.Call) -> Value:
+def _linear(graph: GraphExpressions, node: ast.Call) -> Value:
     """`x @ w.T + b`."""
     bound = arguments(node, "R.linear", ("data", "weight"), ("bias", "out_dtype"))
-    values = [reader.tensor(bound[name]) for name in ("data", "weight", "bias") if name in bound]
+    values = [graph.tensor(bound[name]) for name in ("data", "weight", "bias") if name in bound]
     try:
-        product = reader.emit(node, DenseOp(*values[:2])).result
-        return product if len(values) == 2 else reader.emit(node, AddOp(product, values[2])).result
+        product = graph.scope.emit(node, DenseOp(*values[:2])).result
+        return product if len(values) == 2 else graph.scope.emit(node, AddOp(product, values[2])).result
     except InferenceError as e:
         raise ScriptError(node, f"'R.linear' {e}") from e
 
 
-def _batch_norm(reader: GraphExpressionReader, node: ast.Call) -> Value:
+def _batch_norm(graph: GraphExpressions, node: ast.Call) -> Value:
     """Read `R.nn.batch_norm`. In TVM it also returns the statistics; in inference they are unchanged."""
-    op = reader.emit(node, apply_operator(reader.unit, node, "R.nn.batch_norm", BatchNormOp, reader.operands))
+    op = graph.scope.emit(node, apply_operator(graph.scope.unit, node, "R.nn.batch_norm", BatchNormOp, graph.operands))
     mean, variance = op.operands[-2:]
     return op.results[0], mean, variance
 
 
-def _tuple(reader: GraphExpressionReader, node: ast.Call) -> Value:
-    return tuple(reader.tensors(arg) for arg in node.args)
+def _tuple(graph: GraphExpressions, node: ast.Call) -> Value:
+    return tuple(graph.tensors(arg) for arg in node.args)
 
 
-CALLS: dict[str, Callable[[GraphExpressionReader, ast.Call], Value]] = {
+CALLS: dict[str, Callable[[GraphExpressions, ast.Call], Value]] = {
     "R.call_tir": _call_tir,
     "R.call_dps_packed": _call_dps_packed,
     "R.alloc_tensor": _alloc_tensor,

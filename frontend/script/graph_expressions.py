@@ -9,7 +9,7 @@ from typing import Protocol
 from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import DTypeError
@@ -18,11 +18,12 @@ from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, ConstantOp, Operator
 from relex.dialects.relex.structure import impurity
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.script.dtypes import NAMES
-from relex.frontend.script.expressions import ExpressionReader
+from relex.frontend.script.expressions import Expressions
 from relex.frontend.script.graph_calls import CALLS, Value, as_tensors, flatten, make_constant, results_of
 from relex.frontend.script.operators import apply_operator, find_operator, script_name
+from relex.frontend.script.parameters import Parameters
+from relex.frontend.script.scope import FollowUp, Scope, Unit
 from relex.frontend.script.source import ScriptError, shown
-from relex.frontend.script.unit import FollowUp, Unit
 from relex.frontend.script.vocabulary import unknown
 
 _OPERATORS: dict[type[ast.AST], str] = {
@@ -77,11 +78,12 @@ class TheModule:
     """The module itself as a value: `cls` after `cls = Module`."""
 
 
-class GraphExpressionReader(ExpressionReader):
+class GraphExpressions:
     """Reads expressions on tensors."""
 
-    def __init__(self, unit: Unit, block: Block, functions: Functions):
-        super().__init__(unit, block)
+    def __init__(self, scope: Scope, parameters: Parameters, functions: Functions):
+        self.scope = scope
+        self.scalars = Expressions(scope, parameters)
         self.functions = functions
         self.in_dataflow = False
 
@@ -113,18 +115,18 @@ class GraphExpressionReader(ExpressionReader):
         return value
 
     def _named(self, node: ast.Name) -> Value:
-        value = as_tensors(self.lookup(node))
+        value = as_tensors(self.scope.lookup(node))
         if value is not None:
             return value
         raise ScriptError(node, f"expected a tensor, found '{node.id}'")
 
     def _element(self, node: ast.Subscript, source: ast.expr, place: ast.expr) -> Value:
         if _is_metadata(source):
-            return self._metadata(node, self.unit.constants.integer(place, "the number of a constant"))
+            return self._metadata(node, self.scope.unit.constants.integer(place, "the number of a constant"))
         values = self.tensors(source)
         if not isinstance(values, tuple):
             raise ScriptError(node, "expected a tuple to take a part of; R.take and R.strided_slice take from tensors")
-        position = self.unit.constants.integer(place, "a position")
+        position = self.scope.unit.constants.integer(place, "a position")
         if not -len(values) <= position < len(values):
             raise ScriptError(place, f"expected a position below {len(values)}, found {position}")
         return values[position]
@@ -132,32 +134,32 @@ class GraphExpressionReader(ExpressionReader):
     def _metadata(self, node: ast.Subscript, number: int) -> SSAValue:
         """Emit a constant that TVM elided when it printed the module."""
         name = f"{METADATA}{number}"
-        if name not in self.unit.params:
+        if name not in self.scope.unit.params:
             raise FollowUp(node, f"no array '{name}'")
         try:
-            return self.emit(node, ConstantOp(self.unit.params[name])).result
+            return self.scope.emit(node, ConstantOp(self.scope.unit.params[name])).result
         except DTypeError as e:
             raise ScriptError(node, f"'{name}': {e}") from e
 
     # Calls.
 
     def _call_of(self, node: ast.Call) -> Value:
-        meaning = self.meaning(node.func)
+        meaning = self.scope.meaning(node.func)
         if meaning is None or not meaning.startswith(("R.", "T.", "I.")):
             return self._call_function(node)
         if meaning in CALLS:
             return CALLS[meaning](self, node)
-        operator = find_operator(self.unit, meaning)
+        operator = find_operator(self.scope.unit, meaning)
         if operator is None:
             if meaning in _INSTEAD:
                 raise ScriptError(node.func, f"'{meaning}' is not supported here; {_INSTEAD[meaning]}")
             raise unknown(node.func, meaning, (*CALLS, *self._operators()), "expected an operator, or R.call_tir")
-        op = apply_operator(self.unit, node, meaning, operator, self.operands)
-        return self.emit(node, op).results[0]
+        op = apply_operator(self.scope.unit, node, meaning, operator, self.operands)
+        return self.scope.emit(node, op).results[0]
 
     def _operators(self) -> Sequence[str]:
         """Return the script names of relex's own operators."""
-        dialect = self.unit.context.get_optional_dialect("relex")
+        dialect = self.scope.unit.context.get_optional_dialect("relex")
         return [script_name(op) for op in dialect.operations if issubclass(op, Operator)] if dialect is not None else []
 
     def operands(self, nodes: Sequence[ast.expr]) -> Sequence[SSAValue]:
@@ -173,15 +175,15 @@ class GraphExpressionReader(ExpressionReader):
         ]
 
     def _is_number(self, node: ast.expr) -> bool:
-        is_value = isinstance(node, ast.Name) and node.id in self.scope
-        return not is_value and self.unit.constants.is_constant(node)
+        is_value = isinstance(node, ast.Name) and node.id in self.scope.names
+        return not is_value and self.scope.unit.constants.is_constant(node)
 
     def _operator(self, node: ast.expr, name: str, operands: Sequence[ast.expr]) -> Value:
         call = ast.Call(func=node, args=list(operands), keywords=[])
-        operator = find_operator(self.unit, name)
+        operator = find_operator(self.scope.unit, name)
         assert operator is not None
-        op = apply_operator(self.unit, ast.copy_location(call, node), name, operator, self.operands)
-        return self.emit(node, op).results[0]
+        op = apply_operator(self.scope.unit, ast.copy_location(call, node), name, operator, self.operands)
+        return self.scope.emit(node, op).results[0]
 
     def _call_function(self, node: ast.Call) -> Value:
         """Read a call of another graph function."""
@@ -202,7 +204,7 @@ class GraphExpressionReader(ExpressionReader):
         if self.in_dataflow:
             self._make_group(node, callee)
         is_group = PRIMITIVE_ATTR in callee.attributes
-        return results_of(self.emit(node, (CallOp if is_group else func.CallOp)(name, values, results)))
+        return results_of(self.scope.emit(node, (CallOp if is_group else func.CallOp)(name, values, results)))
 
     def _make_group(self, node: ast.Call, callee: FuncOp) -> None:
         """Mark a function called in a dataflow block as a fused group, after checking that it is pure: older versions
@@ -216,13 +218,13 @@ class GraphExpressionReader(ExpressionReader):
     def callee(self, node: ast.expr) -> str:
         """Return the name of the function that an expression refers to: `cls.f`, `Module.f` or `f`."""
         match node:
-            case ast.Name(id=name) if name not in self.scope:
+            case ast.Name(id=name) if name not in self.scope.names:
                 pass
             case ast.Attribute(value=ast.Name(id=module) as owner, attr=name):
-                if module not in self.scope and module != self.functions.class_name:
+                if module not in self.scope.names and module != self.functions.class_name:
                     hint = f"; write '{module} = {self.functions.class_name}'" if self.functions.class_name else ""
-                    self.unit.report(ScriptError(owner, f"name '{module}' is not defined{hint}"))
-                elif module in self.scope and not isinstance(self.lookup(owner), TheModule):
+                    self.scope.unit.report(ScriptError(owner, f"name '{module}' is not defined{hint}"))
+                elif module in self.scope.names and not isinstance(self.scope.lookup(owner), TheModule):
                     raise ScriptError(owner, f"expected the module, found '{module}'")
             case _:
                 raise ScriptError(node, f"expected a function, found '{shown(node)}'")

@@ -11,108 +11,93 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from relex.dialects.relex import PRIMITIVE_ATTR, DataflowOp, OutputOp
 from relex.frontend.script.attributes import read_attributes
+from relex.frontend.script.declarations import Declaration, read_tensor, read_tensors
 from relex.frontend.script.graph_calls import Value, as_tensors, flatten
-from relex.frontend.script.graph_expressions import Functions, GraphExpressionReader, TheModule
+from relex.frontend.script.graph_expressions import Functions, GraphExpressions, TheModule
 from relex.frontend.script.numbers import Size
-from relex.frontend.script.parameters import argument_attributes, plain_parameters
+from relex.frontend.script.parameters import Parameters, function_attributes, plain_parameters
+from relex.frontend.script.scope import Hidden, Scope, Unit, Wrong, name_value
 from relex.frontend.script.source import ScriptError, shown
-from relex.frontend.script.tensors import Tensor, read_tensor, read_tensors
-from relex.frontend.script.unit import Hidden, Unit, Wrong, arguments, name_value
 
 
 def read_graph_function(unit: Unit, node: ast.FunctionDef, functions: Functions, *, private: bool) -> FuncOp:
     """Return the `func.func` for a function decorated with `R.function`. Raises `ScriptError`."""
-    return _GraphFunctionReader(unit, node, functions, private).read()
+    return _GraphFunctionReader(unit, node, functions).read(private)
 
 
-class _GraphFunctionReader(GraphExpressionReader):
+class _GraphFunctionReader:
     """Reads one graph function."""
 
-    def __init__(self, unit: Unit, node: ast.FunctionDef, functions: Functions, private: bool):
-        super().__init__(unit, Block(), functions)
+    def __init__(self, unit: Unit, node: ast.FunctionDef, functions: Functions):
+        self._unit = unit
         self._node = node
-        self._private = private
+        self._functions = functions
+        self._scope = Scope(unit)
+        self._parameters = Parameters(self._scope)
+        self._graph = GraphExpressions(self._scope, self._parameters, functions)
         self._attributes: dict[str, Attribute] = {}
         self._outputs_of_block: dict[str, Value] = {}
         self._returned: Sequence[SSAValue] | None = None
 
-    def read(self) -> FuncOp:
+    def read(self, private: bool) -> FuncOp:
         """Return the function."""
         for arg in plain_parameters(self._node):
-            self._parameter(arg)
-        self.statements(self._node.body)
-        if self._returned is None:
-            if self.unit.complete:
-                raise ScriptError(self._node, f"expected 'return' at the end of '{self._node.name}'")
-            self._returned = ()
-        types = [value.type for value in self._returned]
-        names = {value: arg.arg for value, arg in zip(self.entry.args, self._node.args.args, strict=True)}
-        result = FuncOp(
-            self._node.name,
-            FunctionType.from_lists(self.entry.arg_types, types),
-            Region(self.entry),
-            "private" if self._private else None,
-            arg_attrs=argument_attributes(names, self.dims),
-        )
-        result.location = self.unit.source.location(self._node)
+            if arg.annotation is None:
+                raise ScriptError(arg, f"expected a type for parameter '{arg.arg}': R.Tensor(shape, dtype)")
+            declared = read_tensor(self._unit, arg.annotation)
+            self._parameters.add(arg, arg.arg, declared.tensor, declared.dims)
+        self._scope.read(self._node.body, self._statement)
+        if self._returned is None and self._unit.complete:
+            raise ScriptError(self._node, f"expected 'return' at the end of '{self._node.name}'")
+        entry = self._scope.entry
+        kind = FunctionType.from_lists(entry.arg_types, [value.type for value in self._returned or ()])
+        attributes = self._parameters.attributes()
+        result = FuncOp(self._node.name, kind, Region(entry), "private" if private else None, arg_attrs=attributes)
+        result.location = self._unit.source.location(self._node)
         result.attributes.update(self._attributes)
         return result
 
-    def _parameter(self, arg: ast.arg) -> None:
-        if arg.annotation is None:
-            raise ScriptError(arg, f"expected a type for parameter '{arg.arg}': R.Tensor(shape, dtype)")
-        declared = read_tensor(self.unit, arg.annotation)
-        value = self.entry.insert_arg(declared.type, len(self.entry.args))
-        value.location = self.unit.source.location(arg)
-        name_value(value, arg.arg)
-        self.scope[arg.arg] = value
-        self.dims[value] = declared.dims
-        self.scope.update({dim: Size(dim) for dim in declared.dims if dim})
-
     # Statements.
 
-    def statement(self, node: ast.stmt) -> None:
+    def _statement(self, node: ast.stmt) -> None:
         if self._returned is not None:
-            raise ScriptError(node, "expected nothing behind 'return'")
+            raise ScriptError(node, "unreachable statement after 'return'")
         match node:
             case ast.With(items=[ast.withitem(context_expr=call, optional_vars=None)], body=body):
-                if not self.unit.vocabulary.calls(call, "R.dataflow"):
+                if not self._unit.vocabulary.calls(call, "R.dataflow"):
                     raise ScriptError(call, f"expected R.dataflow(), found '{shown(call)}'")
                 self._dataflow(node, body)
             case ast.Assign(targets=[target], value=value):
                 self._assign(target, value)
             case ast.AnnAssign(target=ast.Name() as target, annotation=annotation, value=ast.expr() as value):
                 self._assign(target, value)
-                self._check(target, annotation, self.scope[target.id])
+                self._check(target, annotation, self._scope.names[target.id])
             case ast.Expr(value=value):
                 self._effect(value)
-            case ast.Return(value=ast.expr() as value) if not self.in_dataflow:
+            case ast.Return(value=ast.expr() as value) if not self._graph.in_dataflow:
                 self._return(node, value)
             case ast.Pass():
                 return
             case _:
-                raise ScriptError(
-                    node,
-                    f"'{shown(node)}' is not supported in a graph function; "
-                    "expected an assignment, 'with R.dataflow():' or 'return'",
-                )
+                expected = "expected an assignment, 'with R.dataflow():' or 'return'"
+                raise ScriptError(node, f"'{shown(node)}' is not supported in a graph function; {expected}")
 
     def _dataflow(self, node: ast.With, body: Sequence[ast.stmt]) -> None:
-        if self.in_dataflow:
+        if self._graph.in_dataflow:
             raise ScriptError(node, "expected no dataflow block in another one")
-        block, outside, was_complete = Block(), self.scope, self.unit.complete
-        self._outputs_of_block, self.in_dataflow = {}, True
-        with self.inside(block):
-            self.statements(body)
-            inside = dict(self.scope.maps[0])
+        block, outside, was_complete = Block(), self._scope.names, self._unit.complete
+        self._outputs_of_block, self._graph.in_dataflow = {}, True
+        with self._scope.inside(block):
+            self._scope.read(body, self._statement)
+            inside = dict(self._scope.names.maps[0])
             values = [tensor for value in self._outputs_of_block.values() for tensor in flatten(value)]
-            self.emit(node, OutputOp(*values))
-        self.in_dataflow = False
-        results = self.emit(node, DataflowOp([value.type for value in values], block)).results
+            self._scope.emit(node, OutputOp(*values))
+        self._graph.in_dataflow = False
+        results = self._scope.emit(node, DataflowOp([value.type for value in values], block)).results
         hidden = Hidden("expected a value that is seen outside of its dataflow block; name it in R.output")
         for name, value in inside.items():
             outside[name] = value if isinstance(value, TheModule | Size) else hidden
-        if not was_complete or not self.unit.complete:
+        if not was_complete or not self._unit.complete:
             outside.update({name: Wrong() for name in inside})
         position = iter(results)
         for name, value in self._outputs_of_block.items():
@@ -120,14 +105,14 @@ class _GraphFunctionReader(GraphExpressionReader):
 
     def _output(self, call: ast.Call) -> None:
         """Read `R.output(...)`."""
-        if not self.in_dataflow:
+        if not self._graph.in_dataflow:
             raise ScriptError(call, "expected 'R.output' in a dataflow block")
         if self._outputs_of_block:
             raise ScriptError(call, "expected 'R.output' once in a dataflow block")
         for arg in call.args:
             if not isinstance(arg, ast.Name):
                 raise ScriptError(arg, f"expected the name of a value, found '{shown(arg)}'")
-            self._outputs_of_block[arg.id] = self.tensors(arg)
+            self._outputs_of_block[arg.id] = self._graph.tensors(arg)
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Tuple | ast.List):
@@ -135,19 +120,19 @@ class _GraphFunctionReader(GraphExpressionReader):
             return
         if not isinstance(target, ast.Name):
             raise ScriptError(target, f"expected a name, found '{shown(target)}'; tensors do not change")
-        if isinstance(value, ast.Name) and value.id == self.functions.class_name and value.id not in self.scope:
-            self.scope[target.id] = TheModule()
+        if isinstance(value, ast.Name) and value.id == self._functions.class_name and value.id not in self._scope.names:
+            self._scope.names[target.id] = TheModule()
         elif isinstance(value, ast.Call) and self._declares_size(value):
-            if target.id not in self.scope:
+            if target.id not in self._scope.names:
                 raise ScriptError(target, f"expected an argument that has a size '{target.id}'")
         else:
-            self._bind(target.id, self.tensors(value))
+            self._bind(target.id, self._graph.tensors(value))
 
     def _declares_size(self, call: ast.Call) -> bool:
-        return self.meaning(call.func) in ("T.int64", "T.int32") and not call.args
+        return self._scope.meaning(call.func) in ("T.int64", "T.int32") and not call.args
 
     def _unpack(self, target: ast.Tuple | ast.List, value: ast.expr) -> None:
-        values = self.tensors(value)
+        values = self._graph.tensors(value)
         count = len(values) if isinstance(values, tuple) else 1
         if not isinstance(values, tuple) or count != len(target.elts):
             raise ScriptError(target, f"expected a tuple of {len(target.elts)}, found {count}")
@@ -158,7 +143,7 @@ class _GraphFunctionReader(GraphExpressionReader):
 
     def _bind(self, name: str, value: Value) -> None:
         """Bind a name to a value. The elements of a tuple are named where they are extracted."""
-        self.scope[name] = value
+        self._scope.names[name] = value
         if isinstance(value, SSAValue):
             name_value(value, name)
 
@@ -166,9 +151,9 @@ class _GraphFunctionReader(GraphExpressionReader):
         """Check a value against its declared type."""
         tensors = as_tensors(value)
         found = flatten(tensors) if tensors is not None else []
-        self._expect(node, read_tensors(self.unit, annotation), found)
+        self._expect(node, read_tensors(self._unit, annotation), found)
 
-    def _expect(self, node: ast.AST, declared: Sequence[Tensor], found: Sequence[SSAValue]) -> None:
+    def _expect(self, node: ast.AST, declared: Sequence[Declaration], found: Sequence[SSAValue]) -> None:
         if len(declared) != len(found):
             raise ScriptError(node, f"expected {len(declared)} tensors, as declared, found {len(found)}")
         for tensor, value in zip(declared, found, strict=True):
@@ -179,28 +164,22 @@ class _GraphFunctionReader(GraphExpressionReader):
         """Read an expression statement."""
         if isinstance(node, ast.Constant):
             return
-        meaning = self.meaning(node.func) if isinstance(node, ast.Call) else None
+        meaning = self._scope.meaning(node.func) if isinstance(node, ast.Call) else None
         if isinstance(node, ast.Call) and meaning == "R.func_attr":
-            self._function_attributes(node)
+            attributes, found = function_attributes(self._scope, node, meaning, self._node.name)
+            if found.pop("Primitive", False):
+                self._attributes[PRIMITIVE_ATTR] = UnitAttr()
+            self._attributes |= read_attributes(attributes, found)
         elif isinstance(node, ast.Call) and meaning == "R.output":
             self._output(node)
         else:
-            self.tensors(node)
-
-    def _function_attributes(self, call: ast.Call) -> None:
-        node = arguments(call, "R.func_attr", ("attrs",))["attrs"]
-        found = dict(self.unit.constants.dictionary(node))
-        if found.pop("global_symbol", self._node.name) != self._node.name:
-            raise ScriptError(node, f"expected global_symbol to be the name of the function, '{self._node.name}'")
-        if found.pop("Primitive", False):
-            self._attributes[PRIMITIVE_ATTR] = UnitAttr()
-        self._attributes |= read_attributes(node, found)
+            self._graph.tensors(node)
 
     def _return(self, node: ast.Return, value: ast.expr) -> None:
-        returned = flatten(self.tensors(value))
+        returned = flatten(self._graph.tensors(value))
         if self._node.returns is not None:
-            self._expect(node, read_tensors(self.unit, self._node.returns), returned)
-        self.emit(node, ReturnOp(*returned))
+            self._expect(node, read_tensors(self._unit, self._node.returns), returned)
+        self._scope.emit(node, ReturnOp(*returned))
         self._returned = returned
 
 

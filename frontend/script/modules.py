@@ -19,8 +19,8 @@ from relex.frontend.script.constants import Constants
 from relex.frontend.script.graph_expressions import GRAPH, LOOPS, missing_constants
 from relex.frontend.script.graph_functions import read_graph_function
 from relex.frontend.script.loop_functions import read_loop_function
+from relex.frontend.script.scope import FollowUp, Unit
 from relex.frontend.script.source import ScriptError, Source
-from relex.frontend.script.unit import FollowUp, Unit
 from relex.frontend.script.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

@@ -6,16 +6,15 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import memref, tensor
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, MemRefType, bf16, f16, f32, i1, i32, i64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, bf16, f16, f32, i1, i32, i64
+from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.frontend.script.constants import ARITHMETIC
 from relex.frontend.script.dtypes import name_of_type
 from relex.frontend.script.functions import OPERATORS, Function
+from relex.frontend.script.scope import Scope
 from relex.frontend.script.source import ScriptError, shown
-from relex.frontend.script.unit import Reader, Unit, name_value
 from relex.lowering.te.scalars import build_constant, build_conversion
 
 index = IndexType()
@@ -39,45 +38,14 @@ class Size:
 Scalarlike = SSAValue | Literal
 
 
-class NumberReader(Reader):
+class Numbers:
     """Emits ops on numbers.
 
     All indices have type `index`, whether the script uses 32 or 64 bits for them.
     """
 
-    def __init__(self, unit: Unit, block: Block):
-        super().__init__(unit, block)
-        self.dims: dict[SSAValue, Sequence[str]] = {}
-        """The names of the sizes of arguments, "" for unnamed ones."""
-        self._sizes: dict[str, SSAValue] = {}
-        self._last_size: Operation | None = None
-
-    def size(self, node: ast.AST, name: str) -> SSAValue:
-        """Return a dynamic size, read at function entry from the first argument that has it."""
-        if name not in self._sizes:
-            argument = next((argument for argument, dims in self.dims.items() if name in dims), None)
-            if argument is None:
-                raise ScriptError(node, f"expected an argument that has a size '{name}'")
-            place = build_constant(self.dims[argument].index(name), index)
-            dim = memref.DimOp if isinstance(argument.type, MemRefType) else tensor.DimOp
-            read = dim.create(operands=[argument, place.result], result_types=[index])
-            self._insert_first(node, place, read)
-            self._sizes[name] = read.results[0]
-            name_value(read.results[0], name)
-        return self._sizes[name]
-
-    def _insert_first(self, node: ast.AST, *ops: Operation) -> None:
-        """Insert ops at the beginning of the function, after those inserted there before."""
-        for op in ops:
-            op.location = self.unit.source.location(node)
-            first = self.entry.first_op
-            if self._last_size is not None:
-                self.entry.insert_op_after(op, self._last_size)
-            elif first is not None:
-                self.entry.insert_op_before(op, first)
-            else:
-                self.entry.add_op(op)
-            self._last_size = op
+    def __init__(self, scope: Scope):
+        self._scope = scope
 
     def binary(self, node: ast.AST, op: ast.operator, left: Scalarlike, right: Scalarlike) -> Scalarlike:
         """Apply a Python operator."""
@@ -90,12 +58,17 @@ class NumberReader(Reader):
 
     def apply(self, node: ast.AST, function: Function, *values: Scalarlike) -> SSAValue:
         """Apply a function to numbers converted to a common type."""
-        type = self.common_type(node, values)
-        converted = [self.convert(node, value, type) for value in values]
+        converted = self.convert_all(node, values)
         try:
-            return function.build(lambda op: self.emit(node, op).results[0], converted)
+            return function.build(lambda op: self._scope.emit(node, op).results[0], converted)
         except ValueError:
-            raise ScriptError(node, f"'{_called(node)}' is not supported on {name_of_type(type)}") from None
+            found = name_of_type(converted[0].type)
+            raise ScriptError(node, f"'{_called(node)}' is not supported on {found}") from None
+
+    def convert_all(self, node: ast.AST, values: Sequence[Scalarlike]) -> list[SSAValue]:
+        """Convert numbers to their common type."""
+        type = self.common_type(node, values)
+        return [self.convert(node, value, type) for value in values]
 
     def common_type(self, node: ast.AST, values: Sequence[Scalarlike]) -> Attribute:
         """Return the type to compute in: float if there is one, else index, else integer, and the widest of them."""
@@ -132,15 +105,15 @@ class NumberReader(Reader):
             return value
         if type == i1:
             zero = self._materialize(node, Literal(0), old)
-            return OPERATORS[ast.NotEq].build(lambda op: self.emit(node, op).results[0], [value, zero])
+            return OPERATORS[ast.NotEq].build(lambda op: self._scope.emit(node, op).results[0], [value, zero])
         if (step := _between(old, type)) is not None:
-            value = self.emit(node, build_conversion(value, step)).results[0]
-        return self.emit(node, build_conversion(value, type)).results[0]
+            value = self._scope.emit(node, build_conversion(value, step)).results[0]
+        return self._scope.emit(node, build_conversion(value, type)).results[0]
 
     def _materialize(self, node: ast.AST, literal: Literal, type: Attribute) -> SSAValue:
         value = float(literal.value) if isinstance(type, AnyFloat) else literal.value
         try:
-            return self.emit(node, build_constant(value, type)).result
+            return self._scope.emit(node, build_constant(value, type)).result
         except (ValueError, OverflowError):
             raise ScriptError(node, f"expected a number of {name_of_type(type)}, found {literal.value}") from None
 

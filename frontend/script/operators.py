@@ -18,8 +18,8 @@ from relex.dialects.errors import one_line
 from relex.dialects.relex import Operator
 from relex.dialects.relex.operator import tensor_type
 from relex.frontend.script.dtypes import NAMES, element_type_of
+from relex.frontend.script.scope import Unit, arguments, expect_neutral
 from relex.frontend.script.source import ScriptError, shown
-from relex.frontend.script.unit import Unit, arguments
 
 _NEUTRAL: dict[str, tuple[object, ...]] = {
     "data_layout": ("NCHW",),
@@ -112,9 +112,7 @@ def apply_operator(
         for option, node in bound.items()
         if option in options
     }
-    for option, node in bound.items():
-        if option in _NEUTRAL and option not in options:
-            _expect_neutral(unit, option, node)
+    expect_neutral(unit, bound, {name: allowed for name, allowed in _NEUTRAL.items() if name not in options})
     try:
         result = operator(*read(_members(nodes[0]) if is_variadic(operator) else nodes), **values)
     except (VerifyException, TypeError, ValueError) as e:
@@ -167,7 +165,7 @@ _KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
 
 
 def _shape(unit: Unit, node: ast.expr) -> Sequence[ast.expr]:
-    if isinstance(node, ast.Call) and unit.vocabulary.calls(node, "R.shape"):
+    if unit.vocabulary.calls(node, "R.shape"):
         (node,) = arguments(node, "R.shape", ("value",)).values()
     return _members(node)
 
@@ -175,12 +173,6 @@ def _shape(unit: Unit, node: ast.expr) -> Sequence[ast.expr]:
 def _size(unit: Unit, node: ast.expr) -> int:
     """Return a size of a shape, -1 for a dynamic one."""
     return -1 if isinstance(node, ast.Name) and not unit.constants.is_constant(node) else unit.constants.integer(node)
-
-
-def _expect_neutral(unit: Unit, name: str, node: ast.expr) -> None:
-    value = unit.constants.value(node)
-    if value not in _NEUTRAL[name]:
-        raise ScriptError(node, f"expected {name} to be {_NEUTRAL[name][0]!r}, found {value!r}")
 
 
 def _expect_dtype(unit: Unit, op: Operator, node: ast.expr) -> None:

@@ -1,15 +1,19 @@
-"""Parameters, common to loop functions and graph functions."""
+"""Parameters and attributes of functions, common to loop functions and graph functions."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAttr
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.dialects import memref, tensor
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, MemRefType, StringAttr, UnitAttr
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from relex.dialects.functions import DIMS_ATTR, NAME_ATTR
+from relex.frontend.script.numbers import Size
+from relex.frontend.script.scope import Scope, arguments, name_value
 from relex.frontend.script.source import ScriptError
+from relex.lowering.te.scalars import build_constant
 
 LAYOUT_FREE_ATTR = "tir.layout_free"
 """On an argument: its layout may be changed, as it is not visible outside of the module."""
@@ -24,21 +28,75 @@ def plain_parameters(function: ast.FunctionDef) -> Sequence[ast.arg]:
     return args.args
 
 
-def argument_attributes(
-    arguments: Mapping[BlockArgument, str], dims: Mapping[SSAValue, Sequence[str]], layout_free: Collection[int] = ()
-) -> ArrayAttr[DictionaryAttr] | None:
-    """Return the attributes of arguments: names that SSA values cannot keep, names of sizes, and free layouts."""
-    hints: set[str | None] = set()
-    result: list[DictionaryAttr] = []
-    for position, (value, name) in enumerate(arguments.items()):
-        attrs: dict[str, Attribute] = {}
-        # xDSL strips numeric suffixes from names and renames duplicates.
-        if value.name_hint != name or value.name_hint in hints:
-            attrs[NAME_ATTR] = StringAttr(name)
-        if any(dims.get(value, ())):
-            attrs[DIMS_ATTR] = ArrayAttr(StringAttr(dim) for dim in dims[value])
-        if position in layout_free:
-            attrs[LAYOUT_FREE_ATTR] = UnitAttr()
-        hints.add(value.name_hint)
-        result.append(DictionaryAttr(attrs))
-    return ArrayAttr(result) if any(attrs.data for attrs in result) else None
+class Parameters:
+    """The parameters of a function, and the dynamic sizes that they have."""
+
+    def __init__(self, scope: Scope):
+        self._scope = scope
+        self._names: dict[BlockArgument, str] = {}
+        self._dims: dict[SSAValue, Sequence[str]] = {}
+        """The names of the sizes of each parameter, "" for unnamed ones."""
+        self._sizes: dict[str, SSAValue] = {}
+        self._last_size: Operation | None = None
+
+    def add(self, node: ast.arg, name: str, type: Attribute, dims: Sequence[str] = ()) -> None:
+        """Add a parameter, and the names of its sizes."""
+        value = self._scope.entry.insert_arg(type, len(self._names))
+        value.location = self._scope.unit.source.location(node)
+        name_value(value, name)
+        self._scope.names[name] = value
+        self._names[value], self._dims[value] = name, dims
+        self._scope.names.update({dim: Size(dim) for dim in dims if dim})
+
+    def size(self, node: ast.AST, name: str) -> SSAValue:
+        """Return a dynamic size, read at function entry from the first parameter that has it."""
+        if name not in self._sizes:
+            argument = next((argument for argument, dims in self._dims.items() if name in dims), None)
+            if argument is None:
+                raise ScriptError(node, f"expected an argument that has a size '{name}'")
+            place = build_constant(self._dims[argument].index(name), IndexType())
+            dim = memref.DimOp if isinstance(argument.type, MemRefType) else tensor.DimOp
+            read = dim.create(operands=[argument, place.result], result_types=[IndexType()])
+            self._insert_first(node, place, read)
+            self._sizes[name] = read.results[0]
+            name_value(read.results[0], name)
+        return self._sizes[name]
+
+    def _insert_first(self, node: ast.AST, *ops: Operation) -> None:
+        """Insert ops at the beginning of the function, after those inserted there before."""
+        entry = self._scope.entry
+        for op in ops:
+            op.location = self._scope.unit.source.location(node)
+            if self._last_size is not None:
+                entry.insert_op_after(op, self._last_size)
+            elif entry.first_op is not None:
+                entry.insert_op_before(op, entry.first_op)
+            else:
+                entry.add_op(op)
+            self._last_size = op
+
+    def attributes(self, layout_free: Collection[int] = ()) -> ArrayAttr[DictionaryAttr] | None:
+        """Return the attributes of arguments: names that SSA values cannot keep, names of sizes, and free layouts."""
+        hints: set[str | None] = set()
+        result: list[DictionaryAttr] = []
+        for position, (value, name) in enumerate(self._names.items()):
+            attrs: dict[str, Attribute] = {}
+            # xDSL strips numeric suffixes from names and renames duplicates.
+            if value.name_hint != name or value.name_hint in hints:
+                attrs[NAME_ATTR] = StringAttr(name)
+            if any(self._dims[value]):
+                attrs[DIMS_ATTR] = ArrayAttr(map(StringAttr, self._dims[value]))
+            if position in layout_free:
+                attrs[LAYOUT_FREE_ATTR] = UnitAttr()
+            hints.add(value.name_hint)
+            result.append(DictionaryAttr(attrs))
+        return ArrayAttr(result) if any(attrs.data for attrs in result) else None
+
+
+def function_attributes(scope: Scope, call: ast.Call, what: str, function: str) -> tuple[ast.expr, dict[str, object]]:
+    """Return the dictionary of `T.func_attr` or `R.func_attr`, as written and evaluated."""
+    node = arguments(call, what, ("attrs",))["attrs"]
+    found = dict(scope.unit.constants.dictionary(node))
+    if found.pop("global_symbol", function) != function:
+        raise ScriptError(node, f"expected global_symbol to be the name of the function, '{function}'")
+    return node, found

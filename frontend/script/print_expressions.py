@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref, scf, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    ArrayAttr,
     FloatAttr,
     IndexType,
     IntegerAttr,
     MemRefType,
+    StringAttr,
     TensorType,
     i1,
     i64,
@@ -20,6 +22,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.functions import DIMS_ATTR, argument_attr, arguments
 from relex.dialects.index.domains import constant_value
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
 from relex.frontend.script.functions import (
@@ -81,6 +84,22 @@ class ExpressionPrinter:
         self.sizes: dict[tuple[SSAValue, int], str] = {}
         """The names of the arguments' dynamic sizes."""
         self._origins: dict[SSAValue, Origin] = {}
+
+    def argument_sizes(self, function: Operation, position: int, t: MemRefType | TensorType) -> list[str]:
+        """Return the sizes of an argument. Each dynamic one takes a name; those declared equal share it."""
+        declared = argument_attr(function, position, DIMS_ATTR)
+        given = [dim.data for dim in declared] if isa(declared, ArrayAttr[StringAttr]) else [""] * len(t.get_shape())
+        sizes = list(map(str, t.get_shape()))
+        for place, size in enumerate(t.get_shape()):
+            if size == DYNAMIC_INDEX:
+                known = given[place] in self.sizes.values()
+                sizes[place] = given[place] if known else self.writer.name(given[place], "n")
+                self.sizes[arguments(function)[position], place] = sizes[place]
+        return sizes
+
+    def sizes_of(self, t: MemRefType | TensorType, dynamic: Iterator[SSAValue]) -> list[str]:
+        """Return the sizes of a type, of which the values of dynamic ones are given in order."""
+        return [self.text(next(dynamic)) if size == DYNAMIC_INDEX else str(size) for size in t.get_shape()]
 
     def text(self, value: SSAValue) -> str:
         """Return the text of a value."""

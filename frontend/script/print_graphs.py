@@ -7,13 +7,10 @@ from typing import cast
 
 from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    ArrayAttr,
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
     IntegerType,
-    StringAttr,
     TensorType,
     UnitAttr,
     bf16,
@@ -24,7 +21,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import array_from_dense
 from relex.dialects.errors import fail
-from relex.dialects.functions import DIMS_ATTR, argument_attr, argument_names
+from relex.dialects.functions import argument_names
 from relex.dialects.relex import (
     PRIMITIVE_ATTR,
     AllocTensorOp,
@@ -102,10 +99,7 @@ class _GraphPrinter(ExpressionPrinter):
     def _attributes(self) -> dict[str, object]:
         attributes = dict(self._function.attributes)
         primitive = {"Primitive": True} if attributes.pop(PRIMITIVE_ATTR, None) is not None else {}
-        written = write_attributes(attributes)
-        if written is None:
-            fail(self._function, f"{CANNOT}: expected attributes that are numbers, strings or lists of them")
-        return primitive | written
+        return primitive | write_attributes(self._function, attributes)
 
     # Types.
 
@@ -115,19 +109,8 @@ class _GraphPrinter(ExpressionPrinter):
         if not isa(t, TensorType):
             fail(self._function, f"{CANNOT}: expected arguments that are tensors, found {t}")
         name = self.writer.texts[value] = self.writer.argument(given)
-        attr = argument_attr(self._function, position, DIMS_ATTR)
-        dims = [part.data for part in attr] if isa(attr, ArrayAttr[StringAttr]) else [""] * len(t.get_shape())
-        sizes = [
-            f'"{self._size_name(value, place, dims[place])}"' if size == DYNAMIC_INDEX else str(size)
-            for place, size in enumerate(t.get_shape())
-        ]
+        sizes = [s if s.isdecimal() else f'"{s}"' for s in self.argument_sizes(self._function, position, t)]
         return f"{name}: {self._tensor(sizes, t)}"
-
-    def _size_name(self, value: SSAValue, place: int, given: str) -> str:
-        """Return the name of a dynamic size; sizes declared equal share a name."""
-        name = given if given in self.sizes.values() else self.writer.name(given, "n")
-        self.sizes[value, place] = name
-        return name
 
     def _tensor(self, sizes: Sequence[str], t: TensorType) -> str:
         return f'R.Tensor({tuple_of(sizes)}, dtype="{dtype_name(self._function, t.element_type)}")'
@@ -225,7 +208,7 @@ class _GraphPrinter(ExpressionPrinter):
             case CallOp(callee=callee) | func.CallOp(callee=callee):
                 return f"cls.{callee.root_reference.data}({', '.join(map(self.text, op.operands))})"
             case AllocTensorOp(result=result):
-                shape = ", ".join(self._shape(result.type, list(map(self.text, op.sizes))))
+                shape = ", ".join(self.sizes_of(result.type, iter(op.sizes)))
                 dtype = dtype_name(op, result.type.element_type)
                 return f'R.builtin.alloc_tensor(R.shape([{shape}]), R.dtype("{dtype}"), 0, R.str("global"))'
             case Operator():
@@ -239,17 +222,9 @@ class _GraphPrinter(ExpressionPrinter):
         return tuple_of([self.text(value) for value in op.arguments])
 
     def _out_types(self, op: CallTirOp | CallDpsPackedOp) -> str:
-        sizes = [self.text(size) for size in op.sizes]
-        types: list[str] = []
-        for t in op.outputs.types:
-            assert isa(t, TensorType)
-            types.append(self._tensor(self._shape(t, sizes), t))
+        sizes = iter(op.sizes)
+        types = [self._tensor(self.sizes_of(t, sizes), t) for t in op.outputs.types if isa(t, TensorType)]
         return f"out_ty={types[0]}" if len(types) == 1 else f"out_ty=[{', '.join(types)}]"
-
-    @staticmethod
-    def _shape(t: TensorType, sizes: list[str]) -> list[str]:
-        """Return the sizes of a type; dynamic ones are taken from the front of the list."""
-        return [sizes.pop(0) if size == DYNAMIC_INDEX else str(size) for size in t.get_shape()]
 
     def _operator(self, op: Operator) -> str:
         operands = [self.text(value) for value in op.operands]

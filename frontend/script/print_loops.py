@@ -6,35 +6,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, StringAttr
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
-from relex.dialects.functions import DIMS_ATTR, argument_attr, argument_names
+from relex.dialects.functions import argument_attr, argument_names
 from relex.dialects.names import Names
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
 from relex.dialects.tir.accesses import accesses
 from relex.dialects.tir.blocks import IterVar
 from relex.dialects.tir.functions import NOALIAS_ATTR
 from relex.dialects.tir.loops import LoopKind
 from relex.frontend.script.attributes import write_attributes
-from relex.frontend.script.blocks import REASSOCIATE_KEY, SUM_FLAGS
+from relex.frontend.script.blocks import AXES, REASSOCIATE_KEY, SUM_FLAGS
 from relex.frontend.script.inlining import inlined_ops
 from relex.frontend.script.loop_functions import OUTPUTS_KEY
-from relex.frontend.script.loop_statements import LABEL_KEY
+from relex.frontend.script.loop_statements import LABEL_KEY, LOOPS
 from relex.frontend.script.parameters import LAYOUT_FREE_ATTR
 from relex.frontend.script.print_expressions import ExpressionPrinter
 from relex.frontend.script.writing import CANNOT, Writer, dictionary, dtype_name, python_value, symbol_name, tuple_of
 
-_LOOPS = {
-    LoopKind.SERIAL: "T.serial",
-    LoopKind.PARALLEL: "T.parallel",
-    LoopKind.VECTORIZED: "T.vectorized",
-    LoopKind.UNROLLED: "T.unroll",
-}
+_LOOPS = {kind: name for name, kind in reversed(LOOPS.items())}
 
-_KINDS = {IterKind.SPATIAL: ("S", "T.axis.spatial"), IterKind.REDUCE: ("R", "T.axis.reduce")}
+_AXES = {kind: name for name, kind in reversed(AXES.items())}
 
 
 def print_loop_function(function: PrimFuncOp, writer: Writer) -> None:
@@ -85,35 +80,18 @@ class _LoopPrinter(ExpressionPrinter):
             name, t = self.writer.texts[value], value.type
             if not isa(t, MemRefType):
                 parameters.append(f"{name}: T.{dtype_name(self._function, t)}")
-            elif t.has_static_shape():
-                parameters.append(f"{name}: T.Buffer({self._shape_and_dtype(t, [])})")
-            else:
-                handle = self.writer.name(f"{name}_handle", "handle")
-                parameters.append(f"{handle}: T.handle")
-                dims = self._dims(value, i, t, matches)
-                matches.append(f"{name} = T.match_buffer({handle}, {self._shape_and_dtype(t, dims)})")
-        return parameters, matches
-
-    def _dims(self, value: SSAValue, position: int, t: MemRefType, lines: list[str]) -> list[str]:
-        """Return the names of a buffer's dynamic sizes."""
-        attr = argument_attr(self._function, position, DIMS_ATTR)
-        given = [part.data for part in attr] if isa(attr, ArrayAttr[StringAttr]) else [""] * len(t.get_shape())
-        names: list[str] = []
-        for place, size in enumerate(t.get_shape()):
-            if size != DYNAMIC_INDEX:
                 continue
-            known = self.sizes.values()
-            name = given[place] if given[place] in known else self.writer.name(given[place], "n")
-            if name not in known:
-                lines.append(f"{name} = T.int64()")
-            self.sizes[value, place] = name
-            names.append(name)
-        return names
-
-    def _shape_and_dtype(self, t: MemRefType, dynamic: Sequence[str]) -> str:
-        sizes = iter(dynamic)
-        shape = [next(sizes) if size == DYNAMIC_INDEX else str(size) for size in t.get_shape()]
-        return f'{tuple_of(shape)}, "{dtype_name(self._function, t.element_type)}"'
+            known = set(self.sizes.values())
+            sizes = self.argument_sizes(self._function, i, t)
+            declared = f'{tuple_of(sizes)}, "{dtype_name(self._function, t.element_type)}"'
+            if t.has_static_shape():
+                parameters.append(f"{name}: T.Buffer({declared})")
+                continue
+            handle = self.writer.name(f"{name}_handle", "handle")
+            parameters.append(f"{handle}: T.handle")
+            matches += [f"{size} = T.int64()" for size in dict.fromkeys(self.sizes.values()) if size not in known]
+            matches.append(f"{name} = T.match_buffer({handle}, {declared})")
+        return parameters, matches
 
     def _attributes(self) -> dict[str, object]:
         function = self._function
@@ -129,14 +107,7 @@ class _LoopPrinter(ExpressionPrinter):
         if first != function.num_inputs or not all(is_written[first:]):
             result[OUTPUTS_KEY] = len(function.outputs)
         others = {name: value for name, value in function.attributes.items() if name != NOALIAS_ATTR}
-        return result | self._discardable(function, others)
-
-    @staticmethod
-    def _discardable(op: Operation, attributes: dict[str, Attribute]) -> dict[str, object]:
-        written = write_attributes(attributes)
-        if written is None:
-            fail(op, f"{CANNOT}: expected attributes that are numbers, strings or lists of them")
-        return written
+        return result | write_attributes(function, others)
 
     # Statements.
 
@@ -158,9 +129,9 @@ class _LoopPrinter(ExpressionPrinter):
             case memref.StoreOp(value=value, memref=buffer, indices=indices):
                 self.writer.line(f"{self.place(buffer, indices)} = {self.text(value)}")
             case AllocBufferOp(buffer=buffer, sizes=sizes):
-                dims = [self.text(size) for size in sizes]
-                declared = self._shape_and_dtype(buffer.type, dims)
-                self.writer.line(f"{self.writer.define(buffer, 'buffer')} = T.sblock_alloc_buffer({declared})")
+                shape = tuple_of(self.sizes_of(buffer.type, iter(sizes)))
+                dtype = dtype_name(self._function, buffer.type.element_type)
+                self.writer.line(f'{self.writer.define(buffer, "buffer")} = T.sblock_alloc_buffer({shape}, "{dtype}")')
             case scf.IfOp() if not op.results:
                 self._if(op)
             case InitOp():
@@ -222,7 +193,7 @@ class _LoopPrinter(ExpressionPrinter):
         fitting = [name for name in names if label in (None, Names(self._labels).fresh(name))]
         name = self.writer.use((fitting or names)[0])
         self.writer.texts[loop.variable] = name
-        annotations = self._discardable(loop, loop.attributes)
+        annotations = write_attributes(loop, loop.attributes)
         if not fitting:
             annotations[LABEL_KEY] = label
         self._labels.add(label or Names(self._labels).fresh(name))
@@ -246,7 +217,7 @@ class _LoopPrinter(ExpressionPrinter):
                 self._axes(block.iter_vars[run], names[run], bindings[run])
             if condition is not None:
                 self.writer.line(f"T.where({condition})")
-            attributes = self._discardable(block, block.attributes)
+            attributes = write_attributes(block, block.attributes)
             if _has_loose_sums(block):
                 attributes[REASSOCIATE_KEY] = True
             if attributes:
@@ -256,11 +227,11 @@ class _LoopPrinter(ExpressionPrinter):
     def _axes(self, variables: Sequence[IterVar], names: Sequence[str], bindings: Sequence[str]) -> None:
         """Print several variables bound to whole loops as one `T.axis.remap`, or a single variable."""
         if len(variables) > 1:
-            kinds = "".join(_KINDS[v.kind][0] for v in variables)
+            kinds = "".join(v.kind.value[0].upper() for v in variables)
             self.writer.line(f'{", ".join(names)} = T.axis.remap("{kinds}", [{", ".join(bindings)}])')
             return
         for v, name, binding in zip(variables, names, bindings, strict=True):
-            self.writer.line(f"{name} = {_KINDS[v.kind][1]}({self._extent(v.extent)}, {binding})")
+            self.writer.line(f"{name} = {_AXES[v.kind]}({self._extent(v.extent)}, {binding})")
 
 
 def _runs(variables: Sequence[IterVar]) -> Iterator[slice]:

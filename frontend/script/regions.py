@@ -12,8 +12,8 @@ from relex.dialects.index.bounds import range_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import BlockOp, ForOp, InitOp
 from relex.dialects.tir.accesses import Access, accesses
-from relex.frontend.script.buffers import expected_indices
-from relex.frontend.script.expressions import ExpressionReader
+from relex.frontend.script.declarations import expected_indices
+from relex.frontend.script.expressions import Expressions
 from relex.frontend.script.numbers import Literal
 from relex.frontend.script.source import ScriptError, shown
 
@@ -27,16 +27,16 @@ class _Region:
     bounds: Sequence[tuple[SSAValue, SSAValue]]
 
 
-def check_regions(reader: ExpressionReader, block: BlockOp, what: str, call: ast.Call) -> None:
+def check_regions(expressions: Expressions, block: BlockOp, what: str, call: ast.Call) -> None:
     """Raise `ScriptError` if `T.writes` omits something that the block certainly writes, and warn if `T.reads` omits
     something that it reads: TVM prints such scripts, and the body is unambiguous.
 
     Both may name more than is accessed. As in TVM, a reduction does not read what its init writes.
     """
     scratch = Block()
-    with reader.inside(scratch):
+    with expressions.scope.inside(scratch):
         nodes = [part for arg in call.args for part in (arg.elts if isinstance(arg, ast.List | ast.Tuple) else [arg])]
-        regions = [_read_region(reader, node) for node in nodes]
+        regions = [_read_region(expressions, node) for node in nodes]
         missing: set[SSAValue] = set()
         for access in _accesses(block, is_write=what == "T.writes"):
             error = _missing(access, regions, what, call, scratch)
@@ -45,7 +45,7 @@ def check_regions(reader: ExpressionReader, block: BlockOp, what: str, call: ast
             if what == "T.writes":
                 raise error
             missing.add(access.buffer)
-            reader.unit.warn(error)
+            expressions.scope.unit.warn(error)
     for op in reversed(list(scratch.ops)):
         op.detach()
         op.erase()
@@ -76,26 +76,26 @@ def _accesses(block: BlockOp, *, is_write: bool) -> Iterator[Access]:
             yield access
 
 
-def _read_region(reader: ExpressionReader, node: ast.expr) -> _Region:
+def _read_region(expressions: Expressions, node: ast.expr) -> _Region:
     if not isinstance(node, ast.Subscript):
         raise ScriptError(node, f"expected a part of a buffer, as in X[i, 0:8], found '{shown(node)}'")
-    buffer, type = reader.buffer(node.value)
+    buffer, type = expressions.buffer(node.value)
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     shape = type.get_shape()
     if len(parts) != len(shape):
         raise ScriptError(node, f"expected {expected_indices(type)}, found {len(parts)}")
-    return _Region(node, buffer, [_bounds(reader, part) for part in parts])
+    return _Region(node, buffer, [_bounds(expressions, part) for part in parts])
 
 
-def _bounds(reader: ExpressionReader, node: ast.expr) -> tuple[SSAValue, SSAValue]:
+def _bounds(expressions: Expressions, node: ast.expr) -> tuple[SSAValue, SSAValue]:
     if not isinstance(node, ast.Slice):
-        place = reader.index(node)
+        place = expressions.index(node)
         return place, place
     if node.upper is None or node.step is not None:
         raise ScriptError(node, "expected a range with an end and without a step, as 0:8")
-    low = reader.index(node.lower) if node.lower is not None else reader.as_index(node, Literal(0))
-    end = reader.index(node.upper)
-    return low, reader.as_index(node, reader.binary(node, ast.Sub(), end, Literal(1)))
+    low = expressions.index(node.lower) if node.lower is not None else expressions.numbers.as_index(node, Literal(0))
+    end = expressions.index(node.upper)
+    return low, expressions.numbers.as_index(node, expressions.numbers.binary(node, ast.Sub(), end, Literal(1)))
 
 
 def _misses(region: _Region, access: Access, scratch: Block) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from typing import TypeGuard
 
 from relex.frontend.script.source import ScriptError
 
@@ -77,7 +78,7 @@ class Vocabulary:
                 return name.replace("R.op.", "R.", 1)
         return None
 
-    def calls(self, node: ast.AST, *names: str) -> bool:
+    def calls(self, node: ast.AST, *names: str) -> TypeGuard[ast.Call]:
         """Return whether a node is a call of one of these functions."""
         return isinstance(node, ast.Call) and self.meaning(node.func) in names
 

@@ -201,7 +201,7 @@ def main(x: R.Tensor((3, 4), "float32")):
 @R.function
 def main(x: R.Tensor((3, 4), "float32")):
     return x
-# expected-error@+1:5 {{expected nothing behind 'return'}}
+# expected-error@+1:5 {{unreachable statement after 'return'}}
     y = R.nn.relu(x)
 
 

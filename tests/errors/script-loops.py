@@ -388,7 +388,7 @@ def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
 # -----
 
 @T.prim_func
-# expected-error@+1:37 {{expected the parameters behind output 'Y' to be written too, found 'X'; outputs stand last}}
+# expected-error@+1:37 {{expected the parameters after output 'Y' to be written too, found 'X'; outputs stand last}}
 def f(Y: T.Buffer((8,), "float32"), X: T.Buffer((8,), "float32")):
     for i in range(8):
         Y[i] = X[i]

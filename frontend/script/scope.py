@@ -1,12 +1,11 @@
-"""State shared by the readers of a script, and the base class of readers of statements."""
+"""State shared by the readers of a script: the module being read, and the block and the names of a function."""
 
 from __future__ import annotations
 
 import ast
 import warnings
-from abc import ABC, abstractmethod
 from collections import ChainMap
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -70,38 +69,33 @@ class Hidden:
     reason: str
 
 
-class Reader(ABC):
-    """Reads the statements of a function into a block, with a scope of names. Subclasses define what a name may refer
-    to."""
+class Scope:
+    """The block that a function is read into, and what the names of the script refer to there."""
 
-    def __init__(self, unit: Unit, block: Block):
+    def __init__(self, unit: Unit):
         self.unit = unit
-        self.entry = self.block = block
-        self.scope: ChainMap[str, object] = ChainMap()
+        self.entry = self.block = Block()
+        self.names: ChainMap[str, object] = ChainMap()
 
-    @abstractmethod
-    def statement(self, node: ast.stmt) -> None:
-        """Read one statement. Raises `ScriptError`."""
-
-    def statements(self, nodes: Sequence[ast.stmt]) -> None:
+    def read(self, nodes: Sequence[ast.stmt], statement: Callable[[ast.stmt], None]) -> None:
         """Read statements one by one, continuing after a statement with an error."""
         for node in nodes:
             try:
-                self.statement(node)
+                statement(node)
             except ScriptError as e:
                 self.unit.leave_out(e)
-                for name in _assigned(node):
-                    self.scope[name] = Wrong()
+                stored = (n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+                self.names.update({name.id: Wrong() for name in stored})
 
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:
         """Read into another block, whose names are not visible after it."""
-        before = self.block, self.scope
-        self.block, self.scope = block, self.scope.new_child()
+        before = self.block, self.names
+        self.block, self.names = block, self.names.new_child()
         try:
             yield
         finally:
-            self.block, self.scope = before
+            self.block, self.names = before
 
     def emit(self, node: ast.AST, op: OpT) -> OpT:
         """Add the op for a part of the script, with its location."""
@@ -111,9 +105,9 @@ class Reader(ABC):
 
     def lookup(self, node: ast.Name) -> object:
         """Return the object that a name refers to."""
-        if node.id not in self.scope:
+        if node.id not in self.names:
             raise ScriptError(node, f"name '{node.id}' is not defined")
-        match self.scope[node.id]:
+        match self.names[node.id]:
             case Wrong():
                 raise FollowUp(node, f"'{node.id}' is wrong")
             case Hidden(reason=reason):
@@ -126,7 +120,7 @@ class Reader(ABC):
         root = node
         while isinstance(root, ast.Attribute):
             root = root.value
-        return None if isinstance(root, ast.Name) and root.id in self.scope else self.unit.vocabulary.meaning(node)
+        return None if isinstance(root, ast.Name) and root.id in self.names else self.unit.vocabulary.meaning(node)
 
 
 def as_value(value: object) -> SSAValue | None:
@@ -138,10 +132,6 @@ def name_value(value: SSAValue, name: str) -> None:
     """Give a value its name in the script as a hint, where it is a valid one."""
     if value.name_hint is None and SSAValue.is_valid_name(name):
         value.name_hint = name
-
-
-def _assigned(node: ast.stmt) -> list[str]:
-    return [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
 
 
 def arguments(
@@ -177,3 +167,12 @@ def arguments(
     if missing:
         raise ScriptError(call, f"expected an argument '{missing[0]}' for '{what}'")
     return bound
+
+
+def expect_neutral(
+    unit: Unit, bound: Mapping[str, ast.expr], neutral: Mapping[str, tuple[object, ...]], why: str = ""
+) -> None:
+    """Raise `ScriptError` if an option of TVM's has a value other than those that describe what relex does anyway."""
+    for name, allowed in neutral.items():
+        if name in bound and (value := unit.constants.value(bound[name])) not in allowed:
+            raise ScriptError(bound[name], f"expected {name} to be {allowed[0]!r}, found {value!r}{why}")
