@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import UnionType
 from typing import Any
 
-from xdsl.dialects.builtin import FileLineColLoc, MemRefType, ModuleOp, TensorType, UnitAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
@@ -67,16 +67,16 @@ class BlockBuilder:
         """Open a graph function with this name. A `primitive` function is a fused group, which `op.call` calls, and is
         private."""
         place = user_place()
-        _expect(name, str, _NAME, place)
-        _expect(params, Sequence, "a list of parameters", place)
+        _expect(name, str, _NAME)
+        _expect(params, Sequence, "a list of parameters")
         for param in params:
-            _expect(param, Var, "parameters made by 'Var'", place)
+            _expect(param, Var, "parameters made by 'Var'")
         if self._body is not None:
-            refuse(place, f"expected @{self._body.op.sym_name.data} to end before @{name} begins")
+            refuse(f"expected @{self._body.op.sym_name.data} to end before @{name} begins")
         if SymbolTable.lookup_symbol(self._module, name) is not None:
-            refuse(place, f"expected a new name for a function, found '{name}' again")
+            refuse(f"expected a new name for a function, found '{name}' again")
         if len({param.name for param in params}) != len(params):
-            refuse(place, f"expected parameters of different names, found {', '.join(p.name for p in params)}")
+            refuse(f"expected parameters of different names, found {', '.join(p.name for p in params)}")
         types = [param.type for param in params]
         visibility = "private" if primitive or private else None
         op = FuncOp(name, (types, []), Region(Block(arg_types=types)), visibility)
@@ -87,7 +87,7 @@ class BlockBuilder:
         try:
             yield
             if not self._body.is_complete:
-                refuse(place, f"expected 'emit_func_output' at the end of @{name}")
+                refuse(f"expected 'emit_func_output' at the end of @{name}", place)
             self._module.body.block.add_op(op)
         finally:
             self._body = None
@@ -95,10 +95,9 @@ class BlockBuilder:
     @contextmanager
     def dataflow(self) -> Generator[None]:
         """Open a dataflow block of pure ops. Only the values of `emit_output` are visible after it."""
-        place = user_place()
-        body = self._open_body(place)
+        body = self._open_body()
         if body.dataflow is not None:
-            refuse(place, "expected no dataflow block inside another")
+            refuse("expected no dataflow block inside another")
         body.open_dataflow()
         yield
         body.close_dataflow()
@@ -106,27 +105,24 @@ class BlockBuilder:
     def emit(self, expr: Expr, name: str = "lv") -> Any:
         """Emit the ops that compute an expression. Return its value, or a tuple of values for a call with several
         results."""
-        place = user_place()
-        return _one_or_all(self._open_body(place).bind(expr, name, place))
+        return _one_or_all(self._open_body().bind(expr, name))
 
     def emit_output(self, expr: Expr) -> Any:
         """Like `emit`, and make the value an output of the dataflow block."""
-        place = user_place()
-        body = self._open_body(place)
+        body = self._open_body()
         if body.dataflow is None:
-            refuse(place, "expected a dataflow block around 'emit_output'; use 'emit' outside of one")
-        outputs = body.bind(expr, "lv", place)
+            refuse("expected a dataflow block around 'emit_output'; use 'emit' outside of one")
+        outputs = body.bind(expr, "lv")
         body.dataflow.outputs.extend(outputs)
         return _one_or_all(outputs)
 
     def emit_func_output(self, results: Expr | Sequence[Expr]) -> None:
         """End the function and return one or several results from it."""
-        place = user_place()
-        body = self._open_body(place)
+        body = self._open_body()
         if body.dataflow is not None:
-            refuse(place, "expected the dataflow block to end before the function does")
-        _expect(results, Expr | Sequence, "a tensor of the program, or several", place)
-        body.finish([body.value(e, place) for e in ([results] if isinstance(results, Expr) else results)])
+            refuse("expected the dataflow block to end before the function does")
+        _expect(results, Expr | Sequence, "a tensor of the program, or several")
+        body.finish([body.value(e) for e in ([results] if isinstance(results, Expr) else results)])
 
     def call_te(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
         """Return a call of a new loop function generated from a tensor expression: `function` receives a `te` tensor
@@ -134,12 +130,12 @@ class BlockBuilder:
         Dynamic sizes are expressions of names. They must imply that all accesses are in bounds, which can be shown if
         indices are sums of axes times constants."""
         place = user_place()
-        body = self._open_body(place)
+        body = self._open_body()
         if not callable(function):
-            refuse(place, f"'call_te' expected a function, found {kind_of(function)}")
-        values = [body.value(arg, place) for arg in args if isinstance(arg, Expr)]
+            refuse(f"'call_te' expected a function, found {kind_of(function)}")
+        values = [body.value(arg) for arg in args if isinstance(arg, Expr)]
         names = Names()
-        inputs = [_placeholder(names, value, place) for value in values]
+        inputs = [_placeholder(names, value) for value in values]
         rest = iter(inputs)
         try:
             with gathering() as requirements:
@@ -149,7 +145,7 @@ class BlockBuilder:
             prim_func = emit_prim_func(name, inputs, outputs, requirements)
             _expect_checked(prim_func)
         except (RelexError, VerifyException, TypeError, ValueError) as e:
-            refuse(place, f"'call_te' {one_line(e)}")
+            refuse(f"'call_te' {one_line(e)}")
         for inner in prim_func.walk():
             inner.location = place
         self._module.body.block.add_op(prim_func)
@@ -170,32 +166,26 @@ class BlockBuilder:
     def add_func(self, function: Operation, name: str | None = None) -> str:
         """Add a copy of a graph or loop function, renamed to `name` if given. Return its name, numbered if it was
         already taken."""
-        place = user_place()
-        copy = _copy(function, place)
         if name is not None:
-            _expect(name, str, _NAME, place)
-        chosen = self._symbols().fresh(name if name is not None else copy.sym_name.data)
-        copy.properties["sym_name"] = type(copy.sym_name)(chosen)
+            _expect(name, str, _NAME)
+        copy = _copy(function, lambda old: self._symbols().fresh(name if name is not None else old))
         self._module.body.block.add_op(copy)
-        return chosen
+        return copy.sym_name.data
 
     def update_func(self, name: str, function: Operation) -> None:
         """Replace the function `name`, which must exist, by a copy of `function`."""
-        place = user_place()
-        _expect(name, str, _NAME, place)
+        _expect(name, str, _NAME)
         old = SymbolTable.lookup_symbol(self._module, name)
         if old is None:
             known = ", ".join(filter(None, map(get_name_if_symbol, self._module.ops))) or "none"
             raise UnknownNameError(f"no function '{name}' to update; there are {known}; 'add_func' adds a function")
-        copy = _copy(function, place)
-        copy.properties["sym_name"] = type(copy.sym_name)(name)
-        self._module.body.block.insert_op_before(copy, old)
+        self._module.body.block.insert_op_before(_copy(function, lambda _: name), old)
         self._module.body.block.erase_op(old)
 
     def get(self) -> ModuleOp:
         """Return the verified module. The builder can continue; later additions do not change the returned module."""
         if self._body is not None:
-            refuse(user_place(), f"expected @{self._body.op.sym_name.data} to end before the module is taken")
+            refuse(f"expected @{self._body.op.sym_name.data} to end before the module is taken")
         module = self._module.clone()
         try:
             verify_module(module)
@@ -203,11 +193,11 @@ class BlockBuilder:
             raise CompileError([with_source(d) for d in e.diagnostics]) from None
         return module
 
-    def _open_body(self, place: FileLineColLoc) -> FunctionBody:
+    def _open_body(self) -> FunctionBody:
         if self._body is None:
-            refuse(place, "expected a function to be open; use 'with bb.function(...)'")
+            refuse("expected a function to be open; use 'with bb.function(...)'")
         if self._body.is_complete:
-            refuse(place, f"expected nothing behind 'emit_func_output' of @{self._body.op.sym_name.data}")
+            refuse(f"unreachable code after 'emit_func_output' of @{self._body.op.sym_name.data}")
         return self._body
 
     def _symbols(self) -> Names:
@@ -218,32 +208,29 @@ class BlockBuilder:
 _NAME = "the name of a function"
 
 
-def _expect(value: object, kind: type | UnionType, expected: str, place: FileLineColLoc) -> None:
+def _expect(value: object, kind: type | UnionType, expected: str) -> None:
     if not isinstance(value, kind):
-        refuse(place, f"expected {expected}, found {kind_of(value)}")
+        refuse(f"expected {expected}, found {kind_of(value)}")
 
 
 def _tensors(result: object) -> list[Tensor]:
     """Return the results of a tensor expression's function as a list."""
-    expected = "expected a function that returns a 'te' tensor, or several"
-    if isinstance(result, Tensor):
-        return [result]
-    if not isa(result, list[Any] | tuple[Any, ...]):
-        raise DTypeError(f"{expected}, found {kind_of(result)}")
-    for part in result:
+    parts: list[Any] = list(result) if isa(result, list[Any] | tuple[Any, ...]) else [result]
+    for part in parts:
         if not isinstance(part, Tensor):
-            raise DTypeError(f"{expected}, found a {type(result).__name__} with {kind_of(part)}")
-    return list(result)
+            found = kind_of(part) if part is result else f"a {type(result).__name__} with {kind_of(part)}"
+            raise DTypeError(f"expected a function that returns a 'te' tensor, or several, found {found}")
+    return parts
 
 
 def _one_or_all(bindings: list[Binding]) -> Binding | tuple[Binding, ...]:
     return bindings[0] if len(bindings) == 1 else tuple(bindings)
 
 
-def _placeholder(names: Names, value: SSAValue, place: FileLineColLoc) -> Tensor:
+def _placeholder(names: Names, value: SSAValue) -> Tensor:
     """Return a `te` input for a tensor of the program, with a fresh name for each dynamic size."""
     if not isa(value.type, TensorType):
-        refuse(place, f"'call_te' expected a tensor with dimensions, found {value.type}")
+        refuse(f"'call_te' expected a tensor with dimensions, found {value.type}")
     hint = value.name_hint or "x"
     name = names.fresh(hint if hint.isidentifier() else "x")
     shape = with_names(value.type.get_shape(), lambda dimension: named(f"{name}_d{dimension}"))
@@ -274,8 +261,10 @@ def _sources(inputs: Sequence[Tensor], values: Sequence[SSAValue]) -> Sources:
     }
 
 
-def _copy(function: object, place: FileLineColLoc) -> FuncOp | PrimFuncOp:
+def _copy(function: object, rename: Callable[[str], str]) -> FuncOp | PrimFuncOp:
     if not isinstance(function, FuncOp | PrimFuncOp):
         found = f"'{function.name}'" if isinstance(function, Operation) else kind_of(function)
-        refuse(place, f"expected a graph function or a loop function, found {found}")
-    return function.clone()
+        refuse(f"expected a graph function or a loop function, found {found}")
+    copy = function.clone()
+    copy.properties["sym_name"] = type(copy.sym_name)(rename(copy.sym_name.data))
+    return copy

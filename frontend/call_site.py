@@ -46,11 +46,11 @@ def shown_path(file: str) -> str:
     return next(end for end in ends if _FILES.setdefault(end, file) == file)
 
 
-def refuse(place: FileLineColLoc, message: str) -> NoReturn:
-    """Raise a `CompileError` that shows the user's source line."""
-    raise CompileError(
-        with_source(Diagnostic(message, place.filename.data, place.line.data, place.column.data))
-    ) from None
+def refuse(message: str, place: FileLineColLoc | None = None) -> NoReturn:
+    """Raise a `CompileError` that shows the user's source line: that of the current call, or of another place."""
+    place = place or user_place()
+    diagnostic = Diagnostic(message, place.filename.data, place.line.data, place.column.data)
+    raise CompileError(with_source(diagnostic)) from None
 
 
 def with_source(diagnostic: Diagnostic) -> Diagnostic:

@@ -15,7 +15,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.dtypes import element_type_of
 from relex.dialects.errors import DTypeError, ShapeError, expect_kind, kind_of, wrong_kind
 from relex.dialects.relex import AddOp, DivideOp, MultiplyOp, NegativeOp, Operator, SubtractOp
-from relex.frontend.call_site import user_place
+from relex.frontend.call_site import refuse, user_place
 
 if TYPE_CHECKING:
     from relex.frontend.function_body import FunctionBody
@@ -23,6 +23,20 @@ if TYPE_CHECKING:
 Number = int | float
 Size = int | str
 """A static size, or the name of a dynamic one. Sizes with the same name are equal."""
+
+_Method = Callable[["Expr", "Operand"], "Call"]
+
+
+def _operators(kind: type[Operator]) -> tuple[_Method, _Method]:
+    """Return the methods for an operator of Python, with the other operand on the right and on the left."""
+
+    def method(self: Expr, other: Operand) -> Call:
+        return call_operator(kind, self, other)
+
+    def reflected(self: Expr, other: Operand) -> Call:
+        return call_operator(kind, other, self)
+
+    return method, reflected
 
 
 class Expr:
@@ -35,29 +49,10 @@ class Expr:
         self.place = user_place()
         """The location in the user's program that created it."""
 
-    def __add__(self, other: Operand) -> Call:
-        return call_operator(AddOp, self, other)
-
-    def __radd__(self, other: Operand) -> Call:
-        return call_operator(AddOp, other, self)
-
-    def __sub__(self, other: Operand) -> Call:
-        return call_operator(SubtractOp, self, other)
-
-    def __rsub__(self, other: Operand) -> Call:
-        return call_operator(SubtractOp, other, self)
-
-    def __mul__(self, other: Operand) -> Call:
-        return call_operator(MultiplyOp, self, other)
-
-    def __rmul__(self, other: Operand) -> Call:
-        return call_operator(MultiplyOp, other, self)
-
-    def __truediv__(self, other: Operand) -> Call:
-        return call_operator(DivideOp, self, other)
-
-    def __rtruediv__(self, other: Operand) -> Call:
-        return call_operator(DivideOp, other, self)
+    __add__, __radd__ = _operators(AddOp)
+    __sub__, __rsub__ = _operators(SubtractOp)
+    __mul__, __rmul__ = _operators(MultiplyOp)
+    __truediv__, __rtruediv__ = _operators(DivideOp)
 
     def __neg__(self) -> Call:
         return call_operator(NegativeOp, self)
@@ -121,6 +116,10 @@ class Call(Expr):
         self.name = name
         self.args = tuple(args)
         self.build = build
+
+    def refuse(self, message: str) -> NoReturn:
+        """Raise a `CompileError` at the line of the call."""
+        refuse(f"'{self.name}' op {message}", self.place)
 
 
 class Binding(Expr):

@@ -8,6 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FunctionType, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
@@ -53,7 +54,7 @@ class FunctionBody:
             if name:
                 self._sources.setdefault(name, (argument, dimension))
 
-    def bind(self, expr: Expr, name: str, place: FileLineColLoc) -> list[Binding]:
+    def bind(self, expr: Expr, name: str, place: FileLineColLoc | None = None) -> list[Binding]:
         """Emit the ops that compute an expression and return its values. Nested calls get names of their own."""
         values = self._compute(expr, place)
         if isinstance(expr, Call):
@@ -61,13 +62,13 @@ class FunctionBody:
                 value.name_hint = self._names.fresh(name)
         return [Binding(value, self.dataflow or self) for value in values]
 
-    def value(self, expr: Operand, place: FileLineColLoc) -> SSAValue:
+    def value(self, expr: Operand, place: FileLineColLoc | None = None) -> SSAValue:
         """Return the single value of an expression."""
         if not isinstance(expr, Expr):
-            refuse(place, f"expected a tensor of the program, found {expr!r}; 'const' makes one of it")
+            refuse(f"expected a tensor of the program, found {expr!r}; 'const' makes one of it", place)
         values = self.bind(expr, "lv", place)
         if len(values) != 1:
-            refuse(place, f"expected an expression with one result, found {len(values)}; emit it first")
+            refuse(f"expected an expression with one result, found {len(values)}; emit it first", place)
         return values[0].value
 
     def size(self, name: str) -> SSAValue:
@@ -112,11 +113,11 @@ class FunctionBody:
             result.name_hint = self._names.fresh("gv")
             binding.value, binding.owner = result, self
 
-    def _compute(self, expr: Expr, place: FileLineColLoc) -> Sequence[SSAValue]:
+    def _compute(self, expr: Expr, place: FileLineColLoc | None) -> Sequence[SSAValue]:
         match expr:
             case Var():
                 if expr not in self._values:
-                    refuse(place, f"expected a parameter of @{self.op.sym_name.data}, found '{expr.name}'")
+                    refuse(f"expected a parameter of @{self.op.sym_name.data}, found '{expr.name}'", place)
                 return [self._values[expr]]
             case Constant():
                 if expr not in self._values:
@@ -127,15 +128,15 @@ class FunctionBody:
             case Call():
                 return self._add(expr).results
             case _:
-                refuse(place, f"expected a tensor of the program, found {type(expr).__name__}")
+                refuse(f"expected a tensor of the program, found {type(expr).__name__}", place)
 
-    def _known(self, binding: Binding, place: FileLineColLoc) -> SSAValue:
+    def _known(self, binding: Binding, place: FileLineColLoc | None) -> SSAValue:
         if binding.owner is self or binding.owner is self.dataflow:
             return binding.value
         name = binding.value.name_hint
         if isinstance(binding.owner, Dataflow) and not binding.owner.outputs_of(binding):
-            refuse(place, f"'{name}' is not known outside of its dataflow block; 'emit_output' makes it known")
-        refuse(place, f"'{name}' belongs to another function")
+            refuse(f"'{name}' is not known outside of its dataflow block; 'emit_output' makes it known", place)
+        refuse(f"'{name}' belongs to another function", place)
 
     def _add(self, call: Call) -> Operation:
         operands = self._operands(call)
@@ -144,10 +145,10 @@ class FunctionBody:
         except CompileError:
             raise
         except (RelexError, VerifyException, TypeError, ValueError) as e:
-            refuse(call.place, f"'{call.name}' op {one_line(e)}")
+            call.refuse(f"{one_line(e)}")
         op.location = call.place
         if self.dataflow is not None and (reason := impurity(op)) is not None:
-            refuse(call.place, f"'{op.name}' op expected to be pure, as it stands in a dataflow block, but it {reason}")
+            refuse(f"'{op.name}' op expected to be pure, as it stands in a dataflow block, but it {reason}", call.place)
         self._open_block.add_op(op)
         return op
 
@@ -157,38 +158,29 @@ class FunctionBody:
 
     def _operands(self, call: Call) -> list[SSAValue]:
         tensors = {i: self.value(arg, call.place) for i, arg in enumerate(call.args) if isinstance(arg, Expr)}
-        values: list[SSAValue] = []
-        for i, arg in enumerate(call.args):
-            if i in tensors:
-                values.append(tensors[i])
-            elif isinstance(arg, int | float) and tensors:
-                values.append(self._number(arg, next(iter(tensors.values())), call))
-            else:
-                refuse(call.place, f"'{call.name}' op expected tensors of the program, found {arg!r}")
-        return values
+        like = next(iter(tensors.values()), None)
+        return [tensors[i] if i in tensors else self._number(arg, like, call) for i, arg in enumerate(call.args)]
 
-    def _number(self, value: float, like: SSAValue, call: Call) -> SSAValue:
+    def _number(self, value: object, like: SSAValue | None, call: Call) -> SSAValue:
         """Return a scalar constant with the element type of another operand."""
+        if like is None or not isinstance(value, int | float):
+            call.refuse(f"expected tensors of the program, found {value!r}")
         if not isa(like.type, TensorType):
-            refuse(call.place, f"'{call.name}' op expected a tensor beside {value}, found {like.type}")
+            call.refuse(f"expected a tensor beside {value}, found {like.type}")
         element_type = like.type.element_type
         if isinstance(value, float) and not is_float(element_type):
-            refuse(call.place, f"'{call.name}' op expected elements of {element_type}, found {value}")
+            call.refuse(f"expected elements of {element_type}, found {value}")
         try:
             constant = ConstantOp(np.array(value, numpy_dtype(element_type)))
         except (RelexError, OverflowError) as e:
-            refuse(call.place, f"'{call.name}' op expected elements of {element_type}, found {value}: {one_line(e)}")
+            call.refuse(f"expected elements of {element_type}, found {value}: {one_line(e)}")
         return self._at_start(constant, call.place).results[0]
 
     def _at_start(self, op: Operation, place: FileLineColLoc) -> Operation:
         """Insert an op before all computation; these ops stay in order of first use."""
         op.location = place
-        if self._last_of_start is not None:
-            self._block.insert_op_after(op, self._last_of_start)
-        elif self._block.first_op is not None:
-            self._block.insert_op_before(op, self._block.first_op)
-        else:
-            self._block.add_op(op)
+        last = self._last_of_start
+        Rewriter.insert_op(op, InsertPoint.at_start(self._block) if last is None else InsertPoint.after(last))
         self._last_of_start = op
         return op
 

@@ -27,7 +27,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.errors import UnknownNameError
 from relex.dialects.relex import PRIMITIVE_ATTR, AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, Operator, Relex
 from relex.dialects.tir import PrimFuncOp
-from relex.frontend.call_site import refuse, user_place
+from relex.frontend.call_site import refuse
 from relex.frontend.expressions import Call, Operand, Size, element_type, tensor_of
 from relex.frontend.function_body import FunctionBody
 
@@ -60,7 +60,7 @@ def _with_fixed_number(kind: type[Operator]) -> Callable[..., Call]:
         tensors = [*args[: len(names)], *(properties.pop(n) for n in names[len(args) :] if n in properties)]
         if len(tensors) != len(names):
             expected = f"{len(names)} tensors ({', '.join(names)})"
-            refuse(user_place(), f"'{kind.name}' op expected {expected}, found {len(tensors)}")
+            refuse(f"'{kind.name}' op expected {expected}, found {len(tensors)}")
         return _call(kind, tensors, args[len(names) :], properties)
 
     return function
@@ -96,7 +96,7 @@ def _call(kind: type[Operator], tensors: Sequence[Operand], rest: Sequence[Any],
     taken = list(inspect.signature(kind.__init__).parameters)[1 + len(tensors) :]
     properties = {**dict(zip(taken, rest, strict=False)), **named}
     if len(rest) > len(taken) or len(properties) != len(rest) + len(named):
-        refuse(user_place(), f"'{kind.name}' op expected at most {', '.join(taken) or 'nothing'} after the tensors")
+        refuse(f"'{kind.name}' op expected at most {', '.join(taken) or 'nothing'} after the tensors")
     if isinstance(dtype := properties.get("dtype"), str):
         properties["dtype"] = element_type(dtype)
     return Call(kind.name, tensors, lambda _, operands: kind(*operands, **properties))

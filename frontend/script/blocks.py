@@ -12,6 +12,7 @@ from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.names import Names
 from relex.dialects.tir import BlockOp, InitOp, IterKind
@@ -217,8 +218,7 @@ class Blocks:
         with self._scope.inside(init.body.block):
             self._statements.read(node.body)
         init.location = self._scope.unit.source.location(node)
-        first = self._scope.block.first_op
-        self._scope.block.insert_op_before(init, first) if first is not None else self._scope.block.add_op(init)
+        Rewriter.insert_op(init, InsertPoint.at_start(self._scope.block))
 
 
 def _name(node: ast.expr) -> str:

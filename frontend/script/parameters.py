@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from xdsl.dialects import memref, tensor
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, MemRefType, StringAttr, UnitAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.functions import DIMS_ATTR, NAME_ATTR
 from relex.frontend.script.numbers import Size
@@ -64,15 +65,11 @@ class Parameters:
 
     def _insert_first(self, node: ast.AST, *ops: Operation) -> None:
         """Insert ops at the beginning of the function, after those inserted there before."""
-        entry = self._scope.entry
         for op in ops:
             op.location = self._scope.unit.source.location(node)
-            if self._last_size is not None:
-                entry.insert_op_after(op, self._last_size)
-            elif entry.first_op is not None:
-                entry.insert_op_before(op, entry.first_op)
-            else:
-                entry.add_op(op)
+            last = self._last_size
+            start = InsertPoint.at_start(self._scope.entry) if last is None else InsertPoint.after(last)
+            Rewriter.insert_op(op, start)
             self._last_size = op
 
     def attributes(self, layout_free: Collection[int] = ()) -> ArrayAttr[DictionaryAttr] | None:
