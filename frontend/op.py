@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.dialects.func import CallOp as FuncCallOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import VarOperandDef
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
@@ -28,7 +27,7 @@ from relex.dialects.errors import UnknownNameError
 from relex.dialects.relex import PRIMITIVE_ATTR, AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, Operator, Relex
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.call_site import refuse
-from relex.frontend.expressions import Call, Operand, Size, element_type, tensor_of
+from relex.frontend.expressions import Call, Operand, Size, call_operator, element_type, tensor_of
 from relex.frontend.function_body import FunctionBody
 
 Shapes = Sequence[Size] | Sequence[Sequence[Size]]
@@ -38,7 +37,24 @@ Shapes = Sequence[Size] | Sequence[Sequence[Size]]
 def of(kind: type[Operator]) -> Callable[..., Call]:
     """Return the function for an operator. It takes the tensors first, then the properties that the operator's class
     takes."""
-    function = _variadic(kind) if _is_variadic(kind) else _with_fixed_number(kind)
+    names, options = kind.operand_names(), kind.options()
+
+    def function(*args: Any, **given: Any) -> Call:
+        if kind.is_variadic():
+            tensors, rest = [tensor for arg in args for tensor in _all(arg)], ()
+        else:
+            tensors, rest = list(args[: len(names)]), args[len(names) :]
+            tensors += [given.pop(name) for name in names[len(args) :] if name in given]
+            if len(tensors) != len(names):
+                expected = f"{len(names)} tensors ({', '.join(names)})"
+                refuse(f"'{kind.name}' op expected {expected}, found {len(tensors)}")
+        properties = {**dict(zip(options, rest, strict=False)), **given}
+        if len(rest) > len(options) or len(properties) != len(rest) + len(given):
+            refuse(f"'{kind.name}' op expected at most {', '.join(options) or 'nothing'} after the tensors")
+        if isinstance(dtype := properties.get("dtype"), str):
+            properties["dtype"] = element_type(dtype)
+        return call_operator(kind, *tensors, **properties)
+
     shown = {"__name__": _name(kind), "__doc__": inspect.getdoc(kind), "__signature__": _signature(kind)}
     for attribute, value in shown.items():
         setattr(function, attribute, value)
@@ -49,57 +65,19 @@ def _name(kind: type[Operator]) -> str:
     return kind.name.partition(".")[2]
 
 
-def _is_variadic(kind: type[Operator]) -> bool:
-    return any(isinstance(declaration, VarOperandDef) for _, declaration in kind.get_irdl_definition().operands)
-
-
-def _with_fixed_number(kind: type[Operator]) -> Callable[..., Call]:
-    names = [name for name, _ in kind.get_irdl_definition().operands]
-
-    def function(*args: Any, **properties: Any) -> Call:
-        tensors = [*args[: len(names)], *(properties.pop(n) for n in names[len(args) :] if n in properties)]
-        if len(tensors) != len(names):
-            expected = f"{len(names)} tensors ({', '.join(names)})"
-            refuse(f"'{kind.name}' op expected {expected}, found {len(tensors)}")
-        return _call(kind, tensors, args[len(names) :], properties)
-
-    return function
-
-
-def _variadic(kind: type[Operator]) -> Callable[..., Call]:
-    def function(*args: Operand | Sequence[Operand], **properties: Any) -> Call:
-        tensors = [tensor for arg in args for tensor in _all(arg)]
-        return _call(kind, tensors, (), properties)
-
-    return function
-
-
 def _signature(kind: type[Operator]) -> inspect.Signature:
-    """Return the signature of the function: that of the class, with tensors of the program in place of SSA values."""
-    declared = [name for name, _ in kind.get_irdl_definition().operands]
-    if _is_variadic(kind):
-        tensors = [Parameter(declared[0], Parameter.VAR_POSITIONAL, annotation="Operand | Sequence[Operand]")]
+    """Return the signature of the function: that of the class, with tensors of the program in place of SSA values. A
+    type may also be given as the name of a dtype."""
+    names = kind.operand_names()
+    if kind.is_variadic():
+        tensors = [Parameter(names[0], Parameter.VAR_POSITIONAL, annotation="Operand | Sequence[Operand]")]
     else:
-        tensors = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation="Operand") for name in declared]
-    return inspect.Signature([*tensors, *_properties(kind, len(tensors))], return_annotation="Call")
-
-
-def _properties(kind: type[Operator], tensors: int) -> Iterator[Parameter]:
-    """Yield the parameters of the class after its tensors. A type may also be given as the name of a dtype."""
-    own = [] if kind.__init__ is Operator.__init__ else list(inspect.signature(kind.__init__).parameters.values())
-    for parameter in own[1 + tensors :]:
-        annotation = parameter.annotation
-        yield parameter.replace(annotation="Attribute | str") if annotation == "Attribute" else parameter
-
-
-def _call(kind: type[Operator], tensors: Sequence[Operand], rest: Sequence[Any], named: dict[str, Any]) -> Call:
-    taken = list(inspect.signature(kind.__init__).parameters)[1 + len(tensors) :]
-    properties = {**dict(zip(taken, rest, strict=False)), **named}
-    if len(rest) > len(taken) or len(properties) != len(rest) + len(named):
-        refuse(f"'{kind.name}' op expected at most {', '.join(taken) or 'nothing'} after the tensors")
-    if isinstance(dtype := properties.get("dtype"), str):
-        properties["dtype"] = element_type(dtype)
-    return Call(kind.name, tensors, lambda _, operands: kind(*operands, **properties))
+        tensors = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation="Operand") for name in names]
+    options = [
+        option.replace(annotation="Attribute | str") if option.annotation == "Attribute" else option
+        for option in kind.options().values()
+    ]
+    return inspect.Signature([*tensors, *options], return_annotation="Call")
 
 
 def call(function: str, *args: Operand) -> Call:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from xdsl.irdl import VarOperandDef
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.errors import one_line
@@ -43,30 +42,14 @@ _IGNORED = ("momentum",)
 _SPECIAL = ("inf", "-inf", "nan")
 """TVM's spelling of non-finite numbers."""
 
-_PAIRS = ("strides", "dilation", "pool_size")
-_LISTS = ("padding", "axes")
-
-
-_NN = (
-    "avg_pool2d",
-    "batch_norm",
-    "conv2d",
-    "gelu",
-    "layer_norm",
-    "log_softmax",
-    "max_pool2d",
-    "pad",
-    "relu",
-    "silu",
-    "softmax",
-)
-"""Operators of relex that are printed as `R.nn`; the reader accepts either."""
+_LISTS = {"strides": 2, "dilation": 2, "pool_size": 2, "padding": 1, "axes": 1}
+"""Options that are lists, where one number stands for a list of so many."""
 
 
 def script_name(operator: type[Operator]) -> str:
     """Return the name of an operator in a script: `R.nn.relu` for `relex.relu`."""
     name = operator.name.removeprefix("relex.")
-    return f"R.nn.{name}" if name in _NN else f"R.{name}"
+    return f"R.nn.{name}" if operator.IN_NN else f"R.{name}"
 
 
 def find_operator(unit: Unit, meaning: str) -> type[Operator] | None:
@@ -79,29 +62,11 @@ def find_operator(unit: Unit, meaning: str) -> type[Operator] | None:
     return found if found is not None and issubclass(found, Operator) and not inspect.isabstract(found) else None
 
 
-def operand_names(operator: type[Operator]) -> Sequence[str]:
-    """Return the names of an operator's operands."""
-    return [name for name, _ in operator.get_irdl_definition().operands]
-
-
-def is_variadic(operator: type[Operator]) -> bool:
-    """Return whether an operator takes a variadic operand."""
-    return any(isinstance(kind, VarOperandDef) for _, kind in operator.get_irdl_definition().operands)
-
-
-def options_of(operator: type[Operator]) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of an operator other than its operands, by name."""
-    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    others = ("self", "properties", *operand_names(operator))
-    parameters = inspect.signature(operator.__init__).parameters
-    return {name: p for name, p in parameters.items() if p.kind in kinds and name not in others}
-
-
 def apply_operator(
     unit: Unit, call: ast.Call, name: str, operator: type[Operator], read: Callable[[Sequence[ast.expr]], Sequence[Any]]
 ) -> Operator:
     """Return the op for a call of an operator; `read` converts expressions to tensors."""
-    operands, options = operand_names(operator), options_of(operator)
+    operands, options = operator.operand_names(), operator.options()
     needed = [option for option, parameter in options.items() if parameter.default is inspect.Parameter.empty]
     optional = [option for option in options if option not in needed]
     neutral = ("out_dtype", *_NEUTRAL, *_IGNORED)
@@ -114,7 +79,7 @@ def apply_operator(
     }
     expect_neutral(unit, bound, {name: allowed for name, allowed in _NEUTRAL.items() if name not in options})
     try:
-        result = operator(*read(_members(nodes[0]) if is_variadic(operator) else nodes), **values)
+        result = operator(*read(_members(nodes[0]) if operator.is_variadic() else nodes), **values)
     except (VerifyException, TypeError, ValueError) as e:
         raise ScriptError(call, f"'{name}' {one_line(e)}") from e
     if "out_dtype" in bound:
@@ -131,14 +96,16 @@ def _members(node: ast.expr) -> Sequence[ast.expr]:
 def _option(unit: Unit, name: str, annotation: str, node: ast.expr) -> object:
     """Return the value of an option in the form that relex's operators take."""
     if name == "shape":
-        return [_size(unit, part) for part in _shape(unit, node)]
+        if unit.vocabulary.calls(node, "R.shape"):
+            node = arguments(node, "R.shape", ("value",))["value"]
+        return [_size(unit, part) for part in _members(node)]
     value = unit.constants.value(node)
     if name == "dtype":
         return element_type_of(node, value)
     if value in _SPECIAL:
         value = float(str(value))
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = (value,) * 2 if name in _PAIRS else (value,) if name in _LISTS else value
+    if _is_integer(value):
+        value = (value,) * _LISTS[name] if name in _LISTS else value
     allowed = [kind for kind in annotation.split(" | ") if kind in _KINDS]
     if allowed and not any(_KINDS[kind][1](value) for kind in allowed):
         expected = " or ".join(_KINDS[kind][0] for kind in allowed)
@@ -162,12 +129,6 @@ _KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "None": ("None", lambda v: v is None),
 }
 """Permitted types of options by the annotation of the operator: a description, and a predicate."""
-
-
-def _shape(unit: Unit, node: ast.expr) -> Sequence[ast.expr]:
-    if unit.vocabulary.calls(node, "R.shape"):
-        (node,) = arguments(node, "R.shape", ("value",)).values()
-    return _members(node)
 
 
 def _size(unit: Unit, node: ast.expr) -> int:

@@ -39,7 +39,7 @@ from relex.dialects.relex import (
 from relex.frontend.script.attributes import write_attributes
 from relex.frontend.script.dtypes import NAMES
 from relex.frontend.script.inlining import inlined_ops
-from relex.frontend.script.operators import is_variadic, options_of, script_name
+from relex.frontend.script.operators import script_name
 from relex.frontend.script.print_expressions import ExpressionPrinter
 from relex.frontend.script.writing import (
     CANNOT,
@@ -230,9 +230,9 @@ class _GraphPrinter(ExpressionPrinter):
         operands = [self.text(value) for value in op.operands]
         if isinstance(op, DenseOp):
             return f"R.linear({', '.join(operands)})"
-        parts = [tuple_of(operands)] if is_variadic(type(op)) else operands
-        defaults = type(op).with_defaults({})
-        for name in options_of(type(op)):
+        parts = [tuple_of(operands)] if op.is_variadic() else operands
+        defaults = op.with_defaults({})
+        for name in op.options():
             attribute = op.properties.get(name)
             # Some axes have no default in TVM.
             if attribute is not None and (attribute != defaults.get(name) or name == "axis"):

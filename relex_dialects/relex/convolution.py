@@ -57,6 +57,7 @@ class Conv2dOp(Operator):
     """
 
     name = "relex.conv2d"
+    IN_NN: ClassVar = True
 
     data = operand_def(TensorConstr)
     weight = operand_def(TensorConstr)
@@ -129,6 +130,7 @@ class _Pool2d(Operator, ABC):
     right) or four (top, left, bottom, right).
     """
 
+    IN_NN: ClassVar = True
     data = operand_def(TensorConstr)
     pool_size = prop_def(IntegersConstr)
     strides = prop_def(IntegersConstr, default_value=_ONES)

@@ -197,6 +197,7 @@ class ReluOp(UnaryElementwise):
     """
 
     name = "relex.relu"
+    IN_NN: ClassVar = True
     EXACTNESS: ClassVar = Exactness.NUMBERS
 
     def evaluate(self, *operands: Array) -> Array:

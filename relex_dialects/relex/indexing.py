@@ -270,6 +270,7 @@ class PadOp(Operator):
     """
 
     name = "relex.pad"
+    IN_NN: ClassVar = True
     EXACTNESS: ClassVar = Exactness.BITS
 
     operand = operand_def(TensorConstr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, f64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -43,6 +43,8 @@ _EPSILON = FloatAttr(1e-5, f64)
 
 class _AlongAxis(Operator, ABC):
     """An operator that normalizes along one dimension, by default the last."""
+
+    IN_NN: ClassVar = True
 
     data = operand_def(TensorConstr)
     axis = prop_def(IntegerConstr, default_value=integer(-1))
@@ -126,6 +128,7 @@ class LayerNormOp(Operator):
     """
 
     name = "relex.layer_norm"
+    IN_NN: ClassVar = True
 
     data = operand_def(TensorConstr)
     gamma = operand_def(TensorConstr)
@@ -198,6 +201,7 @@ class BatchNormOp(Operator):
     """
 
     name = "relex.batch_norm"
+    IN_NN: ClassVar = True
 
     data = operand_def(TensorConstr)
     gamma = operand_def(TensorConstr)

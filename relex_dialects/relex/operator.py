@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -49,13 +50,17 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     EXACTNESS: ClassVar[Exactness] = Exactness.ROUNDED
     """The exactness of the result: constants are folded only where that changes no result."""
 
+    IN_NN: ClassVar[bool] = False
+    """True if scripts write the operator as `R.nn.relu`, as TVM does, rather than as `R.add`."""
+
     def __init__(self, *operands: SSAValue | Operation, properties: Mapping[str, Attribute | None] | None = None):
         values = [SSAValue.get(operand) for operand in operands]
         complete = self.with_defaults(properties or {})
         result = self.type_of_result([value.type for value in values], complete)
         # A variadic operand takes all values as one list.
-        variadic = any(isinstance(kind, VarOperandDef) for _, kind in self.get_irdl_definition().operands)
-        super().__init__(operands=[values] if variadic else values, result_types=[result], properties=complete)
+        super().__init__(
+            operands=[values] if self.is_variadic() else values, result_types=[result], properties=complete
+        )
 
     @classmethod
     def with_defaults(cls, properties: Mapping[str, Attribute | None]) -> dict[str, Attribute]:
@@ -63,6 +68,24 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
         declared = cls.get_irdl_definition().properties
         defaults = {name: d.default_value for name, d in declared.items() if d.default_value is not None}
         return defaults | {name: value for name, value in properties.items() if value is not None}
+
+    @classmethod
+    def operand_names(cls) -> list[str]:
+        """Return the names of the operands."""
+        return [name for name, _ in cls.get_irdl_definition().operands]
+
+    @classmethod
+    def is_variadic(cls) -> bool:
+        """Return whether there is an operand that takes any number of values."""
+        return any(isinstance(kind, VarOperandDef) for _, kind in cls.get_irdl_definition().operands)
+
+    @classmethod
+    def options(cls) -> Mapping[str, inspect.Parameter]:
+        """Return the parameters of the constructor other than the operands, by name."""
+        kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        others = ("self", "properties", *cls.operand_names())
+        parameters = inspect.signature(cls.__init__).parameters
+        return {name: p for name, p in parameters.items() if p.kind in kinds and name not in others}
 
     @classmethod
     @abstractmethod

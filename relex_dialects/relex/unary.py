@@ -213,6 +213,7 @@ class SiluOp(UnaryElementwise):
     """
 
     name = "relex.silu"
+    IN_NN: ClassVar = True
     ALLOWED: ClassVar = FLOATS
 
     def evaluate(self, *operands: Array) -> Array:
@@ -235,6 +236,7 @@ class GeluOp(UnaryElementwise):
     """
 
     name = "relex.gelu"
+    IN_NN: ClassVar = True
     ALLOWED: ClassVar = FLOATS
 
     def evaluate(self, *operands: Array) -> Array:
