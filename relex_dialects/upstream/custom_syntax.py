@@ -1,7 +1,4 @@
-"""Upstream ops in the text that MLIR prints, where xDSL cannot parse it or parses it differently.
-
-All tables are keyed by op name, and are open: other packages may add entries.
-"""
+"""Upstream ops in the text that MLIR prints, where xDSL cannot parse it or parses it differently."""
 
 from __future__ import annotations
 
@@ -27,6 +24,8 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.traits import IsTerminator
 from xdsl.utils.hints import isa
 
+from relex.dialects.table import Table
+
 if TYPE_CHECKING:
     from xdsl.dialects import llvm, memref, scf
 
@@ -35,6 +34,25 @@ CustomForm = str | Callable[[Parser], Operation]
 
 GenericForm = Callable[[Operation], None]
 """Converts an op from MLIR's definition to xDSL's. The op may have properties that xDSL does not know."""
+
+_CAST = "$source attr-dict `:` type($source) `to` type($dest)"
+
+CUSTOM_FORMS = Table[str, CustomForm]("custom forms of upstream ops")
+"""By op name; other packages may add theirs."""
+
+CUSTOM_FORMS.update(
+    {
+        "memref.alloca_scope.return": "attr-dict ($ops^ `:` type($ops))?",
+        "memref.cast": _CAST,
+        "memref.copy": "$source `,` $destination attr-dict `:` type($source) `to` type($destination)",
+        "memref.extract_aligned_pointer_as_index": "$source `:` type($source) `->` type(results) attr-dict",
+        "memref.memory_space_cast": _CAST,
+        "memref.rank": "$source attr-dict `:` type($source)",
+    }
+)
+
+GENERIC_FORMS = Table[str, GenericForm]("generic forms of upstream ops")
+"""By op name; other packages may add theirs."""
 
 
 def reading_custom_form(op: type[Operation]) -> type[Operation]:
@@ -72,6 +90,7 @@ def adapt_generic_form(op: Operation) -> None:
 _NO_WRAP_FLAGS = ("inbounds", "nusw", "nuw")
 
 
+@CUSTOM_FORMS.rule("llvm.getelementptr")
 def _read_getelementptr(parser: Parser) -> llvm.GEPOp:
     """Parse `inbounds|nuw %pointer[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32`."""
     from xdsl.dialects.llvm import GEPOp
@@ -88,6 +107,7 @@ def _read_getelementptr(parser: Parser) -> llvm.GEPOp:
     return op
 
 
+@CUSTOM_FORMS.rule("memref.global")
 def _read_global(parser: Parser) -> memref.GlobalOp:
     """Parse `"private" constant @name : memref<2xf32> = dense<1.0> {alignment = 64 : i64}`."""
     from xdsl.dialects.memref import GlobalOp
@@ -120,6 +140,7 @@ def _read_value(parser: Parser, kind: MemRefType) -> UnitAttr | DenseIntOrFPElem
     return parser.parse_dense_int_or_fp_elements_attr(tensor)
 
 
+@CUSTOM_FORMS.rule("memref.alloca_scope")
 def _read_alloca_scope(parser: Parser) -> memref.AllocaScopeOp:
     """Parse `-> (f32) { ... }`."""
     from xdsl.dialects.memref import AllocaScopeOp, AllocaScopeReturnOp
@@ -132,6 +153,7 @@ def _read_alloca_scope(parser: Parser) -> memref.AllocaScopeOp:
     return AllocaScopeOp.build(result_types=[types], regions=[body], attributes=attributes)
 
 
+@CUSTOM_FORMS.rule("scf.parallel")
 def _read_parallel(parser: Parser) -> scf.ParallelOp:
     """Parse `(%i, %j) = (%0, %1) to (%2, %3) step (%4, %5) init (%x) -> f32 { ... }`."""
     from xdsl.dialects.scf import ParallelOp, ReduceOp
@@ -169,24 +191,10 @@ def _operands(parser: Parser) -> list[UnresolvedOperand]:
     return parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_unresolved_operand)
 
 
-_CAST = "$source attr-dict `:` type($source) `to` type($dest)"
-
-CUSTOM_FORMS: dict[str, CustomForm] = {
-    "llvm.getelementptr": _read_getelementptr,
-    "memref.alloca_scope": _read_alloca_scope,
-    "memref.alloca_scope.return": "attr-dict ($ops^ `:` type($ops))?",
-    "memref.cast": _CAST,
-    "memref.copy": "$source `,` $destination attr-dict `:` type($source) `to` type($destination)",
-    "memref.extract_aligned_pointer_as_index": "$source `:` type($source) `->` type(results) attr-dict",
-    "memref.global": _read_global,
-    "memref.memory_space_cast": _CAST,
-    "memref.rank": "$source attr-dict `:` type($source)",
-    "scf.parallel": _read_parallel,
-}
-
 # Generic forms.
 
 
+@GENERIC_FORMS.rule("llvm.getelementptr")
 def _adapt_getelementptr(op: Operation) -> None:
     """Convert flags, which are bits of one number, the lowest for `inbounds`."""
     from xdsl.dialects.llvm import GEPOp
@@ -197,29 +205,30 @@ def _adapt_getelementptr(op: Operation) -> None:
     set_inbounds(op, op.inbounds is not None or bool(op.noWrapFlags.value.data & 1))
 
 
+@GENERIC_FORMS.rule("llvm.trunc")
 def _adapt_llvm_trunc(op: Operation) -> None:
     """Convert overflow flags, which MLIR prints as a number here and only here."""
     from xdsl.dialects.llvm import OverflowAttr, OverflowFlag
 
-    match op.properties.get("overflowFlags"):
-        case IntegerAttr() as flags:
-            names = [flag for i, flag in enumerate(OverflowFlag) if flags.value.data >> i & 1]
-            op.properties["overflowFlags"] = OverflowAttr(names)
-        case _:
-            pass
+    if isinstance(flags := op.properties.get("overflowFlags"), IntegerAttr):
+        names = [flag for i, flag in enumerate(OverflowFlag) if flags.value.data >> i & 1]
+        op.properties["overflowFlags"] = OverflowAttr(names)
 
 
+@GENERIC_FORMS.rule("llvm.mlir.global")
 def _adapt_llvm_global(op: Operation) -> None:
     """Drop defaults that MLIR's custom form has as keywords; xDSL would print the first as an attribute."""
     _drop(op, "visibility_", IntegerAttr(0, 64))
     _drop(op, "unnamed_addr", IntegerAttr(0, 64))
 
 
+@GENERIC_FORMS.rule("memref.global")
 def _adapt_global(op: Operation) -> None:
     """Add the visibility, which xDSL's op always states."""
     op.properties.setdefault("sym_visibility", StringAttr("public"))
 
 
+@GENERIC_FORMS.rule("arith.trunci")
 def _adapt_trunci(op: Operation) -> None:
     """Drop the default overflow flags: xDSL's op has none."""
     from xdsl.dialects.arith import IntegerOverflowAttr
@@ -227,6 +236,7 @@ def _adapt_trunci(op: Operation) -> None:
     _drop(op, "overflowFlags", IntegerOverflowAttr("none"))
 
 
+@GENERIC_FORMS.rule("llvm.fcmp")
 def _adapt_fcmp(op: Operation) -> None:
     """Move flags to an attribute, where xDSL prints and reads them."""
     from xdsl.dialects.llvm import FastMathAttr
@@ -241,13 +251,3 @@ def _drop(op: Operation, name: str, default: Attribute) -> None:
     """Remove a property that has its default value."""
     if op.properties.get(name) == default:
         del op.properties[name]
-
-
-GENERIC_FORMS: dict[str, GenericForm] = {
-    "arith.trunci": _adapt_trunci,
-    "llvm.fcmp": _adapt_fcmp,
-    "llvm.getelementptr": _adapt_getelementptr,
-    "llvm.mlir.global": _adapt_llvm_global,
-    "llvm.trunc": _adapt_llvm_trunc,
-    "memref.global": _adapt_global,
-}

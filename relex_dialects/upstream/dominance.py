@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove
@@ -52,8 +54,8 @@ class Dominance:
 def _intervals(region: Region) -> dict[Block, tuple[int, int]]:
     """Return the interval of each reachable block's subtree of the dominator tree: its own number, and the first after
     it."""
-    blocks, parents = _depth_first(region)
-    dominators = _immediate_dominators(blocks, parents)
+    blocks = _reverse_postorder(region.blocks[0])
+    dominators = _immediate_dominators(blocks)
     sizes = [1] * len(blocks)
     for i in reversed(range(1, len(blocks))):
         sizes[dominators[i]] += sizes[i]
@@ -72,58 +74,46 @@ def _successors(block: Block) -> list[Block]:
     return [b for b in last.successors if b.parent is block.parent] if last is not None else []
 
 
-def _depth_first(region: Region) -> tuple[list[Block], list[int]]:
-    """Return the reachable blocks in depth-first order, and for each the number of the block it was reached from."""
-    entry = region.blocks[0]
-    numbers = {entry: 0}
-    parents = [0]
-    stack = [(0, iter(_successors(entry)))]
+def _reverse_postorder(entry: Block) -> list[Block]:
+    """Return the reachable blocks, each after at least one of its predecessors and after its dominators."""
+    seen = {entry}
+    left: list[Block] = []
+    stack = [(entry, iter(_successors(entry)))]
     while stack:
-        number, rest = stack[-1]
-        following = next((b for b in rest if b not in numbers), None)
+        block, rest = stack[-1]
+        following = next((b for b in rest if b not in seen), None)
         if following is None:
+            left.append(block)
             stack.pop()
-            continue
-        numbers[following] = len(parents)
-        stack.append((len(parents), iter(_successors(following))))
-        parents.append(number)
-    return list(numbers), parents
+        else:
+            seen.add(following)
+            stack.append((following, iter(_successors(following))))
+    return left[::-1]
 
 
-def _immediate_dominators(blocks: list[Block], parents: list[int]) -> list[int]:
+def _immediate_dominators(blocks: list[Block]) -> list[int]:
     """
     Return the number of each block's immediate dominator; that of the entry block is itself.
 
-    Semidominators as in Lengauer and Tarjan, then the nearest common ancestor of each and the parent.
+    As Cooper, Harvey and Kennedy do: the nearest common dominator of all predecessors, until nothing changes.
     """
     numbers = {block: i for i, block in enumerate(blocks)}
-    predecessors: list[list[int]] = [[] for _ in blocks]
+    predecessors: list[set[int]] = [set() for _ in blocks]
     for i, block in enumerate(blocks):
         for successor in _successors(block):
-            predecessors[numbers[successor]].append(i)
-    semi = list(range(len(blocks)))
-    best = list(range(len(blocks)))
-    linked: list[int | None] = [None] * len(blocks)
-
-    def find_best(i: int) -> int:
-        """Return the block with the least semidominator on the linked path above `i`, compressing the path."""
-        path: list[int] = []
-        above = linked[i]
-        while above is not None and linked[above] is not None:
-            path.append(i)
-            i, above = above, linked[above]
-        for below in reversed(path):
-            if semi[best[i]] < semi[best[below]]:
-                best[below] = best[i]
-            linked[below] = linked[i]
-            i = below
-        return best[i]
-
-    for i in reversed(range(1, len(blocks))):
-        semi[i] = min(semi[find_best(p)] for p in predecessors[i])
-        linked[i] = parents[i]
-    dominators = parents.copy()
-    for i in range(1, len(blocks)):
-        while dominators[i] > semi[i]:
-            dominators[i] = dominators[dominators[i]]
-    return dominators
+            predecessors[numbers[successor]].add(i)
+    dominators: dict[int, int] = {0: 0}
+    changed = True
+    while changed:
+        changed = False
+        for i in range(1, len(blocks)):
+            # A block comes after its dominators: the last candidate is no dominator of the others.
+            common = sorted(predecessors[i] & dominators.keys())
+            while len(common) > 1:
+                above = dominators[common.pop()]
+                place = bisect_left(common, above)
+                if common[place : place + 1] != [above]:
+                    common.insert(place, above)
+            changed = changed or dominators.get(i) != common[0]
+            dominators[i] = common[0]
+    return [dominators[i] for i in range(len(blocks))]

@@ -14,26 +14,30 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.errors import WrongOp
+from relex.dialects.table import Table
+
+RULES = Table[str, Callable[[Any], None]]("rules of upstream ops")
+"""By op name: rules access ops dynamically, so that no dialect is imported before its use."""
 
 
 def check_upstream(op: Operation) -> None:
     """Apply the rule for ops like `op`, if there is one. Raises `VerifyException`."""
-    if (rule := _RULES.get(op.name)) is not None:
+    if (rule := RULES.get(op.name)) is not None:
         rule(op)
 
 
-# Rules are looked up by op name and access ops dynamically, so that no dialect is imported before its use.
-
-
+@RULES.rule("cf.br", "llvm.br")
 def _branch(op: Any) -> None:
     _check_successor(op, 0, op.arguments)
 
 
+@RULES.rule("cf.cond_br", "llvm.cond_br")
 def _conditional_branch(op: Any) -> None:
     _check_successor(op, 0, op.then_arguments)
     _check_successor(op, 1, op.else_arguments)
 
 
+@RULES.rule("cf.switch")
 def _switch(op: Any) -> None:
     for i, operands in enumerate((op.default_operands, *op.case_operand)):
         _check_successor(op, i, operands)
@@ -45,6 +49,7 @@ def _check_successor(op: Operation, index: int, operands: Sequence[SSAValue]) ->
         raise VerifyException(f"expected operands {_types(expected)} for successor {index}, found {_types(found)}")
 
 
+@RULES.rule("scf.if")
 def _if(op: Any) -> None:
     if op.output and not op.false_region.blocks:
         raise VerifyException("expected an else region, as there are results")
@@ -52,6 +57,7 @@ def _if(op: Any) -> None:
         _check_yield(region.blocks[0] if region.blocks else None, op.output.types)
 
 
+@RULES.rule("scf.while")
 def _while(op: Any) -> None:
     before, after = op.before_region.block, op.after_region.block
     _check_arguments(before, op.arguments.types)
@@ -60,11 +66,10 @@ def _while(op: Any) -> None:
     condition = before.last_op
     if condition is None or condition.name != "scf.condition":
         raise VerifyException("expected 'scf.condition' at the end of its first region")
-    if [operand.type for operand in condition.operands[1:]] != list(op.res.types):
-        found = [operand.type for operand in condition.operands[1:]]
-        raise WrongOp(
-            condition, f"expected operands {_types(op.res.types)} behind the condition, found {_types(found)}"
-        )
+    found = [operand.type for operand in condition.operands[1:]]
+    if found != list(op.res.types):
+        expected = f"expected operands {_types(op.res.types)} after the condition"
+        raise WrongOp(condition, f"{expected}, found {_types(found)}")
 
 
 def _check_arguments(block: Block, types: Iterable[Attribute]) -> None:
@@ -82,6 +87,7 @@ def _check_yield(block: Block | None, types: Iterable[Attribute]) -> None:
         raise WrongOp(terminator, f"expected operands {_types(types)}, found {_types(found)}")
 
 
+@RULES.rule("memref.get_global")
 def _get_global(op: Any) -> None:
     found = _symbol(op, op.properties["name"])
     if found.name != "memref.global":
@@ -90,6 +96,7 @@ def _get_global(op: Any) -> None:
         raise VerifyException(f"expected result type {found.properties['type']}, found {op.memref.type}")
 
 
+@RULES.rule("llvm.mlir.addressof")
 def _address(op: Any) -> None:
     found = _symbol(op, op.global_name)
     if found.name not in ("llvm.func", "llvm.mlir.global"):
@@ -104,6 +111,7 @@ def _symbol(op: Operation, name: Attribute) -> Operation:
     return found
 
 
+@RULES.rule("llvm.return")
 def _llvm_return(op: Any) -> None:
     function = op.parent_op()
     if function is None or function.name != "llvm.func":
@@ -116,17 +124,3 @@ def _llvm_return(op: Any) -> None:
 
 def _types(types: Iterable[Attribute]) -> str:
     return f"({', '.join(map(str, types))})"
-
-
-_RULES: dict[str, Callable[[Any], None]] = {
-    "cf.br": _branch,
-    "cf.cond_br": _conditional_branch,
-    "cf.switch": _switch,
-    "llvm.br": _branch,
-    "llvm.cond_br": _conditional_branch,
-    "llvm.mlir.addressof": _address,
-    "llvm.return": _llvm_return,
-    "memref.get_global": _get_global,
-    "scf.if": _if,
-    "scf.while": _while,
-}

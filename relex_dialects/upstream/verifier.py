@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
-from xdsl.traits import NoTerminator, SymbolOpInterface, SymbolTable
+from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.errors import (
@@ -42,8 +42,8 @@ def verify_module(module: ModuleOp, text: str | None = None, line_offset: int = 
         except VerifyException as e:
             diagnostics.append(diagnose(e.op if isinstance(e, WrongOp) else op, one_line(e)))
         except Exception as e:
+            # Some of xDSL's verifiers raise a plain Exception.
             if type(e) is Exception:
-                # Some of xDSL's verifiers raise a plain Exception.
                 diagnostics.append(diagnose(op, one_line(e)))
             else:
                 crashes.append((diagnose(op, f"internal error in its verifier: {describe(e)}"), e))
@@ -61,10 +61,20 @@ def verify_module(module: ModuleOp, text: str | None = None, line_offset: int = 
 def _verify_op(op: Operation) -> None:
     try:
         op.verify(verify_nested_ops=False)
-    except Exception as e:
-        # Already reported for the nested op.
-        if "IsolatedFromAbove parent" not in str(e):
+    except Exception:
+        if _is_isolated(op):
             raise
+
+
+def _is_isolated(op: Operation) -> bool:
+    """Return whether an op keeps what its trait `IsolatedFromAbove` promises. If it does not, that is reported at the
+    nested op that uses a value from outside."""
+    try:
+        for trait in op.get_traits_of_type(IsolatedFromAbove):
+            trait.verify(op)
+    except Exception:
+        return False
+    return True
 
 
 def _verify_structure(op: Operation, dominance: Dominance) -> None:

@@ -263,7 +263,7 @@ func.func @f(%c: i1, %x: f32) -> f32 {
 func.func @f(%x: f32) -> f32 {
   %y = scf.while (%a = %x) : (f32) -> f32 {
     %c = arith.constant true
-// expected-error@+1:5 {{'scf.condition' op expected operands (f32) behind the condition, found (i1)}}
+// expected-error@+1:5 {{'scf.condition' op expected operands (f32) after the condition, found (i1)}}
     scf.condition(%c) %c : i1
   } do {
   ^bb0(%b: f32):
