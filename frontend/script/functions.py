@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import span_of
 from relex.dialects.index.from_ir import index_of
+from relex.dialects.table import Table
 from relex.lowering.te.scalars import SCALARS, Scalar, build_constant, build_scalar
 
 Emit = Callable[[Operation], SSAValue]
@@ -178,20 +179,24 @@ _BINARY: dict[str, str | Scalar | Build] = {
     "Or": Scalar(on_bool=arith.OrIOp),
 }
 
-FUNCTIONS: dict[str, Function] = {
-    **{f"T.{name}": Function(("x",), meaning) for name, meaning in _UNARY.items()},
-    **{f"T.{name}": Function(("a", "b"), meaning) for name, meaning in _BINARY.items()},
-    "T.floordiv": OPERATORS[ast.FloorDiv],
-    "T.floormod": OPERATORS[ast.Mod],
-    "T.bitwise_and": OPERATORS[ast.BitAnd],
-    "T.bitwise_or": OPERATORS[ast.BitOr],
-    "T.bitwise_xor": OPERATORS[ast.BitXor],
-    "T.shift_left": OPERATORS[ast.LShift],
-    "T.shift_right": OPERATORS[ast.RShift],
-}
+FUNCTIONS = Table[str, Function]("scalar functions of scripts")
 """Functions of numbers of one type; other packages may add theirs."""
 
-NAMES_OF_OPS = {op: name for name, f in reversed(FUNCTIONS.items()) if not f.symbol for op in f.printed_ops}
+FUNCTIONS.update(
+    {
+        **{f"T.{name}": Function(("x",), meaning) for name, meaning in _UNARY.items()},
+        **{f"T.{name}": Function(("a", "b"), meaning) for name, meaning in _BINARY.items()},
+        "T.floordiv": OPERATORS[ast.FloorDiv],
+        "T.floormod": OPERATORS[ast.Mod],
+        "T.bitwise_and": OPERATORS[ast.BitAnd],
+        "T.bitwise_or": OPERATORS[ast.BitOr],
+        "T.bitwise_xor": OPERATORS[ast.BitXor],
+        "T.shift_left": OPERATORS[ast.LShift],
+        "T.shift_right": OPERATORS[ast.RShift],
+    }
+)
+
+NAMES_OF_OPS = {op: name for name, f in reversed([*FUNCTIONS.items()]) if not f.symbol for op in f.printed_ops}
 """The function that each op is printed as: the first one in the table."""
 
 INFIX_OF_OPS = {op: f for f in OPERATORS.values() for op in f.printed_ops if op not in NAMES_OF_OPS}

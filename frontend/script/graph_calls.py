@@ -12,14 +12,17 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex import AddOp, AllocTensorOp, BatchNormOp, CallDpsPackedOp, CallTirOp, ConstantOp, DenseOp
+from relex.dialects.table import Table
 from relex.frontend.script.declarations import declare, read_tensors
 from relex.frontend.script.dtypes import element_type_of
-from relex.frontend.script.operators import apply_operator
 from relex.frontend.script.scope import arguments
 from relex.frontend.script.source import ScriptError
 
 if TYPE_CHECKING:
     from relex.frontend.script.graph_expressions import GraphExpressions
+
+CALLS = Table[str, Callable[["GraphExpressions", ast.Call], "Value"]]("calls in graph functions")
+"""The reader of each call by the function's name; other packages may add theirs."""
 
 Value = SSAValue | tuple["Value", ...]
 """A tensor, or a tuple of values."""
@@ -59,6 +62,7 @@ def make_constant(graph: GraphExpressions, node: ast.expr, dtype: str | None) ->
     return graph.scope.emit(node, ConstantOp(array)).result
 
 
+@CALLS.rule("R.call_tir")
 def _call_tir(graph: GraphExpressions, node: ast.Call) -> Value:
     bound = _call_arguments(node, "R.call_tir")
     if isinstance(bound["func"], ast.Constant):
@@ -70,6 +74,7 @@ def _call_tir(graph: GraphExpressions, node: ast.Call) -> Value:
     return results_of(graph.scope.emit(node, CallTirOp(name, inputs, *_outputs(graph, node, bound))))
 
 
+@CALLS.rule("R.call_dps_packed")
 def _call_dps_packed(graph: GraphExpressions, node: ast.Call) -> Value:
     return _call_library(graph, node, _call_arguments(node, "R.call_dps_packed"))
 
@@ -95,15 +100,13 @@ def _outputs(
     graph: GraphExpressions, node: ast.Call, bound: Mapping[str, ast.expr]
 ) -> tuple[Sequence[TensorType], Sequence[SSAValue]]:
     """Return the result types of a call, and a value for each `?` in them."""
-    unit = graph.scope.unit
-    if "dtype" in bound:
-        tensors = [declare(unit, node, bound["out_ty"], bound["dtype"])]
-    else:
-        tensors = read_tensors(unit, bound["out_ty"])
+    unit, declared = graph.scope.unit, bound["out_ty"]
+    tensors = [declare(unit, node, declared, bound["dtype"])] if "dtype" in bound else read_tensors(unit, declared)
     types = [tensor.tensor for tensor in tensors]
     return types, [graph.scalars.index(size) for tensor in tensors for size in tensor.dynamic_sizes]
 
 
+@CALLS.rule("R.alloc_tensor", "R.builtin.alloc_tensor")
 def _alloc_tensor(graph: GraphExpressions, node: ast.Call) -> Value:
     bound = arguments(node, "R.alloc_tensor", ("shape", "dtype"), ("runtime_device_index", "storage_scope"))
     tensor = declare(graph.scope.unit, node, bound["shape"], bound["dtype"])
@@ -111,12 +114,14 @@ def _alloc_tensor(graph: GraphExpressions, node: ast.Call) -> Value:
     return graph.scope.emit(node, AllocTensorOp(tensor.tensor, sizes)).result
 
 
+@CALLS.rule("R.const")
 def _const(graph: GraphExpressions, node: ast.Call) -> Value:
     bound = arguments(node, "R.const", ("value",), ("dtype",))
     dtype = graph.scope.unit.constants.string(bound["dtype"], "a dtype") if "dtype" in bound else None
     return make_constant(graph, bound["value"], dtype)
 
 
+@CALLS.rule("R.linear")
 def _linear(graph: GraphExpressions, node: ast.Call) -> Value:
     """`x @ w.T + b`."""
     bound = arguments(node, "R.linear", ("data", "weight"), ("bias", "out_dtype"))
@@ -128,25 +133,14 @@ def _linear(graph: GraphExpressions, node: ast.Call) -> Value:
         raise ScriptError(node, f"'R.linear' {e}") from e
 
 
+@CALLS.rule("R.nn.batch_norm")
 def _batch_norm(graph: GraphExpressions, node: ast.Call) -> Value:
     """Read `R.nn.batch_norm`. In TVM it also returns the statistics; in inference they are unchanged."""
-    op = graph.scope.emit(node, apply_operator(graph.scope.unit, node, "R.nn.batch_norm", BatchNormOp, graph.operands))
+    op = graph.apply(node, "R.nn.batch_norm", BatchNormOp)
     mean, variance = op.operands[-2:]
     return op.results[0], mean, variance
 
 
+@CALLS.rule("R.tuple")
 def _tuple(graph: GraphExpressions, node: ast.Call) -> Value:
     return tuple(graph.tensors(arg) for arg in node.args)
-
-
-CALLS: dict[str, Callable[[GraphExpressions, ast.Call], Value]] = {
-    "R.call_tir": _call_tir,
-    "R.call_dps_packed": _call_dps_packed,
-    "R.alloc_tensor": _alloc_tensor,
-    "R.builtin.alloc_tensor": _alloc_tensor,
-    "R.const": _const,
-    "R.linear": _linear,
-    "R.nn.batch_norm": _batch_norm,
-    "R.tuple": _tuple,
-}
-"""The reader of each call by the function's name; other packages may add theirs."""

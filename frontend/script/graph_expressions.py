@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType, UnitAttr
@@ -16,9 +16,9 @@ from relex.dialects.errors import DTypeError
 from relex.dialects.readers import METADATA
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, ConstantOp, Operator
 from relex.dialects.relex.structure import impurity
-from relex.dialects.tir import PrimFuncOp
 from relex.frontend.script.dtypes import NAMES
 from relex.frontend.script.expressions import Expressions
+from relex.frontend.script.functions import OPERATORS
 from relex.frontend.script.graph_calls import CALLS, Value, as_tensors, flatten, make_constant, results_of
 from relex.frontend.script.operators import apply_operator, find_operator, script_name
 from relex.frontend.script.parameters import Parameters
@@ -26,22 +26,12 @@ from relex.frontend.script.scope import FollowUp, Scope, Unit
 from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.vocabulary import unknown
 
-_OPERATORS: dict[type[ast.AST], str] = {
-    ast.Add: "R.add",
-    ast.Sub: "R.subtract",
-    ast.Mult: "R.multiply",
-    ast.Div: "R.divide",
-    ast.Pow: "R.power",
-    ast.MatMult: "R.matmul",
-    ast.Eq: "R.equal",
-    ast.NotEq: "R.not_equal",
-    ast.Lt: "R.less",
-    ast.LtE: "R.less_equal",
-    ast.Gt: "R.greater",
-    ast.GtE: "R.greater_equal",
-    ast.USub: "R.negative",
-}
-"""The graph operators of Python's operators."""
+if TYPE_CHECKING:
+    from relex.frontend.script.modules import ModuleReader
+
+_OPERATORS = {op: f"R.{f.meaning}" for op, f in OPERATORS.items() if isinstance(f.meaning, str)}
+_OPERATORS[ast.MatMult] = "R.matmul"
+"""The graph operators of Python's operators: most are called as on numbers."""
 
 _INSTEAD = {
     "R.call_packed": "library functions that fill their results are called by R.call_dps_packed",
@@ -57,23 +47,6 @@ LOOPS, GRAPH = "T.prim_func", "R.function"
 """The decorators of functions."""
 
 
-class Functions(Protocol):
-    """The functions of the module being read."""
-
-    @property
-    def class_name(self) -> str | None:
-        """The name of the module's class, None for functions outside of a class."""
-        ...
-
-    def kind(self, name: str) -> str | None:
-        """Return the decorator of a function, or None if the module has no function of that name."""
-        ...
-
-    def function(self, node: ast.AST, name: str) -> FuncOp | PrimFuncOp:
-        """Return an existing function by name. Raises `ScriptError` if it has errors or is recursive."""
-        ...
-
-
 class TheModule:
     """The module itself as a value: `cls` after `cls = Module`."""
 
@@ -81,7 +54,7 @@ class TheModule:
 class GraphExpressions:
     """Reads expressions on tensors."""
 
-    def __init__(self, scope: Scope, parameters: Parameters, functions: Functions):
+    def __init__(self, scope: Scope, parameters: Parameters, functions: ModuleReader):
         self.scope = scope
         self.scalars = Expressions(scope, parameters)
         self.functions = functions
@@ -98,9 +71,9 @@ class GraphExpressions:
                 return self._element(node, source, place)
             case ast.Call():
                 return self._call_of(node)
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-                return self._operator(node, _OPERATORS[type(op)], [left, right])
-            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
+            case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]) if (
+                type(op) in _OPERATORS
+            ):
                 return self._operator(node, _OPERATORS[type(op)], [left, right])
             case ast.UnaryOp(op=ast.USub(), operand=operand) if not isinstance(operand, ast.Constant):
                 return self._operator(node, "R.negative", [operand])
@@ -154,8 +127,7 @@ class GraphExpressions:
             if meaning in _INSTEAD:
                 raise ScriptError(node.func, f"'{meaning}' is not supported here; {_INSTEAD[meaning]}")
             raise unknown(node.func, meaning, (*CALLS, *self._operators()), "expected an operator, or R.call_tir")
-        op = apply_operator(self.scope.unit, node, meaning, operator, self.operands)
-        return self.scope.emit(node, op).results[0]
+        return self.apply(node, meaning, operator).results[0]
 
     def _operators(self) -> Sequence[str]:
         """Return the script names of relex's own operators."""
@@ -179,11 +151,14 @@ class GraphExpressions:
         return not is_value and self.scope.unit.constants.is_constant(node)
 
     def _operator(self, node: ast.expr, name: str, operands: Sequence[ast.expr]) -> Value:
-        call = ast.Call(func=node, args=list(operands), keywords=[])
+        call = ast.copy_location(ast.Call(func=node, args=list(operands), keywords=[]), node)
         operator = find_operator(self.scope.unit, name)
         assert operator is not None
-        op = apply_operator(self.scope.unit, ast.copy_location(call, node), name, operator, self.operands)
-        return self.scope.emit(node, op).results[0]
+        return self.apply(call, name, operator).results[0]
+
+    def apply(self, call: ast.Call, name: str, operator: type[Operator]) -> Operator:
+        """Emit an operator for a call."""
+        return self.scope.emit(call, apply_operator(self.scope.unit, call, name, operator, self.operands))
 
     def _call_function(self, node: ast.Call) -> Value:
         """Read a call of another graph function."""
@@ -197,9 +172,8 @@ class GraphExpressions:
         expected = callee.function_type.inputs.data
         if tuple(value.type for value in values) != expected:
             found = ", ".join(str(value.type) for value in values)
-            raise ScriptError(
-                node, f"expected arguments ({', '.join(map(str, expected))}) for '{name}', found ({found})"
-            )
+            wanted = ", ".join(map(str, expected))
+            raise ScriptError(node, f"expected arguments ({wanted}) for '{name}', found ({found})")
         results = callee.function_type.outputs.data
         if self.in_dataflow:
             self._make_group(node, callee)
@@ -239,15 +213,12 @@ def missing_constants(unit: Unit, tree: ast.AST) -> Iterator[ScriptError]:
         if isinstance(node, ast.Subscript) and _is_metadata(node.value) and isinstance(node.slice, ast.Constant):
             name = f"{METADATA}{node.slice.value}"
             if name not in unit.params:
-                place = shown(node)
-                yield ScriptError(
-                    node, f"{place} is not in the script; expected an array '{name}' among the parameters"
-                )
+                expected = f"expected an array '{name}' among the parameters"
+                yield ScriptError(node, f"{shown(node)} is not in the script; {expected}")
 
 
 def _is_metadata(node: ast.expr) -> bool:
     """Return whether an expression is the dictionary of constants in a printed module:
     `metadata["ir.GenericConst"]`."""
-    return (
-        isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in ("metadata", "meta")
-    )
+    names = ("metadata", "meta")
+    return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in names

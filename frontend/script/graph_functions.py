@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import FunctionType, UnitAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -13,14 +14,17 @@ from relex.dialects.relex import PRIMITIVE_ATTR, DataflowOp, OutputOp
 from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.declarations import Declaration, read_tensor, read_tensors
 from relex.frontend.script.graph_calls import Value, as_tensors, flatten
-from relex.frontend.script.graph_expressions import Functions, GraphExpressions, TheModule
+from relex.frontend.script.graph_expressions import GraphExpressions, TheModule
 from relex.frontend.script.numbers import Size
 from relex.frontend.script.parameters import Parameters, function_attributes, plain_parameters
 from relex.frontend.script.scope import Hidden, Scope, Unit, Wrong, name_value
 from relex.frontend.script.source import ScriptError, shown
 
+if TYPE_CHECKING:
+    from relex.frontend.script.modules import ModuleReader
 
-def read_graph_function(unit: Unit, node: ast.FunctionDef, functions: Functions, *, private: bool) -> FuncOp:
+
+def read_graph_function(unit: Unit, node: ast.FunctionDef, functions: ModuleReader, *, private: bool) -> FuncOp:
     """Return the `func.func` for a function decorated with `R.function`. Raises `ScriptError`."""
     return _GraphFunctionReader(unit, node, functions).read(private)
 
@@ -28,7 +32,7 @@ def read_graph_function(unit: Unit, node: ast.FunctionDef, functions: Functions,
 class _GraphFunctionReader:
     """Reads one graph function."""
 
-    def __init__(self, unit: Unit, node: ast.FunctionDef, functions: Functions):
+    def __init__(self, unit: Unit, node: ast.FunctionDef, functions: ModuleReader):
         self._unit = unit
         self._node = node
         self._functions = functions

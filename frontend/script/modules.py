@@ -67,7 +67,7 @@ def read_module(
     vocabulary = Vocabulary(source.tree, bound)
     constants = Constants(vocabulary, source.tree, given or {})
     unit = Unit(source, context or make_context(), params or {}, vocabulary, constants)
-    module = _ModuleReader(unit, node).read()
+    module = ModuleReader(unit, node).read()
     if unit.complete and (verify or unit.errors):
         try:
             verify_module(module)
@@ -122,7 +122,7 @@ class _Definition:
 
 
 @dataclass
-class _ModuleReader:
+class ModuleReader:
     """Reads the functions of a module. A called function is read when it is first requested."""
 
     unit: Unit
@@ -131,6 +131,7 @@ class _ModuleReader:
 
     @property
     def class_name(self) -> str | None:
+        """The name of the module's class, None for functions outside of a class."""
         return self.node.name if isinstance(self.node, ast.ClassDef) else None
 
     def read(self) -> ModuleOp:
@@ -175,10 +176,12 @@ class _ModuleReader:
         return private
 
     def kind(self, name: str) -> str | None:
+        """Return the decorator of a function, or None if the module has no function of that name."""
         definition = self.definitions.get(name)
         return definition.kind if definition is not None else None
 
     def function(self, node: ast.AST, name: str) -> FuncOp | PrimFuncOp:
+        """Return an existing function by name. Raises `ScriptError` if it has errors or is recursive."""
         definition = self.definitions[name]
         if not definition.is_open:
             self._read(definition)
