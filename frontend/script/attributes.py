@@ -16,14 +16,7 @@ from relex.frontend.script.writing import CANNOT
 
 PATTERN_ATTR = "tir.op_pattern"
 
-PATTERNS = {
-    "elementwise": 0,
-    "broadcast": 1,
-    "injective": 2,
-    "reduction": 3,
-    "out-elementwise-fusable": 4,
-    "opaque": 8,
-}
+PATTERNS = {"elementwise": 0, "broadcast": 1, "injective": 2, "reduction": 3, "out-elementwise-fusable": 4, "opaque": 8}
 """TVM's numbers for the operator patterns of loop functions."""
 
 _FOREIGN = "tvm."

@@ -6,15 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import arith, func, tensor
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
-    TensorType,
-    UnitAttr,
-    bf16,
-)
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, TensorType, UnitAttr, bf16
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
