@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from importlib import import_module
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -54,17 +55,8 @@ AttributeT = TypeVar("AttributeT", bound=Attribute)
 
 def _missing_ops(name: str) -> Mapping[str, type[Operation]]:
     """Return the ops that relex adds to the dialect of an op."""
-    match name.split("."):
-        case ["llvm", *_]:
-            from relex.dialects.upstream import llvm
-
-            return llvm.MISSING_OPS
-        case ["memref", *_]:
-            from relex.dialects.upstream import memref
-
-            return memref.MISSING_OPS
-        case _:
-            return {}
+    dialect = name.partition(".")[0]
+    return import_module(f"relex.dialects.upstream.{dialect}").MISSING_OPS if dialect in ("llvm", "memref") else {}
 
 
 class RelexParser(Parser):

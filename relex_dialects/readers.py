@@ -1,7 +1,4 @@
-"""Readers of program files, by file suffix.
-
-Readers in higher layers are listed by name and imported on first use.
-"""
+"""Readers of program files, by file suffix. Each is imported on first use; packages above enter theirs."""
 
 from __future__ import annotations
 
@@ -9,20 +6,18 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-
-from relex.dialects.parser import parse_module
+from relex.dialects.table import Table
 
 if TYPE_CHECKING:
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+
     from relex.dialects.dtypes import Array
 
-READERS = {
-    "mlir": "relex.dialects.readers:read_mlir",
-    "py": "relex.frontend.script:parse_script",
-}
+READERS = Table[str, str]("readers of program files")
 """Functions by suffix, as `module:name`; other packages may add theirs."""
 
+READERS["mlir"] = "relex.dialects.readers:read_mlir"
 
 METADATA = "metadata_"
 """The prefix of the numbers of constants that a text omits: their names in `params`."""
@@ -67,4 +62,6 @@ def read_mlir(
     line_offset: int = 0,
 ) -> ModuleOp:
     """Read MLIR text, which contains all its constants."""
+    from relex.dialects.parser import parse_module
+
     return parse_module(text, name, context=context, verify=verify, line_offset=line_offset)
