@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -24,7 +24,7 @@ from relex.lowering.llvm.reserved import RESERVED
 from relex.lowering.support.size_values import SizesOfResults
 from relex.lowering.te import Tensor, emit_prim_func, placeholder
 from relex.passes.base import RelexPass
-from relex.passes.graph.infer_sizes import InferSizesPass, infer_sizes
+from relex.passes.graph.infer_sizes import infer_sizes
 
 _NATIVE: tuple[Attribute, ...] = (f32, f64, i1, i8, i32, i64)
 
@@ -66,25 +66,18 @@ class LegalizeOpsPass(RelexPass):
     strict: bool = False
     overrides: Mapping[type[Operation], Legalization] | None = field(default=None, compare=False, repr=False)
 
-    def takes(self, op: Operation) -> bool:
-        return isinstance(op, Operator)
-
-    def refusals(self, module: ModuleOp, ops: Iterable[Operation]) -> list[Diagnostic]:
-        ops, table = list(ops), self._table
-        problems = [problem for op in ops if isinstance(op, Operator) and (problem := _refuse(op, table))]
-        return problems + InferSizesPass().refusals(module, ops)
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        problems = self.refusals(op, op.walk())
+        table = {**LEGALIZATIONS, **(self.overrides or {})}
+        problems = [d for o in op.walk() if isinstance(o, Operator) and (d := _refuse(o, table)) is not None]
+        sizes = None
+        try:
+            sizes = infer_sizes(op)
+        except PassError as e:
+            problems += e.diagnostics
         if problems:
             raise PassError(problems)
-        sizes = SizesOfResults(infer_sizes(op))
-        pattern = LegalizeOperator(op, Names.of_symbols(op, RESERVED), self.strict, self._table, sizes)
+        pattern = LegalizeOperator(op, Names.of_symbols(op, RESERVED), self.strict, table, SizesOfResults(sizes))
         PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)
-
-    @property
-    def _table(self) -> Mapping[type[Operation], Legalization]:
-        return {**LEGALIZATIONS, **(self.overrides or {})}
 
 
 @dataclass(eq=False)

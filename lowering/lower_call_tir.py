@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from hashlib import sha256
@@ -26,7 +26,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
 from relex.dialects import tir
-from relex.dialects.errors import Diagnostic, PassError, fail
+from relex.dialects.errors import fail
 from relex.dialects.functions import C_INTERFACE_ATTR, result_attrs
 from relex.dialects.libraries import LibraryFunction
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, ConstantOp, DataflowOp, Operator
@@ -86,17 +86,6 @@ class LowerCallTirPass(ConversionPass):
 
     table = GRAPH_TO_BUFFERS
     types = _types
-
-    def takes(self, op: Operation) -> bool:
-        return super().takes(op) and _mentions_tensors(op)
-
-    def refusals(self, module: ModuleOp, ops: Iterable[Operation]) -> list[Diagnostic]:
-        problems = super().refusals(module, [op for op in ops if not _needs_destinations(op)])
-        try:
-            _check_recursion(module)
-        except PassError as e:
-            problems += e.diagnostics
-        return problems
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for block in [o for o in op.walk() if isinstance(o, DataflowOp)]:
@@ -344,11 +333,6 @@ def _dissolve(block: DataflowOp) -> None:
         result.replace_all_uses_with(value)
     block.detach()
     block.erase()
-
-
-def _mentions_tensors(op: Operation) -> bool:
-    types = op.function_type.inputs.data + op.function_type.outputs.data if isinstance(op, func.FuncOp) else ()
-    return any(isinstance(t, TensorType) for t in (*op.operand_types, *op.result_types, *types))
 
 
 def _check_no_tensors(op: Operation) -> None:

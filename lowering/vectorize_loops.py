@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -10,10 +9,8 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from relex.dialects.context import make_context
-from relex.dialects.errors import Diagnostic, PassError, fail
+from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
-from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.vectors import VECTORIZED_ATTR
 from relex.lowering.vectors.forms import can_widen
 from relex.lowering.vectors.widen import widen
@@ -87,20 +84,6 @@ class VectorizeLoopsPass(RelexPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for loop in _marked_loops(op):
             _vectorize(loop)
-
-    def refusals(self, module: ModuleOp, ops: Iterable[Operation]) -> list[Diagnostic]:
-        copy = module.clone()
-        problems: list[Diagnostic] = []
-        try:
-            ConvertTirToScfPass().apply(make_context(), copy)
-        except PassError:
-            return []
-        for loop in _marked_loops(copy):
-            try:
-                _vectorize(loop)
-            except PassError as e:
-                problems += e.diagnostics
-        return problems
 
 
 def _marked_loops(op: Operation) -> list[scf.ForOp]:

@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from relex.dialects.context import make_context
-from relex.dialects.errors import CompileError, Diagnostic, expect_kind, expect_module
+from relex.dialects.errors import CompileError, expect_kind, expect_module
 from relex.dialects.upstream.verifier import verify_module
 
 SameCall = Callable[[Operation, Sequence[Any]], tuple[Sequence[Any], Sequence[Any]] | None]
@@ -40,15 +40,6 @@ class RelexPass(ModulePass, ABC):
         have this method too.
         """
         return arguments, arguments
-
-    def takes(self, op: Operation) -> bool:
-        """Return whether the pass replaces ops like `op` by others."""
-        return False
-
-    def refusals(self, module: ModuleOp, ops: Iterable[Operation]) -> list[Diagnostic]:
-        """Return the errors that the pass would report for the ops in `ops` that it cannot lower, before any pass has
-        run."""
-        return []
 
 
 def steps_of(p: ModulePass) -> Sequence[ModulePass]:

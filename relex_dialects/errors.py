@@ -8,7 +8,7 @@ API raises subclasses of `RelexError` that are also the built-in error people ex
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, ModuleOp, NameLoc, UnregisteredOp
@@ -55,6 +55,8 @@ class Diagnostic:
     severity: str = "error"
     notes: tuple[str, ...] = ()
     """Further notes, printed one per line."""
+    op: Operation | None = field(default=None, compare=False, repr=False)
+    """The op that is wrong, if known."""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
@@ -140,9 +142,9 @@ def diagnose(op: Operation, message: str) -> Diagnostic:
     scope: Operation | None = op
     while scope is not None:
         if (place := locate(scope.location)) is not None:
-            return Diagnostic(message, place.filename.data, place.line.data, place.column.data)
+            return Diagnostic(message, place.filename.data, place.line.data, place.column.data, op=op)
         scope = scope.parent_op()
-    return Diagnostic(message)
+    return Diagnostic(message, op=op)
 
 
 def add_source(diagnostic: Diagnostic, text: str, line_offset: int = 0) -> Diagnostic:

@@ -115,7 +115,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     passes.add_argument(
         "--report-unsupported",
         action="store_true",
-        help="run no pass, but report every op that the pipeline (without one: the default compilation) cannot lower",
+        help="only report every op that the pipeline (without one: the default compilation) cannot lower",
     )
 
     watch = parser.add_argument_group("watching passes", "On stderr. MLIR's names --mlir-print-ir-... do as well.")

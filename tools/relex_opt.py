@@ -240,7 +240,7 @@ class RelexOptMain(xDSLOptMain):
 
         passes = self.pipeline.passes or (RelexPipelinePass(),)
         with stage("the search for unsupported ops", source):
-            problems = find_unsupported(module, [step for p in passes for step in flatten(p)])
+            problems = find_unsupported(self.ctx, module, [step for p in passes for step in flatten(p)])
         if problems:
             raise CompileError(problems)
         return b"everything is supported\n"

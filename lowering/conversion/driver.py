@@ -53,29 +53,6 @@ class Parts(ABC):
 
 
 Replacement = SSAValue | Parts
-Rule = Callable[[Any, "Conversion"], None]
-
-ConversionTable = Table[type[Operation], Rule]
-"""A table of conversion rules by kind of op.
-
-A rule gets the op and the running `Conversion`. It reads operands with `conversion.value(op.lhs)`, adds new ops with
-`conversion.add(...)`, and ends with `conversion.replace(...)`, or returns without it to leave the op alone.
-"""
-
-
-def convert(
-    module: ModuleOp,
-    table: Mapping[type[Operation], Rule],
-    types: TypeConverter,
-    unconverted: Callable[[Operation], None] | None = None,
-) -> None:
-    """Convert every op of `module` that `table` has a rule for, in place.
-
-    `unconverted` is called with every op that is left over, casts included; a conversion that must be complete fails
-    there. Errors of rules and `unconverted` are collected and raised together, as one `PassError`, and the module is
-    left half converted. The cost is linear in the number of ops.
-    """
-    Conversion(table, types).run(module, unconverted)
 
 
 class Conversion:
@@ -209,18 +186,6 @@ class Conversion:
 
     def run(self, module: ModuleOp, unconverted: Callable[[Operation], None] | None) -> None:
         """Convert a module, and raise all errors together."""
-        problems = self.walk(module)
-        if not problems:
-            self._finish()
-        if unconverted is not None:
-            # Casts that are left are reported only if nothing else failed.
-            problems += _problems(unconverted, self._left)
-            problems += [] if problems else _problems(unconverted, self._casts)
-        if problems:
-            raise PassError(sorted(problems, key=lambda d: (d.file, d.line, d.column)))
-
-    def walk(self, module: ModuleOp) -> list[Diagnostic]:
-        """Apply the rules, and return the errors of those that fail. The module is left half converted."""
         self.module = module
         self._defined = frozenset(
             name for op in module.ops if any(r.blocks for r in op.regions) and (name := get_name_if_symbol(op))
@@ -246,7 +211,14 @@ class Conversion:
             if len(self._replaced) == replaced:
                 self._left.append(op)
             pending.extend(reversed(inner))
-        return problems
+        if not problems:
+            self._finish()
+        if unconverted is not None:
+            # Casts that are left are reported only if nothing else failed.
+            problems += _problems(unconverted, self._left)
+            problems += [] if problems else _problems(unconverted, self._casts)
+        if problems:
+            raise PassError(sorted(problems, key=lambda d: (d.file, d.line, d.column)))
 
     def _finish(self) -> None:
         for op in self._replaced:
@@ -300,6 +272,31 @@ class Conversion:
         for source in sources:
             if isinstance(source, UnrealizedConversionCastOp):
                 self._drop_unused(source)
+
+
+Rule = Callable[[Any, Conversion], None]
+
+ConversionTable = Table[type[Operation], Rule]
+"""A table of conversion rules by kind of op.
+
+A rule gets the op and the running `Conversion`. It reads operands with `conversion.value(op.lhs)`, adds new ops with
+`conversion.add(...)`, and ends with `conversion.replace(...)`, or returns without it to leave the op alone.
+"""
+
+
+def convert(
+    module: ModuleOp,
+    table: Mapping[type[Operation], Rule],
+    types: TypeConverter,
+    unconverted: Callable[[Operation], None] | None = None,
+) -> None:
+    """Convert every op of `module` that `table` has a rule for, in place.
+
+    `unconverted` is called with every op that is left over, casts included; a conversion that must be complete fails
+    there. Errors of rules and `unconverted` are collected and raised together, as one `PassError`, and the module is
+    left half converted. The cost is linear in the number of ops.
+    """
+    Conversion(table, types).run(module, unconverted)
 
 
 def _problems(visit: Callable[[Operation], None], ops: Iterable[Operation]) -> list[Diagnostic]:

@@ -1,83 +1,109 @@
-"""Prediction of the ops that a pipeline cannot lower."""
+"""The ops that a pipeline cannot lower, found by a dry run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 
-from xdsl.dialects.builtin import ModuleOp, ShapedType, TensorType
-from xdsl.ir import Dialect, Operation
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    ModuleOp,
+    TensorType,
+    UnitAttr,
+    UnrealizedConversionCastOp,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, Region
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
-from xdsl.utils.type import get_element_type_or_self
+from xdsl.utils.hints import isa
 
-from relex.dialects.errors import Diagnostic, PassError, diagnose
-from relex.lowering.llvm.convert_to_llvm import REFUSED, removed_by
-from relex.lowering.llvm.types import convert_type
-from relex.passes.base import RelexPass
+from relex.dialects.errors import CompileError, Diagnostic, diagnose
+from relex.dialects.relex import AllocTensorOp
+from relex.dialects.sizes.attributes import has_unknown
+from relex.dialects.symbols import symbols_used
+from relex.lowering.conversion.conversion_pass import ConversionPass
+from relex.lowering.llvm.convert_to_llvm import REFUSED, goes_with_parent, removed_by
 
 
-def find_unsupported(module: ModuleOp, passes: Sequence[ModulePass]) -> list[Diagnostic]:
+def find_unsupported(context: Context, module: ModuleOp, passes: Sequence[ModulePass]) -> list[Diagnostic]:
     """
-    Return an error for every op of a module that the passes, run in this order, cannot lower: ops that a pass refuses
-    and, if the passes lead to the LLVM dialect, ops of other dialects that no pass converts.
+    Run passes on a copy of a module and return an error for every op that they cannot lower: ops that a pass refuses
+    and, if the passes lead to the LLVM dialect, ops of other dialects that are left over.
 
-    Passes answer by `RelexPass.takes` and `RelexPass.refusals`; those of xDSL are in the table used by `removed_by`.
-    Ops created by a pass are assumed to be supported.
+    Ops that a pass refuses are removed before it runs again; users of their results get other values of the same
+    types. The search ends early at what cannot be removed.
     """
-    left = [op for op in module.walk() if not isinstance(op, ModuleOp) and not _goes_with_parent(op)]
-    names = [p.name for p in passes]
-    to_machine = any(_makes_llvm(name) for name in names)
-    problems: list[Diagnostic] = []
-    for p in passes:
-        refusals = p.refusals(module, left) if isinstance(p, RelexPass) else []
-        taken = {op for op in left if _takes(p, op)}
-        if to_machine and not _makes_llvm(p.name):
-            refused = {(d.file, d.line, d.column) for d in refusals}
-            elements = [problem for op in taken if (problem := _check_elements(op)) is not None]
-            refusals += [d for d in elements if (d.file, d.line, d.column) not in refused]
-        problems += refusals
-        left = [op for op in left if op not in taken]
-    if to_machine:
-        problems += [_left_over(op, names) for op in left if not op.name.startswith("llvm.")]
-    return sorted(dict.fromkeys(problems), key=lambda d: (d.file, d.line, d.column))
+    module, names = module.clone(), [p.name for p in passes]
+    problems: dict[Diagnostic, None] = {}
+    with warnings.catch_warnings(action="ignore"):
+        for p in passes:
+            while not isinstance(result := _run(p, context, module), ModuleOp):
+                for op, diagnostic in result:
+                    has_no_rule = isinstance(p, ConversionPass) and p.table.find(op) is None
+                    if _STAND_IN not in op.attributes:
+                        problems[_left_over(op, names) if has_no_rule else diagnostic] = None
+                if not all([_remove(op) for op in dict(result)]):
+                    return _in_order(problems)
+            module = result
+    if any(name.endswith("-to-llvm") for name in names):
+        left = [op for op in module.walk() if not op.name.startswith(("llvm.", "builtin."))]
+        problems.update((_left_over(op, names), None) for op in left if not goes_with_parent(op))
+    return _in_order(problems)
 
 
-def _makes_llvm(pass_name: str) -> bool:
-    return pass_name.endswith("-to-llvm")
+_STAND_IN = "relex.stand_in"
+"""Marks an op whose result takes the place of that of an op that was removed."""
 
 
-def _takes(p: ModulePass, op: Operation) -> bool:
-    if _is_control_flow_of_tensors(op):
-        return False
-    return removed_by(op) == p.name or (isinstance(p, RelexPass) and p.takes(op))
+def _in_order(problems: Iterable[Diagnostic]) -> list[Diagnostic]:
+    return sorted(problems, key=lambda d: (d.file, d.line, d.column))
 
 
-def _is_control_flow_of_tensors(op: Operation) -> bool:
-    """Return whether an op of `scf` has tensor results: only `scf` on buffers can be lowered."""
-    return op.dialect_name() == "scf" and any(isinstance(t, TensorType) for t in op.result_types)
-
-
-def _goes_with_parent(op: Operation) -> bool:
-    """Return whether an op is the terminator of a parent of the same dialect: they are lowered together."""
-    parent = op.parent_op()
-    return (
-        parent is not None
-        and op.has_trait(IsTerminator)
-        and Dialect.split_name(op.name)[0] == Dialect.split_name(parent.name)[0]
-    )
-
-
-def _check_elements(op: Operation) -> Diagnostic | None:
-    """Return an error if the machine level lacks the element type of an op's operands or results; else None."""
-    arguments = [arg.type for region in op.regions for block in region.blocks for arg in block.args]
-    # A buffer that is only passed on is an address, whatever its elements.
-    scalars = [t for t in arguments if not isinstance(t, ShapedType)]
+def _run(p: ModulePass, context: Context, module: ModuleOp) -> ModuleOp | list[tuple[Operation, Diagnostic]]:
+    """Return what a pass makes of a module, or its errors, each with the op of the module that is refused."""
+    trial = module.clone()
+    old = dict(zip(trial.walk(), module.walk(), strict=True))
     try:
-        for t in (*op.operand_types, *op.result_types, *scalars):
-            convert_type(op, get_element_type_or_self(t))
-    except PassError as e:
-        return e.diagnostics[0]
-    return None
+        p.apply(context, trial)
+    except CompileError as e:
+        return [(_nearest(d.op, old) or module, d) for d in e.diagnostics]
+    return trial
+
+
+def _nearest(op: Operation | None, old: Mapping[Operation, Operation]) -> Operation | None:
+    """Return the old op for an op or, if a pass made it, for the nearest one around it."""
+    while op is not None and op not in old:
+        op = op.parent_op()
+    return None if op is None else old[op]
+
+
+def _remove(op: Operation) -> bool:
+    """Remove an op, with the one around it if it is a terminator, or else the body of a function; return whether that
+    could be done."""
+    parent = op.parent_op()
+    if parent is not None and op.has_trait(IsTerminator):
+        return _remove(parent)
+    if isinstance(op, FuncOp) and op.body.blocks:
+        op.detach_region(op.body).drop_all_references()
+        op.add_region(Region())
+        return True
+    if parent is None or (isinstance(op, FuncOp) and op.sym_name.data in symbols_used(parent)):
+        return not isinstance(op, ModuleOp | FuncOp)
+    for result in [result for result in op.results if result.first_use is not None]:
+        other = next((operand for operand in op.operands if operand.type == result.type), None)
+        if other is None:
+            is_tensor = isa(result.type, TensorType)
+            if _STAND_IN in op.attributes or (is_tensor and has_unknown(result.type)):
+                return False
+            new = AllocTensorOp(result.type) if is_tensor else UnrealizedConversionCastOp.get([], [result.type])
+            new.attributes[_STAND_IN] = UnitAttr()
+            Rewriter.insert_op(new, InsertPoint.before(op))
+            other = new.results[0]
+        result.replace_all_uses_with(other)
+    Rewriter.erase_op(op)
+    return True
 
 
 def _left_over(op: Operation, names: Sequence[str]) -> Diagnostic:

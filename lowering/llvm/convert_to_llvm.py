@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Operation
 from xdsl.traits import IsTerminator
 
 from relex.dialects.errors import fail
@@ -100,16 +100,18 @@ class ConvertToLlvmPass(ConversionPass):
 
 def removed_by(op: Operation) -> str | None:
     """Return the pass to run before this one to remove an op, if one is known."""
-    return REMOVED_BY.get(op.name) or REMOVED_BY.get(Dialect.split_name(op.name)[0])
+    return REMOVED_BY.get(op.name) or REMOVED_BY.get(op.dialect_name())
+
+
+def goes_with_parent(op: Operation) -> bool:
+    """Return whether an op is the terminator of a parent of the same dialect: they are removed together."""
+    parent = op.parent_op()
+    return op.has_trait(IsTerminator) and parent is not None and parent.dialect_name() == op.dialect_name()
 
 
 def _refuse(op: Operation) -> None:
-    if isinstance(op, ModuleOp) or op.name.startswith("llvm."):
+    if isinstance(op, ModuleOp) or op.name.startswith("llvm.") or goes_with_parent(op):
         return
-    dialect, _ = Dialect.split_name(op.name)
-    around = op.parent_op()
-    if op.has_trait(IsTerminator) and around is not None and Dialect.split_name(around.name)[0] == dialect:
-        return  # It is removed with its parent.
     fail(op, f"expected ops of the core level, found '{op.name}', which has no form in the LLVM dialect{_hint(op)}")
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
 
 from relex.dialects.errors import Diagnostic, PassError
 from relex.dialects.sizes.attributes import annotate
@@ -42,24 +40,26 @@ class InferSizesPass(RelexPass):
 
     name = "infer-sizes"
 
-    def refusals(self, module: ModuleOp, ops: Iterable[Operation]) -> list[Diagnostic]:
-        sizes, problems = ModuleSizes(), list[Diagnostic]()
-        for function in [op for op in ops if isinstance(op, FuncOp) and op.body.blocks]:
-            try:
-                sizes.of(function)
-            except PassError as e:
-                problems += e.diagnostics
-        return problems
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         infer_sizes(op)
 
 
 def infer_sizes(module: ModuleOp) -> ModuleSizes | None:
-    """State the sizes of a module's functions, in place. Return them; None if the types already state all sizes."""
+    """State the sizes of a module's functions, in place. Return them; None if the types already state all sizes.
+
+    Raises `PassError` with the problems of all functions.
+    """
     if not has_unknown_sizes(module):
         return None
-    sizes = ModuleSizes.of_all(module)
-    for function in [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]:
+    sizes, problems = ModuleSizes(), list[Diagnostic]()
+    functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
+    for function in functions:
+        try:
+            sizes.of(function)
+        except PassError as e:
+            problems += e.diagnostics
+    if problems:
+        raise PassError(problems)
+    for function in functions:
         annotate(function, sizes.of(function))
     return sizes

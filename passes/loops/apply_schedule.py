@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import fail
@@ -66,6 +65,3 @@ class ApplySchedulePass(RelexPass):
                     apply_primitive(step, func)
             sequence.detach()
             sequence.erase()
-
-    def takes(self, op: Operation) -> bool:
-        return isinstance(op, SequenceOp | PrimitiveOp)

@@ -29,12 +29,12 @@ func.func @core(%i: index, %m: memref<4xf32, affine_map<(d0) -> (d0 * 2)>>, %c: 
     // expected-error@+1 {{'test.op' op cannot be lowered: no pass of the pipeline takes it}}
     "test.op"() : () -> ()
   }
-  // expected-error@+1 {{'mine.op' op cannot be lowered: no pass of the pipeline takes it}}
-  "mine.op"() : () -> ()
   // expected-error@+1 {{'memref.load' op expected a memref with strides}}
   %y = memref.load %m[%i] : memref<4xf32, affine_map<(d0) -> (d0 * 2)>>
   // expected-error@+1 {{'arith.constant' op expected f16, f32 or f64, found bf16}}
   %z = arith.constant 1.0 : bf16
+  // expected-error@+1 {{'mine.op' op cannot be lowered: no pass of the pipeline takes it}}
+  "mine.op"(%y, %z) : (f32, bf16) -> ()
   func.return
 }
 
