@@ -12,7 +12,7 @@ from relex.dialects.errors import locate, name_of
 from relex.dialects.index.constraints import Point, at
 from relex.dialects.index.expr import Index, Origin
 from relex.dialects.tir import ForOp
-from relex.passes.checking.instances import Instance, scopes_around
+from relex.passes.analysis.instances import Instance, scopes_around
 
 
 @dataclass(frozen=True)

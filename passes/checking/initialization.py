@@ -29,8 +29,8 @@ from relex.dialects.index.elimination import TooHardError, inner_projection
 from relex.dialects.index.expr import Index, IndexExpr, Origin, combination, constant_of
 from relex.dialects.index.solve import find_point
 from relex.dialects.tir import AllocBufferOp, ForOp, PrimFuncOp
+from relex.passes.analysis.instances import Instance, idle_loops, scopes_around
 from relex.passes.checking.findings import Finding, element, when
-from relex.passes.checking.instances import Instance, idle_loops, scopes_around
 from relex.passes.checking.touches import Touch, strangers, touches
 from relex.passes.checking.uses import Use, uses_of
 from relex.passes.checking.verdicts import TOO_HARD, Undecided, Verdict, Wrong, judge, unless_partial

@@ -9,8 +9,8 @@ from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.index.constraints import System, different, same
 from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind, PrimFuncOp, loops_around
+from relex.passes.analysis.instances import Instance, idle_loops
 from relex.passes.checking.findings import Finding, element, in_line, values_of
-from relex.passes.checking.instances import Instance, idle_loops
 from relex.passes.checking.touches import Touch, touches
 from relex.passes.checking.verdicts import Undecided, Wrong, judge, unless_partial
 

@@ -12,7 +12,7 @@ from xdsl.traits import SymbolTable
 
 from relex.dialects.index.expr import Index
 from relex.dialects.tir import AllocBufferOp, CallOp, PrimFuncOp
-from relex.passes.checking.instances import Instance
+from relex.passes.analysis.instances import Instance
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from relex.dialects.index.constraints import System, same
 from relex.dialects.index.domains import is_same_value
 from relex.dialects.tir import AllocBufferOp
 from relex.passes.analysis.indices import may_trap
-from relex.passes.checking.instances import Instance
+from relex.passes.analysis.instances import Instance
 from relex.passes.checking.touches import Touch
 
 

@@ -398,8 +398,8 @@ def values_in(index: Index) -> Iterator[SSAValue]:
 
 
 def has_values(index: Index) -> bool:
-    """Return whether an index depends on a value of the program, not only on numbers and names."""
-    return next(values_in(index), None) is not None
+    """Return whether an index depends on a value of the program, or a variable, not only on numbers and names."""
+    return any(not isinstance(a, Symbol | Product | Quotient | Remainder | Extreme) for a in atoms_in(index))
 
 
 def names_in(index: Index) -> list[str]:

@@ -61,35 +61,31 @@ def _difference(op: arith.SubiOp, of: Callable[[SSAValue], Index]) -> Index:
 @EXPRESSIONS.rule(arith.MuliOp)
 def _product(op: arith.MuliOp, of: Callable[[SSAValue], Index]) -> Index | None:
     lhs, rhs = of(op.lhs), of(op.rhs)
-    return lhs * rhs if _is_factor(lhs) or _is_factor(rhs) else None
-
-
-def _is_factor(index: Index) -> bool:
-    """Return whether an index does not vary: a number, or an expression of names."""
-    return not has_values(index)
+    # A factor that does not vary: a number, or an expression of names.
+    return lhs * rhs if not has_values(lhs) or not has_values(rhs) else None
 
 
 @EXPRESSIONS.rule(arith.FloorDivSIOp)
 def _quotient(op: arith.FloorDivSIOp, of: Callable[[SSAValue], Index]) -> Index | None:
-    divisor = _divisor(op.rhs)
+    divisor = divisor_of(op.rhs)
     return of(op.lhs) // divisor if divisor else None
 
 
 @EXPRESSIONS.rule(arith.CeilDivSIOp)
 def _quotient_rounded_up(op: arith.CeilDivSIOp, of: Callable[[SSAValue], Index]) -> Index | None:
-    divisor = _divisor(op.rhs)
+    divisor = divisor_of(op.rhs)
     return (of(op.lhs) + (divisor - 1)) // divisor if divisor else None
 
 
 @EXPRESSIONS.rule(arith.DivSIOp, arith.DivUIOp)
 def _quotient_of_natural(op: arith.DivSIOp | arith.DivUIOp, of: Callable[[SSAValue], Index]) -> Index | None:
-    dividend, divisor = of(op.lhs), _divisor(op.rhs)
+    dividend, divisor = of(op.lhs), divisor_of(op.rhs)
     return dividend // divisor if divisor and span_of(dividend).low >= 0 else None
 
 
 @EXPRESSIONS.rule(arith.RemSIOp, arith.RemUIOp)
 def _remainder_of_natural(op: arith.RemSIOp | arith.RemUIOp, of: Callable[[SSAValue], Index]) -> Index | None:
-    dividend, divisor = of(op.lhs), _divisor(op.rhs)
+    dividend, divisor = of(op.lhs), divisor_of(op.rhs)
     return dividend % divisor if divisor and span_of(dividend).low >= 0 else None
 
 
@@ -103,7 +99,7 @@ def _maximum(op: arith.MaxSIOp, of: Callable[[SSAValue], Index]) -> Index:
     return larger(of(op.lhs), of(op.rhs))
 
 
-def _divisor(value: SSAValue) -> int | None:
+def divisor_of(value: SSAValue) -> int | None:
     """Return a constant larger than 0, else None."""
     constant = constant_value(value)
     return constant if constant is not None and constant > 0 else None

@@ -281,6 +281,10 @@ RIGHT = {
     "guarded data": FILL + "tir.for %i in (8) {\n%p = memref.load %P[%i] : memref<8xi64>\n"
     "%q = arith.index_cast %p : i64 to index\n%c = arith.cmpi ult, %q, %c8 : index\nscf.if %c {\n"
     "%x = memref.load %V[%q] : memref<8xf32>\n}\n}",
+    "unsigned, of two that may be negative": read("%m", "%d = arith.subi %i, %c4 : index\n"
+    "%e = arith.subi %c3, %i : index\n%m = arith.minui %d, %e : index"),
+    "compared as unsigned, both may be negative": read("%d", "%d = arith.subi %i, %c4 : index\n"
+    "%e = arith.subi %c3, %i : index\n%c = arith.cmpi ult, %d, %e : index\nscf.if %c {") + "}",
     "running sum": "memref.store %zero, %Y[%c0] : memref<8xf32>\ntir.for %i in (7) {\n"
     "%j = arith.addi %i, %c1 : index\n%y = memref.load %Y[%i] : memref<8xf32>\n"
     "memref.store %y, %Y[%j] : memref<8xf32>\n}",

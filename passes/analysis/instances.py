@@ -19,12 +19,14 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import name_of
 from relex.dialects.functions import DIMS_ATTR, argument_attr
-from relex.dialects.index.constraints import Constraint, System, less, limits_of, within
+from relex.dialects.index.constraints import Constraint, System, less, limits_of, same, within
 from relex.dialects.index.domains import constant_value
-from relex.dialects.index.expr import Index, IndexExpr, Origin, Variable
+from relex.dialects.index.expr import Atom, Extreme, Index, IndexExpr, Origin, Quotient, Remainder, Variable
+from relex.dialects.index.from_ir import EXPRESSIONS
+from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp, loops_around
 from relex.dialects.tir.accesses import variables_in
-from relex.passes.checking.expressions import Quotient, condition_of, form_of, type_limits
+from relex.passes.analysis.choices import CHOICES, condition_of, type_limits
 
 LARGEST_SIZE = 2**47
 """An upper bound on the elements of a buffer; index arithmetic on sizes does not wrap around."""
@@ -39,10 +41,10 @@ class Instance:
         """The conditions under which this run takes place, given the run of the shared scope."""
         self.variables: set[Variable] = set()
         """The variables that belong to this instance alone."""
-        self.quotients: dict[Quotient, Index] = {}
         self._outer = outer
         self._scope = scope
         self._forms: dict[SSAValue, Index] = {}
+        self._terms: dict[Atom, Index] = {}
         self._sizes: dict[object, Index] = {}
         idle = idle_loops(op)
         child = op
@@ -117,15 +119,51 @@ class Instance:
             self._sizes[key] = self.new(text, (0, LARGEST_SIZE), origin=Origin.SIZE)
         return self._sizes[key]
 
+    def linear(self, index: Index) -> Index:
+        """Return an expression with variables in place of its quotients, remainders and extremes."""
+        return replace_atoms(index, self._linear_term)
+
+    def _linear_term(self, atom: Atom) -> Index | None:
+        if isinstance(atom, Quotient | Remainder | Extreme) and atom not in self._terms:
+            self._terms[atom] = self._new_term(atom, limits_of(IndexExpr.of(atom)))
+        return self._terms.get(atom)
+
+    def _new_term(self, atom: Quotient | Remainder | Extreme, limits: tuple[int, int]) -> Index:
+        if isinstance(atom, Quotient):
+            dividend, divisor = self.linear(atom.dividend), atom.divisor
+            return self.new("quotient", limits, lambda q: within(dividend - q * divisor, divisor))
+        if isinstance(atom, Remainder):
+            quotient = IndexExpr.of(Quotient(atom.dividend, atom.divisor))
+            rest = self.linear(atom.dividend - quotient * atom.divisor)
+            return self.new("remainder", limits, lambda r: System.of(same(r, rest)))
+        a, b = map(self.linear, atom.operands)
+        found = self.new(atom.which, limits, lambda m: System.of(same(m, a)), lambda m: System.of(same(m, b)))
+        sign = 1 if atom.which == "min" else -1
+        self.require(System.of(Constraint((a - found) * sign), Constraint((b - found) * sign)))
+        return found
+
     def _make_form(self, value: SSAValue) -> Index:
+        if (constant := constant_value(value)) is not None:
+            return constant
         if isinstance(value, BlockArgument):
             return self._argument_form(value)
-        if isinstance(value.owner, memref.DimOp) and (d := constant_value(value.owner.index)) is not None:
-            source = value.owner.source
-            if isa(source.type, MemRefType) and 0 <= d < source.type.get_num_dims():
-                return self.size(source, d)
-        form = form_of(value, self)
-        return form if form is not None else self._unknown(value)
+        op = value.owner
+        assert isinstance(op, Operation)
+        if isinstance(op, memref.DimOp) and (d := constant_value(op.index)) is not None:
+            if isa(op.source.type, MemRefType) and 0 <= d < op.source.type.get_num_dims():
+                return self.size(op.source, d)
+        if (found := self._computed(op)) is not None:
+            (low, high), (smallest, largest) = limits_of(found), type_limits(value.type)
+            if smallest <= low and high <= largest:  # It does not wrap around.
+                return self.linear(found)
+        return self._unknown(value)
+
+    def _computed(self, op: Operation) -> Index | None:
+        """Return an expression of the result of an op, from the forms of its operands; None if no rule understands
+        it."""
+        expression, choice = EXPRESSIONS.find(op), CHOICES.find(op)
+        found = expression(op, self.form) if expression is not None else None
+        return choice(op, self) if found is None and choice is not None else found
 
     def _argument_form(self, value: BlockArgument) -> Index:
         match value.owner.parent_op():
