@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import llvm, math
-from xdsl.dialects.builtin import Float16Type, Float32Type, SymbolRefAttr, f32
+from xdsl.dialects import math
+from xdsl.dialects.builtin import Float16Type, SymbolRefAttr, f32
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.type import get_element_type_or_self
 
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.c_interface import call, declaration
-from relex.lowering.llvm.lanes import by_lanes
-from relex.lowering.llvm.types import LLVM_TYPES, convert_type, require_native_floats
+from relex.lowering.llvm.elementwise import resize_float, scalar_rule
+from relex.lowering.llvm.reserved import MATH
+from relex.lowering.llvm.types import LLVM_TYPES
 
 MATH_TO_LIBM = ConversionTable("convert-math-to-libm")
 """Conversion rules for the ops of `math` that the C library has functions for."""
@@ -39,57 +39,21 @@ class ConvertMathToLibmPass(ConversionPass):
     types = LLVM_TYPES
 
 
-FUNCTIONS: dict[type[Operation], str] = {
-    math.AbsFOp: "fabs",
-    math.AcosOp: "acos",
-    math.AcoshOp: "acosh",
-    math.AsinOp: "asin",
-    math.AsinhOp: "asinh",
-    math.Atan2Op: "atan2",
-    math.AtanOp: "atan",
-    math.AtanhOp: "atanh",
-    math.CbrtOp: "cbrt",
-    math.CeilOp: "ceil",
-    math.CosOp: "cos",
-    math.CoshOp: "cosh",
-    math.ErfOp: "erf",
-    math.Exp2Op: "exp2",
-    math.ExpM1Op: "expm1",
-    math.ExpOp: "exp",
-    math.FloorOp: "floor",
-    math.FmaOp: "fma",
-    math.Log10Op: "log10",
-    math.Log1pOp: "log1p",
-    math.Log2Op: "log2",
-    math.LogOp: "log",
-    math.PowFOp: "pow",
-    math.RoundEvenOp: "roundeven",
-    math.RoundOp: "round",
-    math.SinOp: "sin",
-    math.SinhOp: "sinh",
-    math.SqrtOp: "sqrt",
-    math.TanOp: "tan",
-    math.TanhOp: "tanh",
-    math.TruncOp: "trunc",
+_RENAMED = {"math.absf": "fabs", "math.powf": "pow"}
+
+FUNCTIONS = {
+    op: name for op in math.Math.operations if (name := _RENAMED.get(op.name, op.name.removeprefix("math."))) in MATH
 }
-"""Names of the functions on f64; those on f32 end with an f."""
+"""Names of the functions on f64; those on f32 end with an f. Most ops have the name of their function."""
 
 
-@MATH_TO_LIBM.rule(*FUNCTIONS)
-def convert_to_call(op: Operation, conversion: Conversion) -> None:
-    """Convert an op to a call for each element; f16 is computed as f32."""
-    require_native_floats(op, conversion)
-    kind = convert_type(op, op.results[0].type)
-    element = get_element_type_or_self(kind)
-    is_half = isinstance(element, Float16Type)
-    computed = f32 if is_half else element
-    name = FUNCTIONS[type(op)] + ("f" if isinstance(computed, Float32Type) else "")
-
-    def compute(operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        if is_half:
-            operands = [conversion.add(llvm.FPExtOp(operand, computed)).result for operand in operands]
-        conversion.declare(name, lambda: declaration(name, [computed] * len(operands), computed))
-        result = conversion.add(call(SymbolRefAttr(name), operands, computed)).results[0]
-        return [conversion.add(llvm.FPTruncOp(result, element)).result if is_half else result]
-
-    conversion.replace(*by_lanes(conversion, conversion.values(op.operands), [kind], compute))
+@scalar_rule(MATH_TO_LIBM, *FUNCTIONS)
+def convert_to_call(op: Operation, conversion: Conversion, scalars: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    """Convert an op to a call; f16 is computed as f32."""
+    kind = scalars[0].type
+    computed = f32 if isinstance(kind, Float16Type) else kind
+    name = FUNCTIONS[type(op)] + ("f" if computed == f32 else "")
+    arguments = [resize_float(conversion, value, computed) for value in scalars]
+    conversion.declare(name, lambda: declaration(name, [computed] * len(arguments), computed))
+    result = conversion.add(call(SymbolRefAttr(name), arguments, computed)).results[0]
+    return [resize_float(conversion, result, kind)]

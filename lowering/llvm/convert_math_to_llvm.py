@@ -6,22 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import llvm, math
-from xdsl.dialects.builtin import (
-    Float16Type,
-    f32,
-    i1,
-    i64,
-)
+from xdsl.dialects.builtin import Float16Type, f32, i1, i64
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.type import get_element_type_or_self
 
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.c_interface import call
-from relex.lowering.llvm.convert_arith_to_llvm import integer_type, resize_integer
-from relex.lowering.llvm.helpers import FLOAT_POWER, INTEGER_POWER, declare_helper
-from relex.lowering.llvm.intrinsics import add_intrinsic, add_intrinsic_rules, float_constant, llvm_flags
-from relex.lowering.llvm.lanes import by_lanes
-from relex.lowering.llvm.types import LLVM_TYPES, constant, convert_type, converted_operands, require_native_floats
+from relex.lowering.llvm.convert_math_to_libm import FUNCTIONS
+from relex.lowering.llvm.elementwise import add_counterparts, resize_float, resize_integer, scalar_rule
+from relex.lowering.llvm.helpers import INTEGER_POWER, declare_helper, float_power
+from relex.lowering.llvm.intrinsics import add_intrinsic, float_constant, llvm_flags
+from relex.lowering.llvm.types import LLVM_TYPES, constant, convert_type, require_native_floats
 
 MATH_TO_LLVM = ConversionTable("convert-math-to-llvm")
 """Conversion rules for the ops of `math` that need no function of the C library."""
@@ -51,33 +45,16 @@ class ConvertMathToLlvmPass(ConversionPass):
     types = LLVM_TYPES
 
 
-INTRINSICS: dict[type[Operation], str] = {
-    math.AbsFOp: "llvm.fabs",
-    math.AcosOp: "llvm.acos",
-    math.AsinOp: "llvm.asin",
-    math.Atan2Op: "llvm.atan2",
-    math.AtanOp: "llvm.atan",
-    math.CeilOp: "llvm.ceil",
+_LIBRARY_ONLY = "acosh asinh atanh cbrt erf expm1 fma log1p".split()
+"""Functions of the C library that are no intrinsic; `expm1`, `fma` and `log1p` have rules of their own."""
+
+COUNTERPARTS = {
     math.CopySignOp: "llvm.copysign",
-    math.CosOp: "llvm.cos",
-    math.CoshOp: "llvm.cosh",
     math.CtPopOp: "llvm.ctpop",
-    math.Exp2Op: "llvm.exp2",
-    math.ExpOp: "llvm.exp",
-    math.FloorOp: "llvm.floor",
-    math.Log10Op: "llvm.log10",
-    math.Log2Op: "llvm.log2",
-    math.LogOp: "llvm.log",
-    math.PowFOp: "llvm.pow",
-    math.RoundEvenOp: "llvm.roundeven",
-    math.RoundOp: "llvm.round",
-    math.SinOp: "llvm.sin",
-    math.SinhOp: "llvm.sinh",
-    math.SqrtOp: "llvm.sqrt",
-    math.TanhOp: "llvm.tanh",
-    math.TanOp: "llvm.tan",
-    math.TruncOp: "llvm.trunc",
+    **{op: f"llvm.{name}" for op, name in FUNCTIONS.items() if name not in _LIBRARY_ONLY},
 }
+
+add_counterparts(MATH_TO_LLVM, COUNTERPARTS)
 
 INTRINSICS_WITH_FLAG: dict[type[Operation], str] = {
     math.AbsIOp: "llvm.abs",
@@ -85,8 +62,6 @@ INTRINSICS_WITH_FLAG: dict[type[Operation], str] = {
     math.CountTrailingZerosOp: "llvm.cttz",
 }
 """The second argument says whether the smallest integer, or zero, yields poison; here it never does."""
-
-add_intrinsic_rules(MATH_TO_LLVM, INTRINSICS)
 
 
 @MATH_TO_LLVM.rule(*INTRINSICS_WITH_FLAG)
@@ -101,7 +76,7 @@ def convert_integer_function(op: math.AbsIOp, conversion: Conversion) -> None:
 def convert_fma(op: math.FmaOp, conversion: Conversion) -> None:
     """Convert a fused multiply-add, which must be rounded once."""
     require_native_floats(op, conversion, fused=True)
-    conversion.replace(add_intrinsic(conversion, "llvm.fma", converted_operands(op, conversion), llvm_flags(op)))
+    conversion.replace(add_intrinsic(conversion, "llvm.fma", conversion.values(op.operands), llvm_flags(op)))
 
 
 @MATH_TO_LLVM.rule(math.RsqrtOp)
@@ -137,39 +112,22 @@ def _operand_and_one(op: math.RsqrtOp | math.ExpM1Op | math.Log1pOp, conversion:
 # Powers with integer exponents: LLVM's intrinsic calls a runtime function that not every process has.
 
 
-@MATH_TO_LLVM.rule(math.IPowIOp)
-def convert_ipowi(op: math.IPowIOp, conversion: Conversion) -> None:
+@scalar_rule(MATH_TO_LLVM, math.IPowIOp)
+def convert_ipowi(op: math.IPowIOp, conversion: Conversion, scalars: Sequence[SSAValue]) -> Sequence[SSAValue]:
     """Convert an integer power to a call of a helper on i64."""
-    kind = convert_type(op, op.result.type)
-    narrow = integer_type(op, op.result.type)
     helper = declare_helper(conversion, INTEGER_POWER)
-
-    def power(operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        wide = [resize_integer(conversion, operand, i64, signed=True) for operand in operands]
-        result = conversion.add(call(helper, wide, i64)).results[0]
-        return [resize_integer(conversion, result, narrow, signed=True)]
-
-    conversion.replace(*by_lanes(conversion, conversion.values(op.operands), [kind], power))
+    wide = [resize_integer(conversion, value, i64, signed=True) for value in scalars]
+    result = conversion.add(call(helper, wide, i64)).results[0]
+    return [resize_integer(conversion, result, scalars[0].type, signed=True)]
 
 
-@MATH_TO_LLVM.rule(math.FPowIOp)
-def convert_fpowi(op: math.FPowIOp, conversion: Conversion) -> None:
+@scalar_rule(MATH_TO_LLVM, math.FPowIOp)
+def convert_fpowi(op: math.FPowIOp, conversion: Conversion, scalars: Sequence[SSAValue]) -> Sequence[SSAValue]:
     """Convert a float power with an integer exponent to a call of a helper; f16 is computed as f32."""
-    require_native_floats(op, conversion)
-    kind = convert_type(op, op.result.type)
-    convert_type(op, op.rhs.type)
-    element = get_element_type_or_self(kind)
-    computed = f32 if element == Float16Type() else element
-    helper = declare_helper(conversion, FLOAT_POWER.replace("TYPE", str(computed)))
-
-    def power(operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        base, exponent = operands
-        if computed != element:
-            base = conversion.add(llvm.FPExtOp(base, computed)).result
-        exponent = resize_integer(conversion, exponent, i64, signed=True)
-        result = conversion.add(call(helper, [base, exponent], computed)).results[0]
-        if computed != element:
-            result = conversion.add(llvm.FPTruncOp(result, element)).result
-        return [result]
-
-    conversion.replace(*by_lanes(conversion, conversion.values(op.operands), [kind], power))
+    kind = scalars[0].type
+    computed = f32 if isinstance(kind, Float16Type) else kind
+    helper = declare_helper(conversion, float_power(computed))
+    base = resize_float(conversion, scalars[0], computed)
+    exponent = resize_integer(conversion, scalars[1], i64, signed=True)
+    result = conversion.add(call(helper, [base, exponent], computed)).results[0]
+    return [resize_float(conversion, result, kind)]

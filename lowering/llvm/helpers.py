@@ -18,8 +18,23 @@ from relex.lowering.conversion import Conversion
 from relex.lowering.llvm.intrinsics import mangled
 from relex.lowering.llvm.types import vector_alignment
 
-INTEGER_POWER = """
-llvm.func internal @relex.ipowi(%base: i64, %exponent: i64) -> i64 {
+_POWER_LOOP = """
+^head(%b: TYPE, %e: i64, %result: TYPE):
+  %more = llvm.icmp "ne" %e, %zero : i64
+  llvm.cond_br %more, ^body, ^end
+^body:
+  %bit = llvm.and %e, %one : i64
+  %is_set = llvm.icmp "ne" %bit, %zero : i64
+  %product = llvm.MULTIPLY %result, %b : TYPE
+  %next = llvm.select %is_set, %product, %result : i1, TYPE
+  %square = llvm.MULTIPLY %b, %b : TYPE
+  %rest = llvm.lshr %e, %one : i64
+  llvm.br ^head(%square, %rest, %next : TYPE, i64, TYPE)
+"""
+"""Repeated squaring: the blocks that leave `base ** exponent` in `%result` for `^end`."""
+
+INTEGER_POWER = f"""
+llvm.func internal @relex.ipowi(%base: i64, %exponent: i64) -> i64 {{
   %zero = llvm.mlir.constant(0 : i64) : i64
   %one = llvm.mlir.constant(1 : i64) : i64
   %minus_one = llvm.mlir.constant(-1 : i64) : i64
@@ -35,25 +50,15 @@ llvm.func internal @relex.ipowi(%base: i64, %exponent: i64) -> i64 {
   %of_minus_one = llvm.select %is_minus_one, %sign, %zero : i1, i64
   %inverse = llvm.select %is_one, %one, %of_minus_one : i1, i64
   llvm.return %inverse : i64
-^head(%b: i64, %e: i64, %result: i64):
-  %more = llvm.icmp "ne" %e, %zero : i64
-  llvm.cond_br %more, ^body, ^end
-^body:
-  %bit = llvm.and %e, %one : i64
-  %is_set = llvm.icmp "ne" %bit, %zero : i64
-  %product = llvm.mul %result, %b : i64
-  %next = llvm.select %is_set, %product, %result : i1, i64
-  %square = llvm.mul %b, %b : i64
-  %rest = llvm.lshr %e, %one : i64
-  llvm.br ^head(%square, %rest, %next : i64, i64, i64)
+{_POWER_LOOP.replace("TYPE", "i64").replace("MULTIPLY", "mul")}
 ^end:
   llvm.return %result : i64
-}
+}}
 """
 """An integer to the power of an integer. Narrower types are extended, and the result is truncated."""
 
-FLOAT_POWER = """
-llvm.func internal @relex.fpowi.TYPE(%base: TYPE, %exponent: i64) -> TYPE {
+_FLOAT_POWER = f"""
+llvm.func internal @relex.fpowi.TYPE(%base: TYPE, %exponent: i64) -> TYPE {{
   %zero = llvm.mlir.constant(0 : i64) : i64
   %one = llvm.mlir.constant(1 : i64) : i64
   %unit = llvm.mlir.constant(1.0 : TYPE) : TYPE
@@ -61,24 +66,18 @@ llvm.func internal @relex.fpowi.TYPE(%base: TYPE, %exponent: i64) -> TYPE {
   %negated = llvm.sub %zero, %exponent : i64
   %magnitude = llvm.select %is_negative, %negated, %exponent : i1, i64
   llvm.br ^head(%base, %magnitude, %unit : TYPE, i64, TYPE)
-^head(%b: TYPE, %e: i64, %result: TYPE):
-  %more = llvm.icmp "ne" %e, %zero : i64
-  llvm.cond_br %more, ^body, ^end
-^body:
-  %bit = llvm.and %e, %one : i64
-  %is_set = llvm.icmp "ne" %bit, %zero : i64
-  %product = llvm.fmul %result, %b : TYPE
-  %next = llvm.select %is_set, %product, %result : i1, TYPE
-  %square = llvm.fmul %b, %b : TYPE
-  %rest = llvm.lshr %e, %one : i64
-  llvm.br ^head(%square, %rest, %next : TYPE, i64, TYPE)
+{_POWER_LOOP.replace("MULTIPLY", "fmul")}
 ^end:
   %inverse = llvm.fdiv %unit, %result : TYPE
   %power = llvm.select %is_negative, %inverse, %result : i1, TYPE
   llvm.return %power : TYPE
-}
+}}
 """
-"""A float of type `TYPE` to the power of an integer, by repeated squaring."""
+
+
+def float_power(kind: Attribute) -> str:
+    """Return the text of a function for floats of type `kind` to the power of an integer."""
+    return _FLOAT_POWER.replace("TYPE", str(kind))
 
 
 COPY_LOOP = """

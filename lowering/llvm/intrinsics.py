@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from functools import cache
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, FloatAttr, VectorType
+from xdsl.dialects.builtin import VectorType
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.lowering.conversion import Conversion, ConversionTable
-from relex.lowering.llvm.types import convert_type, require_native_floats
+from relex.lowering.conversion import Conversion
+from relex.lowering.te.scalars import build_constant
 
 NO_FLAGS = llvm.FastMathAttr(None)
 
@@ -52,17 +52,6 @@ def _flags(flags: frozenset[FastMathFlag]) -> llvm.FastMathAttr:
     return llvm.FastMathAttr(flags)
 
 
-def add_intrinsic_rules(table: ConversionTable, names: dict[type[Operation], str]) -> None:
-    """Add a rule for each op that is one intrinsic of its operands: all operands and the result have one type."""
-
-    def convert_to_intrinsic(op: Operation, conversion: Conversion) -> None:
-        require_native_floats(op, conversion)
-        convert_type(op, op.results[0].type)
-        conversion.replace(add_intrinsic(conversion, names[type(op)], conversion.values(op.operands), llvm_flags(op)))
-
-    table.rule(*names)(convert_to_intrinsic)
-
-
 def add_intrinsic(
     conversion: Conversion, name: str, arguments: Sequence[SSAValue], flags: llvm.FastMathAttr | None = None
 ) -> SSAValue:
@@ -73,11 +62,5 @@ def add_intrinsic(
 
 def float_constant(conversion: Conversion, value: float, kind: Attribute) -> SSAValue:
     """Return a constant of a float type, or a splat of a vector type, for the op that is being converted."""
-
-    def make() -> SSAValue:
-        if isa(kind, AnyFloat):
-            return conversion.add(llvm.ConstantOp(FloatAttr(value, kind), kind)).result
-        assert isa(kind, VectorType[AnyFloat])
-        return conversion.add(llvm.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, [value]), kind)).result
-
-    return conversion.once_in_block((value, kind), make)
+    attr = build_constant(value, kind).value
+    return conversion.once_in_block((value, kind), lambda: conversion.add(llvm.ConstantOp(attr, kind)).result)
