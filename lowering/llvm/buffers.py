@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from operator import add, mul
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, IntegerType, MemRefType, NoneAttr, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, NoneAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -13,7 +15,7 @@ from relex.dialects.errors import fail
 from relex.dialects.upstream.llvm import set_inbounds
 from relex.lowering.conversion import Conversion
 from relex.lowering.llvm.descriptor import ALIGNED, OFFSET, Descriptor, size_at, stride_at
-from relex.lowering.llvm.types import constant, convert_type
+from relex.lowering.llvm.types import constant, convert_type, vector_alignment
 
 Number = SSAValue | int
 """An i64 value, or an int if it is known at compile time."""
@@ -23,47 +25,78 @@ NO_SIGNED_WRAP = IntegerAttr(llvm.OverflowAttr([llvm.OverflowFlag.NO_SIGNED_WRAP
 NO_WRAP = IntegerAttr(llvm.OverflowAttr(list(llvm.OverflowFlag)).to_int(), i32)
 
 
-def element_pointer(
-    op: Operation, conversion: Conversion, buffer: SSAValue, indices: Sequence[SSAValue], *, inside: bool = True
-) -> SSAValue:
-    """Return the address of `buffer[indices]`, which is in bounds unless `inside` is false."""
-    kind = buffer_type(op, buffer.type)
-    element = convert_type(op, kind.element_type)
-    pointer = first_element(op, conversion, buffer)
-    descriptor = Descriptor.of(conversion, buffer)
-    strides = buffer_strides(op, kind)
-    no_wrap = _no_wrap(strides) if inside else MAY_WRAP
-    position: SSAValue | None = None
-    for dim, (index, stride) in enumerate(zip(conversion.values(indices), strides, strict=True)):
-        step = index
-        if stride != 1:
-            factor = descriptor.field(stride_at(dim)) if stride is None else constant(conversion, stride)
-            step = conversion.add(llvm.MulOp(index, factor, overflow=no_wrap)).res
-        position = step if position is None else conversion.add(llvm.AddOp(position, step, overflow=no_wrap)).res
-    if position is None:
-        return pointer
-    address = llvm.GEPOp.from_mixed_indices(pointer, [position], element)
-    set_inbounds(address, inside)
-    return conversion.add(address).result
+class Buffer:
+    """A memref that the op that is being converted uses. A type that the conversion does not support is an error."""
 
+    def __init__(self, op: Operation, conversion: Conversion, value: SSAValue):
+        self._op, self._value = op, value
+        self.conversion = conversion
+        self.kind = buffer_type(op, value.type)
 
-def _no_wrap(strides: Sequence[int | None]) -> IntegerAttr[IntegerType]:
-    # Only static strides are known not to be negative.
-    positive = all(stride is not None and stride >= 0 for stride in strides)
-    return NO_WRAP if positive else NO_SIGNED_WRAP
+    @cached_property
+    def descriptor(self) -> Descriptor:
+        """The descriptor that replaces the memref."""
+        return Descriptor.of(self.conversion, self._value)
 
+    @property
+    def element(self) -> Attribute:
+        """The machine type of the elements."""
+        return convert_type(self._op, self.kind.element_type)
 
-def first_element(op: Operation, conversion: Conversion, buffer: SSAValue) -> SSAValue:
-    """Return the address of the element at index zero: the aligned pointer, advanced by the offset."""
-    kind = buffer_type(op, buffer.type)
-    descriptor = Descriptor.of(conversion, buffer)
-    pointer = descriptor.field(ALIGNED)
-    offset = kind.get_offset()
-    if offset == 0:
-        return pointer
-    index = descriptor.field(OFFSET) if offset is None else offset
-    element = convert_type(op, kind.element_type)
-    return conversion.add(llvm.GEPOp.from_mixed_indices(pointer, [index], element)).result
+    def size(self, dim: int) -> Number:
+        """Return the size of a dimension."""
+        known = self.kind.get_shape()[dim]
+        return self.descriptor.known(size_at(dim)) if known == DYNAMIC_INDEX else known
+
+    @property
+    def sizes(self) -> list[Number]:
+        """The size of each dimension."""
+        return [*map(self.size, range(self.kind.get_num_dims()))]
+
+    @property
+    def static_strides(self) -> Sequence[int | None]:
+        """The strides that the type states, in elements; None for dynamic ones."""
+        return static_strides(self._op, self.kind)
+
+    @property
+    def strides(self) -> list[Number]:
+        """The stride of each dimension, in elements."""
+        strides = enumerate(self.static_strides)
+        return [self.descriptor.known(stride_at(dim)) if stride is None else stride for dim, stride in strides]
+
+    @property
+    def offset(self) -> Number:
+        """The offset of the first element from the aligned pointer, in elements."""
+        offset = self.kind.get_offset()
+        return self.descriptor.known(OFFSET) if offset is None else offset
+
+    def first_element(self) -> SSAValue:
+        """Return the address of the element at index zero: the aligned pointer, advanced by the offset."""
+        pointer, offset = self.descriptor.field(ALIGNED), self.kind.get_offset()
+        if offset == 0:
+            return pointer
+        index = self.descriptor.field(OFFSET) if offset is None else offset
+        return self.conversion.add(llvm.GEPOp.from_mixed_indices(pointer, [index], self.element)).result
+
+    def pointer(self, indices: Sequence[SSAValue], *, inside: bool = True) -> SSAValue:
+        """Return the address of the element at `indices`, which is in bounds unless `inside` is false."""
+        conversion, element, pointer = self.conversion, self.element, self.first_element()
+        strides = self.static_strides
+        # Only static strides are known not to be negative.
+        positive = all(stride is not None and stride >= 0 for stride in strides)
+        no_wrap = MAY_WRAP if not inside else NO_WRAP if positive else NO_SIGNED_WRAP
+        position: SSAValue | None = None
+        for dim, (index, stride) in enumerate(zip(conversion.values(indices), strides, strict=True)):
+            step = index
+            if stride != 1:
+                factor = self.descriptor.field(stride_at(dim)) if stride is None else constant(conversion, stride)
+                step = conversion.add(llvm.MulOp(index, factor, overflow=no_wrap)).res
+            position = step if position is None else conversion.add(llvm.AddOp(position, step, overflow=no_wrap)).res
+        if position is None:
+            return pointer
+        address = llvm.GEPOp.from_mixed_indices(pointer, [position], element)
+        set_inbounds(address, inside)
+        return conversion.add(address).result
 
 
 def buffer_type(op: Operation, kind: Attribute) -> MemRefType:
@@ -75,63 +108,64 @@ def buffer_type(op: Operation, kind: Attribute) -> MemRefType:
     return kind
 
 
-def buffer_strides(op: Operation, kind: MemRefType) -> Sequence[int | None]:
-    """The strides in elements; None for dynamic ones."""
+def static_strides(op: Operation, kind: MemRefType) -> Sequence[int | None]:
+    """Return the strides that a type states, in elements; None for dynamic ones."""
     strides = kind.get_strides()
     if strides is None:
         fail(op, f"expected a memref with strides, found {kind}")
     return strides
 
 
+def load(conversion: Conversion, pointer: SSAValue, kind: Attribute) -> SSAValue:
+    """Load a scalar, or a vector with the alignment of its elements."""
+    new = llvm.LoadOp(pointer, kind)
+    new.alignment = vector_alignment(kind)
+    return conversion.add(new).dereferenced_value
+
+
+def store(conversion: Conversion, value: SSAValue, pointer: SSAValue) -> None:
+    """Store a scalar, or a vector with the alignment of its elements."""
+    new = llvm.StoreOp(value, pointer)
+    new.alignment = vector_alignment(value.type)
+    conversion.add(new)
+
+
+# Arithmetic on numbers that may be known
+
+
+def as_value(conversion: Conversion, number: Number) -> SSAValue:
+    """Return a number as an i64 value."""
+    return constant(conversion, number) if isinstance(number, int) else number
+
+
 def product(conversion: Conversion, lhs: Number, rhs: Number) -> Number:
     """Return `lhs * rhs`, folded if both are known."""
-    if isinstance(lhs, int) and isinstance(rhs, int):
-        return lhs * rhs
-    if lhs == 1:
-        return rhs
-    if rhs == 1:
-        return lhs
-    lhs, rhs = (constant(conversion, value) if isinstance(value, int) else value for value in (lhs, rhs))
-    return conversion.add(llvm.MulOp(lhs, rhs)).res
+    return _folded(conversion, mul, llvm.MulOp, 1, lhs, rhs)
 
 
 def total(conversion: Conversion, lhs: Number, rhs: Number) -> Number:
     """Return `lhs + rhs`, folded if both are known."""
+    return _folded(conversion, add, llvm.AddOp, 0, lhs, rhs)
+
+
+def _folded(
+    conversion: Conversion,
+    compute: Callable[[int, int], int],
+    op: type[llvm.ArithmeticBinOpOverflow],
+    neutral: int,
+    lhs: Number,
+    rhs: Number,
+) -> Number:
     if isinstance(lhs, int) and isinstance(rhs, int):
-        return lhs + rhs
-    if lhs == 0:
-        return rhs
-    if rhs == 0:
-        return lhs
-    lhs, rhs = (constant(conversion, value) if isinstance(value, int) else value for value in (lhs, rhs))
-    return conversion.add(llvm.AddOp(lhs, rhs)).res
-
-
-def sizes_of(op: Operation, conversion: Conversion, buffer: SSAValue) -> list[Number]:
-    """Return the size of each dimension."""
-    descriptor = Descriptor.of(conversion, buffer)
-    shape = buffer_type(op, buffer.type).get_shape()
-    return [descriptor.known(size_at(dim)) if size == DYNAMIC_INDEX else size for dim, size in enumerate(shape)]
-
-
-def strides_of(op: Operation, conversion: Conversion, buffer: SSAValue) -> list[Number]:
-    """Return the stride of each dimension, in elements."""
-    descriptor = Descriptor.of(conversion, buffer)
-    strides = buffer_strides(op, buffer_type(op, buffer.type))
-    return [descriptor.known(stride_at(dim)) if stride is None else stride for dim, stride in enumerate(strides)]
-
-
-def offset_of(op: Operation, conversion: Conversion, buffer: SSAValue) -> Number:
-    """Return the offset of the first element from the aligned pointer, in elements."""
-    offset = buffer_type(op, buffer.type).get_offset()
-    return Descriptor.of(conversion, buffer).known(OFFSET) if offset is None else offset
+        return compute(lhs, rhs)
+    if neutral in (lhs, rhs):
+        return rhs if lhs == neutral else lhs
+    return conversion.add(op(as_value(conversion, lhs), as_value(conversion, rhs))).res
 
 
 def contiguous_strides(conversion: Conversion, sizes: Sequence[Number], innermost: Number = 1) -> list[Number]:
     """Return the strides of dimensions without gaps between them."""
-    strides: list[Number] = []
-    stride = innermost
-    for dim, size in reversed(list(enumerate(sizes))):
-        strides.append(stride)
-        stride = product(conversion, size, stride) if dim else stride
+    strides = [innermost] if sizes else []
+    for size in reversed(sizes[1:]):
+        strides.append(product(conversion, size, strides[-1]))
     return strides[::-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import llvm, vector
@@ -19,11 +19,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.utils.hints import isa
+from xdsl.utils.type import get_element_type_or_self
 
 from relex.dialects.errors import fail
 from relex.dialects.upstream.llvm import ExtractElementOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
-from relex.lowering.llvm.buffers import buffer_strides, buffer_type, element_pointer, sizes_of
+from relex.lowering.llvm.buffers import Buffer, as_value, load, store
 from relex.lowering.llvm.intrinsics import add_intrinsic, call_intrinsic, float_constant, llvm_flags, mangled
 from relex.lowering.llvm.types import (
     LLVM_TYPES,
@@ -32,7 +33,6 @@ from relex.lowering.llvm.types import (
     convert_type,
     converted_operands,
     require_native_floats,
-    vector_alignment,
 )
 
 VECTOR_TO_LLVM = ConversionTable("convert-vector-to-llvm")
@@ -78,123 +78,104 @@ def vector_type(op: Operation, old: Attribute) -> VectorType[Attribute]:
 @VECTOR_TO_LLVM.rule(vector.LoadOp)
 def convert_load(op: vector.LoadOp, conversion: Conversion) -> None:
     """Convert to a load with the alignment of the elements."""
-    kind = vector_type(op, op.result.type)
-    pointer = _vector_pointer(op, conversion, op.base, op.indices)
-    conversion.replace(_load(conversion, pointer, kind))
+    _load(op, conversion, op.base)
 
 
 @VECTOR_TO_LLVM.rule(vector.StoreOp)
 def convert_store(op: vector.StoreOp, conversion: Conversion) -> None:
     """Convert to a store with the alignment of the elements."""
-    vector_type(op, op.vector.type)
-    pointer = _vector_pointer(op, conversion, op.base, op.indices)
-    _store(conversion, conversion.value(op.vector), pointer)
-    conversion.replace()
+    _store(op, conversion, op.vector, op.base)
 
 
 @VECTOR_TO_LLVM.rule(vector.MaskedLoadOp)
 def convert_masked_load(op: vector.MaskedLoadOp, conversion: Conversion) -> None:
     """Convert to `llvm.masked.load`."""
-    vector_type(op, op.result.type)
-    pointer = _vector_pointer(op, conversion, op.base, op.indices, masked=True)
-    mask, otherwise = conversion.value(op.mask), conversion.value(op.pass_thru)
-    conversion.replace(_masked_load(conversion, pointer, mask, otherwise))
+    _load(op, conversion, op.base, conversion.value(op.mask), conversion.value(op.pass_thru))
 
 
 @VECTOR_TO_LLVM.rule(vector.MaskedStoreOp)
 def convert_masked_store(op: vector.MaskedStoreOp, conversion: Conversion) -> None:
     """Convert to `llvm.masked.store`."""
-    vector_type(op, op.value_to_store.type)
-    pointer = _vector_pointer(op, conversion, op.base, op.indices, masked=True)
-    _masked_store(conversion, conversion.value(op.value_to_store), pointer, conversion.value(op.mask))
-    conversion.replace()
+    _store(op, conversion, op.value_to_store, op.base, conversion.value(op.mask))
 
 
 @VECTOR_TO_LLVM.rule(vector.TransferReadOp)
 def convert_transfer_read(op: vector.TransferReadOp, conversion: Conversion) -> None:
     """Convert a transfer along the last dimension to a load, masked unless it is in bounds."""
     kind = vector_type(op, op.result.type)
-    _require_minor_identity(op, op.permutation_map.data, len(op.indices))
-    mask = _transfer_mask(op, conversion, kind, op.mask)
-    pointer = _vector_pointer(op, conversion, op.source, op.indices, masked=mask is not None)
-    if mask is None:
-        conversion.replace(_load(conversion, pointer, kind))
-        return
-    padding = broadcast(conversion, conversion.value(op.padding), kind)
-    conversion.replace(_masked_load(conversion, pointer, mask, padding))
+    mask = _transfer_mask(op, conversion, kind)
+    padding = broadcast(conversion, conversion.value(op.padding), kind) if mask is not None else None
+    _load(op, conversion, op.source, mask, padding)
 
 
 @VECTOR_TO_LLVM.rule(vector.TransferWriteOp)
 def convert_transfer_write(op: vector.TransferWriteOp, conversion: Conversion) -> None:
     """Convert a transfer along the last dimension to a store, masked unless it is in bounds."""
-    kind = vector_type(op, op.vector.type)
-    _require_minor_identity(op, op.permutation_map.data, len(op.indices))
-    mask = _transfer_mask(op, conversion, kind, op.mask)
-    pointer = _vector_pointer(op, conversion, op.source, op.indices, masked=mask is not None)
-    if mask is None:
-        _store(conversion, conversion.value(op.vector), pointer)
-    else:
-        _masked_store(conversion, conversion.value(op.vector), pointer, mask)
-    conversion.replace()
-
-
-def _require_minor_identity(op: Operation, permutation: AffineMap, rank: int) -> None:
-    if permutation != AffineMap.minor_identity(rank, 1):
-        fail(op, f"expected a transfer along the last dimension, found the permutation {permutation}")
+    mask = _transfer_mask(op, conversion, vector_type(op, op.vector.type))
+    _store(op, conversion, op.vector, op.source, mask)
 
 
 def _transfer_mask(
-    op: vector.TransferReadOp | vector.TransferWriteOp,
-    conversion: Conversion,
-    kind: VectorType[Attribute],
-    given: SSAValue | None,
+    op: vector.TransferReadOp | vector.TransferWriteOp, conversion: Conversion, kind: VectorType[Attribute]
 ) -> SSAValue | None:
     """Return the mask of elements that are in bounds and enabled by the mask of the op; None for all."""
-    mask = conversion.value(given) if given is not None else None
+    if op.permutation_map.data != AffineMap.minor_identity(len(op.indices), 1):
+        fail(op, f"expected a transfer along the last dimension, found the permutation {op.permutation_map.data}")
+    mask = conversion.value(op.mask) if op.mask is not None else None
     in_bounds = op.get_attr_or_prop("in_bounds")
     if isa(in_bounds, ArrayAttr[BoolAttr]) and all(in_bounds):
         return mask
-    last = len(op.indices) - 1
-    size = sizes_of(op, conversion, op.source)[last]
-    size = constant(conversion, size) if isinstance(size, int) else size
-    room = conversion.add(llvm.SubOp(size, conversion.value(op.indices[last]))).res
+    size = as_value(conversion, Buffer(op, conversion, op.source).sizes[-1])
+    room = conversion.add(llvm.SubOp(size, conversion.value(op.indices[-1]))).res
     inside = first_lanes(conversion, room, kind.get_shape()[0])
     return inside if mask is None else conversion.add(llvm.AndOp(inside, mask)).res
 
 
-def _vector_pointer(
-    op: Operation, conversion: Conversion, buffer: SSAValue, indices: Sequence[SSAValue], *, masked: bool = False
-) -> SSAValue:
-    """Return the address of the vector at `buffer[indices]`; with `masked` it may be out of bounds."""
-    kind = buffer_type(op, buffer.type)
-    element = convert_type(op, kind.element_type)
+_Access = (
+    vector.LoadOp
+    | vector.StoreOp
+    | vector.MaskedLoadOp
+    | vector.MaskedStoreOp
+    | vector.TransferReadOp
+    | vector.TransferWriteOp
+)
+
+
+def _load(
+    op: _Access, conversion: Conversion, buffer: SSAValue, mask: SSAValue | None = None, other: SSAValue | None = None
+) -> None:
+    """Replace `op` by a load; under a mask, the lanes that it disables come from `other`."""
+    kind = vector_type(op, op.results[0].type)
+    pointer = _pointer(op, conversion, buffer, masked=mask is not None)
+    if mask is None or other is None:
+        conversion.replace(load(conversion, pointer, kind))
+        return
+    name = mangled("llvm.masked.load", kind) + ".p0"
+    conversion.replace(conversion.add(call_intrinsic(name, [pointer, mask, other], [kind])).results[0])
+
+
+def _store(
+    op: _Access, conversion: Conversion, vector: SSAValue, buffer: SSAValue, mask: SSAValue | None = None
+) -> None:
+    """Replace `op` by a store of the lanes that the mask enables."""
+    kind = vector_type(op, vector.type)
+    pointer, value = _pointer(op, conversion, buffer, masked=mask is not None), conversion.value(vector)
+    if mask is None:
+        store(conversion, value, pointer)
+    else:
+        conversion.add(call_intrinsic(mangled("llvm.masked.store", kind) + ".p0", [value, pointer, mask], []))
+    conversion.replace()
+
+
+def _pointer(op: _Access, conversion: Conversion, value: SSAValue, *, masked: bool) -> SSAValue:
+    """Return the address of the vector that `op` accesses in a buffer; if it is masked, it may be out of bounds."""
+    buffer = Buffer(op, conversion, value)
+    element, kind, strides = buffer.element, buffer.kind, buffer.static_strides
     if isa(element, IntegerType) and element.bitwidth not in (8, 16, 32, 64):
         fail(op, f"expected elements that fill whole bytes in a vector as in memory, found {kind.element_type}")
-    strides = buffer_strides(op, kind)
     if not strides or strides[-1] != 1:
         fail(op, f"expected elements that lie one behind the other in the last dimension, found {kind}")
-    return element_pointer(op, conversion, buffer, indices, inside=not masked)
-
-
-def _load(conversion: Conversion, pointer: SSAValue, kind: VectorType[Attribute]) -> SSAValue:
-    load = llvm.LoadOp(pointer, kind)
-    load.alignment = vector_alignment(kind)
-    return conversion.add(load).dereferenced_value
-
-
-def _store(conversion: Conversion, value: SSAValue, pointer: SSAValue) -> None:
-    store = llvm.StoreOp(value, pointer)
-    store.alignment = vector_alignment(value.type)
-    conversion.add(store)
-
-
-def _masked_load(conversion: Conversion, pointer: SSAValue, mask: SSAValue, otherwise: SSAValue) -> SSAValue:
-    name = mangled("llvm.masked.load", otherwise.type) + ".p0"
-    return conversion.add(call_intrinsic(name, [pointer, mask, otherwise], [otherwise.type])).results[0]
-
-
-def _masked_store(conversion: Conversion, value: SSAValue, pointer: SSAValue, mask: SSAValue) -> None:
-    conversion.add(call_intrinsic(mangled("llvm.masked.store", value.type) + ".p0", [value, pointer, mask], []))
+    return buffer.pointer(op.indices, inside=not masked)
 
 
 # Masks
@@ -252,8 +233,8 @@ def convert_extract(op: vector.ExtractOp, conversion: Conversion) -> None:
     """Convert to `llvm.extractelement`."""
     vector_type(op, op.vector.type)
     source = conversion.value(op.vector)
-    for position in op.get_mixed_position():
-        source = conversion.add(ExtractElementOp(source, _index(conversion, position))).res
+    for position in _positions(op, conversion):
+        source = conversion.add(ExtractElementOp(source, position)).res
     conversion.replace(source)
 
 
@@ -262,32 +243,28 @@ def convert_insert(op: vector.InsertOp, conversion: Conversion) -> None:
     """Convert to `llvm.insertelement`."""
     vector_type(op, op.dest.type)
     source = conversion.value(op.source)
-    for position in op.get_mixed_position():
-        index = _index(conversion, position)
-        source = conversion.add(llvm.InsertElementOp(conversion.value(op.dest), source, index)).res
+    for position in _positions(op, conversion):
+        source = conversion.add(llvm.InsertElementOp(conversion.value(op.dest), source, position)).res
     conversion.replace(source)
 
 
-def _index(conversion: Conversion, position: SSAValue | int) -> SSAValue:
-    return constant(conversion, position) if isinstance(position, int) else conversion.value(position)
+def _positions(op: vector.ExtractOp | vector.InsertOp, conversion: Conversion) -> Iterator[SSAValue]:
+    for position in op.get_mixed_position():
+        yield constant(conversion, position) if isinstance(position, int) else conversion.value(position)
 
 
 @VECTOR_TO_LLVM.rule(vector.ShuffleOp)
 def convert_shuffle(op: vector.ShuffleOp, conversion: Conversion) -> None:
     """Convert a shuffle; the shorter vector is widened first."""
     vector_type(op, op.result.type)
-    first, second = conversion.value(op.v1), conversion.value(op.v2)
+    vectors = conversion.values([op.v1, op.v2])
     lengths = [vector_type(op, value.type).get_shape()[0] for value in (op.v1, op.v2)]
     # LLVM shuffles vectors of one type.
-    longest = max(lengths)
+    longest, gap = max(lengths), max(lengths) - lengths[0]
     widen = [*range(min(lengths)), *[-1] * (longest - min(lengths))]
-    if lengths[0] < longest:
-        first = _shuffle(conversion, first, first, widen)
-    if lengths[1] < longest:
-        second = _shuffle(conversion, second, second, widen)
-    gap = longest - lengths[0]
+    widened = [v if n == longest else _shuffle(conversion, v, v, widen) for v, n in zip(vectors, lengths, strict=True)]
     lanes = [lane + gap if lane >= lengths[0] else lane for lane in op.mask.get_values()]
-    conversion.replace(_shuffle(conversion, first, second, lanes))
+    conversion.replace(_shuffle(conversion, widened[0], widened[1], lanes))
 
 
 def _shuffle(conversion: Conversion, first: SSAValue, second: SSAValue, lanes: Sequence[int]) -> SSAValue:
@@ -316,37 +293,30 @@ def convert_fma(op: vector.FMAOp, conversion: Conversion) -> None:
     conversion.replace(add_intrinsic(conversion, "llvm.fmuladd", converted_operands(op, conversion)))
 
 
-INTEGER_REDUCTIONS = {
-    Kind.ADD: "add",
-    Kind.AND: "and",
-    Kind.MAXSI: "smax",
-    Kind.MAXUI: "umax",
-    Kind.MINSI: "smin",
-    Kind.MINUI: "umin",
-    Kind.MUL: "mul",
-    Kind.OR: "or",
-    Kind.XOR: "xor",
+Combine = Callable[[SSAValue, SSAValue], Operation] | str
+"""The op or the overloaded intrinsic that combines the result of a reduction with the accumulator."""
+
+INTEGER_REDUCTIONS: dict[Kind, tuple[str, Combine]] = {
+    Kind.ADD: ("add", llvm.AddOp),
+    Kind.AND: ("and", llvm.AndOp),
+    Kind.MAXSI: ("smax", "llvm.smax"),
+    Kind.MAXUI: ("umax", "llvm.umax"),
+    Kind.MINSI: ("smin", "llvm.smin"),
+    Kind.MINUI: ("umin", "llvm.umin"),
+    Kind.MUL: ("mul", llvm.MulOp),
+    Kind.OR: ("or", llvm.OrOp),
+    Kind.XOR: ("xor", llvm.XOrOp),
 }
 
-INTEGER_COMBINATIONS: dict[Kind, Callable[[SSAValue, SSAValue], Operation]] = {
-    Kind.ADD: llvm.AddOp,
-    Kind.AND: llvm.AndOp,
-    Kind.MUL: llvm.MulOp,
-    Kind.OR: llvm.OrOp,
-    Kind.XOR: llvm.XOrOp,
+FLOAT_REDUCTIONS: dict[Kind, tuple[str, Combine]] = {
+    Kind.MAXIMUMF: ("fmaximum", "llvm.maximum"),
+    Kind.MAXNUMF: ("fmax", "llvm.maxnum"),
+    Kind.MINIMUMF: ("fminimum", "llvm.minimum"),
+    Kind.MINNUMF: ("fmin", "llvm.minnum"),
 }
-"""Ops that combine the result of a reduction with the accumulator; the other kinds have an intrinsic."""
 
-FLOAT_REDUCTIONS = {Kind.ADD: ("fadd", 0.0), Kind.MUL: ("fmul", 1.0)}
-"""Ordered sums and products, and their start values."""
-
-FLOAT_EXTREMES = {
-    Kind.MAXIMUMF: ("fmaximum", "maximum"),
-    Kind.MAXNUMF: ("fmax", "maxnum"),
-    Kind.MINIMUMF: ("fminimum", "minimum"),
-    Kind.MINNUMF: ("fmin", "minnum"),
-}
-"""The reduction, and the intrinsic that combines its result with the accumulator."""
+FLOAT_SUMS = {Kind.ADD: ("fadd", 0.0), Kind.MUL: ("fmul", 1.0)}
+"""Ordered sums and products, which start at the accumulator or at this value."""
 
 
 @VECTOR_TO_LLVM.rule(vector.ReductionOp)
@@ -355,41 +325,27 @@ def convert_reduction(op: vector.ReductionOp, conversion: Conversion) -> None:
     kind = vector_type(op, op.vector.type)
     element, combining, source = kind.element_type, op.kind.data, conversion.value(op.vector)
     accumulator = conversion.value(op.acc) if op.acc is not None else None
-    if isa(element, IntegerType) and combining in INTEGER_REDUCTIONS:
-        conversion.replace(_reduce_integers(conversion, combining, source, accumulator))
-        return
-    if not isa(element, AnyFloat) or combining not in FLOAT_REDUCTIONS | FLOAT_EXTREMES:
-        fail(op, f"expected a kind of reduction that {element} has, found '{combining}'")
     require_native_floats(op, conversion)
-    flags = llvm_flags(op)
-    if combining in FLOAT_REDUCTIONS:
-        name, start = FLOAT_REDUCTIONS[combining]
+    if isa(element, AnyFloat) and combining in FLOAT_SUMS:
+        name, start = FLOAT_SUMS[combining]
         first = accumulator if accumulator is not None else float_constant(conversion, start, element)
-        conversion.replace(_reduce(conversion, name, [first, source], flags))
+        conversion.replace(_reduce(op, conversion, name, [first, source]))
         return
-    name, combination = FLOAT_EXTREMES[combining]
-    result = _reduce(conversion, name, [source], flags)
+    is_integer = isa(element, IntegerType)
+    known = INTEGER_REDUCTIONS if is_integer else FLOAT_REDUCTIONS
+    if combining not in known:
+        fail(op, f"expected a kind of reduction that {element} has, found '{combining}'")
+    name, combine = known[combining]
+    result = _reduce(op, conversion, name, [source])
     if accumulator is not None:
-        result = add_intrinsic(conversion, f"llvm.{combination}", [result, accumulator])
+        pair = (accumulator, result) if is_integer else (result, accumulator)
+        by_intrinsic = isinstance(combine, str)
+        result = add_intrinsic(conversion, combine, pair) if by_intrinsic else conversion.add(combine(*pair)).results[0]
     conversion.replace(result)
 
 
-def _reduce_integers(
-    conversion: Conversion, combining: Kind, source: SSAValue, accumulator: SSAValue | None
-) -> SSAValue:
-    name = INTEGER_REDUCTIONS[combining]
-    result = _reduce(conversion, name, [source])
-    if accumulator is None:
-        return result
-    if combining not in INTEGER_COMBINATIONS:
-        return add_intrinsic(conversion, f"llvm.{name}", [accumulator, result])
-    return conversion.add(INTEGER_COMBINATIONS[combining](accumulator, result)).results[0]
-
-
-def _reduce(
-    conversion: Conversion, name: str, arguments: Sequence[SSAValue], flags: llvm.FastMathAttr | None = None
-) -> SSAValue:
-    source = arguments[-1].type
-    assert isa(source, VectorType)
-    full_name = mangled(f"llvm.vector.reduce.{name}", source)
-    return conversion.add(call_intrinsic(full_name, arguments, [source.element_type], flags)).results[0]
+def _reduce(op: vector.ReductionOp, conversion: Conversion, name: str, arguments: Sequence[SSAValue]) -> SSAValue:
+    vector = arguments[-1].type
+    full_name = mangled(f"llvm.vector.reduce.{name}", vector)
+    call = call_intrinsic(full_name, arguments, [get_element_type_or_self(vector)], llvm_flags(op))
+    return conversion.add(call).results[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from math import prod
 
 from xdsl.context import Context
@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
+from xdsl.dialects.utils import get_dynamic_index_list
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -37,13 +38,13 @@ from relex.dialects.errors import fail
 from relex.dialects.features import module_target
 from relex.dialects.upstream.memref import PrefetchOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, convert
-from relex.lowering.llvm.buffers import Number, buffer_type, element_pointer, first_element, sizes_of, strides_of
+from relex.lowering.llvm.buffers import Buffer, Number, as_value, buffer_type, load, product, store
 from relex.lowering.llvm.c_interface import call, declaration
-from relex.lowering.llvm.descriptor import BASE, Descriptor
+from relex.lowering.llvm.descriptor import BASE
 from relex.lowering.llvm.helpers import declare_helper, strided_copy
-from relex.lowering.llvm.intrinsics import call_intrinsic
+from relex.lowering.llvm.intrinsics import add_intrinsic, call_intrinsic
 from relex.lowering.llvm.memref_views import VIEWS_TO_LLVM, new_descriptor
-from relex.lowering.llvm.types import LLVM_TYPES, PTR, constant, convert_type, vector_alignment
+from relex.lowering.llvm.types import LLVM_TYPES, PTR, constant, convert_type
 
 MEMREF_TO_LLVM = ConversionTable("finalize-memref-to-llvm", VIEWS_TO_LLVM)
 """Conversion rules for `memref`."""
@@ -89,17 +90,14 @@ class FinalizeMemrefToLlvmPass(ConversionPass):
 def convert_load(op: memref.LoadOp, conversion: Conversion) -> None:
     """Convert to a load from the address of the element."""
     kind = convert_type(op, op.res.type)
-    load = conversion.add(llvm.LoadOp(element_pointer(op, conversion, op.memref, op.indices), kind))
-    load.alignment = vector_alignment(kind)
-    conversion.replace(load.dereferenced_value)
+    conversion.replace(load(conversion, Buffer(op, conversion, op.memref).pointer(op.indices), kind))
 
 
 @MEMREF_TO_LLVM.rule(memref.StoreOp)
 def convert_store(op: memref.StoreOp, conversion: Conversion) -> None:
     """Convert to a store to the address of the element."""
-    pointer = element_pointer(op, conversion, op.memref, op.indices)
-    store = conversion.add(llvm.StoreOp(conversion.value(op.value), pointer))
-    store.alignment = vector_alignment(store.value.type)
+    pointer = Buffer(op, conversion, op.memref).pointer(op.indices)
+    store(conversion, conversion.value(op.value), pointer)
     conversion.replace()
 
 
@@ -109,7 +107,7 @@ def convert_prefetch(op: PrefetchOp, conversion: Conversion) -> None:
     if not op.is_data:
         # LLVM aborts on it for most targets.
         fail(op, "expected to prefetch data, found instructions")
-    pointer = element_pointer(op, conversion, op.buffer, op.indices, inside=False)
+    pointer = Buffer(op, conversion, op.buffer).pointer(op.indices, inside=False)
     numbers = (int(bool(op.is_write)), op.locality.value.data, 1)
     arguments = [pointer, *(constant(conversion, number, i32) for number in numbers)]
     conversion.add(call_intrinsic("llvm.prefetch.p0", arguments, []))
@@ -121,43 +119,43 @@ def convert_prefetch(op: PrefetchOp, conversion: Conversion) -> None:
 
 def convert_alloc(op: memref.AllocOp, conversion: Conversion, function: str = "malloc") -> None:
     """Convert to a call of the allocator, with room to align the pointer."""
-    kind = _contiguous(op, op.memref.type)
-    sizes = _sizes(conversion, kind, op.dynamic_sizes)
-    size = byte_count(op, conversion, kind, _element_count(conversion, sizes))
+    kind, sizes, count = _allocation(op, conversion)
+    size = byte_count(op, conversion, kind, count)
     alignment = op.alignment.value.data if op.alignment is not None else 1
     if alignment > 1:
         size = conversion.add(llvm.AddOp(size, constant(conversion, alignment - 1))).res
-    argument = _as_size_type(conversion, size)
-    conversion.declare(function, lambda: declaration(function, [argument.type], PTR))
-    base = conversion.add(call(SymbolRefAttr(function), [argument], PTR)).results[0]
+    bits = _size_bits(conversion)
+    if bits < 64:
+        # Too large a number saturates, so that the allocation fails rather than return too little.
+        size = add_intrinsic(conversion, "llvm.umin", [size, constant(conversion, 2**bits - 1)])
+        size = conversion.add(llvm.TruncOp(size, IntegerType(bits))).res
+    conversion.declare(function, lambda: declaration(function, [size.type], PTR))
+    base = conversion.add(call(SymbolRefAttr(function), [size], PTR)).results[0]
     aligned = _align(conversion, base, alignment) if alignment > 1 else base
     conversion.replace(new_descriptor(conversion, op.memref, base, aligned, sizes))
 
 
-def _as_size_type(conversion: Conversion, size: SSAValue) -> SSAValue:
-    """Convert a number of bytes to C's `size_t`. If that has fewer than 64 bits, the number saturates, so that the
-    allocation fails rather than return too little."""
-    bits = _size_bits(conversion)
-    if bits >= 64:
-        return size
-    most = constant(conversion, 2**bits - 1)
-    fitting = conversion.add(call_intrinsic("llvm.umin.i64", [size, most], [i64])).results[0]
-    return conversion.add(llvm.TruncOp(fitting, IntegerType(bits))).res
+def _allocation(
+    op: memref.AllocOp | memref.AllocaOp, conversion: Conversion
+) -> tuple[MemRefType, list[Number], SSAValue]:
+    """The type of the buffer that `op` allocates, its sizes, and the number of elements."""
+    kind = _contiguous(op, op.memref.type)
+    sizes = get_dynamic_index_list(kind.get_shape(), conversion.values(op.dynamic_sizes), DYNAMIC_INDEX)
+    return kind, sizes, _element_count(conversion, sizes)
 
 
 def _size_bits(conversion: Conversion) -> int:
+    """The width of C's `size_t`."""
     return pointer_bits(module_target(conversion.module).triple)
 
 
 @MEMREF_TO_LLVM.rule(memref.AllocaOp)
 def convert_alloca(op: memref.AllocaOp, conversion: Conversion) -> None:
     """Convert to `llvm.alloca`."""
-    kind = _contiguous(op, op.memref.type)
-    sizes = _sizes(conversion, kind, op.dynamic_sizes)
+    kind, sizes, count = _allocation(op, conversion)
     properties: dict[str, Attribute] = {"elem_type": convert_type(op, kind.element_type)}
     if op.alignment is not None:
         properties["alignment"] = IntegerAttr(op.alignment.value, i64)
-    count = _element_count(conversion, sizes)
     pointer = conversion.add(llvm.AllocaOp.create(operands=[count], properties=properties, result_types=[PTR])).res
     conversion.replace(new_descriptor(conversion, op.memref, pointer, pointer, sizes))
 
@@ -189,9 +187,8 @@ def convert_alloca_scope_return(op: memref.AllocaScopeReturnOp, conversion: Conv
 
 def convert_dealloc(op: memref.DeallocOp, conversion: Conversion, function: str = "free") -> None:
     """Convert to a call that frees the allocated pointer."""
-    buffer_type(op, op.memref.type)
+    base = Buffer(op, conversion, op.memref).descriptor.field(BASE)
     conversion.declare(function, lambda: declaration(function, [PTR], llvm.LLVMVoidType()))
-    base = Descriptor.of(conversion, op.memref).field(BASE)
     conversion.add(call(SymbolRefAttr(function), [base], llvm.LLVMVoidType()))
     conversion.replace()
 
@@ -220,20 +217,11 @@ def _contiguous(op: Operation, kind: MemRefType) -> MemRefType:
     return kind
 
 
-def _sizes(conversion: Conversion, kind: MemRefType, dynamic: Sequence[SSAValue]) -> list[Number]:
-    given = iter(conversion.values(dynamic))
-    return [next(given) if size == DYNAMIC_INDEX else size for size in kind.get_shape()]
-
-
 def _element_count(conversion: Conversion, sizes: Sequence[Number]) -> SSAValue:
+    """Return the product of the sizes, the known ones last."""
     known = prod(size for size in sizes if isinstance(size, int))
-    dynamic = [size for size in sizes if isinstance(size, SSAValue)]
-    if not dynamic or known != 1:
-        dynamic.append(constant(conversion, known))
-    count = dynamic[0]
-    for size in dynamic[1:]:
-        count = conversion.add(llvm.MulOp(count, size)).res
-    return count
+    dynamic: list[Number] = [size for size in sizes if isinstance(size, SSAValue)]
+    return as_value(conversion, reduce(partial(product, conversion), [*dynamic, known]))
 
 
 def _align(conversion: Conversion, pointer: SSAValue, alignment: int) -> SSAValue:
@@ -250,29 +238,24 @@ def _align(conversion: Conversion, pointer: SSAValue, alignment: int) -> SSAValu
 @MEMREF_TO_LLVM.rule(memref.CopyOp)
 def convert_copy(op: memref.CopyOp, conversion: Conversion) -> None:
     """Convert to `llvm.memcpy` if both buffers are contiguous, else to a call of a helper that copies elements."""
-    kinds = [buffer_type(op, value.type) for value in (op.source, op.destination)]
-    pointers = [first_element(op, conversion, value) for value in (op.source, op.destination)]
-    sizes = sizes_of(op, conversion, op.source)
-    if all(map(_is_contiguous, kinds)):
-        size = byte_count(op, conversion, kinds[0], _element_count(conversion, sizes))
-        source, dest = pointers
-        conversion.add(call_intrinsic("llvm.memcpy.p0.p0.i64", [dest, source, size, constant(conversion, 0, i1)], []))
-        conversion.replace()
-        return
-    element = convert_type(op, kinds[0].element_type)
-    copy = declare_helper(conversion, strided_copy(len(sizes), element))
-    numbers = sizes + strides_of(op, conversion, op.source) + strides_of(op, conversion, op.destination)
-    arguments = [constant(conversion, number) if isinstance(number, int) else number for number in numbers]
-    conversion.add(call(copy, [*pointers, *arguments], llvm.LLVMVoidType()))
+    source, dest = (Buffer(op, conversion, value) for value in (op.source, op.destination))
+    pointers = [source.first_element(), dest.first_element()]
+    sizes = source.sizes
+    if _is_contiguous(source.kind) and _is_contiguous(dest.kind):
+        size = byte_count(op, conversion, source.kind, _element_count(conversion, sizes))
+        arguments = [*reversed(pointers), size, constant(conversion, 0, i1)]
+        conversion.add(call_intrinsic("llvm.memcpy.p0.p0.i64", arguments, []))
+    else:
+        copy = declare_helper(conversion, strided_copy(len(sizes), source.element))
+        numbers = [as_value(conversion, number) for number in (*sizes, *source.strides, *dest.strides)]
+        conversion.add(call(copy, [*pointers, *numbers], llvm.LLVMVoidType()))
     conversion.replace()
 
 
 def _is_contiguous(kind: MemRefType) -> bool:
     """Return whether the elements are consecutive in memory, at any offset."""
-    if isinstance(kind.layout, NoneAttr):
-        return True
     strides = kind.get_strides()
-    return (
+    return isinstance(kind.layout, NoneAttr) or (
         strides is not None
         and None not in strides
         and strides == MemRefType(kind.element_type, kind.shape).get_strides()

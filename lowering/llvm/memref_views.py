@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial, reduce
 from itertools import combinations, pairwise
 
 from xdsl.dialects import llvm, memref
@@ -15,15 +16,13 @@ from xdsl.utils.hints import isa
 from relex.dialects.errors import fail
 from relex.lowering.conversion import Conversion, ConversionTable
 from relex.lowering.llvm.buffers import (
+    Buffer,
     Number,
-    buffer_strides,
+    as_value,
     buffer_type,
     contiguous_strides,
-    first_element,
-    offset_of,
     product,
-    sizes_of,
-    strides_of,
+    static_strides,
     total,
 )
 from relex.lowering.llvm.descriptor import ALIGNED, BASE, OFFSET, Descriptor, Position, size_at, stride_at
@@ -40,15 +39,21 @@ VIEWS_TO_LLVM = ConversionTable("views of memory to LLVM")
 @VIEWS_TO_LLVM.rule(memref.DimOp)
 def convert_dim(op: memref.DimOp, conversion: Conversion) -> None:
     """Convert to the size of a dimension; a dynamic dimension becomes a chain of selects."""
-    shape = buffer_type(op, op.source.type).get_shape()
-    index = conversion.value(op.index)
-    match _known_integer(op.index), _known_integer(index):
-        case (None, None):
-            conversion.replace(_size_at_dynamic(op, conversion, index))
-        case (known, None) | (_, known):
-            if not 0 <= known < len(shape):
-                fail(op, f"expected a dimension below {len(shape)}, found {known}")
-            conversion.replace(_size(op, conversion, known))
+    source, index = Buffer(op, conversion, op.source), conversion.value(op.index)
+    rank = source.kind.get_num_dims()
+    known = next((n for n in map(_known_integer, (op.index, index)) if n is not None), None)
+    if known is not None:
+        if not 0 <= known < rank:
+            fail(op, f"expected a dimension below {rank}, found {known}")
+        conversion.replace(as_value(conversion, source.size(known)))
+        return
+    if not rank:
+        fail(op, "expected a memref with dimensions, found one of rank 0")
+    result = as_value(conversion, source.size(rank - 1))
+    for dim in range(rank - 1):
+        equal = conversion.add(llvm.ICmpOp(index, constant(conversion, dim), EQ)).res
+        result = conversion.add(llvm.SelectOp(equal, as_value(conversion, source.size(dim)), result)).res
+    conversion.replace(result)
 
 
 def _known_integer(value: SSAValue) -> int | None:
@@ -57,33 +62,15 @@ def _known_integer(value: SSAValue) -> int | None:
     return attr.value.data if isinstance(attr, IntegerAttr) else None
 
 
-def _size(op: memref.DimOp, conversion: Conversion, dim: int) -> SSAValue:
-    known = buffer_type(op, op.source.type).get_shape()[dim]
-    if known != DYNAMIC_INDEX:
-        return constant(conversion, known)
-    return Descriptor.of(conversion, op.source).field(size_at(dim))
-
-
-def _size_at_dynamic(op: memref.DimOp, conversion: Conversion, index: SSAValue) -> SSAValue:
-    rank = buffer_type(op, op.source.type).get_num_dims()
-    if not rank:
-        fail(op, "expected a memref with dimensions, found one of rank 0")
-    size = _size(op, conversion, rank - 1)
-    for dim in range(rank - 1):
-        equal = conversion.add(llvm.ICmpOp(index, constant(conversion, dim), EQ)).res
-        size = conversion.add(llvm.SelectOp(equal, _size(op, conversion, dim), size)).res
-    return size
-
-
 @VIEWS_TO_LLVM.rule(memref.RankOp)
 def convert_rank(op: memref.RankOp, conversion: Conversion) -> None:
     """Convert to a constant."""
     conversion.replace(constant(conversion, buffer_type(op, op.source.type).get_num_dims()))
 
 
-@VIEWS_TO_LLVM.rule(memref.CastOp)
-def convert_cast(op: memref.CastOp, conversion: Conversion) -> None:
-    """Reuse the descriptor of the source."""
+@VIEWS_TO_LLVM.rule(memref.CastOp, memref.MemorySpaceCastOp)
+def convert_cast(op: memref.CastOp | memref.MemorySpaceCastOp, conversion: Conversion) -> None:
+    """Reuse the descriptor of the source; both must be in the default memory space."""
     source, dest = (buffer_type(op, value.type) for value in (op.source, op.dest))
     if source.get_num_dims() != dest.get_num_dims():
         fail(op, f"expected memrefs of one rank, found {source} and {dest}")
@@ -93,26 +80,18 @@ def convert_cast(op: memref.CastOp, conversion: Conversion) -> None:
 @VIEWS_TO_LLVM.rule(memref.ExtractAlignedPointerAsIndexOp)
 def convert_extract_aligned_pointer(op: memref.ExtractAlignedPointerAsIndexOp, conversion: Conversion) -> None:
     """Convert to the aligned pointer as an integer."""
-    buffer_type(op, op.source.type)
-    pointer = Descriptor.of(conversion, op.source).field(ALIGNED)
+    pointer = Buffer(op, conversion, op.source).descriptor.field(ALIGNED)
     conversion.replace(conversion.add(llvm.PtrToIntOp(pointer)).output)
 
 
 @VIEWS_TO_LLVM.rule(memref.ExtractStridedMetaDataOp)
 def convert_extract_strided_metadata(op: memref.ExtractStridedMetaDataOp, conversion: Conversion) -> None:
     """Convert to the base buffer, offset, sizes and strides of the descriptor."""
-    source = Descriptor.of(conversion, op.source)
-    base = Descriptor(conversion, op.base_buffer, {BASE: source.known(BASE), ALIGNED: source.known(ALIGNED), OFFSET: 0})
-    numbers = [
-        offset_of(op, conversion, op.source),
-        *sizes_of(op, conversion, op.source),
-        *strides_of(op, conversion, op.source),
-    ]
-    conversion.replace(base, *(_value(conversion, number) for number in numbers))
-
-
-def _value(conversion: Conversion, number: Number) -> SSAValue:
-    return constant(conversion, number) if isinstance(number, int) else number
+    source = Buffer(op, conversion, op.source)
+    pointers = {position: source.descriptor.known(position) for position in (BASE, ALIGNED)}
+    base = Descriptor(conversion, op.base_buffer, {**pointers, OFFSET: 0})
+    numbers = [source.offset, *source.sizes, *source.strides]
+    conversion.replace(base, *(as_value(conversion, number) for number in numbers))
 
 
 @VIEWS_TO_LLVM.rule(memref.AssumeAlignmentOp)
@@ -121,39 +100,33 @@ def convert_assume_alignment(op: memref.AssumeAlignmentOp, conversion: Conversio
     alignment = op.alignment.value.data
     if alignment & (alignment - 1):
         fail(op, f"expected an alignment that is a power of two, found {alignment}")
-    address = conversion.add(llvm.PtrToIntOp(first_element(op, conversion, op.memref))).output
+    buffer = Buffer(op, conversion, op.memref)
+    address = conversion.add(llvm.PtrToIntOp(buffer.first_element())).output
     rest = conversion.add(llvm.AndOp(address, constant(conversion, alignment - 1))).res
     is_aligned = conversion.add(llvm.ICmpOp(rest, constant(conversion, 0), EQ)).res
     conversion.add(call_intrinsic("llvm.assume", [is_aligned], []))
-    conversion.replace(Descriptor.of(conversion, op.memref).as_type(op.result))
+    conversion.replace(buffer.descriptor.as_type(op.result))
 
 
 # New descriptors
 
 
-@VIEWS_TO_LLVM.rule(memref.MemorySpaceCastOp)
-def convert_memory_space_cast(op: memref.MemorySpaceCastOp, conversion: Conversion) -> None:
-    """Reuse the descriptor of the source; both must be in the default memory space."""
-    for value in (op.source, op.dest):
-        buffer_type(op, value.type)
-    conversion.replace(Descriptor.of(conversion, op.source).as_type(op.dest))
-
-
 @VIEWS_TO_LLVM.rule(memref.SubviewOp)
 def convert_subview(op: memref.SubviewOp, conversion: Conversion) -> None:
     """Make a descriptor with a shifted offset and scaled strides, without the dropped dimensions."""
-    old_strides = strides_of(op, conversion, op.source)
+    source = Buffer(op, conversion, op.source)
+    old_strides = source.strides
     offsets = _numbers(conversion, op.static_offsets.get_values(), op.offsets)
     sizes = _numbers(conversion, op.static_sizes.get_values(), op.sizes)
     steps = _numbers(conversion, op.static_strides.get_values(), op.strides)
     if not len(old_strides) == len(offsets) == len(sizes) == len(steps):
         fail(op, f"expected an offset, a size and a stride for each dimension of {op.source.type}")
-    offset = offset_of(op, conversion, op.source)
+    offset = source.offset
     for place, stride in zip(offsets, old_strides, strict=True):
         offset = total(conversion, offset, product(conversion, place, stride))
     strides = [product(conversion, step, stride) for step, stride in zip(steps, old_strides, strict=True)]
     kept = _kept_dimensions(op, sizes, strides)
-    conversion.replace(_view(op, conversion, offset, [sizes[dim] for dim in kept], [strides[dim] for dim in kept]))
+    conversion.replace(_view(op, source, offset, [sizes[dim] for dim in kept], [strides[dim] for dim in kept]))
 
 
 def _kept_dimensions(op: memref.SubviewOp, sizes: Sequence[Number], strides: Sequence[Number]) -> Sequence[int]:
@@ -170,49 +143,40 @@ def _kept_dimensions(op: memref.SubviewOp, sizes: Sequence[Number], strides: Seq
 @VIEWS_TO_LLVM.rule(memref.ReinterpretCastOp)
 def convert_reinterpret_cast(op: memref.ReinterpretCastOp, conversion: Conversion) -> None:
     """Make a descriptor with the given offset, sizes and strides."""
-    buffer_type(op, op.source.type)
+    source = Buffer(op, conversion, op.source)
     offsets = _numbers(conversion, op.static_offsets.get_values(), op.offsets)
     sizes = _numbers(conversion, op.static_sizes.get_values(), op.sizes)
     strides = _numbers(conversion, op.static_strides.get_values(), op.strides)
     if len(offsets) != 1 or len(sizes) != len(strides):
         fail(op, "expected one offset, and a size and a stride for each dimension of the result")
-    conversion.replace(_view(op, conversion, offsets[0], sizes, strides))
+    conversion.replace(_view(op, source, offsets[0], sizes, strides))
 
 
 @VIEWS_TO_LLVM.rule(memref.ExpandShapeOp)
 def convert_expand_shape(op: memref.ExpandShapeOp, conversion: Conversion) -> None:
     """Make a descriptor with each dimension split into contiguous ones."""
+    source = Buffer(op, conversion, op.src)
     sizes = _numbers(conversion, op.static_output_shape.get_values(), op.output_shape)
     strides: list[Number] = []
-    groups = _groups(op)
-    if [dim for group in groups for dim in group] != list(range(len(sizes))):
-        fail(op, "expected a reassociation that names each dimension of the result once, in order")
-    for group, stride in zip(groups, strides_of(op, conversion, op.src), strict=True):
+    for group, stride in zip(_groups(op, len(sizes), "result"), source.strides, strict=True):
         strides += contiguous_strides(conversion, [sizes[dim] for dim in group], stride)
-    conversion.replace(_view(op, conversion, offset_of(op, conversion, op.src), sizes, strides))
+    conversion.replace(_view(op, source, source.offset, sizes, strides))
 
 
 @VIEWS_TO_LLVM.rule(memref.CollapseShapeOp)
 def convert_collapse_shape(op: memref.CollapseShapeOp, conversion: Conversion) -> None:
     """Make a descriptor with each group of dimensions, which must be contiguous, merged into one."""
-    old_sizes, old_strides = sizes_of(op, conversion, op.src), strides_of(op, conversion, op.src)
+    source = Buffer(op, conversion, op.src)
+    old_sizes, old_strides = source.sizes, source.strides
     sizes: list[Number] = []
     strides: list[Number] = []
-    groups = _groups(op)
-    if [dim for group in groups for dim in group] != list(range(len(old_sizes))):
-        fail(op, "expected a reassociation that names each dimension of the source once, in order")
-    for group in groups:
+    for group in _groups(op, len(old_sizes), "source"):
         _require_contiguous(op, group)
         # A dimension of size 1 may have any stride.
         last = next((dim for dim in reversed(group) if old_sizes[dim] != 1), group[-1])
-        size: Number = 1
-        for dim in group:
-            size = product(conversion, size, old_sizes[dim])
-        sizes.append(size)
+        sizes.append(reduce(partial(product, conversion), [old_sizes[dim] for dim in group]))
         strides.append(old_strides[last])
-    if not groups:
-        sizes = strides = []
-    conversion.replace(_view(op, conversion, offset_of(op, conversion, op.src), sizes, strides))
+    conversion.replace(_view(op, source, source.offset, sizes, strides))
 
 
 def _require_contiguous(op: memref.CollapseShapeOp, group: Sequence[int]) -> None:
@@ -220,7 +184,7 @@ def _require_contiguous(op: memref.CollapseShapeOp, group: Sequence[int]) -> Non
     kind = buffer_type(op, op.src.type)
     if isinstance(kind.layout, NoneAttr):
         return
-    shape, strides = kind.get_shape(), buffer_strides(op, kind)
+    shape, strides = kind.get_shape(), static_strides(op, kind)
     wide = [dim for dim in group if shape[dim] != 1]
     for outer, inner in pairwise(wide):
         step = strides[inner]
@@ -228,26 +192,22 @@ def _require_contiguous(op: memref.CollapseShapeOp, group: Sequence[int]) -> Non
             fail(op, f"expected dimensions {list(group)} without gaps between them, found {kind}")
 
 
-def _groups(op: memref.AlterShapeOperation) -> list[list[int]]:
-    """The dimensions of the larger shape that each dimension of the smaller one stands for."""
-    groups: list[list[int]] = []
-    for group in op.reassociation:
-        assert isa(group, ArrayAttr[IntegerAttr])
-        groups.append([dim.value.data for dim in group])
+def _groups(op: memref.AlterShapeOperation, rank: int, of: str) -> list[list[int]]:
+    """The dimensions of the larger shape, which is that `of` the source or the result, for each of the smaller one."""
+    groups = [[dim.value.data for dim in group] for group in op.reassociation if isa(group, ArrayAttr[IntegerAttr])]
+    if [dim for group in groups for dim in group] != list(range(rank)):
+        fail(op, f"expected a reassociation that names each dimension of the {of} once, in order")
     return groups
 
 
 @VIEWS_TO_LLVM.rule(memref.ViewOp)
 def convert_view(op: memref.ViewOp, conversion: Conversion) -> None:
     """Make a descriptor of the target shape at a byte offset."""
-    for value in (op.source, op.result):
-        buffer_type(op, value.type)
+    source, kind = Buffer(op, conversion, op.source), buffer_type(op, op.result.type)
     shift = conversion.value(op.byte_shift)
-    pointer = first_element(op, conversion, op.source)
-    aligned = conversion.add(llvm.GEPOp.from_mixed_indices(pointer, [shift], i8)).result
-    sizes = _numbers(conversion, op.result.type.get_shape(), op.sizes)
-    base = Descriptor.of(conversion, op.source).field(BASE)
-    conversion.replace(new_descriptor(conversion, op.result, base, aligned, sizes))
+    aligned = conversion.add(llvm.GEPOp.from_mixed_indices(source.first_element(), [shift], i8)).result
+    sizes = _numbers(conversion, kind.get_shape(), op.sizes)
+    conversion.replace(new_descriptor(conversion, op.result, source.descriptor.field(BASE), aligned, sizes))
 
 
 def new_descriptor(
@@ -256,13 +216,13 @@ def new_descriptor(
     """Build the descriptor of a contiguous buffer."""
     if aligned.name_hint is None:
         aligned.name_hint = buffer.name_hint
-    strides = contiguous_strides(conversion, sizes)
-    return Descriptor(conversion, buffer, _fields(base, aligned, 0, sizes, strides))
+    fields = _fields(base, aligned, 0, sizes, contiguous_strides(conversion, sizes))
+    return Descriptor(conversion, buffer, fields)
 
 
 def _view(
     op: memref.SubviewOp | memref.ReinterpretCastOp | memref.AlterShapeOperation,
-    conversion: Conversion,
+    source: Buffer,
     offset: Number,
     sizes: Sequence[Number],
     strides: Sequence[Number],
@@ -271,9 +231,8 @@ def _view(
     kind = buffer_type(op, op.result.type)
     if not _agrees(op, sizes, strides) or not _equal(kind.get_offset(), offset):
         fail(op, f"expected a result type with the sizes, strides and offset of the view, found {kind}")
-    source = Descriptor.of(conversion, op.operands[0])
-    fields = _fields(source.known(BASE), source.known(ALIGNED), offset, sizes, strides)
-    return Descriptor(conversion, op.result, fields)
+    base, aligned = source.descriptor.known(BASE), source.descriptor.known(ALIGNED)
+    return Descriptor(source.conversion, op.result, _fields(base, aligned, offset, sizes, strides))
 
 
 def _agrees(op: Operation, sizes: Sequence[Number], strides: Sequence[Number]) -> bool:
@@ -284,7 +243,7 @@ def _agrees(op: Operation, sizes: Sequence[Number], strides: Sequence[Number]) -
         # The layout only says that there are no gaps.
         known: Sequence[int | None] = [None] * len(shape)
     else:
-        known = buffer_strides(op, kind)
+        known = static_strides(op, kind)
     return (
         len(shape) == len(sizes)
         and all(map(_equal, shape, sizes))
