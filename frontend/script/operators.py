@@ -48,8 +48,7 @@ _LISTS = {"strides": 2, "dilation": 2, "pool_size": 2, "padding": 1, "axes": 1}
 
 def script_name(operator: type[Operator]) -> str:
     """Return the name of an operator in a script: `R.nn.relu` for `relex.relu`."""
-    name = operator.name.removeprefix("relex.")
-    return f"R.nn.{name}" if operator.IN_NN else f"R.{name}"
+    return ".".join(filter(None, ["R", operator.SCRIPT_NAMESPACE, operator.name.removeprefix("relex.")]))
 
 
 def find_operator(unit: Unit, meaning: str) -> type[Operator] | None:

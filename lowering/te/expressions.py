@@ -74,6 +74,14 @@ class Expr:
     def __rtruediv__(self, other: Number) -> Expr:
         return call("divide", other, self)
 
+    def __neg__(self) -> Expr:
+        return call("negative", self) if isinstance(self.type, AnyFloat) else 0 - self
+
+    def __abs__(self) -> Expr:
+        if self.type == i1:
+            return self
+        return call("abs", self) if isinstance(self.type, AnyFloat) else maximum(self, -self)
+
     def __floordiv__(self, other: Expr | Number) -> Expr:
         """Divide two indices, which must not be negative."""
         return _of_indices("floor_divide", self, other)

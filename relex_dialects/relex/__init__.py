@@ -5,243 +5,83 @@ Its ops work on `tensor` values inside `func.func`; a `relex.dataflow` block hol
 with `func`, `tensor` and, for calls of loop functions, `tir`.
 """
 
-from xdsl.ir import Dialect
+from inspect import isclass
 
-from relex.dialects.relex.calls import (
-    PRIMITIVE_ATTR,
-    CallDpsPackedOp,
-    CallOp,
-    CallTirOp,
-)
-from relex.dialects.relex.comparison import (
-    Comparison,
-    EqualOp,
-    GreaterEqualOp,
-    GreaterOp,
-    LessEqualOp,
-    LessOp,
-    NotEqualOp,
-    WhereOp,
-)
-from relex.dialects.relex.convolution import (
-    AvgPool2dOp,
-    Conv2dOp,
-    MaxPool2dOp,
-)
-from relex.dialects.relex.elementwise import (
-    AddOp,
-    BinaryElementwise,
-    DivideOp,
-    Elementwise,
-    EwiseFMAOp,
-    MaximumOp,
-    MinimumOp,
-    MultiplyOp,
-    PowerOp,
-    ReluOp,
-    SubtractOp,
-    UnaryElementwise,
-)
-from relex.dialects.relex.indexing import (
-    ConcatOp,
-    PadOp,
-    StridedSliceOp,
-    TakeOp,
-)
-from relex.dialects.relex.linear import (
-    DenseOp,
-    MatmulOp,
-)
-from relex.dialects.relex.normalization import (
-    BatchNormOp,
-    LayerNormOp,
-    LogSoftmaxOp,
-    SoftmaxOp,
-)
-from relex.dialects.relex.operator import (
-    Exactness,
-    Operator,
-)
-from relex.dialects.relex.reductions import (
-    ArgmaxOp,
-    MaxOp,
-    MeanOp,
-    MinOp,
-    Reduction,
-    SumOp,
-)
-from relex.dialects.relex.shape import (
-    BroadcastToOp,
-    ExpandDimsOp,
-    PermuteDimsOp,
-    ReshapeOp,
-    SqueezeOp,
-)
-from relex.dialects.relex.structure import (
-    DataflowOp,
-    OutputOp,
-)
-from relex.dialects.relex.tensors import (
-    AllocTensorOp,
-    ConstantOp,
-)
-from relex.dialects.relex.unary import (
-    AbsOp,
-    AstypeOp,
-    ClipOp,
-    ErfOp,
-    ExpOp,
-    FloorOp,
-    GeluOp,
-    LogOp,
-    NegativeOp,
-    RsqrtOp,
-    SigmoidOp,
-    SiluOp,
-    SqrtOp,
-    TanhOp,
-    UnaryFunction,
-)
-from relex.dialects.relex.windows import (
-    Windows,
-)
+from xdsl.ir import Dialect, Operation
 
-Relex = Dialect(
-    "relex",
-    [
-        AbsOp,
-        AddOp,
-        AllocTensorOp,
-        ArgmaxOp,
-        AstypeOp,
-        AvgPool2dOp,
-        BatchNormOp,
-        BroadcastToOp,
-        CallDpsPackedOp,
-        CallOp,
-        CallTirOp,
-        ClipOp,
-        ConcatOp,
-        ConstantOp,
-        Conv2dOp,
-        DataflowOp,
-        DenseOp,
-        DivideOp,
-        EqualOp,
-        ErfOp,
-        EwiseFMAOp,
-        ExpOp,
-        ExpandDimsOp,
-        FloorOp,
-        GeluOp,
-        GreaterEqualOp,
-        GreaterOp,
-        LayerNormOp,
-        LessEqualOp,
-        LessOp,
-        LogOp,
-        LogSoftmaxOp,
-        MatmulOp,
-        MaxOp,
-        MaxPool2dOp,
-        MaximumOp,
-        MeanOp,
-        MinOp,
-        MinimumOp,
-        MultiplyOp,
-        NegativeOp,
-        NotEqualOp,
-        OutputOp,
-        PadOp,
-        PermuteDimsOp,
-        PowerOp,
-        ReluOp,
-        ReshapeOp,
-        RsqrtOp,
-        SigmoidOp,
-        SiluOp,
-        SoftmaxOp,
-        SqrtOp,
-        SqueezeOp,
-        StridedSliceOp,
-        SubtractOp,
-        SumOp,
-        TakeOp,
-        TanhOp,
-        WhereOp,
-    ],
-)
+from relex.dialects.relex.calls import PRIMITIVE_ATTR as PRIMITIVE_ATTR
+from relex.dialects.relex.calls import CallDpsPackedOp as CallDpsPackedOp
+from relex.dialects.relex.calls import CallOp as CallOp
+from relex.dialects.relex.calls import CallTirOp as CallTirOp
+from relex.dialects.relex.comparison import Comparison as Comparison
+from relex.dialects.relex.comparison import EqualOp as EqualOp
+from relex.dialects.relex.comparison import GreaterEqualOp as GreaterEqualOp
+from relex.dialects.relex.comparison import GreaterOp as GreaterOp
+from relex.dialects.relex.comparison import LessEqualOp as LessEqualOp
+from relex.dialects.relex.comparison import LessOp as LessOp
+from relex.dialects.relex.comparison import NotEqualOp as NotEqualOp
+from relex.dialects.relex.comparison import WhereOp as WhereOp
+from relex.dialects.relex.convolution import AvgPool2dOp as AvgPool2dOp
+from relex.dialects.relex.convolution import Conv2dOp as Conv2dOp
+from relex.dialects.relex.convolution import MaxPool2dOp as MaxPool2dOp
+from relex.dialects.relex.elementwise import AddOp as AddOp
+from relex.dialects.relex.elementwise import BinaryElementwise as BinaryElementwise
+from relex.dialects.relex.elementwise import BinaryFunction as BinaryFunction
+from relex.dialects.relex.elementwise import DivideOp as DivideOp
+from relex.dialects.relex.elementwise import Elementwise as Elementwise
+from relex.dialects.relex.elementwise import EwiseFMAOp as EwiseFMAOp
+from relex.dialects.relex.elementwise import Formula as Formula
+from relex.dialects.relex.elementwise import MaximumOp as MaximumOp
+from relex.dialects.relex.elementwise import MinimumOp as MinimumOp
+from relex.dialects.relex.elementwise import MultiplyOp as MultiplyOp
+from relex.dialects.relex.elementwise import PowerOp as PowerOp
+from relex.dialects.relex.elementwise import ReluOp as ReluOp
+from relex.dialects.relex.elementwise import SubtractOp as SubtractOp
+from relex.dialects.relex.elementwise import UnaryElementwise as UnaryElementwise
+from relex.dialects.relex.elementwise import UnaryFunction as UnaryFunction
+from relex.dialects.relex.indexing import ConcatOp as ConcatOp
+from relex.dialects.relex.indexing import PadOp as PadOp
+from relex.dialects.relex.indexing import StridedSliceOp as StridedSliceOp
+from relex.dialects.relex.indexing import TakeOp as TakeOp
+from relex.dialects.relex.linear import DenseOp as DenseOp
+from relex.dialects.relex.linear import MatmulOp as MatmulOp
+from relex.dialects.relex.normalization import BatchNormOp as BatchNormOp
+from relex.dialects.relex.normalization import LayerNormOp as LayerNormOp
+from relex.dialects.relex.normalization import LogSoftmaxOp as LogSoftmaxOp
+from relex.dialects.relex.normalization import SoftmaxOp as SoftmaxOp
+from relex.dialects.relex.operator import Exactness as Exactness
+from relex.dialects.relex.operator import Operator as Operator
+from relex.dialects.relex.reductions import ArgmaxOp as ArgmaxOp
+from relex.dialects.relex.reductions import MaxOp as MaxOp
+from relex.dialects.relex.reductions import MeanOp as MeanOp
+from relex.dialects.relex.reductions import MinOp as MinOp
+from relex.dialects.relex.reductions import Reduction as Reduction
+from relex.dialects.relex.reductions import SumOp as SumOp
+from relex.dialects.relex.shape import BroadcastToOp as BroadcastToOp
+from relex.dialects.relex.shape import ExpandDimsOp as ExpandDimsOp
+from relex.dialects.relex.shape import PermuteDimsOp as PermuteDimsOp
+from relex.dialects.relex.shape import ReshapeOp as ReshapeOp
+from relex.dialects.relex.shape import SqueezeOp as SqueezeOp
+from relex.dialects.relex.structure import DataflowOp as DataflowOp
+from relex.dialects.relex.structure import OutputOp as OutputOp
+from relex.dialects.relex.tensors import AllocTensorOp as AllocTensorOp
+from relex.dialects.relex.tensors import ConstantOp as ConstantOp
+from relex.dialects.relex.unary import AbsOp as AbsOp
+from relex.dialects.relex.unary import AstypeOp as AstypeOp
+from relex.dialects.relex.unary import ClipOp as ClipOp
+from relex.dialects.relex.unary import ErfOp as ErfOp
+from relex.dialects.relex.unary import ExpOp as ExpOp
+from relex.dialects.relex.unary import FloorOp as FloorOp
+from relex.dialects.relex.unary import GeluOp as GeluOp
+from relex.dialects.relex.unary import LogOp as LogOp
+from relex.dialects.relex.unary import NegativeOp as NegativeOp
+from relex.dialects.relex.unary import RsqrtOp as RsqrtOp
+from relex.dialects.relex.unary import SigmoidOp as SigmoidOp
+from relex.dialects.relex.unary import SiluOp as SiluOp
+from relex.dialects.relex.unary import SqrtOp as SqrtOp
+from relex.dialects.relex.unary import TanhOp as TanhOp
+from relex.dialects.relex.windows import Windows as Windows
 
-__all__ = [
-    "PRIMITIVE_ATTR",
-    "AbsOp",
-    "AddOp",
-    "AllocTensorOp",
-    "ArgmaxOp",
-    "AstypeOp",
-    "AvgPool2dOp",
-    "BatchNormOp",
-    "BinaryElementwise",
-    "BroadcastToOp",
-    "CallDpsPackedOp",
-    "CallOp",
-    "CallTirOp",
-    "ClipOp",
-    "Comparison",
-    "ConcatOp",
-    "ConstantOp",
-    "Conv2dOp",
-    "DataflowOp",
-    "DenseOp",
-    "DivideOp",
-    "Elementwise",
-    "EqualOp",
-    "ErfOp",
-    "EwiseFMAOp",
-    "Exactness",
-    "ExpOp",
-    "ExpandDimsOp",
-    "FloorOp",
-    "GeluOp",
-    "GreaterEqualOp",
-    "GreaterOp",
-    "LayerNormOp",
-    "LessEqualOp",
-    "LessOp",
-    "LogOp",
-    "LogSoftmaxOp",
-    "MatmulOp",
-    "MaxOp",
-    "MaxPool2dOp",
-    "MaximumOp",
-    "MeanOp",
-    "MinOp",
-    "MinimumOp",
-    "MultiplyOp",
-    "NegativeOp",
-    "NotEqualOp",
-    "Operator",
-    "OutputOp",
-    "PadOp",
-    "PermuteDimsOp",
-    "PowerOp",
-    "Reduction",
-    "Relex",
-    "ReluOp",
-    "ReshapeOp",
-    "RsqrtOp",
-    "SigmoidOp",
-    "SiluOp",
-    "SoftmaxOp",
-    "SqrtOp",
-    "SqueezeOp",
-    "StridedSliceOp",
-    "SubtractOp",
-    "SumOp",
-    "TakeOp",
-    "TanhOp",
-    "UnaryElementwise",
-    "UnaryFunction",
-    "WhereOp",
-    "Windows",
-]
+_NAMES = sorted(globals().items())
+Relex = Dialect("relex", [op for _, op in _NAMES if isclass(op) and issubclass(op, Operation) and "name" in vars(op)])
+"""All ops that are imported above."""

@@ -4,36 +4,26 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def
 
 from relex.dialects.dtypes import TensorConstr
-from relex.dialects.relex.elementwise import BinaryElementwise, Elementwise
+from relex.dialects.relex.elementwise import BinaryFunction, Element, Formula, Functions
 from relex.dialects.relex.operator import Exactness
 from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
 
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
-
-class Comparison(BinaryElementwise, ABC):
+class Comparison(BinaryFunction, ABC):
     """An elementwise comparison. With NaN only `not_equal` holds; on i1 false is less than true."""
 
     EXACTNESS: ClassVar = Exactness.BITS
-    NUMPY: ClassVar[str]
-    """The name of the function in NumPy."""
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         return SizedType(i1, super().infer(operands, properties).get_shape())
-
-    def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
-        return getattr(np, self.NUMPY)(*operands)
 
 
 @irdl_op_definition
@@ -47,7 +37,6 @@ class EqualOp(Comparison):
     """
 
     name = "relex.equal"
-    NUMPY: ClassVar = "equal"
 
 
 @irdl_op_definition
@@ -61,7 +50,6 @@ class NotEqualOp(Comparison):
     """
 
     name = "relex.not_equal"
-    NUMPY: ClassVar = "not_equal"
 
 
 @irdl_op_definition
@@ -75,7 +63,6 @@ class LessOp(Comparison):
     """
 
     name = "relex.less"
-    NUMPY: ClassVar = "less"
 
 
 @irdl_op_definition
@@ -89,7 +76,6 @@ class LessEqualOp(Comparison):
     """
 
     name = "relex.less_equal"
-    NUMPY: ClassVar = "less_equal"
 
 
 @irdl_op_definition
@@ -103,7 +89,6 @@ class GreaterOp(Comparison):
     """
 
     name = "relex.greater"
-    NUMPY: ClassVar = "greater"
 
 
 @irdl_op_definition
@@ -117,11 +102,10 @@ class GreaterEqualOp(Comparison):
     """
 
     name = "relex.greater_equal"
-    NUMPY: ClassVar = "greater_equal"
 
 
 @irdl_op_definition
-class WhereOp(Elementwise):
+class WhereOp(Formula):
     """
     The elements of one tensor where a condition is true, those of another where it is false.
 
@@ -137,15 +121,11 @@ class WhereOp(Elementwise):
     x = operand_def(TensorConstr)
     y = operand_def(TensorConstr)
 
-    assembly_format = "$condition `,` $x `,` $y attr-dict `:` functional-type(operands, results)"
-
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         condition, x, y = operands
         expect_element_type(condition, (i1,), "a condition")
         return SizedType(same_element_type(x, y), broadcast(*(t.get_shape() for t in operands)))
 
-    def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
-        return np.where(*operands)
+    def formula(self, f: Functions, *elements: Element) -> Element:
+        return f.select(*elements)

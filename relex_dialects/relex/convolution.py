@@ -8,19 +8,18 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import UnitAttr
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from relex.dialects.dtypes import FLOATS, NUMBERS, TensorConstr
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.extremes import largest
-from relex.dialects.relex.operator import Exactness, Operator, ieee_arithmetic, tensor_type
+from relex.dialects.relex.operator import Exactness, Operand, Operator, ieee_arithmetic, tensor_type
 from relex.dialects.relex.properties import (
     IntegerConstr,
     IntegersConstr,
     as_integer,
     as_integers,
-    flag,
     integer,
     integers,
 )
@@ -57,7 +56,7 @@ class Conv2dOp(Operator):
     """
 
     name = "relex.conv2d"
-    IN_NN: ClassVar = True
+    SCRIPT_NAMESPACE: ClassVar = "nn"
 
     data = operand_def(TensorConstr)
     weight = operand_def(TensorConstr)
@@ -67,27 +66,16 @@ class Conv2dOp(Operator):
     groups = prop_def(IntegerConstr, default_value=integer(1))
     result = result_def(TensorConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$data `,` $weight (`strides` `=` $strides^)? (`padding` `=` $padding^)? (`dilation` `=` $dilation^)? "
-        "(`groups` `=` $groups^)? attr-dict `:` functional-type(operands, results)"
-    )
-
     def __init__(
         self,
-        data: SSAValue | Operation,
-        weight: SSAValue | Operation,
+        data: Operand,
+        weight: Operand,
         strides: Sequence[int] = (1, 1),
         padding: Sequence[int] = (0, 0),
         dilation: Sequence[int] = (1, 1),
         groups: int = 1,
     ):
-        properties = {
-            "strides": integers(strides),
-            "padding": integers(padding),
-            "dilation": integers(dilation),
-            "groups": integer(groups),
-        }
+        properties = {"strides": strides, "padding": padding, "dilation": dilation, "groups": groups}
         super().__init__(data, weight, properties=properties)
 
     @classmethod
@@ -130,7 +118,6 @@ class _Pool2d(Operator, ABC):
     right) or four (top, left, bottom, right).
     """
 
-    IN_NN: ClassVar = True
     data = operand_def(TensorConstr)
     pool_size = prop_def(IntegersConstr)
     strides = prop_def(IntegersConstr, default_value=_ONES)
@@ -138,8 +125,7 @@ class _Pool2d(Operator, ABC):
     dilation = prop_def(IntegersConstr, default_value=_ONES)
     result = result_def(TensorConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-
+    SCRIPT_NAMESPACE: ClassVar = "nn"
     ALLOWED: ClassVar[tuple[Attribute, ...]] = NUMBERS
     """The element types that the operand may have."""
 
@@ -179,20 +165,16 @@ class MaxPool2dOp(_Pool2d):
     name = "relex.max_pool2d"
     EXACTNESS: ClassVar = Exactness.NUMBERS
 
-    assembly_format = (
-        "$data `pool_size` `=` $pool_size (`strides` `=` $strides^)? (`padding` `=` $padding^)? "
-        "(`dilation` `=` $dilation^)? attr-dict `:` functional-type(operands, results)"
-    )
-
     def __init__(
         self,
-        data: SSAValue | Operation,
+        data: Operand,
         pool_size: Sequence[int],
         strides: Sequence[int] = (1, 1),
         padding: Sequence[int] = (0, 0),
         dilation: Sequence[int] = (1, 1),
     ):
-        super().__init__(data, properties=_pool_properties(pool_size, strides, padding, dilation))
+        properties = {"pool_size": pool_size, "strides": strides, "padding": padding, "dilation": dilation}
+        super().__init__(data, properties=properties)
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
@@ -219,23 +201,17 @@ class AvgPool2dOp(_Pool2d):
 
     count_include_pad = opt_prop_def(UnitAttr)
 
-    assembly_format = (
-        "$data `pool_size` `=` $pool_size (`strides` `=` $strides^)? (`padding` `=` $padding^)? "
-        "(`dilation` `=` $dilation^)? (`count_include_pad` $count_include_pad^)? "
-        "attr-dict `:` functional-type(operands, results)"
-    )
-
     def __init__(
         self,
-        data: SSAValue | Operation,
+        data: Operand,
         pool_size: Sequence[int],
         strides: Sequence[int] = (1, 1),
         padding: Sequence[int] = (0, 0),
         dilation: Sequence[int] = (1, 1),
         count_include_pad: bool = False,
     ):
-        properties = _pool_properties(pool_size, strides, padding, dilation)
-        super().__init__(data, properties={**properties, "count_include_pad": flag(count_include_pad)})
+        properties = {"pool_size": pool_size, "strides": strides, "padding": padding, "dilation": dilation}
+        super().__init__(data, properties={**properties, "count_include_pad": count_include_pad})
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
@@ -245,17 +221,6 @@ class AvgPool2dOp(_Pool2d):
         counted = self.windows.over(np.ones(x.shape[2:], x.dtype), fill)
         with ieee_arithmetic():
             return self.windows.over(x, 0).sum(axis=(-2, -1)) / counted.sum(axis=(-2, -1))
-
-
-def _pool_properties(
-    pool_size: Sequence[int], strides: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
-) -> dict[str, Attribute]:
-    return {
-        "pool_size": integers(pool_size),
-        "strides": integers(strides),
-        "padding": integers(padding),
-        "dilation": integers(dilation),
-    }
 
 
 def _expect_rank_4(t: SizedType, what: str) -> Sizes:

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, TensorConstr
-from relex.dialects.relex.extremes import maximum, minimum
+from relex.dialects.relex.numpy_functions import NumPyFunctions
 from relex.dialects.relex.operator import Exactness, Operator, ieee_arithmetic
 from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
+
+Element = Any
+"""What a formula computes with: arrays of NumPy, or scalar expressions of `relex.lowering.te`. Both have Python's
+arithmetic."""
+
+
+class Functions(Protocol):
+    """The functions that formulas may use: those of `relex.lowering.te.scalars`, `select` and `cast`."""
+
+    def __getattr__(self, name: str, /) -> Callable[..., Element]: ...
 
 
 class Elementwise(Operator, ABC):
@@ -38,8 +48,6 @@ class UnaryElementwise(Elementwise, ABC):
 
     operand = operand_def(TensorConstr)
 
-    assembly_format = "$operand attr-dict `:` functional-type(operands, results)"
-
 
 class BinaryElementwise(Elementwise, ABC):
     """An elementwise operator on two tensors."""
@@ -47,11 +55,29 @@ class BinaryElementwise(Elementwise, ABC):
     lhs = operand_def(TensorConstr)
     rhs = operand_def(TensorConstr)
 
-    assembly_format = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"
+
+class Formula(Elementwise, ABC):
+    """An elementwise operator with a formula: both its meaning in NumPy and its loops follow from that."""
+
+    def formula(self, f: Functions, *elements: Element) -> Element:
+        """Return the result for one element of each operand; by default, by the scalar function of the same name."""
+        return getattr(f, self.name.rpartition(".")[2])(*elements)
+
+    def evaluate(self, *operands: Array) -> Array:
+        with ieee_arithmetic():
+            return self.formula(NumPyFunctions(), *operands)
+
+
+class UnaryFunction(Formula, UnaryElementwise, ABC):
+    """A function of one number."""
+
+
+class BinaryFunction(Formula, BinaryElementwise, ABC):
+    """A function of two numbers."""
 
 
 @irdl_op_definition
-class AddOp(BinaryElementwise):
+class AddOp(BinaryFunction):
     """
     The sum of two tensors; on i1, logical or.
 
@@ -63,15 +89,9 @@ class AddOp(BinaryElementwise):
     name = "relex.add"
     EXACTNESS: ClassVar = Exactness.NUMBERS
 
-    def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
-        with ieee_arithmetic():
-            return np.add(*operands)
-
 
 @irdl_op_definition
-class SubtractOp(BinaryElementwise):
+class SubtractOp(BinaryFunction):
     """
     The difference of two tensors; not defined on i1, as in NumPy.
 
@@ -84,15 +104,9 @@ class SubtractOp(BinaryElementwise):
     EXACTNESS: ClassVar = Exactness.NUMBERS
     ALLOWED: ClassVar = NUMBERS
 
-    def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
-        with ieee_arithmetic():
-            return np.subtract(*operands)
-
 
 @irdl_op_definition
-class MultiplyOp(BinaryElementwise):
+class MultiplyOp(BinaryFunction):
     """
     The product of two tensors; on i1, logical and.
 
@@ -104,15 +118,9 @@ class MultiplyOp(BinaryElementwise):
     name = "relex.multiply"
     EXACTNESS: ClassVar = Exactness.NUMBERS
 
-    def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
-        with ieee_arithmetic():
-            return np.multiply(*operands)
-
 
 @irdl_op_definition
-class DivideOp(BinaryElementwise):
+class DivideOp(BinaryFunction):
     """
     The quotient of two float tensors. Integers are rejected: NumPy's result is a float, C's is truncated.
 
@@ -125,15 +133,9 @@ class DivideOp(BinaryElementwise):
     EXACTNESS: ClassVar = Exactness.NUMBERS
     ALLOWED: ClassVar = FLOATS
 
-    def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
-        with ieee_arithmetic():
-            return np.divide(*operands)
-
 
 @irdl_op_definition
-class PowerOp(BinaryElementwise):
+class PowerOp(BinaryFunction):
     """
     The first tensor to the power of the second, both floats. Integers are rejected: a negative exponent has no result.
 
@@ -145,15 +147,9 @@ class PowerOp(BinaryElementwise):
     name = "relex.power"
     ALLOWED: ClassVar = FLOATS
 
-    def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
-        with ieee_arithmetic():
-            return np.power(*operands)
-
 
 @irdl_op_definition
-class MaximumOp(BinaryElementwise):
+class MaximumOp(BinaryFunction):
     """
     The maximum of two elements; NaN if either is NaN. +0 is larger than -0.
 
@@ -165,12 +161,9 @@ class MaximumOp(BinaryElementwise):
     name = "relex.maximum"
     EXACTNESS: ClassVar = Exactness.NUMBERS
 
-    def evaluate(self, *operands: Array) -> Array:
-        return maximum(*operands)
-
 
 @irdl_op_definition
-class MinimumOp(BinaryElementwise):
+class MinimumOp(BinaryFunction):
     """
     The minimum of two elements; NaN if either is NaN. -0 is smaller than +0.
 
@@ -182,12 +175,9 @@ class MinimumOp(BinaryElementwise):
     name = "relex.minimum"
     EXACTNESS: ClassVar = Exactness.NUMBERS
 
-    def evaluate(self, *operands: Array) -> Array:
-        return minimum(*operands)
-
 
 @irdl_op_definition
-class ReluOp(UnaryElementwise):
+class ReluOp(UnaryFunction):
     """
     The maximum of each element and +0; NaN stays NaN.
 
@@ -197,16 +187,15 @@ class ReluOp(UnaryElementwise):
     """
 
     name = "relex.relu"
-    IN_NN: ClassVar = True
     EXACTNESS: ClassVar = Exactness.NUMBERS
+    SCRIPT_NAMESPACE: ClassVar = "nn"
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
-        return maximum(x, x.dtype.type(0))
+    def formula(self, f: Functions, *elements: Element) -> Element:
+        return f.maximum(*elements, 0)
 
 
 @irdl_op_definition
-class EwiseFMAOp(Elementwise):
+class EwiseFMAOp(Formula):
     """
     `x * y + z`, rounded after the product and after the sum, so that it equals the two separate operators.
 
@@ -222,9 +211,6 @@ class EwiseFMAOp(Elementwise):
     y = operand_def(TensorConstr)
     z = operand_def(TensorConstr)
 
-    assembly_format = "$x `,` $y `,` $z attr-dict `:` functional-type(operands, results)"
-
-    def evaluate(self, *operands: Array) -> Array:
-        x, y, z = operands
-        with ieee_arithmetic():
-            return x * y + z
+    def formula(self, f: Functions, *elements: Element) -> Element:
+        x, y, z = elements
+        return x * y + z

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 
-def maximum(a: Array, b: Array) -> Array:
-    """Return the maximum of two elements."""
+def maximum(a: Array, b: Array | float) -> Array:
+    """Return the maximum of two elements; a number takes the type of `a`."""
     import numpy as np
 
+    b = np.asarray(b, a.dtype)
     if a.dtype.kind != "f":
         return np.maximum(a, b)
     with ieee_arithmetic():
@@ -22,10 +23,11 @@ def maximum(a: Array, b: Array) -> Array:
         return np.where((a == 0) & (b == 0), a + b, np.maximum(a, b))
 
 
-def minimum(a: Array, b: Array) -> Array:
-    """Return the minimum of two elements."""
+def minimum(a: Array, b: Array | float) -> Array:
+    """Return the minimum of two elements; a number takes the type of `a`."""
     import numpy as np
 
+    b = np.asarray(b, a.dtype)
     if a.dtype.kind != "f":
         return np.minimum(a, b)
     with ieee_arithmetic():

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute
 from xdsl.irdl import (
-    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -18,7 +17,7 @@ from xdsl.irdl import (
 
 from relex.dialects.dtypes import INTEGERS, TensorConstr
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import Exactness, Operator, tensor_type
+from relex.dialects.relex.operator import Exactness, Operand, Operator, tensor_type
 from relex.dialects.relex.properties import (
     IntegerConstr,
     IntegersConstr,
@@ -29,7 +28,6 @@ from relex.dialects.relex.properties import (
     integer,
     integers,
     number,
-    scalar,
 )
 from relex.dialects.relex.types import (
     Shape,
@@ -39,6 +37,7 @@ from relex.dialects.relex.types import (
     merge,
     normalize_axes,
     normalize_axis,
+    rank_of,
     same_element_type,
     shape_str,
 )
@@ -65,11 +64,8 @@ class ConcatOp(Operator):
     axis = prop_def(IntegerConstr, default_value=integer(0))
     result = result_def(TensorConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$tensors (`axis` `=` $axis^)? attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, *tensors: SSAValue | Operation, axis: int = 0):
-        super().__init__(*tensors, properties={"axis": integer(axis)})
+    def __init__(self, *tensors: Operand, axis: int = 0):
+        super().__init__(*tensors, properties={"axis": axis})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -92,7 +88,7 @@ class ConcatOp(Operator):
     @property
     def normal_axis(self) -> int:
         """The axis, counted from the front."""
-        return normalize_axis(as_integer(self.axis), len(tensor_type(self.tensors[0].type).get_shape()))
+        return normalize_axis(as_integer(self.axis), rank_of(self.tensors[0]))
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
@@ -123,27 +119,15 @@ class StridedSliceOp(Operator):
     strides = opt_prop_def(IntegersConstr)
     result = result_def(TensorConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$operand `axes` `=` $axes `begin` `=` $begin `end` `=` $end (`strides` `=` $strides^)? "
-        "attr-dict `:` functional-type(operands, results)"
-    )
-
     def __init__(
         self,
-        operand: SSAValue | Operation,
+        operand: Operand,
         axes: Sequence[int],
         begin: Sequence[int],
         end: Sequence[int],
         strides: Sequence[int] | None = None,
     ):
-        properties = {
-            "axes": integers(axes),
-            "begin": integers(begin),
-            "end": integers(end),
-            "strides": None if strides is None else integers(strides),
-        }
-        super().__init__(operand, properties=properties)
+        super().__init__(operand, properties={"axes": axes, "begin": begin, "end": end, "strides": strides})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -157,7 +141,7 @@ class StridedSliceOp(Operator):
     @property
     def slices(self) -> tuple[slice, ...]:
         """The slice along each dimension."""
-        rank = len(tensor_type(self.operand.type).get_shape())
+        rank = rank_of(self.operand)
         parts = _slices(self.properties, rank)
         return tuple(parts.get(axis, slice(None)) for axis in range(rank))
 
@@ -216,11 +200,8 @@ class TakeOp(Operator):
     axis = opt_prop_def(IntegerConstr)
     result = result_def(TensorConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$operand `,` $indices (`axis` `=` $axis^)? attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, operand: SSAValue | Operation, indices: SSAValue | Operation, axis: int | None = None):
-        super().__init__(operand, indices, properties={"axis": None if axis is None else integer(axis)})
+    def __init__(self, operand: Operand, indices: Operand, axis: int | None = None):
+        super().__init__(operand, indices, properties={"axis": axis})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -270,7 +251,7 @@ class PadOp(Operator):
     """
 
     name = "relex.pad"
-    IN_NN: ClassVar = True
+    SCRIPT_NAMESPACE: ClassVar = "nn"
     EXACTNESS: ClassVar = Exactness.BITS
 
     operand = operand_def(TensorConstr)
@@ -278,15 +259,8 @@ class PadOp(Operator):
     pad_value = opt_prop_def(ScalarConstr)
     result = result_def(TensorConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$operand `pad_width` `=` $pad_width (`pad_value` `=` $pad_value^)? "
-        "attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(self, operand: SSAValue | Operation, pad_width: Sequence[int], pad_value: float | None = None):
-        value = None if pad_value is None else scalar(pad_value, operand)
-        super().__init__(operand, properties={"pad_width": integers(pad_width), "pad_value": value})
+    def __init__(self, operand: Operand, pad_width: Sequence[int], pad_value: float | None = None):
+        super().__init__(operand, properties={"pad_width": pad_width, "pad_value": pad_value})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:

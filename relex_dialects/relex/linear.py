@@ -33,8 +33,6 @@ class DenseOp(Operator):
     weight = operand_def(TensorConstr)
     result = result_def(TensorConstr)
 
-    assembly_format = "$data `,` $weight attr-dict `:` functional-type(operands, results)"
-
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         element_type = same_element_type(*operands)
@@ -72,8 +70,6 @@ class MatmulOp(Operator):
     lhs = operand_def(TensorConstr)
     rhs = operand_def(TensorConstr)
     result = result_def(TensorConstr)
-
-    assembly_format = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:

@@ -8,12 +8,12 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, f64
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from relex.dialects.dtypes import FLOATS, TensorConstr
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import Operator, ieee_arithmetic, tensor_type
+from relex.dialects.relex.operator import Operand, Operator, ieee_arithmetic
 from relex.dialects.relex.properties import (
     Float64Constr,
     IntegerConstr,
@@ -30,6 +30,7 @@ from relex.dialects.relex.types import (
     expect_element_type,
     normalize_axes,
     normalize_axis,
+    rank_of,
     same_element_type,
     shape_str,
 )
@@ -44,17 +45,14 @@ _EPSILON = FloatAttr(1e-5, f64)
 class _AlongAxis(Operator, ABC):
     """An operator that normalizes along one dimension, by default the last."""
 
-    IN_NN: ClassVar = True
+    SCRIPT_NAMESPACE: ClassVar = "nn"
 
     data = operand_def(TensorConstr)
     axis = prop_def(IntegerConstr, default_value=integer(-1))
     result = result_def(TensorConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$data (`axis` `=` $axis^)? attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: SSAValue | Operation, axis: int = -1):
-        super().__init__(data, properties={"axis": integer(axis)})
+    def __init__(self, data: Operand, axis: int = -1):
+        super().__init__(data, properties={"axis": axis})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -66,7 +64,7 @@ class _AlongAxis(Operator, ABC):
     @property
     def normal_axis(self) -> int:
         """The axis, counted from the front."""
-        return normalize_axis(as_integer(self.axis), len(tensor_type(self.data.type).get_shape()))
+        return normalize_axis(as_integer(self.axis), rank_of(self.data))
 
 
 @irdl_op_definition
@@ -128,7 +126,7 @@ class LayerNormOp(Operator):
     """
 
     name = "relex.layer_norm"
-    IN_NN: ClassVar = True
+    SCRIPT_NAMESPACE: ClassVar = "nn"
 
     data = operand_def(TensorConstr)
     gamma = operand_def(TensorConstr)
@@ -137,22 +135,10 @@ class LayerNormOp(Operator):
     epsilon = prop_def(Float64Constr, default_value=_EPSILON)
     result = result_def(TensorConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$data `,` $gamma `,` $beta (`axes` `=` $axes^)? (`epsilon` `=` $epsilon^)? "
-        "attr-dict `:` functional-type(operands, results)"
-    )
-
     def __init__(
-        self,
-        data: SSAValue | Operation,
-        gamma: SSAValue | Operation,
-        beta: SSAValue | Operation,
-        axes: Sequence[int] = (-1,),
-        epsilon: float = 1e-5,
+        self, data: Operand, gamma: Operand, beta: Operand, axes: Sequence[int] = (-1,), epsilon: float = 1e-5
     ):
-        properties = {"axes": integers(axes), "epsilon": FloatAttr(epsilon, f64)}
-        super().__init__(data, gamma, beta, properties=properties)
+        super().__init__(data, gamma, beta, properties={"axes": axes, "epsilon": epsilon})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -171,7 +157,7 @@ class LayerNormOp(Operator):
     @property
     def normal_axes(self) -> Shape:
         """The normalized dimensions, counted from the front."""
-        return normalize_axes(as_integers(self.axes), len(tensor_type(self.data.type).get_shape()))
+        return normalize_axes(as_integers(self.axes), rank_of(self.data))
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
@@ -201,7 +187,7 @@ class BatchNormOp(Operator):
     """
 
     name = "relex.batch_norm"
-    IN_NN: ClassVar = True
+    SCRIPT_NAMESPACE: ClassVar = "nn"
 
     data = operand_def(TensorConstr)
     gamma = operand_def(TensorConstr)
@@ -212,24 +198,17 @@ class BatchNormOp(Operator):
     epsilon = prop_def(Float64Constr, default_value=_EPSILON)
     result = result_def(TensorConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$data `,` $gamma `,` $beta `,` $moving_mean `,` $moving_var (`axis` `=` $axis^)? (`epsilon` `=` $epsilon^)? "
-        "attr-dict `:` functional-type(operands, results)"
-    )
-
     def __init__(
         self,
-        data: SSAValue | Operation,
-        gamma: SSAValue | Operation,
-        beta: SSAValue | Operation,
-        moving_mean: SSAValue | Operation,
-        moving_var: SSAValue | Operation,
+        data: Operand,
+        gamma: Operand,
+        beta: Operand,
+        moving_mean: Operand,
+        moving_var: Operand,
         axis: int = 1,
         epsilon: float = 1e-5,
     ):
-        properties = {"axis": integer(axis), "epsilon": FloatAttr(epsilon, f64)}
-        super().__init__(data, gamma, beta, moving_mean, moving_var, properties=properties)
+        super().__init__(data, gamma, beta, moving_mean, moving_var, properties={"axis": axis, "epsilon": epsilon})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -245,7 +224,7 @@ class BatchNormOp(Operator):
     @property
     def normal_axis(self) -> int:
         """The dimension of the parameters, counted from the front."""
-        return normalize_axis(as_integer(self.axis), len(tensor_type(self.data.type).get_shape()))
+        return normalize_axis(as_integer(self.axis), rank_of(self.data))
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np

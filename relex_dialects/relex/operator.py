@@ -8,19 +8,19 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum, auto
 from math import prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import NoneAttr, TensorType
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, VarOperandDef, traits_def
+from xdsl.irdl import IRDLOperation, OpDef, OptPropertyDef, ParsePropInAttrDict, VarOperandDef, traits_def
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 
-from relex.dialects.errors import InferenceError
+from relex.dialects.relex.properties import FlagConstr, as_property
 from relex.dialects.relex.types import SizedType, without_names
+from relex.dialects.relex.types import tensor_type as tensor_type
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -37,25 +37,41 @@ class Exactness(Enum):
     """In every bit, including those of NaN: elements are moved or compared, or only change their sign."""
 
 
+Operand = SSAValue | Operation
+"""An operand of a constructor: a value, or an op with one result."""
+
+
 class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     """
     A pure graph operator with one result.
 
-    Its type rule `infer` serves the builder and the verifier alike; `evaluate` defines in NumPy what it computes.
-    Operators of other packages derive from this class, too; nothing else in relex needs to know them before lowering.
+    Its operands and properties are declared, and its syntax follows: operands, then each property by its name, in the
+    order of the declarations. Its type rule `infer` serves the builder and the verifier alike; `evaluate` defines in
+    NumPy what it computes. Operators of other packages derive from this class, too; nothing else in relex needs to know
+    them before lowering.
     """
 
     traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
 
     EXACTNESS: ClassVar[Exactness] = Exactness.ROUNDED
     """The exactness of the result: constants are folded only where that changes no result."""
+    SCRIPT_NAMESPACE: ClassVar[str] = ""
+    """The namespace in which scripts print an operator of relex: "nn" for `R.nn.relu`."""
 
-    IN_NN: ClassVar[bool] = False
-    """True if scripts write the operator as `R.nn.relu`, as TVM does, rather than as `R.add`."""
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "name" in vars(cls) and cls.assembly_format is None:
+            cls.assembly_format = _syntax(cls)
 
-    def __init__(self, *operands: SSAValue | Operation, properties: Mapping[str, Attribute | None] | None = None):
+    def __init__(self, *operands: Operand, properties: Mapping[str, object] | None = None):
+        """Create the op. Properties are attributes, or values in Python, as `as_property` takes them; None stands for
+        one that is not given. Raises `DTypeError` for values of another kind."""
         values = [SSAValue.get(operand) for operand in operands]
-        complete = self.with_defaults(properties or {})
+        declared = self.get_irdl_definition().properties
+        like = values[0].type if values else NoneAttr()
+        given = {name: as_property(name, v, declared[name].constr, like) for name, v in (properties or {}).items()}
+        complete = self.with_defaults(given)
         result = self.type_of_result([value.type for value in values], complete)
         # A variadic operand takes all values as one list.
         super().__init__(
@@ -137,8 +153,19 @@ def ieee_arithmetic() -> AbstractContextManager[None]:
     return np.errstate(all="ignore")
 
 
-def tensor_type(t: Attribute) -> TensorType:
-    """Return `t` if it is a ranked tensor type. Raises `InferenceError` otherwise."""
-    if not isa(t, TensorType):
-        raise InferenceError(f"expected a ranked tensor, found {t}")
-    return t
+def _syntax(cls: type[Operator]) -> str:
+    """Return the assembly format of an operator: `$x, $y (axis = $axis)? attr-dict : functional-type(...)`."""
+    definition = OpDef.from_pyrdl(cls)
+    # Classes declare more than the classes that they derive from, in this order.
+    fields = list(dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base)))
+    operands = sorted((name for name, _ in definition.operands), key=fields.index)
+    parts = [" `,` ".join(f"${name}" for name in operands)]
+    for name in sorted(definition.properties, key=fields.index):
+        declared = definition.properties[name]
+        if declared.constr == FlagConstr:
+            parts.append(f"(`{name}` ${name}^)?")
+        elif isinstance(declared, OptPropertyDef) or declared.default_value is not None:
+            parts.append(f"(`{name}` `=` ${name}^)?")
+        else:
+            parts.append(f"`{name}` `=` ${name}")
+    return " ".join([*parts, "attr-dict `:` functional-type(operands, results)"])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from operator import index
+from typing import Any
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -15,16 +18,18 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute
+from xdsl.irdl import AttrConstraint, BaseAttr
 from xdsl.utils.hints import isa
 
-from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import tensor_type
-from relex.dialects.relex.types import SizedType
+from relex.dialects.dtypes import ELEMENT_TYPES, ElementConstr
+from relex.dialects.errors import DTypeError, InferenceError, RangeError, kind_of
+from relex.dialects.relex.types import SizedType, tensor_type
 
 IntegersConstr = DenseArrayBase.constr(i64)
 IntegerConstr = IntegerAttr.constr(i64)
 Float64Constr = FloatAttr.constr(f64)
+FlagConstr = BaseAttr(UnitAttr)
 ScalarConstr = FloatAttr.constr() | IntegerAttr.constr()
 """A number of any type, which is printed with its type: `0.5 : f32`."""
 
@@ -33,22 +38,36 @@ Scalar = FloatAttr | IntegerAttr
 
 def integers(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
     """Return a property that holds a list of integers."""
-    return DenseArrayBase.from_list(i64, list(values))
+    return DenseArrayBase.from_list(i64, [_int64(value) for value in values])
 
 
 def integer(value: int) -> IntegerAttr[IntegerType]:
     """Return a property that holds an integer."""
-    return IntegerAttr(value, i64)
+    return IntegerAttr(_int64(value), i64)
+
+
+def _int64(value: int) -> int:
+    if not -(1 << 63) <= (number := index(value)) < 1 << 63:
+        raise RangeError(f"expected an integer of 64 bits, found {number}")
+    return number
 
 
 def flag(value: bool) -> UnitAttr | None:
     """Return a unit property, or None if it is not set."""
+    if value not in (True, False):
+        raise TypeError
     return UnitAttr() if value else None
 
 
-def scalar(value: float, like: SSAValue | Operation) -> Scalar:
-    """Return a number of a tensor's element type. Raises `InferenceError` if the type cannot represent it."""
-    element_type = tensor_type(SSAValue.get(like).type).element_type
+def as_list(axis: int | Sequence[int] | None) -> Sequence[int] | None:
+    """Return the dimensions in an argument that is one of them, or several."""
+    return [axis] if isinstance(axis, int) else axis
+
+
+def scalar(value: float, element_type: Attribute) -> Scalar:
+    """Return a number of an element type. Raises `InferenceError` if the type cannot represent it."""
+    if isinstance(value, str | bytes):
+        raise TypeError  # Python reads them as numbers.
     try:
         if isinstance(element_type, AnyFloat):
             return FloatAttr(float(value), element_type)
@@ -57,6 +76,38 @@ def scalar(value: float, like: SSAValue | Operation) -> Scalar:
     except (OverflowError, ValueError):
         pass  # Too large for the float type, or no finite number for an integer type.
     raise InferenceError(f"expected a number of type {element_type}, found {value}")
+
+
+_KINDS: Mapping[AttrConstraint, tuple[str, Callable[[Any, Attribute], Attribute | None] | None]] = {
+    IntegersConstr: ("a list of integers", lambda value, _: integers(value)),
+    IntegerConstr: ("an integer", lambda value, _: integer(value)),
+    Float64Constr: ("a number", lambda value, _: scalar(value, f64)),
+    FlagConstr: ("True or False", lambda value, _: flag(value)),
+    ScalarConstr: ("a number", lambda value, like: scalar(value, tensor_type(like).element_type)),
+    ElementConstr: (f"one of {', '.join(map(str, ELEMENT_TYPES))}", None),
+}
+"""What the values of each kind of property are called, and how they become attributes, given the type of the first
+operand, unless they are attributes in Python, too. Values of another kind raise `TypeError`."""
+
+
+def as_property(name: str, value: object, constraint: AttrConstraint, like: Attribute) -> Attribute | None:
+    """Return the attribute for the value of a property in Python; attributes, and None, stay as they are. `like` is the
+    type of the first operand. Raises `DTypeError` for a value of the wrong kind."""
+    if value is None or (isinstance(value, Attribute) and constraint.verifies(value)):
+        return value
+    expected, convert = _KINDS.get(constraint, ("an attribute of the declared kind", None))
+    if convert is not None and not isinstance(value, Attribute):
+        with suppress(TypeError):
+            return convert(value, like)
+    raise DTypeError(f"expected {name} to be {expected}, found {_shown(value)}")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Attribute):
+        return str(value)
+    if not isa(value, list[Any] | tuple[Any, ...]) or not value:
+        return kind_of(value)
+    return f"{kind_of(value)} of {' and '.join(dict.fromkeys(map(kind_of, value)))}"
 
 
 def _fits(value: int, element_type: IntegerType) -> bool:

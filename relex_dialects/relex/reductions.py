@@ -8,21 +8,19 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import UnitAttr, i64
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 
 from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, TensorConstr
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.extremes import largest, smallest
-from relex.dialects.relex.operator import Exactness, Operator, ieee_arithmetic, tensor_type
+from relex.dialects.relex.operator import Exactness, Operand, Operator, ieee_arithmetic
 from relex.dialects.relex.properties import (
     IntegerConstr,
     IntegersConstr,
     as_integer,
     as_integers,
-    flag,
-    integer,
-    integers,
+    as_list,
 )
 from relex.dialects.relex.types import (
     Shape,
@@ -31,6 +29,7 @@ from relex.dialects.relex.types import (
     expect_element_type,
     normalize_axes,
     normalize_axis,
+    rank_of,
     shape_str,
 )
 from relex.dialects.sizes import Size, at_most, count
@@ -50,20 +49,13 @@ class Reduction(Operator, ABC):
     keepdims = opt_prop_def(UnitAttr)
     result = result_def(TensorConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$operand (`axis` `=` $axis^)? (`keepdims` $keepdims^)? attr-dict `:` functional-type(operands, results)"
-    )
-
     ALLOWED: ClassVar[tuple[Attribute, ...]] = ELEMENT_TYPES
     """The element types that the operand may have."""
     OVER_NONE: ClassVar[bool] = True
     """True if the reduction of no elements has a result."""
 
-    def __init__(self, operand: SSAValue | Operation, axis: int | Sequence[int] | None = None, keepdims: bool = False):
-        axes = [axis] if isinstance(axis, int) else axis
-        properties = {"axis": None if axes is None else integers(axes), "keepdims": flag(keepdims)}
-        super().__init__(operand, properties=properties)
+    def __init__(self, operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False):
+        super().__init__(operand, properties={"axis": as_list(axis), "keepdims": keepdims})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -78,7 +70,7 @@ class Reduction(Operator, ABC):
     @property
     def axes(self) -> Shape:
         """The reduced dimensions, counted from the front, in order."""
-        return _axes(self.properties, len(tensor_type(self.operand.type).get_shape()))
+        return _axes(self.properties, rank_of(self.operand))
 
 
 def _axes(properties: Mapping[str, Attribute], rank: int) -> Shape:
@@ -205,14 +197,8 @@ class ArgmaxOp(Operator):
     keepdims = opt_prop_def(UnitAttr)
     result = result_def(TensorConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$operand (`axis` `=` $axis^)? (`keepdims` $keepdims^)? attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(self, operand: SSAValue | Operation, axis: int | None = None, keepdims: bool = False):
-        properties = {"axis": None if axis is None else integer(axis), "keepdims": flag(keepdims)}
-        super().__init__(operand, properties=properties)
+    def __init__(self, operand: Operand, axis: int | None = None, keepdims: bool = False):
+        super().__init__(operand, properties={"axis": axis, "keepdims": keepdims})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -224,7 +210,7 @@ class ArgmaxOp(Operator):
     @property
     def axes(self) -> Shape:
         """The dimensions searched, counted from the front: one or all."""
-        return _chosen_axes(self.properties, len(tensor_type(self.operand.type).get_shape()))
+        return _chosen_axes(self.properties, rank_of(self.operand))
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from relex.dialects.dtypes import TensorConstr
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import Exactness, Operator, tensor_type
-from relex.dialects.relex.properties import IntegersConstr, as_integers, integers
-from relex.dialects.relex.types import Shape, SizedType, SizeT, expect_integers, normalize_axes, shape_str
+from relex.dialects.relex.operator import Exactness, Operand, Operator
+from relex.dialects.relex.properties import IntegersConstr, as_integers, as_list
+from relex.dialects.relex.types import Shape, SizedType, SizeT, expect_integers, normalize_axes, rank_of, shape_str
 from relex.dialects.sizes import Size, Sizes, count, equal
 
 if TYPE_CHECKING:
@@ -39,11 +39,8 @@ class PermuteDimsOp(Operator):
     axes = opt_prop_def(IntegersConstr)
     result = result_def(TensorConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$operand (`axes` `=` $axes^)? attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, operand: SSAValue | Operation, axes: Sequence[int] | None = None):
-        super().__init__(operand, properties={"axes": None if axes is None else integers(axes)})
+    def __init__(self, operand: Operand, axes: Sequence[int] | None = None):
+        super().__init__(operand, properties={"axes": axes})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -54,7 +51,7 @@ class PermuteDimsOp(Operator):
     @property
     def order(self) -> Shape:
         """The dimensions of the operand, counted from the front, in the order of the result."""
-        return _order(self.properties, len(tensor_type(self.operand.type).get_shape()))
+        return _order(self.properties, rank_of(self.operand))
 
     def evaluate(self, *operands: Array) -> Array:
         import numpy as np
@@ -85,11 +82,8 @@ class ReshapeOp(Operator):
     shape = prop_def(IntegersConstr)
     result = result_def(TensorConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$operand `shape` `=` $shape attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, operand: SSAValue | Operation, shape: Sequence[int]):
-        super().__init__(operand, properties={"shape": integers(shape)})
+    def __init__(self, operand: Operand, shape: Sequence[int]):
+        super().__init__(operand, properties={"shape": shape})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -136,11 +130,8 @@ class ExpandDimsOp(Operator):
     axis = prop_def(IntegersConstr)
     result = result_def(TensorConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$operand `axis` `=` $axis attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, operand: SSAValue | Operation, axis: int | Sequence[int]):
-        super().__init__(operand, properties={"axis": integers([axis] if isinstance(axis, int) else axis)})
+    def __init__(self, operand: Operand, axis: int | Sequence[int]):
+        super().__init__(operand, properties={"axis": as_list(axis)})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -176,12 +167,8 @@ class SqueezeOp(Operator):
     axis = opt_prop_def(IntegersConstr)
     result = result_def(TensorConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$operand (`axis` `=` $axis^)? attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, operand: SSAValue | Operation, axis: int | Sequence[int] | None = None):
-        axes = [axis] if isinstance(axis, int) else axis
-        super().__init__(operand, properties={"axis": None if axes is None else integers(axes)})
+    def __init__(self, operand: Operand, axis: int | Sequence[int] | None = None):
+        super().__init__(operand, properties={"axis": as_list(axis)})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -222,11 +209,8 @@ class BroadcastToOp(Operator):
     shape = prop_def(IntegersConstr)
     result = result_def(TensorConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$operand `shape` `=` $shape attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, operand: SSAValue | Operation, shape: Sequence[int]):
-        super().__init__(operand, properties={"shape": integers(shape)})
+    def __init__(self, operand: Operand, shape: Sequence[int]):
+        super().__init__(operand, properties={"shape": shape})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.hints import isa
 
 from relex.dialects.errors import InferenceError
 from relex.dialects.sizes import Size, Sizes, equal, named
@@ -36,6 +37,18 @@ class SizedType:
 
     def __str__(self) -> str:
         return str(TensorType(self.element_type, without_names(self.shape)))
+
+
+def tensor_type(t: Attribute) -> TensorType:
+    """Return `t` if it is a ranked tensor type. Raises `InferenceError` otherwise."""
+    if not isa(t, TensorType):
+        raise InferenceError(f"expected a ranked tensor, found {t}")
+    return t
+
+
+def rank_of(tensor: SSAValue) -> int:
+    """Return the number of dimensions of a tensor."""
+    return tensor_type(tensor.type).get_num_dims()
 
 
 def with_names(shape: Sequence[int], name: Callable[[int], Size]) -> Sizes:

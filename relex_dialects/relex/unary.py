@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from abc import ABC
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from math import sqrt
+from typing import ClassVar
 
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, opt_prop_def, prop_def
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
-from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, INTEGERS, NUMBERS, ElementConstr, numpy_dtype
+from relex.dialects.dtypes import FLOATS, NUMBERS, ElementConstr
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.elementwise import UnaryElementwise
-from relex.dialects.relex.extremes import maximum, minimum
-from relex.dialects.relex.operator import Exactness, ieee_arithmetic
-from relex.dialects.relex.properties import ScalarConstr, expect_scalar, number, scalar
+from relex.dialects.relex.elementwise import Element, Functions, UnaryFunction
+from relex.dialects.relex.operator import Exactness, Operand
+from relex.dialects.relex.properties import ScalarConstr, expect_scalar, number
 from relex.dialects.relex.types import SizedType
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
-
-
-class UnaryFunction(UnaryElementwise, ABC):
-    """An elementwise function that NumPy provides."""
-
-    NUMPY: ClassVar[str]
-    """The name of the function in NumPy."""
-
-    def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
-        with ieee_arithmetic():
-            return getattr(np, self.NUMPY)(*operands)
 
 
 @irdl_op_definition
@@ -47,7 +30,6 @@ class NegativeOp(UnaryFunction):
     name = "relex.negative"
     EXACTNESS: ClassVar = Exactness.BITS
     ALLOWED: ClassVar = NUMBERS
-    NUMPY: ClassVar = "negative"
 
 
 @irdl_op_definition
@@ -62,7 +44,6 @@ class AbsOp(UnaryFunction):
 
     name = "relex.abs"
     EXACTNESS: ClassVar = Exactness.BITS
-    NUMPY: ClassVar = "abs"
 
 
 @irdl_op_definition
@@ -78,7 +59,6 @@ class FloorOp(UnaryFunction):
     name = "relex.floor"
     EXACTNESS: ClassVar = Exactness.NUMBERS
     ALLOWED: ClassVar = FLOATS
-    NUMPY: ClassVar = "floor"
 
 
 @irdl_op_definition
@@ -94,11 +74,10 @@ class SqrtOp(UnaryFunction):
     name = "relex.sqrt"
     EXACTNESS: ClassVar = Exactness.NUMBERS
     ALLOWED: ClassVar = FLOATS
-    NUMPY: ClassVar = "sqrt"
 
 
 @irdl_op_definition
-class RsqrtOp(UnaryElementwise):
+class RsqrtOp(UnaryFunction):
     """
     The reciprocal of the square root, both correctly rounded; infinite for zero, with its sign.
 
@@ -111,11 +90,8 @@ class RsqrtOp(UnaryElementwise):
     EXACTNESS: ClassVar = Exactness.NUMBERS
     ALLOWED: ClassVar = FLOATS
 
-    def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
-        with ieee_arithmetic():
-            return 1 / np.sqrt(*operands)
+    def formula(self, f: Functions, *elements: Element) -> Element:
+        return 1 / f.sqrt(*elements)
 
 
 @irdl_op_definition
@@ -130,7 +106,6 @@ class ExpOp(UnaryFunction):
 
     name = "relex.exp"
     ALLOWED: ClassVar = FLOATS
-    NUMPY: ClassVar = "exp"
 
 
 @irdl_op_definition
@@ -145,7 +120,6 @@ class LogOp(UnaryFunction):
 
     name = "relex.log"
     ALLOWED: ClassVar = FLOATS
-    NUMPY: ClassVar = "log"
 
 
 @irdl_op_definition
@@ -160,11 +134,10 @@ class TanhOp(UnaryFunction):
 
     name = "relex.tanh"
     ALLOWED: ClassVar = FLOATS
-    NUMPY: ClassVar = "tanh"
 
 
 @irdl_op_definition
-class ErfOp(UnaryElementwise):
+class ErfOp(UnaryFunction):
     """
     The error function.
 
@@ -176,13 +149,9 @@ class ErfOp(UnaryElementwise):
     name = "relex.erf"
     ALLOWED: ClassVar = FLOATS
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
-        return erf(x)
-
 
 @irdl_op_definition
-class SigmoidOp(UnaryElementwise):
+class SigmoidOp(UnaryFunction):
     """
     The logistic function `1 / (1 + exp(-x))`.
 
@@ -194,16 +163,13 @@ class SigmoidOp(UnaryElementwise):
     name = "relex.sigmoid"
     ALLOWED: ClassVar = FLOATS
 
-    def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
-        (x,) = operands
-        with ieee_arithmetic():
-            return 1 / (1 + np.exp(-x))
+    def formula(self, f: Functions, *elements: Element) -> Element:
+        (x,) = elements
+        return 1 / (1 + f.exp(-x))
 
 
 @irdl_op_definition
-class SiluOp(UnaryElementwise):
+class SiluOp(UnaryFunction):
     """
     `x * sigmoid(x)`, computed as `x / (1 + exp(-x))`; NaN for minus infinity.
 
@@ -213,19 +179,16 @@ class SiluOp(UnaryElementwise):
     """
 
     name = "relex.silu"
-    IN_NN: ClassVar = True
+    SCRIPT_NAMESPACE: ClassVar = "nn"
     ALLOWED: ClassVar = FLOATS
 
-    def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
-        (x,) = operands
-        with ieee_arithmetic():
-            return x / (1 + np.exp(-x))
+    def formula(self, f: Functions, *elements: Element) -> Element:
+        (x,) = elements
+        return x / (1 + f.exp(-x))
 
 
 @irdl_op_definition
-class GeluOp(UnaryElementwise):
+class GeluOp(UnaryFunction):
     """
     `x` times the cumulative normal distribution at `x`, in the exact form `x / 2 * (1 + erf(x / sqrt(2)))`; NaN for
     minus infinity.
@@ -236,19 +199,16 @@ class GeluOp(UnaryElementwise):
     """
 
     name = "relex.gelu"
-    IN_NN: ClassVar = True
+    SCRIPT_NAMESPACE: ClassVar = "nn"
     ALLOWED: ClassVar = FLOATS
 
-    def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
-        (x,) = operands
-        with ieee_arithmetic():
-            return x * 0.5 * (1 + erf(x * np.sqrt(0.5).astype(x.dtype)))
+    def formula(self, f: Functions, *elements: Element) -> Element:
+        (x,) = elements
+        return x * 0.5 * (1 + f.erf(x * sqrt(0.5)))
 
 
 @irdl_op_definition
-class AstypeOp(UnaryElementwise):
+class AstypeOp(UnaryFunction):
     """
     The elements converted to another type. Integers wrap around. Floats are rounded towards zero to integers and
     saturate at the ends of the range; NaN becomes 0 (NumPy specifies neither). To i1 everything but zero is true.
@@ -263,38 +223,20 @@ class AstypeOp(UnaryElementwise):
 
     dtype = prop_def(ElementConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$operand `dtype` `=` $dtype attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, operand: SSAValue | Operation, dtype: Attribute):
+    def __init__(self, operand: Operand, dtype: Attribute):
         super().__init__(operand, properties={"dtype": dtype})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (operand,) = operands
-        if (dtype := properties["dtype"]) not in ELEMENT_TYPES:
-            raise InferenceError(f"expected a dtype among {', '.join(map(str, ELEMENT_TYPES))}, found {dtype}")
-        return SizedType(dtype, operand.get_shape())
+        return SizedType(properties["dtype"], operand.get_shape())
 
-    def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
-        (x,) = operands
-        dtype = numpy_dtype(self.dtype)
-        is_truncated = self.dtype in INTEGERS and x.dtype.kind == "f"
-        with ieee_arithmetic():
-            wide = x.astype(np.float64 if is_truncated else dtype)
-        if not is_truncated:
-            return wide
-        low, end = float(np.iinfo(dtype).min), -float(np.iinfo(dtype).min)
-        inside = (low <= wide) & (wide < end)
-        small, large = np.iinfo(dtype).min, np.iinfo(dtype).max
-        beyond = np.where(wide < low, small, np.where(wide >= end, large, 0))
-        return np.where(inside, np.where(inside, wide, 0).astype(dtype), beyond.astype(dtype))
+    def formula(self, f: Functions, *elements: Element) -> Element:
+        return f.cast(*elements, self.dtype)
 
 
 @irdl_op_definition
-class ClipOp(UnaryElementwise):
+class ClipOp(UnaryFunction):
     """
     The elements clamped between two bounds of the same type, either of which may be missing. NaN stays NaN.
 
@@ -310,13 +252,8 @@ class ClipOp(UnaryElementwise):
     min = opt_prop_def(ScalarConstr)
     max = opt_prop_def(ScalarConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$operand (`min` `=` $min^)? (`max` `=` $max^)? attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, operand: SSAValue | Operation, min: float | None = None, max: float | None = None):
-        bounds = {"min": min, "max": max}
-        properties = {name: None if bound is None else scalar(bound, operand) for name, bound in bounds.items()}
-        super().__init__(operand, properties=properties)
+    def __init__(self, operand: Operand, min: float | None = None, max: float | None = None):
+        super().__init__(operand, properties={"min": min, "max": max})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -326,19 +263,8 @@ class ClipOp(UnaryElementwise):
             raise InferenceError(f"expected a min that is not above the max, found {' and '.join(map(str, bounds))}")
         return super().infer(operands, properties)
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
+    def formula(self, f: Functions, *elements: Element) -> Element:
+        (x,) = elements
         if self.min is not None:
-            x = maximum(x, x.dtype.type(number(self.min)))
-        if self.max is not None:
-            x = minimum(x, x.dtype.type(number(self.max)))
-        return x
-
-
-def erf(x: Array) -> Array:
-    """Return the error function, computed in double precision and rounded to the type of `x`."""
-    import math
-
-    import numpy as np
-
-    return np.vectorize(math.erf, otypes=[np.float64])(x).astype(x.dtype)
+            x = f.maximum(x, number(self.min))
+        return x if self.max is None else f.minimum(x, number(self.max))

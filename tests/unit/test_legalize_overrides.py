@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from relex.dialects import CompileError, parse_module, verify_module
-from relex.dialects.relex import DenseOp, Operator, ReluOp
+from relex.dialects.relex import DenseOp, Operator, ReluOp, UnaryFunction
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering import LegalizeOpsPass
 from relex.lowering.legalizations import LEGALIZATIONS
@@ -85,7 +85,7 @@ def test_a_result_that_does_not_fit() -> None:
 
 def test_an_override_is_as_good_as_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(LEGALIZATIONS, DenseOp)
-    monkeypatch.delitem(LEGALIZATIONS, ReluOp)
+    monkeypatch.delitem(LEGALIZATIONS, UnaryFunction)
     with pytest.raises(CompileError) as caught:
         LegalizeOpsPass(overrides={ReluOp: leaky})(parse_module(PROGRAM))
     (problem,) = caught.value.diagnostics

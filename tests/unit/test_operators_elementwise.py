@@ -224,7 +224,6 @@ def test_type_rules() -> None:
         (partial(ClipOp, min=0.5), [np.zeros(2, np.int8)], "expected a number of type i8, found 0.5"),
         (partial(ClipOp, min=128), [np.zeros(2, np.int8)], "expected a number of type i8, found 128"),
         (partial(ClipOp, min=1e39), [np.zeros(2, np.float32)], "expected a number of type f32"),
-        (partial(AstypeOp, dtype=TensorType(f32, ())), [np.zeros(2)], "expected a dtype among f16, bf16"),
     ],
 )
 def test_refused(make: MakeOperator, operands: list[Array], message: str) -> None:

@@ -6,8 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from xdsl.dialects.builtin import StringAttr, TensorType, f32
+from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects.errors import RelexError
+from relex.dialects.relex import AstypeOp, ClipOp, ReshapeOp, SoftmaxOp, SumOp
 from relex.runtime import CompileCache, VirtualMachine, build, c_function, cpu, set_threads
 from relex.tools import show
 
@@ -40,3 +43,22 @@ show_any: Any = show
 def test_wrong_calls(call: Callable[[], object], message: str) -> None:
     with pytest.raises(RelexError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("operator", "properties", "message"),
+    [
+        (SoftmaxOp, {"axis": "rows"}, "expected axis to be an integer, found str"),
+        (SoftmaxOp, {"axis": StringAttr("rows")}, 'expected axis to be an integer, found "rows"'),
+        (SoftmaxOp, {"axis": 1 << 63}, "expected an integer of 64 bits, found 9223372036854775808"),
+        (SumOp, {"axis": [0, 1.5]}, "expected axis to be a list of integers, found list of int and float"),
+        (SumOp, {"keepdims": "yes"}, "expected keepdims to be True or False, found str"),
+        (ReshapeOp, {"shape": 3}, "expected shape to be a list of integers, found int"),
+        (ClipOp, {"min": "0"}, "expected min to be a number, found str"),
+        (AstypeOp, {"dtype": "f32"}, "expected dtype to be one of f16, bf16, f32, .*, found str"),
+        (AstypeOp, {"dtype": TensorType(f32, ())}, "expected dtype to be one of .*, found tensor<f32>"),
+    ],
+)
+def test_properties_of_another_kind(operator: Any, properties: dict[str, Any], message: str) -> None:
+    with pytest.raises(RelexError, match=f"^{message}$"):
+        operator(create_ssa_value(TensorType(f32, (2, 3))), **properties)

@@ -8,12 +8,13 @@ from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_op_definition,
 from xdsl.traits import Pure
 
 from relex.dialects.dtypes import FLOATS
-from relex.dialects.relex import UnaryElementwise
+from relex.dialects.relex import UnaryElementwise, UnaryFunction
+from relex.dialects.relex.elementwise import Element, Functions
 from relex.dialects.relex.extremes import maximum, minimum
 
 
 @irdl_op_definition
-class HardSwishOp(UnaryElementwise):
+class HardSwishOp(UnaryFunction):
     """
     `x * min(max(x + 3, 0), 6) / 6`; NaN for minus infinity.
 
@@ -23,11 +24,9 @@ class HardSwishOp(UnaryElementwise):
     name = "mobile.hard_swish"
     ALLOWED: ClassVar = FLOATS
 
-    def evaluate(self, *operands: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        (x,) = operands
-        zero, three, six = (x.dtype.type(number) for number in (0, 3, 6))
-        with np.errstate(all="ignore"):
-            return x * minimum(maximum(x + three, zero), six) / six
+    def formula(self, f: Functions, *elements: Element) -> Element:
+        (x,) = elements
+        return x * f.minimum(f.maximum(x + 3, 0), 6) / 6
 
 
 @irdl_op_definition

@@ -8,18 +8,11 @@ from relex.lowering.conversion import Conversion
 from relex.lowering.legalizations import legalizes
 from relex.lowering.llvm.convert_to_llvm import TO_LLVM
 from relex.lowering.llvm.intrinsics import add_intrinsic, float_constant
-from relex.lowering.te import Tensor, call, compute, maximum, minimum
+from relex.lowering.te import Tensor, call, compute
 from relex.lowering.te.scalars import SCALARS, Scalar
 from relex.lowering.vectors.forms import vector_form
 from relex.lowering.vectors.lanes import Emitter
-from relex_mobile.dialect import Clamp6Op, HardSwishOp, Relu6Op
-
-
-@legalizes(HardSwishOp)
-def hard_swish(op: HardSwishOp, x: Tensor) -> Tensor:
-    """Compute `mobile.hard_swish`."""
-    return compute(x.shape, lambda *i: x[*i] * minimum(maximum(x[*i] + 3, 0), 6) / 6, name="hard_swish")
-
+from relex_mobile.dialect import Clamp6Op, Relu6Op
 
 SCALARS.add(Scalar(on_float=Clamp6Op), "clamp6")
 
