@@ -57,6 +57,8 @@ class Diagnostic:
     """Further notes, printed one per line."""
     op: Operation | None = field(default=None, compare=False, repr=False)
     """The op that is wrong, if known."""
+    reason: str = field(default="", compare=False)
+    """The message without the op that it is about."""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
@@ -74,6 +76,11 @@ class CompileError(RelexError):
     def __init__(self, diagnostics: Diagnostic | list[Diagnostic]):
         self.diagnostics = diagnostics if isinstance(diagnostics, list) else [diagnostics]
         super().__init__("\n".join(str(d) for d in self.diagnostics))
+
+    @property
+    def reason(self) -> str:
+        """The first mistake, without the op that it is at."""
+        return self.diagnostics[0].reason or self.diagnostics[0].message
 
 
 class CompileWarning(UserWarning):
@@ -138,13 +145,13 @@ def locate(location: Attribute) -> FileLineColLoc | None:
 def diagnose(op: Operation, message: str) -> Diagnostic:
     """Return a diagnostic at the location of `op`, or of the nearest enclosing op that has one."""
     op_name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
-    message = f"'{op_name}' op {message}"
+    found = Diagnostic(f"'{op_name}' op {message}", op=op, reason=message)
     scope: Operation | None = op
     while scope is not None:
         if (place := locate(scope.location)) is not None:
-            return Diagnostic(message, place.filename.data, place.line.data, place.column.data, op=op)
+            return replace(found, file=place.filename.data, line=place.line.data, column=place.column.data)
         scope = scope.parent_op()
-    return Diagnostic(message, op=op)
+    return found
 
 
 def add_source(diagnostic: Diagnostic, text: str, line_offset: int = 0) -> Diagnostic:

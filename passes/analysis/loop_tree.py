@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import fail
-from relex.dialects.index.expr import Index, IndexExpr
+from relex.dialects.index.domains import constant_value
+from relex.dialects.index.expr import IndexExpr
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.names import Names
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterVar, LoopKind, PrimFuncOp, loops_around
-from relex.passes.analysis.indices import Emitter, constant, is_scalar, steps_in
 
 
 def structures_in(func: Operation) -> Iterator[Operation]:
@@ -73,29 +69,6 @@ def base_name(loop: ForOp) -> str:
 def name_of_block(block: BlockOp) -> str:
     """Return the name of a block in messages."""
     return f"@{block.block_name.data}"
-
-
-def loop_names(func: PrimFuncOp) -> Names:
-    """Return the loop labels in use."""
-    return Names(op.label.data for op in structures_in(func) if isinstance(op, ForOp) and op.label is not None)
-
-
-def block_names(func: PrimFuncOp) -> Names:
-    """Return the block names in use."""
-    return Names(op.block_name.data for op in structures_in(func) if isinstance(op, BlockOp))
-
-
-def given_or_fresh(op: Operation, taken: Names, derived: Sequence[str], given: Sequence[str]) -> list[str]:
-    """Return names for what a primitive creates: those given by the schedule, which must be unused, or fresh ones made
-    from `derived`."""
-    if not given:
-        return [taken.fresh(name) for name in derived]
-    if len(given) != len(derived):
-        fail(op, f"expected {len(derived)} new names, found {len(given)}")
-    for name in given:
-        if taken.fresh(name) != name:
-            fail(op, f"expected new names that are free, found @{name}")
-    return list(given)
 
 
 def function_of(op: Operation) -> PrimFuncOp:
@@ -165,47 +138,6 @@ def check_nested(loops: Sequence[ForOp]) -> None:
             fail(outer, f"expected {label_of(inner)} to be all that {label_of(outer)} holds, found {_name(others[0])}")
 
 
-def insert_nest(loops: Sequence[ForOp], innermost: Operation | Sequence[Operation], at: InsertPoint) -> None:
-    """Nest loops without bodies into each other, put ops into the innermost, and insert the nest."""
-    inside = [innermost] if isinstance(innermost, Operation) else innermost
-    for loop in reversed(loops):
-        loop.body.block.add_ops(inside)
-        inside = [loop]
-    Rewriter.insert_op(inside, at)
-
-
-def new_loop(extent: int | SSAValue, label: str, source: Operation, kind: LoopKind = LoopKind.SERIAL) -> ForOp:
-    """Create a loop with an empty body, at the location of `source`."""
-    loop = ForOp(extent, kind=kind, label=label)
-    loop.location = source.location
-    # As the name hint of a value, `j_0` would lose its number.
-    loop.variable.name_hint = re.sub(r"_(?=\d)", "", label)
-    return loop
-
-
-def set_extent(loop: ForOp, extent: int | SSAValue) -> None:
-    """Set the extent of a loop."""
-    loop.static_extent = IntegerAttr(extent, i64) if isinstance(extent, int) else None
-    loop.operands = [extent] if isinstance(extent, SSAValue) else []
-
-
-def take_body(loop: ForOp) -> list[Operation]:
-    """Detach the ops in a loop and return them."""
-    ops = list(loop.body.block.ops)
-    for op in ops:
-        op.detach()
-    return ops
-
-
-def erase_empty(scope: Operation | None) -> None:
-    """Erase `scope`, and the loops and conditions around it, as long as they hold no blocks."""
-    while isinstance(scope, ForOp | scf.IfOp) and not any(isinstance(op, BlockOp) for op in steps_in(scope)):
-        parent = scope.parent_op()
-        scope.detach()
-        scope.erase()
-        scope = parent
-
-
 def guard_of(block: BlockOp) -> scf.IfOp | None:
     """Return the guard of a block, the condition directly around it, if there is one."""
     parent = block.parent_op()
@@ -244,30 +176,31 @@ def _keeps_in_range(condition: SSAValue, v: IterVar) -> bool:
             return False
 
 
-def add_guard(block: BlockOp, form: Index, bound: int | SSAValue) -> None:
-    """Guard a block by `form < bound`."""
-    guard = guard_of(block)
-    emitter = Emitter(guard or block)
-    value = emitter.emit(form)
-    limit = constant(bound, block) if isinstance(bound, int) else bound
-    _add_condition(block, guard, emitter, emitter.add(arith.CmpiOp(value, limit, "slt")))
+def steps_in(scope: Operation) -> Iterator[Operation]:
+    """Yield the ops in the loops and conditionals of `scope`, in program order, without entering blocks."""
+    for region in scope.regions:
+        for op in [op for block in region.blocks for op in block.ops]:
+            yield op
+            if not isinstance(op, BlockOp):
+                yield from steps_in(op)
 
 
-def add_lower_guard(block: BlockOp, form: Index) -> None:
-    """Guard a block by `form >= 0`."""
-    guard = guard_of(block)
-    emitter = Emitter(guard or block)
-    compared = arith.CmpiOp(emitter.emit(form), constant(0, block), "sge")
-    _add_condition(block, guard, emitter, emitter.add(compared))
+def is_scalar(op: Operation) -> bool:
+    """Return whether an op computes an index or a condition from its operands alone."""
+    return op.dialect_name() == "arith" and not op.regions
 
 
-def _add_condition(block: BlockOp, guard: scf.IfOp | None, emitter: Emitter, holds: SSAValue) -> None:
-    if guard is not None:
-        guard.operands[0] = emitter.add(arith.AndIOp(guard.cond, holds))
-        return
-    inside = Block()
-    guard = scf.IfOp(holds, [], Region(inside))
-    guard.location = block.location
-    Rewriter.insert_op(guard, InsertPoint.before(block))
-    block.detach()
-    inside.add_ops([block, scf.YieldOp()])
+_DIVISIONS = (
+    arith.DivSIOp,
+    arith.DivUIOp,
+    arith.RemSIOp,
+    arith.RemUIOp,
+    arith.FloorDivSIOp,
+    arith.CeilDivSIOp,
+    arith.CeilDivUIOp,
+)
+
+
+def may_trap(op: Operation) -> bool:
+    """Return whether an op may trap, so that it must not be executed speculatively."""
+    return isinstance(op, _DIVISIONS) and (constant_value(op.rhs) or 0) <= 0

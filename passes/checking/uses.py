@@ -17,8 +17,8 @@ from xdsl.traits import is_side_effect_free
 from relex.dialects.index.constraints import System, same
 from relex.dialects.index.domains import is_same_value
 from relex.dialects.tir import AllocBufferOp
-from relex.passes.analysis.indices import may_trap
 from relex.passes.analysis.instances import Instance
+from relex.passes.analysis.loop_tree import may_trap
 from relex.passes.checking.touches import Touch
 
 

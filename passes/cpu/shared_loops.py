@@ -8,8 +8,7 @@ from math import prod
 from operator import mul
 
 from relex.dialects.tir import BlockOp, ForOp, LoopKind, PrimFuncOp
-from relex.passes.analysis.indices import is_scalar
-from relex.passes.analysis.loop_tree import blocks_in, loops_of
+from relex.passes.analysis.loop_tree import blocks_in, is_scalar, loops_of
 
 MIN_WORK = 2**24
 """Minimum number of steps between the start of threads and their end; tiles take about 100 microseconds for it."""

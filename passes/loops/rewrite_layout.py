@@ -24,8 +24,8 @@ from relex.dialects.dtypes import array_from_dense
 from relex.dialects.functions import argument_attrs
 from relex.dialects.relex import CallTirOp, ConstantOp
 from relex.passes.analysis.constant_inputs import KnownCalls, constant_of, known_calls
-from relex.passes.analysis.indices import remove_unused
 from relex.passes.base import RelexPass
+from relex.passes.support.index_arithmetic import remove_unused
 from relex.passes.support.reorderings import Reordering, reorderings
 
 MAX_GROWTH = 4

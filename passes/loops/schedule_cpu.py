@@ -16,14 +16,7 @@ from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.target import get_target
 from relex.dialects.tir import BlockOp, ForOp, LoopKind, PrimFuncOp
 from relex.passes.analysis.constant_inputs import mark_constants, unmark_constants
-from relex.passes.analysis.loop_tree import (
-    blocks_in,
-    find_block,
-    find_loop,
-    function_of,
-    loops_of,
-    name_of_block,
-)
+from relex.passes.analysis.loop_tree import blocks_in, find_block, find_loop, function_of, loops_of, name_of_block
 from relex.passes.base import RelexPass
 from relex.passes.cpu.equal_sizes import name_sizes
 from relex.passes.cpu.nests import named
@@ -31,7 +24,7 @@ from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.shared_loops import loops_to_share
 from relex.passes.cpu.table import RULES
 from relex.passes.cpu.tiles import VectorUnit
-from relex.passes.schedule import Block, Schedule, reason_of
+from relex.passes.schedule import Block, Schedule
 
 
 @dataclass(frozen=True)
@@ -162,7 +155,7 @@ def _schedule_block(schedule: Schedule, name: Block, unit: VectorUnit) -> tuple[
             plan = match(block, unit)
             trial = _carried_out(plan, schedule)
         except PassError as e:
-            refusals[rule] = reason_of(e)
+            refusals[rule] = e.reason
         else:
             return trial, Decision(block, rule, plan.summary, refusals)
     return schedule, Decision(block, None, "left as it is", refusals)

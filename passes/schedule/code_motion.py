@@ -17,23 +17,20 @@ from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.buffers import statement_accesses
 from relex.passes.analysis.dependence import BlockAccess, block_accesses
 from relex.passes.analysis.footprints import Interval
-from relex.passes.analysis.indices import Emitter, is_scalar, may_trap, substitute
 from relex.passes.analysis.loop_tree import (
-    add_guard,
-    add_lower_guard,
     check_conditions,
-    erase_empty,
     function_of,
-    given_or_fresh,
     guard_of,
-    insert_nest,
+    is_scalar,
     label_of,
-    loop_names,
     loops_of,
+    may_trap,
     name_of_block,
-    new_loop,
 )
 from relex.passes.analysis.reductions import order_matters
+from relex.passes.schedule.new_names import NewNames
+from relex.passes.support.index_arithmetic import Emitter, substitute
+from relex.passes.support.loop_edits import add_guard, erase_empty, insert_nest, new_loop
 
 
 def branches(block: BlockOp, loop: ForOp) -> tuple[Operation, Operation]:
@@ -177,15 +174,10 @@ class Placement:
     loop: ForOp
     ranges: Sequence[Interval | None]
 
-    @property
-    def loop_count(self) -> int:
-        """The number of new loops."""
-        return len([r for r in self.ranges if r is None or r.extent != 1])
-
-    def names(self, given: Sequence[str]) -> list[str]:
+    def labels(self, names: NewNames) -> list[str]:
         """Return labels for the new loops: `ax0`, `ax1`, ..."""
-        derived = [f"ax{i}" for i in range(self.loop_count)]
-        return given_or_fresh(self.block, loop_names(function_of(self.block)), derived, given)
+        count = sum(interval is None or interval.extent != 1 for interval in self.ranges)
+        return names.take(loops=[f"ax{i}" for i in range(count)])[1]
 
     def move(self, at: InsertPoint, labels: Sequence[str]) -> None:
         """Move the block into new loops, and erase the loops that it leaves empty."""
@@ -216,6 +208,6 @@ class Placement:
             if interval is None:
                 continue
             if span_of(form).low < 0:
-                add_lower_guard(self.block, form)
+                add_guard(self.block, form, 0, "sge")
             if not is_below(form, v.extent):
                 add_guard(self.block, form, v.extent)

@@ -12,44 +12,33 @@ from xdsl.rewriter import InsertPoint
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import Index, IndexExpr, constant_of, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.schedule import CompactBufferOp
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
-from relex.passes.analysis.buffers import (
-    accesses_in,
-    buffers_written,
-    local_buffer,
-    make_buffer,
-    pick_buffer,
-    remove_buffer,
-)
+from relex.dialects.schedule.blocks import CompactBufferOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
+from relex.passes.analysis.buffers import accesses_in, local_buffer, pick_buffer
 from relex.passes.analysis.dependence import BlockAccess, block_accesses, carrying
 from relex.passes.analysis.footprints import Interval, region_of
-from relex.passes.analysis.indices import remove_unused, steps_in
 from relex.passes.analysis.loop_tree import (
-    find_block,
     function_of,
     label_of,
     loops_of,
     name_of_block,
     runs_for_all_values,
+    steps_in,
 )
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, set_indices
 from relex.passes.schedule.table import primitive
+from relex.passes.support.buffer_edits import make_buffer, remove_buffer
+from relex.passes.support.index_arithmetic import remove_unused
 
 
 @primitive(CompactBufferOp)
-def apply_compact_buffer(op: CompactBufferOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.compact_buffer` to a function."""
-    block = find_block(func, op.block.root_reference.data)
-    compact_buffer(pick_buffer(block, buffers_written(block), op.index.value.data, "write"), block)
-
-
-def compact_buffer(buffer: SSAValue, block: BlockOp) -> None:
+def compact_buffer(block: BlockOp, index: int) -> None:
     """
     Move a local buffer that a block writes into the innermost loop around all its uses, and shrink it to the footprint
     of one iteration. Blocks that index the buffer by values that vary outside of the loop are rebound, with one
     variable per loop.
     """
+    buffer = pick_buffer(block, "write", index)
     alloc = local_buffer(buffer, block)
     accesses = list(accesses_in(function_of(block), buffer))
     loop = _innermost_loop(accesses, alloc, block)

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import IndexExpr, terms_of
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.schedule import ComputeAtOp
-from relex.dialects.tir import BlockOp, ForOp, IterKind, PrimFuncOp, loops_around
+from relex.dialects.schedule.blocks import ComputeAtOp
+from relex.dialects.tir import BlockOp, ForOp, IterKind, loops_around
 from relex.dialects.tir.accesses import variables_in
 from relex.passes.analysis.buffers import accesses_in, buffers_written, check_only_writer, local_buffer
 from relex.passes.analysis.dependence import Element, block_accesses
 from relex.passes.analysis.footprints import Interval, Region, covers, region_of
-from relex.passes.analysis.loop_tree import (
-    check_serial,
-    check_structure,
-    find_block,
-    find_loop,
-    function_of,
-    label_of,
-    name_of_block,
-)
+from relex.passes.analysis.loop_tree import check_serial, check_structure, function_of, label_of, name_of_block
 from relex.passes.schedule.code_motion import (
     Placement,
     accesses_from,
@@ -34,17 +24,12 @@ from relex.passes.schedule.code_motion import (
     check_runs_anywhere,
     stands_before,
 )
+from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.table import primitive
 
 
 @primitive(ComputeAtOp)
-def apply_compute_at(op: ComputeAtOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.compute_at` to a function."""
-    block, loop = find_block(func, op.block.root_reference.data), find_loop(func, op.loop.root_reference.data)
-    op.new_names = compute_at(block, loop, op.new_names)
-
-
-def compute_at(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) -> list[str]:
+def compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     """Move a block into a loop of its consumers: each iteration computes what it reads, in loops `ax0`, `ax1`, ..."""
     check_structure(loop)
     branch, other = branches(block, loop)
@@ -69,10 +54,8 @@ def compute_at(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) -> list[s
     check_independent(block, list(accesses_from(branch, other)), exempt=[buffer])
     region = region_of([reader.element for reader in readers], loop)
     placement = Placement(block, loop, _ranges(block, element, region))
-    labels = placement.names(names)
     first = next(op for op in loop.body.block.ops if any(op.is_ancestor(reader.block) for reader in readers))
-    placement.move(InsertPoint.before(first), labels)
-    return labels
+    placement.move(InsertPoint.before(first), placement.labels(names))
 
 
 def written_element(block: BlockOp) -> tuple[SSAValue, Element]:

@@ -9,8 +9,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.domains import constant_value
-from relex.dialects.schedule import ComputeInlineOp
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, PrimFuncOp
+from relex.dialects.schedule.blocks import ComputeInlineOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind
 from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.buffers import (
     accesses_in,
@@ -21,24 +21,12 @@ from relex.passes.analysis.buffers import (
     statement_of,
 )
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.loop_tree import (
-    blocks_in,
-    check_conditions,
-    erase_empty,
-    find_block,
-    function_of,
-    guard_of,
-    name_of_block,
-)
+from relex.passes.analysis.loop_tree import blocks_in, check_conditions, function_of, guard_of, name_of_block
 from relex.passes.schedule.table import primitive
+from relex.passes.support.loop_edits import erase_empty
 
 
 @primitive(ComputeInlineOp)
-def apply_compute_inline(op: ComputeInlineOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.compute_inline` to a function."""
-    compute_inline(find_block(func, op.block.root_reference.data))
-
-
 def compute_inline(block: BlockOp) -> None:
     """Compute the elements that a block writes where they are read, and remove the block and its buffer."""
     func = function_of(block)

@@ -2,50 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import Index, IndexExpr
-from relex.dialects.schedule import DecomposeReductionOp
-from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, PrimFuncOp
+from relex.dialects.schedule.blocks import DecomposeReductionOp
+from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind
 from relex.dialects.tir.accesses import variables_in
 from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.buffers import statement_accesses
 from relex.passes.analysis.dependence import carrying, check_bindings_differ
-from relex.passes.analysis.indices import substitute
 from relex.passes.analysis.loop_tree import (
     base_name,
-    block_names,
     check_structure,
     conditions_of,
-    find_block,
-    find_loop,
     function_of,
-    given_or_fresh,
     guard_of,
-    insert_nest,
     label_of,
-    loop_names,
     loops_of,
     name_of_block,
-    new_loop,
 )
+from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.table import primitive
+from relex.passes.support.index_arithmetic import substitute
+from relex.passes.support.loop_edits import add_condition, insert_nest, new_loop
 
 
 @primitive(DecomposeReductionOp)
-def apply_decompose_reduction(op: DecomposeReductionOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.decompose_reduction` to a function."""
-    block, loop = find_block(func, op.block.root_reference.data), find_loop(func, op.loop.root_reference.data)
-    op.new_names = decompose_reduction(block, loop, op.new_names)
-
-
-def decompose_reduction(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) -> list[str]:
+def decompose_reduction(block: BlockOp, loop: ForOp, names: NewNames) -> BlockOp:
     """
     Move the init of a block `Y` into a block `Y_init` of its own, before a loop that holds the whole reduction. The new
     block gets copies of those loops, from that one inwards, that its variables need: `j` becomes `j_init`.
@@ -62,22 +48,21 @@ def decompose_reduction(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) 
                       f"{name_of_block(block)}, found both")  # fmt: skip
     check_bindings_differ(block, inside)
     _check_init_may_move(init, block, loop)
-    func = function_of(block)
     copied = [around for around in inside if around.variable in spatial]
-    (name,) = given_or_fresh(block, block_names(func), [f"{block.block_name.data}_init"], names[:1])
-    derived = [f"{base_name(around)}_init" for around in copied]
-    labels = given_or_fresh(block, loop_names(func), derived, names[1:])
+    (name,), labels = names.take([f"{block.block_name.data}_init"], [f"{base_name(around)}_init" for around in copied])
 
     substitute(loop)
     copies = [new_loop(old.extent, label, old, old.kind.data) for old, label in zip(copied, labels, strict=True)]
-    insert_nest(copies, guarded(_init_block(block, init, name), conditions), InsertPoint.before(loop))
+    start = _init_block(block, init, name)
+    insert_nest(copies, start, InsertPoint.before(loop))
+    for condition in conditions:
+        add_condition(start, condition)
     variables: dict[SSAValue, Index] = {
         old.variable: IndexExpr.of(new.variable) for old, new in zip(copied, copies, strict=True)
     }
     substitute(copies[0] if copies else loop, variables)
-    init.detach()
-    init.erase()
-    return [name, *labels]
+    Rewriter.erase_op(init)
+    return start
 
 
 def loops_from(loop: ForOp, block: BlockOp) -> list[ForOp]:
@@ -166,19 +151,3 @@ def _init_block(block: BlockOp, init: InitOp, name: str) -> BlockOp:
     new = BlockOp(name, kinds, [v.extent for v in spatial], [v.binding for v in spatial], Region(body))
     new.location = init.location
     return new
-
-
-def guarded(block: BlockOp, conditions: Sequence[SSAValue]) -> list[Operation]:
-    """Put a block under a conjunction of conditions; return the ops that do so."""
-    if not conditions:
-        return [block]
-    ops: list[Operation] = []
-    holds = conditions[0]
-    for condition in conditions[1:]:
-        both = arith.AndIOp(holds, condition)
-        ops.append(both)
-        holds = both.result
-    guard = scf.IfOp(holds, [], Region(Block([block, scf.YieldOp()])))
-    for op in (*ops, guard):
-        op.location = block.location
-    return [*ops, guard]

@@ -11,35 +11,17 @@ from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail
 from relex.dialects.index.expr import Index, IndexExpr
-from relex.dialects.schedule import FuseOp
-from relex.dialects.schedule.sequence import names_in
-from relex.dialects.tir import ForOp, PrimFuncOp
-from relex.passes.analysis.indices import Emitter, substitute
-from relex.passes.analysis.loop_tree import (
-    base_name,
-    check_nested,
-    check_serial,
-    check_structure,
-    find_loop,
-    function_of,
-    given_or_fresh,
-    insert_nest,
-    label_of,
-    loop_names,
-    new_loop,
-    take_body,
-)
+from relex.dialects.schedule.loops import FuseOp
+from relex.dialects.tir import ForOp
+from relex.passes.analysis.loop_tree import base_name, check_nested, check_serial, check_structure, label_of
+from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.table import primitive
+from relex.passes.support.index_arithmetic import Emitter, substitute
+from relex.passes.support.loop_edits import insert_nest, new_loop, take_body
 
 
 @primitive(FuseOp)
-def apply_fuse(op: FuseOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.fuse` to a function."""
-    fused = fuse([find_loop(func, label) for label in names_in(op.loops)], op.new_names)
-    op.new_names = [fused.label.data] if fused.label is not None else []
-
-
-def fuse(loops: Sequence[ForOp], names: Sequence[str] = ()) -> ForOp:
+def fuse(*loops: ForOp, names: NewNames) -> ForOp:
     """Replace perfectly nested loops, outermost first, by a single loop: `i`, `j` become `i_j_fused`."""
     outer = loops[0]
     for loop in loops:
@@ -49,8 +31,7 @@ def fuse(loops: Sequence[ForOp], names: Sequence[str] = ()) -> ForOp:
         if isinstance(loop.extent, SSAValue) and outer.is_ancestor(loop.extent.owner):
             fail(loop, f"expected the extent of {label_of(loop)} not to change in {label_of(outer)}")
     check_nested(loops)
-    derived = "_".join(map(base_name, loops))
-    (label,) = given_or_fresh(outer, loop_names(function_of(outer)), [f"{derived}_fused"], names)
+    _, (label,) = names.take(loops=[f"{'_'.join(map(base_name, loops))}_fused"])
     substitute(outer)
     fused = new_loop(_product(loops), label, outer)
     insert_nest([fused], take_body(loops[-1]), InsertPoint.before(outer))

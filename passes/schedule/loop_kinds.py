@@ -5,38 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.schedule import ParallelOp, UnrollOp, VectorizeOp
-from relex.dialects.tir import BlockOp, ForOp, LoopKind, LoopKindAttr, PrimFuncOp
+from relex.dialects.schedule.loops import ParallelOp, UnrollOp, VectorizeOp
+from relex.dialects.tir import BlockOp, ForOp, LoopKind, LoopKindAttr
 from relex.passes.analysis.dependence import carrying, conflicts
-from relex.passes.analysis.loop_tree import check_serial, check_structure, find_loop, label_of, name_of_block
+from relex.passes.analysis.loop_tree import check_serial, check_structure, label_of, name_of_block
 from relex.passes.analysis.reductions import order_matters
 from relex.passes.schedule.table import primitive
 
 
 @primitive(ParallelOp)
-def apply_parallel(op: ParallelOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.parallel` to a function."""
-    parallel(find_loop(func, op.loop.root_reference.data))
-
-
-@primitive(VectorizeOp)
-def apply_vectorize(op: VectorizeOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.vectorize` to a function."""
-    vectorize(find_loop(func, op.loop.root_reference.data))
-
-
-@primitive(UnrollOp)
-def apply_unroll(op: UnrollOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.unroll` to a function."""
-    unroll(find_loop(func, op.loop.root_reference.data))
-
-
 def parallel(loop: ForOp) -> None:
     """Mark a loop as parallel: its iterations may run at the same time."""
     _check_independent(loop)
     loop.kind = LoopKindAttr(LoopKind.PARALLEL)
 
 
+@primitive(VectorizeOp)
 def vectorize(loop: ForOp) -> None:
     """Mark a loop as vectorized: its iterations become the lanes of vectors. They must be independent, or steps of a
     reduction that may be reordered and whose init is elsewhere."""
@@ -44,6 +28,7 @@ def vectorize(loop: ForOp) -> None:
     loop.kind = LoopKindAttr(LoopKind.VECTORIZED)
 
 
+@primitive(UnrollOp)
 def unroll(loop: ForOp) -> None:
     """Mark a loop to be unrolled."""
     check_serial(loop)

@@ -10,21 +10,16 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.schedule import OrderAsIntegersOp
-from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
+from relex.dialects.schedule.blocks import OrderAsIntegersOp
+from relex.dialects.tir import AllocBufferOp, BlockOp
 from relex.passes.analysis.buffers import buffers_written, check_only_writer, local_buffer
-from relex.passes.analysis.indices import Emitter
-from relex.passes.analysis.loop_tree import find_block, function_of, name_of_block
+from relex.passes.analysis.loop_tree import function_of, name_of_block
 from relex.passes.analysis.reductions import combiner_of
 from relex.passes.schedule.table import primitive
+from relex.passes.support.index_arithmetic import Emitter
 
 
 @primitive(OrderAsIntegersOp)
-def apply_order_as_integers(op: OrderAsIntegersOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.order_as_integers` to a function."""
-    order_as_integers(find_block(func, op.block.root_reference.data))
-
-
 def order_as_integers(block: BlockOp) -> None:
     """Let a block that computes the maximum or minimum of floats do so on integers, and store these in its buffer,
     which must be local. Other readers convert back to float."""

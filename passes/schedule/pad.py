@@ -6,20 +6,16 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from relex.dialects.index.expr import IndexExpr
-from relex.dialects.schedule import PadOp
-from relex.dialects.tir import ForOp, PrimFuncOp
-from relex.passes.analysis.indices import Emitter, constant
-from relex.passes.analysis.loop_tree import base_name, check_serial, check_structure, find_loop, new_loop
+from relex.dialects.schedule.loops import PadOp
+from relex.dialects.tir import ForOp
+from relex.passes.analysis.loop_tree import base_name, check_serial, check_structure
 from relex.passes.schedule.split import replace_loop
 from relex.passes.schedule.table import primitive
+from relex.passes.support.index_arithmetic import Emitter, constant
+from relex.passes.support.loop_edits import new_loop
 
 
 @primitive(PadOp)
-def apply_pad(op: PadOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.pad` to a function."""
-    pad(find_loop(func, op.loop.root_reference.data), op.multiple.value.data)
-
-
 def pad(loop: ForOp, multiple: int) -> None:
     """Round up the extent of a loop to a multiple of a number, and guard the blocks inside."""
     check_serial(loop)

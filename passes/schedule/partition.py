@@ -14,80 +14,57 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import Index, IndexExpr, values_in
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.schedule import PartitionOp
-from relex.dialects.schedule.sequence import names_in
+from relex.dialects.schedule.loops import PartitionOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.dialects.tir.indices import known_size
 from relex.dialects.tir.indices import sizes_of as known_sizes
 from relex.passes.analysis.alias import may_alias
-from relex.passes.analysis.buffers import (
-    buffer_name,
-    make_buffer,
-    remove_buffer,
-    replace_buffer,
-    size_asked,
-    statement_accesses,
-)
+from relex.passes.analysis.buffers import buffer_name, size_asked, statement_accesses, statement_of
 from relex.passes.analysis.dependence import BlockAccess
-from relex.passes.analysis.indices import Emitter, is_scalar
 from relex.passes.analysis.loop_tree import (
     base_name,
-    block_names,
     blocks_in,
     check_serial,
     check_structure,
-    find_loop,
     function_of,
-    given_or_fresh,
+    is_scalar,
     label_of,
-    loop_names,
     loops_in,
-    set_extent,
 )
+from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.rebind import with_variables
 from relex.passes.schedule.table import primitive
+from relex.passes.support.buffer_edits import make_buffer, remove_buffer, replace_buffer
+from relex.passes.support.index_arithmetic import Emitter
+from relex.passes.support.loop_edits import set_extent
 
 Size = int | SSAValue
 
 
 @primitive(PartitionOp)
-def apply_partition(op: PartitionOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.partition` to a function."""
-    loops = [find_loop(func, label) for label in names_in(op.loops)]
-    op.new_names = partition(loops, op.multiple.value.data, op.new_names)
-
-
-def partition(loops: Sequence[ForOp], multiple: int, names: Sequence[str] = ()) -> list[str]:
+def partition(loops: Sequence[ForOp], multiple: int, names: NewNames) -> list[BlockOp]:
     """
     Let loops with the same extent, in consecutive nests, run in two parts: first all nests for the largest number of
     iterations that is a multiple of `multiple`, then copies of the nests for the rest. The copy of a block `Y` is
     `Y_rest`, that of a loop `i` is `i_rest`. Local buffers of which every iteration uses elements of its own are split
-    as well.
+    as well. Return the blocks of the copies.
     """
     group = _Group.of(loops)
-    first, rest = group.sizes(multiple)
-    func = function_of(loops[0])
-    blocks = [block for nest in group.nests for block in blocks_in(nest)]
-    inner = [loop for nest in group.nests for loop in loops_in(nest)]
-    new_blocks = [f"{block.block_name.data}_rest" for block in blocks]
-    new_loops = [f"{base_name(loop)}_rest" for loop in inner]
-    new_blocks = given_or_fresh(loops[0], block_names(func), new_blocks, names[: len(blocks)])
-    new_loops = given_or_fresh(loops[0], loop_names(func), new_loops, names[len(blocks) :])
+    new_blocks = [f"{block.block_name.data}_rest" for block in group.blocks]
+    new_loops = [f"{base_name(loop)}_rest" for loop in group.all_loops]
+    new_blocks, new_loops = names.take(new_blocks, new_loops)
 
+    first, rest = group.sizes(multiple)
     copy = group.copy()
-    for part, size, start in ((group, first, 0), (copy, rest, _form(first))):
-        part.restrict(size, start)
-    for old, new in zip([block for nest in copy.nests for block in blocks_in(nest)], new_blocks, strict=True):
-        old.block_name = StringAttr(new)
-    for old, new in zip([loop for nest in copy.nests for loop in loops_in(nest)], new_loops, strict=True):
-        old.label = StringAttr(new)
+    group.restrict(first, 0)
+    copy.restrict(rest, IndexExpr.of(first) if isinstance(first, SSAValue) else first)
+    for block, name in zip(copy.blocks, new_blocks, strict=True):
+        block.block_name = StringAttr(name)
+    for loop, label in zip(copy.all_loops, new_loops, strict=True):
+        loop.label = StringAttr(label)
     for alloc in group.own:
         remove_buffer(alloc)
-    return [*new_blocks, *new_loops]
-
-
-def _form(size: Size) -> Index:
-    return size if isinstance(size, int) else IndexExpr.of(size)
+    return copy.blocks
 
 
 @dataclass(frozen=True)
@@ -102,7 +79,7 @@ class _Group:
     def of(cls, loops: Sequence[ForOp]) -> _Group:
         """Return the group of some loops. Fail if the second part of a loop could observe that the first part of a
         later one has already run."""
-        nests = [_nest_of(loop) for loop in loops]
+        nests = [statement_of(loop) for loop in loops]
         for loop in loops:
             _check_loop(loop, loops[0])
         for before, after in pairwise(nests):
@@ -115,6 +92,16 @@ class _Group:
         allocs = [op for op in buffers if isinstance(op, AllocBufferOp) and op.parent is nests[0].parent]
         own = {alloc: _own_dimension(alloc, found) for alloc in allocs}
         return cls(loops, nests, {alloc: dimension for alloc, dimension in own.items() if dimension is not None})
+
+    @property
+    def blocks(self) -> list[BlockOp]:
+        """The blocks in the nests."""
+        return [block for nest in self.nests for block in blocks_in(nest)]
+
+    @property
+    def all_loops(self) -> list[ForOp]:
+        """The loops in the nests."""
+        return [loop for nest in self.nests for loop in loops_in(nest)]
 
     def sizes(self, multiple: int) -> tuple[Size, Size]:
         """Return the extents of the first part and of the rest."""
@@ -174,15 +161,6 @@ def _is_own_index(use: Use, own: Mapping[SSAValue, int]) -> bool:
     if not isinstance(op, memref.LoadOp | memref.StoreOp) or op.memref not in own:
         return False
     return use.index == len(op.operands) - len(op.indices) + own[op.memref]
-
-
-def _nest_of(loop: ForOp) -> Operation:
-    """Return the outermost loop or condition around a loop within its function or enclosing block; the loop if there is
-    none."""
-    nest: Operation = loop
-    while (scope := nest.parent_op()) is not None and not isinstance(scope, BlockOp | PrimFuncOp):
-        nest = scope
-    return nest
 
 
 def _check_loop(loop: ForOp, first: ForOp) -> None:

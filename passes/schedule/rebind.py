@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects.index.expr import Atom, Index, IndexExpr, terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, IterVar
-from relex.passes.analysis.indices import Emitter
+from relex.passes.support.index_arithmetic import Emitter
 
 
 def is_bound_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> bool:

@@ -8,32 +8,18 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.schedule import ReorderOp
-from relex.dialects.schedule.sequence import names_in
-from relex.dialects.tir import ForOp, LoopKind, PrimFuncOp
+from relex.dialects.schedule.loops import ReorderOp
+from relex.dialects.tir import ForOp, LoopKind
 from relex.passes.analysis.dependence import carrying, check_bindings_differ, conflicts
-from relex.passes.analysis.indices import substitute
-from relex.passes.analysis.loop_tree import (
-    blocks_in,
-    check_nested,
-    check_structure,
-    find_loop,
-    insert_nest,
-    label_of,
-    name_of_block,
-    take_body,
-)
+from relex.passes.analysis.loop_tree import blocks_in, check_nested, check_structure, label_of, name_of_block
 from relex.passes.analysis.reductions import order_matters
 from relex.passes.schedule.table import primitive
+from relex.passes.support.index_arithmetic import substitute
+from relex.passes.support.loop_edits import insert_nest, take_body
 
 
 @primitive(ReorderOp)
-def apply_reorder(op: ReorderOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.reorder` to a function."""
-    reorder([find_loop(func, label) for label in names_in(op.loops)])
-
-
-def reorder(loops: Sequence[ForOp]) -> None:
+def reorder(*loops: ForOp) -> None:
     """Put nested loops into the given order, outermost first. Loops between them that are not given stay in place."""
     nest = _nest(loops)
     check_structure(nest[0])

@@ -11,20 +11,12 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.schedule import ReverseComputeAtOp
-from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind, PrimFuncOp, loops_around
+from relex.dialects.schedule.blocks import ReverseComputeAtOp
+from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind, loops_around
 from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written, check_only_writer
 from relex.passes.analysis.dependence import BlockAccess, carrying
 from relex.passes.analysis.footprints import Interval, covers, interval_of, region_of
-from relex.passes.analysis.loop_tree import (
-    check_structure,
-    find_block,
-    find_loop,
-    function_of,
-    label_of,
-    loops_of,
-    name_of_block,
-)
+from relex.passes.analysis.loop_tree import check_structure, function_of, label_of, loops_of, name_of_block
 from relex.passes.schedule.code_motion import (
     Placement,
     accesses_from,
@@ -36,17 +28,12 @@ from relex.passes.schedule.code_motion import (
     stands_before,
 )
 from relex.passes.schedule.compute_inline import elementwise_store
+from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.table import primitive
 
 
 @primitive(ReverseComputeAtOp)
-def apply_reverse_compute_at(op: ReverseComputeAtOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.reverse_compute_at` to a function."""
-    block, loop = find_block(func, op.block.root_reference.data), find_loop(func, op.loop.root_reference.data)
-    op.new_names = reverse_compute_at(block, loop, op.new_names)
-
-
-def reverse_compute_at(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) -> list[str]:
+def reverse_compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     """Move a block into a loop of its producers: each iteration consumes the elements that it has computed, in loops
     `ax0`, `ax1`, ... at the end of the loop."""
     check_structure(loop)
@@ -70,10 +57,9 @@ def reverse_compute_at(block: BlockOp, loop: ForOp, names: Sequence[str] = ()) -
     late = find_late_values(block, other)
     shared = branch.parent_op()
     placement = Placement(block, loop, _ranges(block, loop, produced, shared if isinstance(shared, ForOp) else None))
-    labels = placement.names(names)
+    labels = placement.labels(names)
     move_before(late, other)
     placement.move(InsertPoint.at_end(loop.body.block), labels)
-    return labels
 
 
 def _ranges(block: BlockOp, loop: ForOp, produced: Sequence[SSAValue], shared: ForOp | None) -> list[Interval | None]:

@@ -8,8 +8,8 @@ from xdsl.ir import SSAValue
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import IndexExpr, terms_of
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.schedule import ReverseComputeInlineOp
-from relex.dialects.tir import BlockOp, PrimFuncOp
+from relex.dialects.schedule.blocks import ReverseComputeInlineOp
+from relex.dialects.tir import BlockOp
 from relex.passes.analysis.buffers import (
     accesses_in,
     buffers_read,
@@ -18,7 +18,7 @@ from relex.passes.analysis.buffers import (
     local_buffer,
     statement_of,
 )
-from relex.passes.analysis.loop_tree import find_block, function_of, name_of_block
+from relex.passes.analysis.loop_tree import function_of, name_of_block
 from relex.passes.schedule.code_motion import (
     accesses_from,
     check_independent,
@@ -32,11 +32,6 @@ from relex.passes.schedule.table import primitive
 
 
 @primitive(ReverseComputeInlineOp)
-def apply_reverse_compute_inline(op: ReverseComputeInlineOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.reverse_compute_inline` to a function."""
-    reverse_compute_inline(find_block(func, op.block.root_reference.data))
-
-
 def reverse_compute_inline(block: BlockOp) -> None:
     """Let the elementwise producer of a block's input do the work of the block as well, and remove the block and the
     buffer between them."""

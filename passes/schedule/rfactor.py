@@ -7,51 +7,29 @@ from dataclasses import replace
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, MemRefType, StringAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import Index, IndexExpr, values_in
-from relex.dialects.schedule import RfactorOp
-from relex.dialects.tir import BlockOp, ForOp, IterKind, PrimFuncOp
-from relex.passes.analysis.buffers import buffer_name, buffers_written, check_aliases, make_buffer
+from relex.dialects.schedule.blocks import RfactorOp
+from relex.dialects.tir import BlockOp, ForOp, IterKind
+from relex.passes.analysis.buffers import buffer_name, buffers_written, check_aliases
 from relex.passes.analysis.dependence import check_bindings_differ
-from relex.passes.analysis.indices import substitute
-from relex.passes.analysis.loop_tree import (
-    base_name,
-    block_names,
-    blocks_in,
-    check_structure,
-    find_block,
-    find_loop,
-    function_of,
-    given_or_fresh,
-    insert_nest,
-    label_of,
-    loop_names,
-    name_of_block,
-    new_loop,
-)
+from relex.passes.analysis.loop_tree import base_name, blocks_in, check_structure, label_of, name_of_block
 from relex.passes.analysis.reductions import combiner_of, identity_of
-from relex.passes.schedule.decompose_reduction import (
-    guarded,
-    loops_from,
-    spatial_conditions,
-    variables_of_kind,
-)
+from relex.passes.schedule.decompose_reduction import loops_from, spatial_conditions, variables_of_kind
+from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, set_indices, with_variables
 from relex.passes.schedule.table import primitive
+from relex.passes.support.buffer_edits import make_buffer
+from relex.passes.support.index_arithmetic import substitute
+from relex.passes.support.loop_edits import add_condition, insert_nest, new_loop, spatial_block
 
 
 @primitive(RfactorOp)
-def apply_rfactor(op: RfactorOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.rfactor` to a function."""
-    along, at = (find_loop(func, loop.root_reference.data) for loop in (op.along, op.loop))
-    op.new_names = rfactor(find_block(func, op.block.root_reference.data), along, at, op.new_names)
-
-
-def rfactor(block: BlockOp, along: ForOp, at: ForOp, names: Sequence[str] = ()) -> list[str]:
+def rfactor(block: BlockOp, along: ForOp, at: ForOp, names: NewNames) -> BlockOp:
     """
     Let a block compute partial results in a loop `at` that holds the whole reduction, one for each iteration of `along`
     and of the spatial loops from `at` inwards. `Y_rf_init` initializes them before the loop, `Y_rf` does what the block
@@ -70,10 +48,9 @@ def rfactor(block: BlockOp, along: ForOp, at: ForOp, names: Sequence[str] = ()) 
     if not is_bound_to_loops(block, sums):
         fail(block, f"expected the variables of {name_of_block(block)} to be sums of loops")
     kept = [loop for loop in inside if loop is along or loop.variable in variables_of_kind(block, IterKind.SPATIAL)]
-    func, name = function_of(block), block.block_name.data
-    new_blocks = given_or_fresh(block, block_names(func), [f"{name}_rf_init", f"{name}_rf"], names[:2])
-    derived = [f"{base_name(loop)}_{part}" for part in ("init", "rf") for loop in kept]
-    labels = given_or_fresh(block, loop_names(func), derived, names[2:])
+    new_blocks = [f"{block.block_name.data}_{part}" for part in ("rf_init", "rf")]
+    labels = [f"{base_name(loop)}_{part}" for part in ("init", "rf") for loop in kept]
+    new_blocks, labels = names.take(new_blocks, labels)
 
     substitute(at)
     partial = _buffer(block, kept, at)
@@ -83,8 +60,8 @@ def rfactor(block: BlockOp, along: ForOp, at: ForOp, names: Sequence[str] = ()) 
     init = _init_block(new_blocks[0], partial, combine, kept)
     _add_nest(kept, labels[: len(kept)], init, InsertPoint.before(at), [])
     _add_nest(kept, labels[len(kept) :], behind, InsertPoint.after(at), conditions)
-    _make_partial(block, along, partial, place, new_blocks[1])
-    return [*new_blocks, *labels]
+    block = _make_partial(block, along, partial, place, new_blocks[1])
+    return block
 
 
 def _check_may_wait(block: BlockOp, loop: ForOp) -> None:
@@ -125,32 +102,18 @@ def _combining_block(block: BlockOp, along: ForOp, partial: SSAValue, place: Seq
     term.location = block.location
     new.body.block.insert_op_before(term, combine)
     combine.operands = [operand if operand is load.res else term.res for operand in combine.operands]
-    _remove_unused(new)
+    for op in reversed(list(new.body.block.ops)):
+        if op.results and not any(result.uses for result in op.results):
+            Rewriter.erase_op(op)  # The computation of the terms.
     columns = [v for v in new.iter_vars if v.kind is IterKind.SPATIAL or v.binding is along.variable]
     columns = [replace(v, extent=along.extent) if v.kind is IterKind.REDUCE else v for v in columns]
     return with_variables(new, columns)
 
 
-def _remove_unused(block: BlockOp) -> None:
-    """Erase the computation of the terms of a reduction."""
-    for op in reversed(list(block.body.block.ops)):
-        if op.results and not any(result.uses for result in op.results):
-            op.detach()
-            op.erase()
-
-
 def _init_block(name: str, partial: SSAValue, combine: Operation, loops: Sequence[ForOp]) -> BlockOp:
     """Return a block that sets partial results to the identity of the reduction. It is still bound to the old loops."""
-    body = Block(arg_types=[IndexType()] * len(loops))
-    for loop, variable in zip(loops, body.args, strict=True):
-        variable.name_hint = f"v{loop.variable.name_hint}"
     value = arith.ConstantOp(_identity(combine))
-    body.add_ops([value, memref.StoreOp.get(value, partial, body.args)])
-    kinds, extents = [IterKind.SPATIAL] * len(loops), [loop.extent for loop in loops]
-    block = BlockOp(name, kinds, extents, [loop.variable for loop in loops], Region(body))
-    for op in block.walk():
-        op.location = combine.location
-    return block
+    return spatial_block(name, loops, lambda at: [value, memref.StoreOp.get(value, partial, at)], combine)
 
 
 def _identity(combine: Operation) -> IntegerAttr[IntegerType | IndexType] | FloatAttr[AnyFloat]:
@@ -168,17 +131,19 @@ def _add_nest(
     """Insert a block that is bound to some loops into copies of them, guarded by conditions on them."""
     copies = {loop: new_loop(loop.extent, label, loop) for loop, label in zip(loops, labels, strict=True)}
     first = next(iter(copies.values()))
-    insert_nest(list(copies.values()), guarded(block, conditions), at)
+    insert_nest(list(copies.values()), block, at)
+    for condition in conditions:
+        add_condition(block, condition)
     substitute(first, {old.variable: IndexExpr.of(new.variable) for old, new in copies.items()})
 
 
-def _make_partial(block: BlockOp, along: ForOp, partial: SSAValue, place: Sequence[Index], name: str) -> None:
+def _make_partial(block: BlockOp, along: ForOp, partial: SSAValue, place: Sequence[Index], name: str) -> BlockOp:
     """Let a reduction write partial results, with `along` as a spatial loop."""
     for access in _accesses(block):
         set_indices(access, partial, place)
     if (init := block.init) is not None:
-        init.detach()
-        init.erase()
+        Rewriter.erase_op(init)
     columns = [replace(v, kind=IterKind.SPATIAL) if v.binding is along.variable else v for v in block.iter_vars]
     new = with_variables(block, columns)
     new.block_name = StringAttr(name)
+    return new

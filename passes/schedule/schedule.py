@@ -2,63 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import Any, cast
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.errors import UnknownNameError, fail
-from relex.dialects.schedule import (
-    BufferRole,
-    CacheReadOp,
-    CacheWriteOp,
-    CompactBufferOp,
-    ComputeAtOp,
-    ComputeInlineOp,
-    DecomposeReductionOp,
-    FuseOp,
-    LabelLoopsOp,
-    OrderAsIntegersOp,
-    PadOp,
-    ParallelOp,
-    PartitionOp,
-    PrimitiveOp,
-    ReorderOp,
-    ReverseComputeAtOp,
-    ReverseComputeInlineOp,
-    RfactorOp,
-    SequenceOp,
-    SplitOp,
-    TransformLayoutOp,
-    UnguardOp,
-    UnrollOp,
-    VectorizeOp,
-)
+from relex.dialects.schedule import PrimitiveOp, SequenceOp
+from relex.dialects.schedule.loops import LabelLoopsOp
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
-from relex.passes.analysis.loop_tree import blocks_in, find_block, loops_of, structures_in
+from relex.passes.analysis.loop_tree import find_block, loops_of, structures_in
+from relex.passes.schedule.arguments import Block, Loop
+from relex.passes.schedule.steps import Steps
 from relex.passes.schedule.table import apply_primitive
 
 
-@dataclass(frozen=True)
-class Block:
-    """A block of a function, by name."""
-
-    func: str
-    name: str
-
-
-@dataclass(frozen=True)
-class Loop:
-    """A loop of a function, by label."""
-
-    func: str
-    label: str
-
-
-class Schedule:
+class Schedule(Steps):
     """
     A module whose loop functions are transformed step by step. The module it is created from is not modified.
 
@@ -75,16 +35,17 @@ class Schedule:
         """Return all steps so far as schedules for `apply-schedule`: one `schedule.sequence` per function."""
         return ModuleOp([SequenceOp(name, [op.clone() for op in steps]) for name, steps in self._steps.items()])
 
-    def apply(self, func: str, op: PrimitiveOp) -> None:
-        """Apply a primitive to a function; for those without a method here. Raises `CompileError` for an invalid
-        one."""
+    def apply(self, func: str, op: PrimitiveOp) -> Any:
+        """Apply a primitive to a function; return the blocks and loops that its function returns, by name. Raises
+        `CompileError` for an invalid one."""
         function = self.function(func)
         try:
             op.verify_()
         except VerifyException as e:
             fail(op, str(e))
-        apply_primitive(op, function)
+        made = apply_primitive(op, function)
         self._steps.setdefault(func, []).append(op)
+        return _by_name(made, func)
 
     def get_block(self, name: str, func: str | None = None) -> Block:
         """Return a block by name; without `func`, the block of the one function that has such a block."""
@@ -102,121 +63,6 @@ class Schedule:
         loops = loops_of(find_block(func, block.name))
         return [Loop(block.func, loop.label.data) for loop in loops if loop.label is not None]
 
-    def split(self, loop: Loop, factors: Sequence[int | None]) -> list[Loop]:
-        """Split a loop into nested loops with the given extents; a factor of None is inferred."""
-        op = SplitOp(loop.label, factors)
-        self.apply(loop.func, op)
-        return [Loop(loop.func, label) for label in op.new_names]
-
-    def fuse(self, *loops: Loop) -> Loop:
-        """Merge perfectly nested loops, outermost first, into one."""
-        op = FuseOp([loop.label for loop in loops])
-        func = _function_of(loops)
-        self.apply(func, op)
-        return Loop(func, *op.new_names)
-
-    def reorder(self, *loops: Loop) -> None:
-        """Put nested loops into the given order, outermost first."""
-        self.apply(_function_of(loops), ReorderOp([loop.label for loop in loops]))
-
-    def pad(self, loop: Loop, multiple: int) -> None:
-        """Round up the extent of a loop to a multiple of a number."""
-        self.apply(loop.func, PadOp(loop.label, multiple))
-
-    def partition(self, loops: Sequence[Loop], multiple: int) -> list[Block]:
-        """
-        Let loops with the same extent, in consecutive nests, run in two parts: first all nests for the largest number
-        of iterations that is a multiple of `multiple`, then copies of the nests for the rest. Return the blocks of the
-        copies.
-        """
-        func = _function_of(loops)
-        before = {block.block_name.data for block in blocks_in(self.function(func))}
-        self.apply(func, PartitionOp([loop.label for loop in loops], multiple))
-        after = [block.block_name.data for block in blocks_in(self.function(func))]
-        return [Block(func, name) for name in after if name not in before]
-
-    def parallel(self, loop: Loop) -> None:
-        """Mark a loop as parallel: its iterations may run at the same time."""
-        self.apply(loop.func, ParallelOp(loop.label))
-
-    def vectorize(self, loop: Loop) -> None:
-        """Mark a loop as vectorized: its iterations become the lanes of vectors."""
-        self.apply(loop.func, VectorizeOp(loop.label))
-
-    def unroll(self, loop: Loop) -> None:
-        """Mark a loop to be unrolled."""
-        self.apply(loop.func, UnrollOp(loop.label))
-
-    def cache_read(self, block: Block, read_buffer_index: int) -> Block:
-        """Let a block read a copy of one of the buffers that it reads; return the block that makes the copy."""
-        op = CacheReadOp(block.name, read_buffer_index)
-        self.apply(block.func, op)
-        return Block(block.func, op.new_names[0])
-
-    def cache_write(self, block: Block, write_buffer_index: int) -> Block:
-        """Let a block write a new buffer instead of one that it writes; return the block that copies it back."""
-        op = CacheWriteOp(block.name, write_buffer_index)
-        self.apply(block.func, op)
-        return Block(block.func, op.new_names[0])
-
-    def compute_at(self, block: Block, loop: Loop) -> None:
-        """Move a block into a loop of its consumers."""
-        self.apply(block.func, ComputeAtOp(block.name, loop.label))
-
-    def reverse_compute_at(self, block: Block, loop: Loop) -> None:
-        """Move a block into a loop of its producers."""
-        self.apply(block.func, ReverseComputeAtOp(block.name, loop.label))
-
-    def compact_buffer(self, block: Block, write_buffer_index: int) -> None:
-        """Shrink a local buffer that a block writes to the footprint of its uses."""
-        self.apply(block.func, CompactBufferOp(block.name, write_buffer_index))
-
-    def compute_inline(self, block: Block) -> None:
-        """Compute what a block writes where it is read, and remove the block."""
-        self.apply(block.func, ComputeInlineOp(block.name))
-
-    def reverse_compute_inline(self, block: Block) -> None:
-        """Fold a block into the producer of its input, and remove the block."""
-        self.apply(block.func, ReverseComputeInlineOp(block.name))
-
-    def transform_layout(
-        self, block: Block, buffer: tuple[str, int], index_map: AffineMap | Callable[..., tuple[AffineExpr | int, ...]]
-    ) -> None:
-        """
-        Change the layout of a local buffer: `("read", 1)` is number 1 of those that a block reads, `index_map` gives
-        the new indices for the old ones, as in `lambda n, k: (n // 16, k, n % 16)`.
-        """
-        role, index = buffer
-        if role not in ("read", "write"):
-            raise UnknownNameError(f"expected 'read' or 'write', found '{role}'")
-        if not isinstance(index_map, AffineMap):
-            index_map = AffineMap.from_callable(index_map)
-        self.apply(block.func, TransformLayoutOp(block.name, BufferRole(role), index, index_map))
-
-    def unguard(self, block: Block) -> None:
-        """Remove the guard of a block that is safe to run without it."""
-        self.apply(block.func, UnguardOp(block.name))
-
-    def order_as_integers(self, block: Block) -> None:
-        """Let a block that computes the maximum or minimum of floats compare integers instead."""
-        self.apply(block.func, OrderAsIntegersOp(block.name))
-
-    def decompose_reduction(self, block: Block, loop: Loop) -> Block:
-        """Move the init of a block into a block of its own, before a loop; return the new block."""
-        op = DecomposeReductionOp(block.name, loop.label)
-        self.apply(block.func, op)
-        return Block(block.func, op.new_names[0])
-
-    def rfactor(self, block: Block, along: Loop, at: Loop) -> Block:
-        """
-        Let a block compute partial results, one for each iteration of `along`, in the loop `at`, which holds the whole
-        reduction; after the loop they are combined. Return the block that computes them: `block` is the one that
-        combines.
-        """
-        op = RfactorOp(block.name, along.label, at.label)
-        self.apply(block.func, op)
-        return Block(block.func, op.new_names[1])
-
     def function(self, name: str) -> PrimFuncOp:
         """Return a loop function of the module, in its current state."""
         found = SymbolTable.lookup_symbol(self.module, name)
@@ -233,9 +79,14 @@ class Schedule:
         ]
 
 
-def _function_of(loops: Sequence[Loop]) -> str:
-    """Return the function that all loops are in; fail if there are several."""
-    names = sorted({loop.func for loop in loops})
-    if len(names) != 1:
-        raise UnknownNameError(f"expected loops of one function, found {', '.join(names) or 'none'}")
-    return names[0]
+def _by_name(made: object, func: str) -> Any:
+    """Return the loops and blocks that a primitive returns by name."""
+    match made:
+        case BlockOp():
+            return Block(func, made.block_name.data)
+        case ForOp(label=StringAttr(data=label)):
+            return Loop(func, label)
+        case list():
+            return [_by_name(part, func) for part in cast("list[object]", made)]
+        case _:
+            return None

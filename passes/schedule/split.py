@@ -12,35 +12,17 @@ from xdsl.rewriter import InsertPoint
 from relex.dialects.errors import fail
 from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.schedule import SplitOp
-from relex.dialects.tir import ForOp, PrimFuncOp
-from relex.passes.analysis.indices import Emitter, constant, substitute
-from relex.passes.analysis.loop_tree import (
-    add_guard,
-    base_name,
-    blocks_in,
-    check_serial,
-    check_structure,
-    find_loop,
-    function_of,
-    given_or_fresh,
-    insert_nest,
-    label_of,
-    loop_names,
-    new_loop,
-    take_body,
-)
+from relex.dialects.schedule.loops import SplitOp
+from relex.dialects.tir import ForOp
+from relex.passes.analysis.loop_tree import base_name, blocks_in, check_serial, check_structure, label_of
+from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.table import primitive
+from relex.passes.support.index_arithmetic import Emitter, constant, substitute
+from relex.passes.support.loop_edits import add_guard, insert_nest, new_loop, take_body
 
 
 @primitive(SplitOp)
-def apply_split(op: SplitOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.split` to a function."""
-    loops = split(find_loop(func, op.loop.root_reference.data), op.sizes, op.new_names)
-    op.new_names = [loop.label.data for loop in loops if loop.label is not None]
-
-
-def split(loop: ForOp, factors: Sequence[int | None], names: Sequence[str] = ()) -> list[ForOp]:
+def split(loop: ForOp, factors: Sequence[int | None], names: NewNames) -> list[ForOp]:
     """
     Split a loop into nested loops with the given extents; one factor may be None, and is inferred. If the product is
     not the extent, the blocks inside are guarded. `j` becomes `j_0`, `j_1`, ...
@@ -48,8 +30,7 @@ def split(loop: ForOp, factors: Sequence[int | None], names: Sequence[str] = ())
     check_serial(loop)
     check_structure(loop)
     extents = _extents(loop, factors)
-    derived = [f"{base_name(loop)}_{i}" for i in range(len(factors))]
-    labels = given_or_fresh(loop, loop_names(function_of(loop)), derived, names)
+    _, labels = names.take(loops=[f"{base_name(loop)}_{i}" for i in range(len(factors))])
     sizes = [_dynamic_extent(loop, factors) if extent is None else extent for extent in extents]
     loops = [new_loop(size, label, loop) for size, label in zip(sizes, labels, strict=True)]
     form, stride = 0, 1

@@ -14,53 +14,38 @@ from xdsl.ir.affine import (
     AffineExpr,
     AffineMap,
 )
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import Index, IndexExpr, Quotient, Remainder, constant_of, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.span import ANYTHING, Span
-from relex.dialects.schedule import BufferRole, TransformLayoutOp
-from relex.dialects.tir import BlockOp, IterKind, PrimFuncOp
-from relex.passes.analysis.buffers import (
-    accesses_in,
-    buffer_name,
-    buffers_read,
-    buffers_written,
-    local_buffer,
-    make_buffer,
-    pick_buffer,
-)
+from relex.dialects.schedule.blocks import TransformLayoutOp
+from relex.dialects.tir import BlockOp, IterKind
+from relex.passes.analysis.buffers import accesses_in, buffer_name, local_buffer, pick_buffer
 from relex.passes.analysis.dependence import block_accesses, equal_atoms
-from relex.passes.analysis.indices import remove_unused
-from relex.passes.analysis.loop_tree import find_block, function_of
+from relex.passes.analysis.loop_tree import function_of
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, set_indices
 from relex.passes.schedule.table import primitive
+from relex.passes.support.buffer_edits import make_buffer
+from relex.passes.support.index_arithmetic import remove_unused
 
 
 @primitive(TransformLayoutOp)
-def apply_transform_layout(op: TransformLayoutOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.transform_layout` to a function."""
-    block = find_block(func, op.block.root_reference.data)
-    role = op.role.data
-    buffers = buffers_read(block) if role is BufferRole.READ else buffers_written(block)
-    transform_layout(pick_buffer(block, buffers, op.index.value.data, role), block, op.index_map.data)
-
-
-def transform_layout(buffer: SSAValue, block: BlockOp, index_map: AffineMap) -> None:
+def transform_layout(block: BlockOp, buffer: tuple[str, int], index_map: AffineMap) -> None:
     """
     Change the layout of a local buffer that a block uses: each element moves to where the map sends its indices. The
     new buffer is large enough for all these places. Blocks that address it by quotients or remainders of sums of loops
     are rebound, with one variable per loop, where that eliminates them.
     """
-    alloc = local_buffer(buffer, block)
-    sizes = _new_sizes(buffer, list(alloc.buffer.type.get_shape()), block, index_map)
-    users = list(dict.fromkeys(access.block for access in accesses_in(function_of(block), buffer)))
-    local = make_buffer(alloc.buffer.type.element_type, sizes, buffer_name(buffer), InsertPoint.before(alloc), alloc)
+    old = pick_buffer(block, *buffer)
+    alloc = local_buffer(old, block)
+    sizes = _new_sizes(old, list(alloc.buffer.type.get_shape()), block, index_map)
+    users = list(dict.fromkeys(access.block for access in accesses_in(function_of(block), old)))
+    new = make_buffer(alloc.buffer.type.element_type, sizes, buffer_name(old), InsertPoint.before(alloc), alloc)
     for user in users:
-        _use_layout(user, buffer, local, index_map)
-    alloc.detach()
-    alloc.erase()
+        _use_layout(user, old, new, index_map)
+    Rewriter.erase_op(alloc)
 
 
 def _new_sizes(buffer: SSAValue, shape: Sequence[int], block: BlockOp, index_map: AffineMap) -> list[int]:

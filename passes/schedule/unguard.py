@@ -10,33 +10,28 @@ from xdsl.ir import BlockArgument, SSAValue
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import constant_of, span_of, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.schedule import UnguardOp
-from relex.dialects.tir import BlockOp, IterKind, IterVar, PrimFuncOp
+from relex.dialects.schedule.blocks import UnguardOp
+from relex.dialects.tir import BlockOp, IterKind, IterVar
 from relex.dialects.tir.accesses import variables_in
 from relex.passes.analysis.buffers import buffers_written, check_only_writer
 from relex.passes.analysis.dependence import block_accesses, equal_atoms
-from relex.passes.analysis.indices import may_trap, substitute
 from relex.passes.analysis.loop_tree import (
     check_conditions,
     conditions_of,
-    find_block,
     function_of,
     guard_of,
     label_of,
     loops_of,
+    may_trap,
     name_of_block,
 )
 from relex.passes.schedule.code_motion import check_unshared_outputs
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops
 from relex.passes.schedule.table import primitive
+from relex.passes.support.index_arithmetic import substitute
 
 
 @primitive(UnguardOp)
-def apply_unguard(op: UnguardOp, func: PrimFuncOp) -> None:
-    """Apply `schedule.unguard` to a function."""
-    unguard(find_block(func, op.block.root_reference.data))
-
-
 def unguard(block: BlockOp) -> None:
     """Remove the guard of a block whose additional iterations stay in bounds, and write elements of their own.
 

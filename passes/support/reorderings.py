@@ -16,9 +16,9 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, IterKind, IterKindAttr, P
 from relex.dialects.tir.accesses import Access, accesses
 from relex.passes.analysis.buffers import buffers_read
 from relex.passes.analysis.dependence import BlockAccess, block_accesses
-from relex.passes.analysis.indices import is_scalar
-from relex.passes.analysis.loop_tree import blocks_in, check_conditions, conditions_of, erase_empty, loops_of
+from relex.passes.analysis.loop_tree import blocks_in, check_conditions, conditions_of, is_scalar, loops_of
 from relex.passes.support.gathers import AxisIndex, Gather, Limit
+from relex.passes.support.loop_edits import erase_empty
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array

@@ -7,90 +7,18 @@ label and to blocks by name.
 
 from xdsl.ir import Dialect
 
-from relex.dialects.schedule.blocks import (
-    BufferRole,
-    BufferRoleAttr,
-    CacheReadOp,
-    CacheWriteOp,
-    CompactBufferOp,
-    ComputeAtOp,
-    ComputeInlineOp,
-    DecomposeReductionOp,
-    OrderAsIntegersOp,
-    ReverseComputeAtOp,
-    ReverseComputeInlineOp,
-    RfactorOp,
-    TransformLayoutOp,
-    UnguardOp,
-)
-from relex.dialects.schedule.loops import (
-    FuseOp,
-    LabelLoopsOp,
-    PadOp,
-    ParallelOp,
-    PartitionOp,
-    ReorderOp,
-    SplitOp,
-    UnrollOp,
-    VectorizeOp,
-)
+from relex.dialects.schedule import blocks, loops
+from relex.dialects.schedule.blocks import BufferRole, BufferRoleAttr
 from relex.dialects.schedule.sequence import NamingOp, PrimitiveOp, SequenceOp
 
-Schedule = Dialect(
-    "schedule",
-    [
-        CacheReadOp,
-        CacheWriteOp,
-        CompactBufferOp,
-        ComputeAtOp,
-        ComputeInlineOp,
-        DecomposeReductionOp,
-        FuseOp,
-        LabelLoopsOp,
-        PadOp,
-        ParallelOp,
-        PartitionOp,
-        ReorderOp,
-        ReverseComputeAtOp,
-        ReverseComputeInlineOp,
-        RfactorOp,
-        SequenceOp,
-        SplitOp,
-        TransformLayoutOp,
-        OrderAsIntegersOp,
-        UnguardOp,
-        UnrollOp,
-        VectorizeOp,
-    ],
-    [BufferRoleAttr],
-)
-
-__all__ = [
-    "BufferRole",
-    "BufferRoleAttr",
-    "CacheReadOp",
-    "CacheWriteOp",
-    "CompactBufferOp",
-    "ComputeAtOp",
-    "ComputeInlineOp",
-    "DecomposeReductionOp",
-    "FuseOp",
-    "LabelLoopsOp",
-    "NamingOp",
-    "OrderAsIntegersOp",
-    "PadOp",
-    "ParallelOp",
-    "PartitionOp",
-    "PrimitiveOp",
-    "ReorderOp",
-    "ReverseComputeAtOp",
-    "ReverseComputeInlineOp",
-    "RfactorOp",
-    "Schedule",
-    "SequenceOp",
-    "SplitOp",
-    "TransformLayoutOp",
-    "UnguardOp",
-    "UnrollOp",
-    "VectorizeOp",
+PRIMITIVES = [
+    op
+    for module in (loops, blocks)
+    for op in vars(module).values()
+    if isinstance(op, type) and issubclass(op, PrimitiveOp) and "name" in vars(op)
 ]
+"""The op classes of the primitives: those that have a name, so that they are not only bases of others."""
+
+Schedule = Dialect("schedule", [SequenceOp, *PRIMITIVES], [BufferRoleAttr])
+
+__all__ = ["PRIMITIVES", "BufferRole", "BufferRoleAttr", "NamingOp", "PrimitiveOp", "Schedule", "SequenceOp"]

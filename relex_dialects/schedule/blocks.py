@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import AffineMapAttr, FlatSymbolRefAttrConstr, IntegerAttr, SymbolRefAttr, i64
+from xdsl.dialects.builtin import AffineMapAttr, FlatSymbolRefAttrConstr, IntegerAttr, i64
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import SpacedOpaqueSyntaxAttribute
-from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_attr_definition, irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from relex.dialects.schedule.loops import LoopPrimitiveOp
 from relex.dialects.schedule.sequence import NamingOp, PrimitiveOp
 
 
@@ -18,20 +18,13 @@ class BlockPrimitiveOp(PrimitiveOp):
 
     block = prop_def(FlatSymbolRefAttrConstr)
 
-    def __init__(self, block: str):
-        super().__init__(properties={"block": SymbolRefAttr(block)})
+    assembly_format = "$block attr-dict"
 
 
-class MovePrimitiveOp(NamingOp):
+class MovePrimitiveOp(BlockPrimitiveOp, LoopPrimitiveOp, NamingOp):
     """A primitive on one block and one loop."""
 
-    block = prop_def(FlatSymbolRefAttrConstr)
-    loop = prop_def(FlatSymbolRefAttrConstr)
-
     assembly_format = "$block `at` $loop (`into` $into^)? attr-dict"
-
-    def __init__(self, block: str, loop: str):
-        super().__init__(properties={"block": SymbolRefAttr(block), "loop": SymbolRefAttr(loop)})
 
 
 class BufferRole(StrEnum):
@@ -48,14 +41,10 @@ class BufferRoleAttr(EnumAttribute[BufferRole], SpacedOpaqueSyntaxAttribute):
     name = "schedule.buffer_role"
 
 
-class BufferPrimitiveOp(PrimitiveOp):
+class BufferPrimitiveOp(BlockPrimitiveOp):
     """A primitive on one of the buffers that a block reads, or writes, numbered in order of first access."""
 
-    block = prop_def(FlatSymbolRefAttrConstr)
     index = prop_def(IntegerAttr.constr(i64))
-
-    def __init__(self, block: str, index: int):
-        super().__init__(properties={"block": SymbolRefAttr(block), "index": IntegerAttr(index, i64)})
 
     def verify_(self) -> None:
         super().verify_()
@@ -101,8 +90,6 @@ class ComputeInlineOp(BlockPrimitiveOp):
 
     name = "schedule.compute_inline"
 
-    assembly_format = "$block attr-dict"
-
 
 @irdl_op_definition
 class ReverseComputeInlineOp(BlockPrimitiveOp):
@@ -115,8 +102,6 @@ class ReverseComputeInlineOp(BlockPrimitiveOp):
     """
 
     name = "schedule.reverse_compute_inline"
-
-    assembly_format = "$block attr-dict"
 
 
 @irdl_op_definition
@@ -163,7 +148,7 @@ class DecomposeReductionOp(MovePrimitiveOp):
 
 
 @irdl_op_definition
-class RfactorOp(MovePrimitiveOp):
+class RfactorOp(BlockPrimitiveOp, NamingOp):
     """
     Makes a reduction compute partial results, one for each iteration of one of its loops (`along`). A new block after a
     loop around all of them (`at`) combines these.
@@ -176,12 +161,9 @@ class RfactorOp(MovePrimitiveOp):
     name = "schedule.rfactor"
 
     along = prop_def(FlatSymbolRefAttrConstr)
+    at = prop_def(FlatSymbolRefAttrConstr)
 
-    assembly_format = "$block `along` $along `at` $loop (`into` $into^)? attr-dict"
-
-    def __init__(self, block: str, along: str, loop: str):
-        super().__init__(block, loop)
-        self.along = SymbolRefAttr(along)
+    assembly_format = "$block `along` $along `at` $at (`into` $into^)? attr-dict"
 
 
 @irdl_op_definition
@@ -200,11 +182,6 @@ class TransformLayoutOp(BufferPrimitiveOp):
     index_map = prop_def(AffineMapAttr)
 
     assembly_format = "$block $role $index `by` $index_map attr-dict"
-
-    def __init__(self, block: str, role: BufferRole, index: int, index_map: AffineMap):
-        super().__init__(block, index)
-        self.role = BufferRoleAttr(role)
-        self.index_map = AffineMapAttr(index_map)
 
     def verify_(self) -> None:
         super().verify_()
@@ -241,8 +218,6 @@ class UnguardOp(BlockPrimitiveOp):
 
     name = "schedule.unguard"
 
-    assembly_format = "$block attr-dict"
-
 
 @irdl_op_definition
 class OrderAsIntegersOp(BlockPrimitiveOp):
@@ -256,5 +231,3 @@ class OrderAsIntegersOp(BlockPrimitiveOp):
     """
 
     name = "schedule.order_as_integers"
-
-    assembly_format = "$block attr-dict"

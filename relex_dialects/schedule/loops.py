@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    FlatSymbolRefAttrConstr,
-    IntegerAttr,
-    IntegerType,
-    SymbolRefAttr,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, FlatSymbolRefAttrConstr, IntegerAttr, IntegerType, i64
 from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
@@ -26,7 +18,40 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from relex.dialects.schedule.sequence import NamesConstr, NamingOp, PrimitiveOp, names_in, symbols
+from relex.dialects.schedule.sequence import NamesConstr, NamingOp, PrimitiveOp, names_in
+
+
+class LoopPrimitiveOp(PrimitiveOp):
+    """A primitive on one loop."""
+
+    loop = prop_def(FlatSymbolRefAttrConstr)
+
+    assembly_format = "$loop attr-dict"
+
+
+class LoopsPrimitiveOp(PrimitiveOp):
+    """A primitive on several loops."""
+
+    loops = prop_def(NamesConstr)
+
+    def verify_(self) -> None:
+        super().verify_()
+        loops = names_in(self.loops)
+        if not loops:
+            raise VerifyException("expected one loop or more, found none")
+        if len(set(loops)) != len(loops):
+            raise VerifyException("expected loops that differ")
+
+
+class MultiplePrimitiveOp(PrimitiveOp):
+    """A primitive that brings a number of iterations to a multiple of another number."""
+
+    multiple = prop_def(IntegerAttr.constr(i64))
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.multiple.value.data < 1:
+            raise VerifyException(f"expected a multiple of 1 or more, found {self.multiple.value.data}")
 
 
 @irdl_custom_directive
@@ -37,23 +62,30 @@ class Factors(CustomDirective):
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
         found = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, lambda: _parse_factor(parser))
-        self.factors.set(state, DenseArrayBase.from_list(i64, found))
+        self.factors.set(state, factors_attr(found))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         state.print_whitespace(printer)
-        factors = cast("DenseArrayBase[IntegerType]", self.factors.get(op))
-        shown = ("?" if factor == DYNAMIC_INDEX else str(factor) for factor in factors.iter_values())
-        printer.print_string(f"[{', '.join(shown)}]")
+        factors = factors_in(cast("DenseArrayBase[IntegerType]", self.factors.get(op)))
+        printer.print_string(f"[{', '.join('?' if factor is None else str(factor) for factor in factors)}]")
 
 
-def _parse_factor(parser: Parser) -> int:
-    if parser.parse_optional_punctuation("?"):
-        return DYNAMIC_INDEX
-    return parser.parse_integer(allow_boolean=False)
+def _parse_factor(parser: Parser) -> int | None:
+    return None if parser.parse_optional_punctuation("?") else parser.parse_integer(allow_boolean=False)
+
+
+def factors_attr(factors: Sequence[int | None]) -> DenseArrayBase[IntegerType]:
+    """Return an attribute for factors, None for one that is left open."""
+    return DenseArrayBase.from_list(i64, [DYNAMIC_INDEX if factor is None else factor for factor in factors])
+
+
+def factors_in(attr: DenseArrayBase[IntegerType]) -> list[int | None]:
+    """Return the factors in an attribute, None for one that is left open."""
+    return [None if factor == DYNAMIC_INDEX else factor for factor in attr.iter_values()]
 
 
 @irdl_op_definition
-class SplitOp(NamingOp):
+class SplitOp(LoopPrimitiveOp, NamingOp):
     """
     Splits a loop into nested ones with the given trip counts. One factor may be left open (`?`): it is as large as
     needed. If the factors do not divide the extent, a guard keeps blocks from running too often.
@@ -65,24 +97,14 @@ class SplitOp(NamingOp):
 
     name = "schedule.split"
 
-    loop = prop_def(FlatSymbolRefAttrConstr)
     factors = prop_def(DenseArrayBase.constr(i64))
 
     custom_directives = (Factors,)
     assembly_format = "$loop `by` custom<Factors>($factors) (`into` $into^)? attr-dict"
 
-    def __init__(self, loop: str, factors: Sequence[int | None]):
-        sizes = [DYNAMIC_INDEX if factor is None else factor for factor in factors]
-        super().__init__(properties={"loop": SymbolRefAttr(loop), "factors": DenseArrayBase.from_list(i64, sizes)})
-
-    @property
-    def sizes(self) -> list[int | None]:
-        """The factors, with None for the one that is left open."""
-        return [None if factor == DYNAMIC_INDEX else factor for factor in self.factors.iter_values()]
-
     def verify_(self) -> None:
         super().verify_()
-        sizes = self.sizes
+        sizes = factors_in(self.factors)
         if not sizes:
             raise VerifyException("expected one factor or more, found none")
         if sizes.count(None) > 1:
@@ -92,7 +114,7 @@ class SplitOp(NamingOp):
 
 
 @irdl_op_definition
-class ReorderOp(PrimitiveOp):
+class ReorderOp(LoopsPrimitiveOp):
     """
     Reorders perfectly nested loops. Loops between them that are not named stay in place.
 
@@ -103,20 +125,11 @@ class ReorderOp(PrimitiveOp):
 
     name = "schedule.reorder"
 
-    loops = prop_def(NamesConstr)
-
     assembly_format = "$loops attr-dict"
-
-    def __init__(self, loops: Sequence[str]):
-        super().__init__(properties={"loops": symbols(loops)})
-
-    def verify_(self) -> None:
-        super().verify_()
-        _verify_loops(names_in(self.loops))
 
 
 @irdl_op_definition
-class FuseOp(NamingOp):
+class FuseOp(LoopsPrimitiveOp, NamingOp):
     """
     Fuses perfectly nested loops, listed outermost first, into one.
 
@@ -127,27 +140,11 @@ class FuseOp(NamingOp):
 
     name = "schedule.fuse"
 
-    loops = prop_def(NamesConstr)
-
     assembly_format = "$loops (`into` $into^)? attr-dict"
-
-    def __init__(self, loops: Sequence[str]):
-        super().__init__(properties={"loops": symbols(loops)})
-
-    def verify_(self) -> None:
-        super().verify_()
-        _verify_loops(names_in(self.loops))
-
-
-def _verify_loops(loops: Sequence[str]) -> None:
-    if not loops:
-        raise VerifyException("expected one loop or more, found none")
-    if len(set(loops)) != len(loops):
-        raise VerifyException("expected loops that differ")
 
 
 @irdl_op_definition
-class PadOp(PrimitiveOp):
+class PadOp(LoopPrimitiveOp, MultiplePrimitiveOp):
     """
     Pads the extent of a loop to a multiple of a number. Blocks do nothing in the additional iterations.
 
@@ -158,22 +155,11 @@ class PadOp(PrimitiveOp):
 
     name = "schedule.pad"
 
-    loop = prop_def(FlatSymbolRefAttrConstr)
-    multiple = prop_def(IntegerAttr.constr(i64))
-
     assembly_format = "$loop `to` $multiple attr-dict"
-
-    def __init__(self, loop: str, multiple: int):
-        super().__init__(properties={"loop": SymbolRefAttr(loop), "multiple": IntegerAttr(multiple, i64)})
-
-    def verify_(self) -> None:
-        super().verify_()
-        if self.multiple.value.data < 1:
-            raise VerifyException(f"expected a multiple of 1 or more, found {self.multiple.value.data}")
 
 
 @irdl_op_definition
-class PartitionOp(NamingOp):
+class PartitionOp(LoopsPrimitiveOp, MultiplePrimitiveOp, NamingOp):
     """
     Splits the iterations of loops with the same extent, in consecutive nests, into two parts: all nests run for the
     largest multiple of a number, then copies of them for the remaining iterations.
@@ -185,34 +171,11 @@ class PartitionOp(NamingOp):
 
     name = "schedule.partition"
 
-    loops = prop_def(NamesConstr)
-    multiple = prop_def(IntegerAttr.constr(i64))
-
     assembly_format = "$loops `by` $multiple (`into` $into^)? attr-dict"
-
-    def __init__(self, loops: Sequence[str], multiple: int):
-        super().__init__(properties={"loops": symbols(loops), "multiple": IntegerAttr(multiple, i64)})
-
-    def verify_(self) -> None:
-        super().verify_()
-        _verify_loops(names_in(self.loops))
-        if self.multiple.value.data < 1:
-            raise VerifyException(f"expected a multiple of 1 or more, found {self.multiple.value.data}")
-
-
-class LoopKindOp(PrimitiveOp):
-    """A primitive that sets the way in which the iterations of a loop may be executed."""
-
-    loop = prop_def(FlatSymbolRefAttrConstr)
-
-    assembly_format = "$loop attr-dict"
-
-    def __init__(self, loop: str):
-        super().__init__(properties={"loop": SymbolRefAttr(loop)})
 
 
 @irdl_op_definition
-class ParallelOp(LoopKindOp):
+class ParallelOp(LoopPrimitiveOp):
     """
     Marks a loop as `parallel`: its iterations may run at the same time.
 
@@ -225,7 +188,7 @@ class ParallelOp(LoopKindOp):
 
 
 @irdl_op_definition
-class VectorizeOp(LoopKindOp):
+class VectorizeOp(LoopPrimitiveOp):
     """
     Marks a loop as `vectorized`: its iterations may run as vector lanes.
 
@@ -238,7 +201,7 @@ class VectorizeOp(LoopKindOp):
 
 
 @irdl_op_definition
-class UnrollOp(LoopKindOp):
+class UnrollOp(LoopPrimitiveOp):
     """
     Marks a loop as `unrolled`: a copy of its body may replace each iteration.
 
@@ -263,6 +226,3 @@ class LabelLoopsOp(NamingOp):
     name = "schedule.label_loops"
 
     assembly_format = "(`into` $into^)? attr-dict"
-
-    def __init__(self) -> None:
-        super().__init__()

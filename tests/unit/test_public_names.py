@@ -78,9 +78,10 @@ def test_importing_is_light():
     assert process.stdout.split() == ["relex", "relex.lazy", "relex.moved"]
 
 
-def test_operators_are_written_down_for_type_checkers():
-    """If not, run `python tests/typing/operators.py`."""
-    script = runpy.run_path(str(ROOT / "tests" / "typing" / "operators.py"))
+@pytest.mark.parametrize("name", ["operators", "primitives"])
+def test_functions_made_of_classes_are_written_down_for_type_checkers(name: str):
+    """If not, run `python tests/typing/NAME.py`."""
+    script = runpy.run_path(str(ROOT / "tests" / "typing" / f"{name}.py"))
     written, expected = (ast.dump(ast.parse(text)) for text in (script["STUB"].read_text(), script["write_stub"]()))
     assert written == expected
 

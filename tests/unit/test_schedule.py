@@ -112,8 +112,10 @@ WRONG_STEPS: dict[str, Callable[[Schedule, Loop], object]] = {
     "expected a multiple of 1 or more, found -1": lambda schedule, i: schedule.partition([i], -1),
     "expected an index of 0 or more, found -1": lambda schedule, i: schedule.cache_read(Block("g", "Y"), -1),
     "expected loops that differ": lambda schedule, i: schedule.reorder(i, i),
-    "expected loops of one function, found none": lambda schedule, i: schedule.fuse(),
-    "expected loops of one function, found f, g": lambda schedule, i: schedule.partition([i, Loop("f", "i")], 3),
+    "expected blocks and loops of one function, found none": lambda schedule, i: schedule.fuse(),
+    "expected blocks and loops of one function, found f, g": lambda schedule, i: schedule.partition(
+        [i, Loop("f", "i")], 3
+    ),
 }
 
 

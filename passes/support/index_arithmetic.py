@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf
@@ -16,6 +16,7 @@ from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.to_ir import IndexBuilder
 from relex.dialects.tir import BlockOp, ForOp, loops_around
+from relex.passes.analysis.loop_tree import is_scalar, may_trap, steps_in
 
 
 def constant(value: int, user: Operation) -> SSAValue:
@@ -58,36 +59,6 @@ class Emitter(IndexBuilder):
 
     def constant(self, value: int) -> SSAValue:
         return constant(value, self.before)
-
-
-def is_scalar(op: Operation) -> bool:
-    """Return whether an op computes an index or a condition from its operands alone."""
-    return op.dialect_name() == "arith" and not op.regions
-
-
-_DIVISIONS = (
-    arith.DivSIOp,
-    arith.DivUIOp,
-    arith.RemSIOp,
-    arith.RemUIOp,
-    arith.FloorDivSIOp,
-    arith.CeilDivSIOp,
-    arith.CeilDivUIOp,
-)
-
-
-def may_trap(op: Operation) -> bool:
-    """Return whether an op may trap, so that it must not be executed speculatively."""
-    return isinstance(op, _DIVISIONS) and (constant_value(op.rhs) or 0) <= 0
-
-
-def steps_in(scope: Operation) -> Iterator[Operation]:
-    """Yield the ops in the loops and conditionals of `scope`, in program order, without entering blocks."""
-    for region in scope.regions:
-        for op in [op for block in region.blocks for op in block.ops]:
-            yield op
-            if not isinstance(op, BlockOp):
-                yield from steps_in(op)
 
 
 def substitute(loop: ForOp, values: Mapping[SSAValue, Index] | None = None) -> None:

@@ -1,0 +1,54 @@
+"""Making, replacing and removing local buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.hints import isa
+
+from relex.dialects.tir import AllocBufferOp
+from relex.passes.analysis.buffers import size_asked
+from relex.passes.support.index_arithmetic import Emitter, constant
+
+
+def emit_sizes(buffer: SSAValue, before: Operation) -> list[int | SSAValue]:
+    """Return the sizes of a buffer; dynamic ones are computed before the op `before`."""
+    assert isa(buffer.type, MemRefType)
+    sizes = list[int | SSAValue](buffer.type.get_shape())
+    for i, size in enumerate(sizes):
+        if size == DYNAMIC_INDEX:
+            sizes[i] = Emitter(before).add(memref.DimOp(buffer, constant(i, before)))
+    return sizes
+
+
+def make_buffer(
+    element_type: Attribute, sizes: Sequence[int | SSAValue], name: str, at: InsertPoint, origin: Operation
+) -> SSAValue:
+    """Allocate a new local buffer, with the location of `origin`."""
+    shape = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
+    op = AllocBufferOp(MemRefType(element_type, shape), [size for size in sizes if isinstance(size, SSAValue)])
+    op.location = origin.location
+    op.buffer.name_hint = name
+    Rewriter.insert_op(op, at)
+    return op.buffer
+
+
+def replace_buffer(scope: Operation, old: SSAValue, new: SSAValue) -> None:
+    """Replace the uses of a buffer in an op by another buffer."""
+    for use in list(old.uses):
+        if scope.is_ancestor(use.operation):
+            use.operation.operands[use.index] = new
+
+
+def remove_buffer(alloc: AllocBufferOp) -> None:
+    """Remove a buffer that is only used for its sizes."""
+    for use in list(alloc.buffer.uses):
+        size = size_asked(use.operation)
+        if size is not None:
+            use.operation.results[0].replace_all_uses_with(size)
+            Rewriter.erase_op(use.operation)
+    Rewriter.erase_op(alloc)
