@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp, UnitAttr, bf16
+from xdsl.dialects.builtin import ModuleOp, bf16
 from xdsl.ir import BlockArgument, SSAValue
 
-from relex.dialects.functions import argument_attr, remove_argument_attr, set_argument_attr
+from relex.dialects.functions import argument_attr
 from relex.dialects.relex import CallTirOp, ConstantOp
 from relex.dialects.symbols import is_private, symbols_used
 from relex.dialects.tir import PrimFuncOp
@@ -43,19 +43,6 @@ def known_calls(module: ModuleOp) -> list[KnownCalls]:
     functions = [op for op in module.ops if isinstance(op, PrimFuncOp) and is_private(op)]
     named = [(func, func.sym_name.data) for func in functions]
     return [KnownCalls(func, calls[name]) for func, name in named if name in calls and uses[name] == len(calls[name])]
-
-
-def mark_constants(module: ModuleOp) -> None:
-    """Mark the inputs of loop functions that are constants in every call, for `is_constant_input`."""
-    for known in known_calls(module):
-        for i in known.constants:
-            set_argument_attr(known.func, i, CONSTANT_ATTR, UnitAttr())
-
-
-def unmark_constants(module: ModuleOp) -> None:
-    """Remove the marks, which need not hold after the pass."""
-    for func in (op for op in module.ops if isinstance(op, PrimFuncOp)):
-        remove_argument_attr(func, CONSTANT_ATTR)
 
 
 def is_constant_input(value: SSAValue) -> bool:

@@ -8,10 +8,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from relex.dialects.functions import DIMS_ATTR, argument_names, set_argument_attr
+from relex.dialects.functions import DIMS_ATTR, REQUIRES_ATTR, argument_names, set_argument_attr
+from relex.dialects.index.expr import name_of_size
+from relex.dialects.index.text import parse_index
 from relex.dialects.relex import CallTirOp
-from relex.dialects.sizes.attributes import has_unknown, sizes_in_type
-from relex.dialects.sizes.expressions import Sizes
+from relex.dialects.sizes.attributes import has_unknown, sizes_in_type, stated_arguments, stated_requirements
+from relex.dialects.sizes.expressions import Size, Sizes
 from relex.dialects.sizes.modules import ModuleSizes
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.analysis.constant_inputs import known_calls
@@ -38,6 +40,7 @@ def _sizes_passed(call: CallTirOp, sizes: ModuleSizes) -> Sequence[Sizes]:
 def _name(func: PrimFuncOp, passed: Sequence[Sequence[Sizes]]) -> None:
     """Give sizes that are equal in all calls the same name, after the first of them."""
     names: dict[Hashable, str] = {}
+    stated, renamed = stated_arguments(func), dict[str, Size]()
     for i, (arg, name) in enumerate(zip(func.args, argument_names(func), strict=True)):
         shape = sizes_in_type(arg.type)
         if not has_unknown(arg.type) or any(len(sizes[i]) < len(shape) for sizes in passed):
@@ -48,3 +51,8 @@ def _name(func: PrimFuncOp, passed: Sequence[Sequence[Sizes]]) -> None:
             for d, (key, size) in enumerate(zip(equal, shape, strict=True))
         ]
         set_argument_attr(func, i, DIMS_ATTR, ArrayAttr(map(StringAttr, texts)))
+        for old, new in zip(stated[i], texts, strict=True):
+            if new and old is not None and (name := name_of_size(old)) is not None:
+                renamed.setdefault(name, parse_index(new))
+    if requirements := [requirement.substitute(renamed) for requirement in stated_requirements(func)]:
+        func.attributes[REQUIRES_ATTR] = ArrayAttr(StringAttr(str(r)) for r in requirements if not r.holds)

@@ -13,6 +13,7 @@ from relex.dialects.schedule import PrimitiveOp, SequenceOp
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.base import RelexPass
 from relex.passes.schedule import apply_primitive
+from relex.passes.support.stated_sizes import state_sizes
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,10 @@ class ApplySchedulePass(RelexPass):
     name = "apply-schedule"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for sequence in [o for o in op.ops if isinstance(o, SequenceOp)]:
+        sequences = [o for o in op.ops if isinstance(o, SequenceOp)]
+        if sequences:
+            state_sizes(op)
+        for sequence in sequences:
             func = SymbolTable.lookup_symbol(op, sequence.function)
             if not isinstance(func, PrimFuncOp):
                 fail(sequence, f"expected {sequence.function} to be a 'tir.prim_func'")

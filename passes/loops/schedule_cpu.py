@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
 
 from relex.dialects.errors import CompileError, CompileRemark, Diagnostic, PassError, diagnose
+from relex.dialects.functions import remove_argument_attr, set_argument_attr
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.target import get_target
 from relex.dialects.tir import BlockOp, ForOp, LoopKind, PrimFuncOp
-from relex.passes.analysis.constant_inputs import mark_constants, unmark_constants
+from relex.passes.analysis.constant_inputs import CONSTANT_ATTR, known_calls
 from relex.passes.analysis.loop_tree import blocks_in, find_block, find_loop, function_of, loops_of, name_of_block
 from relex.passes.base import RelexPass
 from relex.passes.cpu.equal_sizes import name_sizes
@@ -25,6 +26,7 @@ from relex.passes.cpu.shared_loops import loops_to_share
 from relex.passes.cpu.table import RULES
 from relex.passes.cpu.tiles import VectorUnit
 from relex.passes.schedule import Block, Schedule
+from relex.passes.support.stated_sizes import state_sizes
 
 
 @dataclass(frozen=True)
@@ -69,13 +71,27 @@ class ScheduleCpuPass(RelexPass):
         unit = VectorUnit.of(get_target(op))
         if unit is None:
             return
+        state_sizes(op, of_private=False)
         name_sizes(op)
-        mark_constants(op)
+        _mark_constants(op)
         for func in [f for f in op.ops if isinstance(f, PrimFuncOp)]:
             for decision in schedule_function(func, unit):
                 if self.explain:
                     warnings.warn(CompileRemark(decision.diagnostic), stacklevel=2)
-        unmark_constants(op)
+        _unmark_constants(op)
+
+
+def _mark_constants(module: ModuleOp) -> None:
+    """Mark the inputs of loop functions that are constants in every call, for `is_constant_input`."""
+    for known in known_calls(module):
+        for i in known.constants:
+            set_argument_attr(known.func, i, CONSTANT_ATTR, UnitAttr())
+
+
+def _unmark_constants(module: ModuleOp) -> None:
+    """Remove the marks, which need not hold after the pass."""
+    for func in (op for op in module.ops if isinstance(op, PrimFuncOp)):
+        remove_argument_attr(func, CONSTANT_ATTR)
 
 
 @dataclass(frozen=True)
@@ -107,7 +123,7 @@ class Decision:
 def schedule_function(func: PrimFuncOp, unit: VectorUnit) -> list[Decision]:
     """Schedule each block of a function by the first rule that suits it. Return the decisions, block by block."""
     name = func.sym_name.data
-    schedule = first = Schedule(ModuleOp([func.clone()]))
+    schedule = first = Schedule(ModuleOp([func.clone()]), sizes_are_stated=True)
     decisions: list[Decision] = []
     for block in [b.block_name.data for b in blocks_in(func)]:
         schedule, decision = _schedule_block(schedule, Block(name, block), unit)
@@ -165,6 +181,6 @@ def _carried_out(plan: Plan, schedule: Schedule) -> Schedule:
     """Return the schedule with the steps of a plan added. If a step is refused, none of them are applied."""
     if plan.steps is None:
         return schedule
-    trial = Schedule(schedule.module)
+    trial = Schedule(schedule.module, sizes_are_stated=True)
     plan.steps(trial)
     return trial

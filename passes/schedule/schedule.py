@@ -16,6 +16,7 @@ from relex.passes.analysis.loop_tree import find_block, loops_of, structures_in
 from relex.passes.schedule.arguments import Block, Loop
 from relex.passes.schedule.steps import Steps
 from relex.passes.schedule.table import apply_primitive
+from relex.passes.support.stated_sizes import state_sizes
 
 
 class Schedule(Steps):
@@ -27,8 +28,10 @@ class Schedule(Steps):
     exists.
     """
 
-    def __init__(self, module: ModuleOp):
+    def __init__(self, module: ModuleOp, *, sizes_are_stated: bool = False):
         self.module = module.clone()
+        if not sizes_are_stated:
+            state_sizes(self.module)
         self._steps: dict[str, list[PrimitiveOp]] = {}
 
     def trace(self) -> ModuleOp:

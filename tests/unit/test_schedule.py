@@ -14,13 +14,14 @@ from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_op_definition, prop_def
 
 from relex.dialects import make_context, parse_module, verify_module
-from relex.dialects.errors import CompileError, RelexError, UnknownNameError
+from relex.dialects.errors import CompileError, RelexError, ShapeError, UnknownNameError
 from relex.dialects.schedule import PrimitiveOp
 from relex.dialects.tir import PrimFuncOp
 from relex.passes import ApplySchedulePass
 from relex.passes.analysis.loop_tree import find_loop
 from relex.passes.schedule import Block, Loop, Schedule, primitive
 from relex.reference import interpret
+from relex.runtime import build
 
 TWO = """
 tir.prim_func @f(%X: memref<4xf32>) outs(%Y: memref<4xf32>) {
@@ -251,3 +252,78 @@ def test_sizes_known_at_run_time(name: str) -> None:
         x = normal_numbers(np.random.default_rng(n), (n, 5))
         expected, found = run_dynamic(before, x), run_dynamic(after, x)
         np.testing.assert_array_equal(found.view(np.int32), expected.view(np.int32))
+
+
+ADDITION = """
+tir.prim_func {visibility} @add(%X: memref<?xf32> {{relex.dims = ["n"]}}, %Z: memref<?xf32>)
+    outs(%Y: memref<?xf32> {{relex.dims = ["n"]}}) attributes {{tir.noalias}} {{
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %X, %c0 : memref<?xf32>
+  tir.for %i @i in (%n) {{
+    tir.block @Y (%vi: spatial<%n> = %i) {{
+      %x = memref.load %X[%vi] : memref<?xf32>
+      %z = memref.load %Z[%vi] : memref<?xf32>
+      %y = arith.addf %x, %z : f32
+      memref.store %y, %Y[%vi] : memref<?xf32>
+    }}
+  }}
+}}
+"""
+CALL = """
+func.func @main(%x: tensor<?xf32>, %z: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %y = relex.call_tir @add(%x, %z) sizes(%n) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  func.return %y : tensor<?xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("by", ["text", "python"])
+@pytest.mark.parametrize("name", ["add", "main"])
+def test_sizes_are_checked_as_before(by: str, name: str) -> None:
+    """After a split, accesses stand under a condition, from which no requirement follows."""
+    text = ADDITION.format(visibility="") if name == "add" else ADDITION.format(visibility="private") + CALL
+    if by == "text":
+        module = ApplySchedulePass()(parse_module(text + "schedule.sequence for @add { schedule.split @i by [?, 4] }"))
+    else:
+        schedule = Schedule(parse_module(text))
+        schedule.split(Loop("add", "i"), [None, 4])
+        module = schedule.module
+    function = build(module)[name]
+    np.testing.assert_array_equal(function(np.ones(5, np.float32), np.ones(7, np.float32)), [2] * 5)
+    with pytest.raises(ShapeError, match=r"expected .* <= .*, found .* = 5"):
+        function(np.ones(5, np.float32), np.ones(3, np.float32))
+
+
+def test_sizes_are_checked_after_the_default_schedule() -> None:
+    """The rows of the sums are split, so that their accesses stand under a condition."""
+    text = """
+tir.prim_func @sums(%X: memref<?x?xf32> {relex.dims = ["n", "k"]}, %Z: memref<?x?xf32>)
+    outs(%Y: memref<?xf32> {relex.dims = ["n"]}) attributes {tir.noalias} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %n = memref.dim %X, %c0 : memref<?x?xf32>
+  %k = memref.dim %X, %c1 : memref<?x?xf32>
+  tir.for %i, %j in (%n, %k) {
+    tir.block @Y (%vi: spatial<%n> = %i, %vj: reduce<%k> = %j) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<?xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<?xf32>
+      %x = memref.load %X[%vi, %vj] : memref<?x?xf32>
+      %z = memref.load %Z[%vi, %vj] : memref<?x?xf32>
+      %p = arith.mulf %x, %z : f32
+      %s = arith.addf %y, %p fastmath<reassoc> : f32
+      memref.store %s, %Y[%vi] : memref<?xf32>
+    }
+  }
+}
+"""
+    function = build(parse_module(text))["sums"]
+    x = np.ones((5, 70), np.float32)
+    np.testing.assert_array_equal(function(x, x), [70] * 5)
+    for shape in ((3, 70), (5, 2)):
+        with pytest.raises(ShapeError, match=r"expected . <= Z_d., found"):
+            function(x, np.ones(shape, np.float32))
