@@ -13,23 +13,15 @@ import sys
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from llvmlite.binding import get_triple_parts
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.code_generator import code_generator, optimize, parsed_ir
 from relex.dialects.exceptions import DTypeError, UnknownNameError
+from relex.dialects.processors import architecture_of, baseline_of
 from relex.dialects.target import Target, get_target
 
 VARIABLE = "RELEX_CPU"
 """The environment variable that names the processor to compile for if neither program nor caller names a target."""
-
-_NEVER_GENERATED = frozenset(
-    "cldemote clflushopt clwb clzero enqcmd fsgsbase hreset invpcid kl lwp movdir64b movdiri mwaitx pconfig pku prfchw "
-    "ptwrite raoint rdpid rdpru rdrnd rdseed rtm serialize sgx shstk tsxldtrk uintr usermsr waitpkg wbnoinvd widekl "
-    "xsave xsavec xsaveopt xsaves".split()
-)
-"""Features whose instructions LLVM emits only on explicit request; virtual machines often hide them."""
-
 
 _TRIAL = """
 import sys
@@ -124,12 +116,13 @@ def used_features(target: Target) -> frozenset[str]:
     """Return the features that code for a target may use, among those that LLVM reports for this machine. For a target
     of another architecture, return those that it enables explicitly."""
     host = Target.host()
-    if target == host:
-        return host.enabled - _NEVER_GENERATED
-    if _architecture(target) != _architecture(host):
+    if architecture_of(target.triple) != architecture_of(host.triple):
         return target.enabled
-    known = (flag[1:] for flag in host.features.split(",") if flag)
-    return _features_among(target, sorted(frozenset(known) - _NEVER_GENERATED))
+    privileged = baseline_of(host.triple).privileged
+    if target == host:
+        return host.enabled.difference(privileged)
+    known = {flag[1:] for flag in host.features.split(",") if flag}
+    return _features_among(target, sorted(known.difference(privileged)))
 
 
 def _features_among(target: Target, candidates: Sequence[str]) -> frozenset[str]:
@@ -157,10 +150,6 @@ def _inlines(triple: str, pairs: Iterable[tuple[Target, Target]]) -> list[bool]:
 
 def _attributes(target: Target) -> str:
     return f'"target-cpu"="{target.cpu}" "target-features"="{target.features}"'
-
-
-def _architecture(target: Target) -> str:
-    return get_triple_parts(target.triple).Arch
 
 
 def _shown(target: Target) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from relex.dialects.exceptions import RelexError
 from relex.dialects.machine import CONSTANT_ALIGNMENT, PARALLEL_ENTRY, ObjectCode, Target
+from relex.dialects.processors import baseline_of
 from relex.runtime.arenas import ALLOC, FREE, Arenas
 from relex.runtime.linking import Buffer, LoadedCode, link
 from relex.runtime.once import once
@@ -62,13 +63,8 @@ def check_runs_here(code: ObjectCode) -> None:
         raise RelexError(f"code for '{target.triple}' cannot run on '{host.triple}'")
     if missing := code.needs - host.enabled:
         raise RelexError(f"code for cpu '{target.cpu}' needs what this machine lacks: {', '.join(sorted(missing))}")
-    if not _tells_all_features(host) and target.cpu not in ("", "generic", host.cpu):
+    if not baseline_of(host.triple).lists_features and target.cpu not in ("", "generic", host.cpu):
         raise RelexError(f"code for cpu '{target.cpu}' may need what this machine, '{host.cpu}', lacks")
-
-
-def _tells_all_features(host: Target) -> bool:
-    """Return whether LLVM reports for every feature whether the host has it; if not, the cpu name implies others."""
-    return host.triple.startswith(("x86_64", "amd64"))
 
 
 @lru_cache(maxsize=64)

@@ -24,6 +24,7 @@ from xdsl.utils.type import get_element_type_or_self
 
 from relex.dialects.errors import fail
 from relex.dialects.features import has_feature, module_target
+from relex.dialects.processors import baseline_of
 from relex.lowering.conversion import Conversion, TypeConverter
 
 PTR = llvm.LLVMPointerType()
@@ -110,8 +111,9 @@ def require_native_floats(op: Operation, conversion: Conversion, *, fused: bool 
     if Float16Type() not in kinds:
         return
     target = module_target(conversion.module)
-    needed = "avx512fp16" if fused or Float64Type() in kinds else "f16c"
-    if target.triple.startswith("x86_64") and not has_feature(target, needed):
+    processor = baseline_of(target.triple)
+    needed = processor.f16_rounding_feature if fused or Float64Type() in kinds else processor.f16_feature
+    if needed and not has_feature(target, needed):
         fail(op, f"expected f32 or f64, found f16: the target has no '{needed}' instructions for it")
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.cpu.nests import Reduction, block_named, count, is_side_by_side, named, uses
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.tiles import VectorUnit
 from relex.passes.schedule import Schedule
 
 MIN_TERMS = 9
@@ -18,7 +18,7 @@ MAX_COLUMNS = 2**16
 """Maximum number of columns of a row; more results would not stay in the cache from one term to the next."""
 
 
-def columns(block: BlockOp, unit: VectorUnit) -> Plan:
+def columns(block: BlockOp, processor: Processor) -> Plan:
     """Accumulate rows of terms into a row of results, one after the other, which LLVM vectorizes. Each sum keeps its
     order.
 

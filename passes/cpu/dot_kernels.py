@@ -11,6 +11,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from relex.dialects.errors import CompileError, fail, name_of
+from relex.dialects.processors import Processor
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind
 from relex.passes.analysis.buffers import accesses_in, buffers_written
 from relex.passes.analysis.dependence import BlockAccess
@@ -20,7 +21,7 @@ from relex.passes.cpu.columns import columns_of
 from relex.passes.cpu.nests import Reduction, bits_of, block_named, count, is_side_by_side, named, uses
 from relex.passes.cpu.reduction_axes import MIN_WORK, has_constant_panels
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.tiles import LATENCY, VectorUnit
+from relex.passes.cpu.tiles import LATENCY
 from relex.passes.cpu.unrolling import unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
 
@@ -76,9 +77,9 @@ class DotKernel:
             fail(block, f"expected {name_of_block(block)} to read something along {label_of(lanes)}")
         return cls(reduction, lanes)
 
-    def check_worth_it(self, unit: VectorUnit) -> None:
+    def check_worth_it(self, processor: Processor) -> None:
         """Fail if there is too little work for vectors, or so much that it pays to pack the operands first."""
-        block, lanes = self.reduction.block, unit.bits // self.reduction.bits
+        block, lanes = self.reduction.block, processor.lanes(self.reduction.bits)
         if (terms := count([self.lanes])) < MIN_VECTORS * lanes:
             fail(block, f"expected {MIN_VECTORS * lanes} terms or more, found {terms}")
         if (steps := count([*self.reduction.spatial, *self.reduction.terms])) < MIN_WORK:
@@ -105,15 +106,15 @@ class DotKernel:
     def _uses_of(self, access: BlockAccess) -> int:
         return count([loop for loop in self.reduction.spatial if not uses(access, loop)])
 
-    def tile(self, unit: VectorUnit) -> Tile:
+    def tile(self, processor: Processor) -> Tile:
         """Return the number of results to compute at the same time, given the registers of a CPU."""
-        tiles = [tile for tile in self._tiles(unit) if tile.sums + tile.streams < unit.registers]
+        tiles = [tile for tile in self._tiles(processor) if tile.sums + tile.streams < processor.vector_registers]
         if self.least_uses > 1 and all(tile.results == 1 for tile in tiles):
             fail(self.reduction.block, "expected sizes that can be divided into tiles")
         return min(tiles, key=lambda tile: (tile.cost, tile.far / tile.sums, tile.streams, -tile.sums))
 
-    def _tiles(self, unit: VectorUnit) -> Iterator[Tile]:
-        length = unit.bits // self.reduction.bits
+    def _tiles(self, processor: Processor) -> Iterator[Tile]:
+        length = processor.lanes(self.reduction.bits)
         operands = [access for access in self.reduction.reads if uses(access, self.lanes)]
         for sizes in product(*map(_sides, self.reduction.spatial)):
             rows = [self._rows(access, sizes) for access in operands]
@@ -191,7 +192,7 @@ LEFT_TO_LLVM = (arith.AddfOp, arith.MulfOp, arith.AddiOp)
 """Combiners that LLVM vectorizes as well, one sum after the other."""
 
 
-def dot_kernel(block: BlockOp, unit: VectorUnit) -> Plan:
+def dot_kernel(block: BlockOp, processor: Processor) -> Plan:
     """Accumulate vectors of terms, for several results at the same time, and add up the elements of the vectors at the
     end.
 
@@ -212,8 +213,8 @@ def dot_kernel(block: BlockOp, unit: VectorUnit) -> Plan:
     ```
     """
     kernel = DotKernel.of(block)
-    kernel.check_worth_it(unit)
-    tile = kernel.tile(unit)
+    kernel.check_worth_it(processor)
+    tile = kernel.tile(processor)
     if tile.results == 1 and (isinstance(combiner_of(block), LEFT_TO_LLVM) or tile.sums < LATENCY):
         return Plan("left to LLVM, which makes vectors of a single sum as well", None)
     sides = " by ".join(map(str, tile.sizes)) if tile.results > 1 else "one"

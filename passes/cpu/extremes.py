@@ -5,19 +5,19 @@ from __future__ import annotations
 from xdsl.dialects import arith
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp
 from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.analysis.reductions import combiner_of
 from relex.passes.cpu.nests import Reduction, block_named, count, is_side_by_side, named, uses
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.tiles import VectorUnit
 from relex.passes.schedule import Schedule
 
 MIN_TERMS = 16
 """Minimum number of terms in a row; LLVM does not vectorize fewer."""
 
 
-def extremes(block: BlockOp, unit: VectorUnit) -> Plan:
+def extremes(block: BlockOp, processor: Processor) -> Plan:
     """Compute the maximum or minimum on integers of the same order as the floats, which LLVM vectorizes. For floats,
     x86-64 has no instruction that respects NaN and the sign of zeros, so each step takes six dependent ones.
 
@@ -35,12 +35,12 @@ def extremes(block: BlockOp, unit: VectorUnit) -> Plan:
     }
     ```
     """
-    if unit.has_maximum:
+    if processor.has_maximum:
         fail(block, "expected a CPU without an instruction for the largest of two floats that minds NaN")
     reduction = Reduction.of(block)
     if not isinstance(combiner_of(block), arith.MaximumfOp | arith.MinimumfOp):
         fail(block, f"expected {name_of_block(block)} to look for the largest or smallest of floats")
-    if reduction.bits > 32 and unit.bits < 512:
+    if reduction.bits > processor.compared_bits:
         fail(block, "expected vectors of integers as wide as the floats that can be compared")
     last = reduction.terms[-1]
     for access in reduction.reads:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp
 from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.analysis.reductions import combiner_of
 from relex.passes.cpu.nests import Reduction, block_named, count, is_side_by_side, named, uses
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.tiles import VectorUnit
 from relex.passes.schedule import Schedule
 
 MIN_TERMS, MAX_TERMS = 16, 512
@@ -19,7 +19,7 @@ MIN_ROWS = 8
 """Minimum number of rows that are added up to one result."""
 
 
-def partial_rows(block: BlockOp, unit: VectorUnit) -> Plan:
+def partial_rows(block: BlockOp, processor: Processor) -> Plan:
     """Add up rows to a single row, and its elements at the end. LLVM vectorizes both.
 
     ```mlir

@@ -12,6 +12,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from relex.dialects.errors import PassError, diagnose, fail, name_of
 from relex.dialects.index.expr import IndexExpr, values_in
+from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.buffers import buffers_read
 from relex.passes.analysis.constant_inputs import is_constant_input
@@ -22,7 +23,7 @@ from relex.passes.analysis.loop_tree import (
     name_of_block,
 )
 from relex.passes.cpu.nests import Reduction, is_side_by_side, result_bits, uses
-from relex.passes.cpu.tiles import Tile, VectorUnit, best_tile
+from relex.passes.cpu.tiles import Tile, best_tile
 
 MIN_WORK = 2**10
 """Minimum number of steps of a reduction; with fewer, no schedule is worth its compile time."""
@@ -169,11 +170,11 @@ class ReductionAxes:
         """The number of columns."""
         return _extent(self.columns)
 
-    def tile(self, unit: VectorUnit) -> Tile:
+    def tile(self, processor: Processor) -> Tile:
         """Return the tile that suits the registers of a CPU."""
-        most = unit.bits // result_bits(self.block, output_of(self.block))
+        most = processor.lanes(result_bits(self.block, output_of(self.block)))
         lanes = min(most, max(MIN_LANES, 1 << (self.column_count - 1).bit_length()))
-        return best_tile(self.row_count, self.column_count, lanes, unit.registers, self.step)
+        return best_tile(self.row_count, self.column_count, lanes, processor.vector_registers, self.step)
 
     def cost(self, tile: Tile) -> float:
         """Return the total cost per term: tiles, packing of the columns, and results that are stored one by one."""
@@ -202,11 +203,13 @@ class ReductionAxes:
         """Return whether tiles divide the columns evenly."""
         return self.column_count % tile.columns == 0
 
-    def panels_at_once(self, tile: Tile, unit: VectorUnit) -> int:
+    def panels_at_once(self, tile: Tile, processor: Processor) -> int:
         """Return the number of panels, each as wide as a tile, that a tile of few rows may process at the same time."""
         count = -(-self.column_count // tile.columns)
         divisors = [n for n in range(1, count + 1) if count % n == 0]
-        return max(n for n in divisors if n == 1 or replace(tile, vectors=n * tile.vectors).fits(unit.registers))
+        return max(
+            n for n in divisors if n == 1 or replace(tile, vectors=n * tile.vectors).fits(processor.vector_registers)
+        )
 
     def has_constant_columns(self) -> bool:
         """Return whether `rewrite-layout` will pack the operand of the columns at compile time."""

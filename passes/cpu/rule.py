@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp
-from relex.passes.cpu.tiles import VectorUnit
 from relex.passes.schedule import Schedule
 
 
@@ -23,6 +23,6 @@ class Plan:
     apply. None if the block is to stay as it is."""
 
 
-Match: TypeAlias = Callable[[BlockOp, VectorUnit], Plan]
+Match: TypeAlias = Callable[[BlockOp, Processor], Plan]
 """Map a block, all of whose loops are labelled, to a plan. Fails with the reason if the rule does not suit the block.
 Does not change the block."""

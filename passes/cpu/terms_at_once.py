@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import IndexExpr
+from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.constant_inputs import is_constant_input
 from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.cpu.columns import MAX_COLUMNS, columns_of
 from relex.passes.cpu.nests import Reduction, block_named, count, is_side_by_side, named, uses
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.tiles import VectorUnit
 from relex.passes.schedule import Schedule
 
 MAX_AT_ONCE = 8
@@ -32,7 +32,7 @@ LARGE = 2**19
 """Size in bytes from which on a matrix is read from far away each time."""
 
 
-def terms_at_once(block: BlockOp, unit: VectorUnit) -> Plan:
+def terms_at_once(block: BlockOp, processor: Processor) -> Plan:
     """Add several terms to all results before going on, so that a matrix with little reuse is read row by row. LLVM
     vectorizes the results. Each sum keeps its order.
 
@@ -62,7 +62,7 @@ def terms_at_once(block: BlockOp, unit: VectorUnit) -> Plan:
         fail(block, f"expected {matrix_name} to be no constant, which tiles get in their order at no cost")
     width = count([loop])
     size = width * count(reduction.terms) * reduction.bits // 8
-    fills_vectors = width * reduction.bits % unit.bits == 0
+    fills_vectors = width * reduction.bits % processor.vector_bits == 0
     rows = [other for other in reduction.spatial if not uses(matrix, other)]
     if count(rows) > (most := 1 if fills_vectors else MAX_USES):
         fail(block, f"expected {name_of_block(block)} to use each element of {matrix_name} {most} times or less")

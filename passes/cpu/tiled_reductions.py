@@ -9,6 +9,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from relex.dialects.errors import CompileError, PassError, fail
 from relex.dialects.index.expr import IndexExpr, atom_of, terms_of
+from relex.dialects.processors import Processor
 from relex.dialects.tir import AllocBufferOp, BlockOp
 from relex.passes.analysis.buffers import accesses_in
 from relex.passes.analysis.dependence import block_accesses
@@ -16,12 +17,12 @@ from relex.passes.analysis.loop_tree import find_block, function_of, loops_of, n
 from relex.passes.cpu.nests import block_named, named
 from relex.passes.cpu.reduction_axes import Layout, ReductionAxes, output_of
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.tiles import Tile, VectorUnit
+from relex.passes.cpu.tiles import Tile
 from relex.passes.cpu.unrolling import unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
 
 
-def tile_reduction(block: BlockOp, unit: VectorUnit) -> Plan:
+def tile_reduction(block: BlockOp, processor: Processor) -> Plan:
     """
     Tile a reduction: the sums of a tile of rows and columns are accumulated side by side, each in its order, with the
     consumer of the block as an epilogue of each tile.
@@ -51,19 +52,19 @@ def tile_reduction(block: BlockOp, unit: VectorUnit) -> Plan:
     }
     ```
     """
-    axes, tile = _choose(block, unit)
+    axes, tile = _choose(block, processor)
     heights = tile.heights(axes.row_count, axes.step)
     summary = f"{' and '.join(map(str, heights))} by {tile.vectors} vectors of {tile.lanes} elements"
-    return Plan(summary, lambda schedule: _tile(schedule, axes, heights, tile, unit))
+    return Plan(summary, lambda schedule: _tile(schedule, axes, heights, tile, processor))
 
 
-def _choose(block: BlockOp, unit: VectorUnit) -> tuple[ReductionAxes, Tile]:
+def _choose(block: BlockOp, processor: Processor) -> tuple[ReductionAxes, Tile]:
     """Return the cheapest view of a block as rows and columns, and its tile. Fail if none is worth it."""
     found: list[tuple[ReductionAxes, Tile]] = []
     problems: list[PassError] = []
     for axes in ReductionAxes.all_of(block):
         try:
-            tile = axes.tile(unit)
+            tile = axes.tile(processor)
             axes.check_worth_it(tile)
         except PassError as e:
             problems.append(e)
@@ -92,7 +93,7 @@ class _Nest:
         return _Nest(block, outer, copies[self.rows], inside, copies[self.panels], copies[self.columns], terms)
 
 
-def _tile(schedule: Schedule, axes: ReductionAxes, heights: Sequence[int], tile: Tile, unit: VectorUnit) -> None:
+def _tile(schedule: Schedule, axes: ReductionAxes, heights: Sequence[int], tile: Tile, processor: Processor) -> None:
     block = block_named(axes.block)
     outer, inside, terms = (list(map(named, loops)) for loops in (axes.outer, axes.inside, axes.terms))
     rows, columns = named(axes.rows), named(axes.columns)
@@ -103,9 +104,9 @@ def _tile(schedule: Schedule, axes: ReductionAxes, heights: Sequence[int], tile:
     *first, last = heights
     for height in first:
         rest = _part(schedule, nest, height // axes.step)
-        _tile_nest(schedule, nest, replace(tile, rows=height), axes, unit)
+        _tile_nest(schedule, nest, replace(tile, rows=height), axes, processor)
         nest = rest
-    _tile_nest(schedule, nest, replace(tile, rows=last), axes, unit)
+    _tile_nest(schedule, nest, replace(tile, rows=last), axes, processor)
 
 
 def _pack_columns(schedule: Schedule, block: Block, layout: Layout, tile: Tile, *, exact: bool) -> None:
@@ -157,11 +158,11 @@ def _only_reader(block: BlockOp) -> BlockOp | None:
     return readers.pop() if isinstance(buffer.owner, AllocBufferOp) and len(readers) == 1 else None
 
 
-def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes, unit: VectorUnit) -> None:
+def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes, processor: Processor) -> None:
     """Tile a nest; the height of the tile divides its rows."""
     row_tile, row = schedule.split(nest.rows, [None, tile.rows // axes.step])
     panels, *inner = [nest.panels]
-    if (count := axes.panels_at_once(tile, unit)) > 1:
+    if (count := axes.panels_at_once(tile, processor)) > 1:
         panels, *inner = schedule.split(nest.panels, [None, count])
     schedule.reorder(*nest.outer, panels, row_tile, *nest.terms, row, *nest.inside, *inner, nest.columns)
     epilogue = _finish_in(schedule, nest.block, row_tile)

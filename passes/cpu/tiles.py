@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from relex.dialects.target import Target
-
 LATENCY = 8
 """Number of sums in flight that lets an addition start in every half cycle, as each takes four cycles."""
 
@@ -24,33 +22,6 @@ MAX_VECTORS = 8
 MAX_COPIES = 32
 """Maximum number of copies of a block that unrolled loops make, the number of vectors in the largest tile; more are
 more code, and not faster."""
-
-
-@dataclass(frozen=True)
-class VectorUnit:
-    """The vector registers of a CPU."""
-
-    bits: int
-    registers: int
-    has_maximum: bool = False
-    """Whether an instruction gives the larger of two floats, or NaN if one is NaN, as `arith.maximumf` does."""
-
-    @classmethod
-    def of(cls, target: Target | None) -> VectorUnit | None:
-        """Return the vector registers of a target, or None if they are not known."""
-        # Imported here so that the tools start without LLVM.
-        from relex.dialects.features import has_feature
-
-        if target is None:
-            return None
-        architecture = target.triple.partition("-")[0]
-        if architecture == "aarch64":
-            return cls(128, 32, has_maximum=True)
-        if architecture != "x86_64":
-            return None
-        if has_feature(target, "avx512f"):
-            return cls(512, 32)
-        return cls(256, 16) if has_feature(target, "avx2") else cls(128, 16)
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from relex.dialects.errors import fail
+from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp, IterKind
 from relex.passes.analysis.dependence import BlockAccess, block_accesses
 from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.cpu.nests import bits_of, count, is_side_by_side, loops_alone, named, uses
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.tiles import VectorUnit
 from relex.passes.schedule import Loop, Schedule
 
 MIN_SIDE, MAX_SIDE = 4, 16
@@ -18,7 +18,7 @@ MIN_ELEMENTS = 2**12
 """Minimum number of elements; fewer stay in the cache in any order."""
 
 
-def transpose(block: BlockOp, unit: VectorUnit) -> Plan:
+def transpose(block: BlockOp, processor: Processor) -> Plan:
     """Tile a transpose: write vectors, and read along their elements before going on, so that whole cache lines are
     used on both sides.
 
@@ -46,7 +46,7 @@ def transpose(block: BlockOp, unit: VectorUnit) -> Plan:
         fail(block, f"expected a loop other than {label_of(written)} along which elements are read side by side")
     if (elements := count(loops)) < MIN_ELEMENTS:
         fail(block, f"expected {MIN_ELEMENTS} elements or more, found {elements}")
-    lanes = _side(written, min(unit.bits // (bits_of(writes[0].buffer) or unit.bits), MAX_SIDE))
+    lanes = _side(written, min(processor.vector_bits // (bits_of(writes[0].buffer) or processor.vector_bits), MAX_SIDE))
     rows = _side(read, MAX_SIDE)
     names = named(read), named(written), [named(loop) for loop in loops if loop not in (read, written)]
     return Plan(f"blocks of {rows} by {lanes}", lambda schedule: _schedule(schedule, *names, rows, lanes))

@@ -13,6 +13,7 @@ from xdsl.transforms.common_subexpression_elimination import cse
 
 from relex.dialects.errors import CompileError, CompileRemark, Diagnostic, PassError, diagnose
 from relex.dialects.functions import remove_argument_attr, set_argument_attr
+from relex.dialects.processors import Processor, processor_of
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.target import get_target
 from relex.dialects.tir import BlockOp, ForOp, LoopKind, PrimFuncOp
@@ -24,7 +25,6 @@ from relex.passes.cpu.nests import named
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.shared_loops import loops_to_share
 from relex.passes.cpu.table import RULES
-from relex.passes.cpu.tiles import VectorUnit
 from relex.passes.schedule import Block, Schedule
 from relex.passes.support.stated_sizes import state_sizes
 
@@ -68,14 +68,15 @@ class ScheduleCpuPass(RelexPass):
     explain: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        unit = VectorUnit.of(get_target(op))
-        if unit is None:
+        target = get_target(op)
+        processor = processor_of(target) if target else None
+        if processor is None:
             return
         state_sizes(op, of_private=False)
         name_sizes(op)
         _mark_constants(op)
         for func in [f for f in op.ops if isinstance(f, PrimFuncOp)]:
-            for decision in schedule_function(func, unit):
+            for decision in schedule_function(func, processor):
                 if self.explain:
                     warnings.warn(CompileRemark(decision.diagnostic), stacklevel=2)
         _unmark_constants(op)
@@ -120,13 +121,13 @@ class Decision:
         return replace(said, notes=tuple(f"not {rule}: {reason}" for rule, reason in self.refusals.items()))
 
 
-def schedule_function(func: PrimFuncOp, unit: VectorUnit) -> list[Decision]:
+def schedule_function(func: PrimFuncOp, processor: Processor) -> list[Decision]:
     """Schedule each block of a function by the first rule that suits it. Return the decisions, block by block."""
     name = func.sym_name.data
     schedule = first = Schedule(ModuleOp([func.clone()]), sizes_are_stated=True)
     decisions: list[Decision] = []
     for block in [b.block_name.data for b in blocks_in(func)]:
-        schedule, decision = _schedule_block(schedule, Block(name, block), unit)
+        schedule, decision = _schedule_block(schedule, Block(name, block), processor)
         decisions.append(decision)
     shared = _share_loops(schedule, name)
     if shared or schedule is not first:
@@ -159,7 +160,7 @@ def _share_first(schedule: Schedule, candidates: Sequence[ForOp]) -> Decision | 
     return None
 
 
-def _schedule_block(schedule: Schedule, name: Block, unit: VectorUnit) -> tuple[Schedule, Decision]:
+def _schedule_block(schedule: Schedule, name: Block, processor: Processor) -> tuple[Schedule, Decision]:
     """Return the schedule with the steps for a block added, and the decision."""
     schedule.get_loops(name)  # gives all loops labels
     block = find_block(schedule.function(name.func), name.name)
@@ -168,7 +169,7 @@ def _schedule_block(schedule: Schedule, name: Block, unit: VectorUnit) -> tuple[
     refusals: dict[str, str] = {}
     for rule, match in RULES.items():
         try:
-            plan = match(block, unit)
+            plan = match(block, processor)
             trial = _carried_out(plan, schedule)
         except PassError as e:
             refusals[rule] = e.reason

@@ -10,6 +10,7 @@ from importlib.resources import files
 import llvmlite.binding as llvm
 
 from relex.dialects.exceptions import RelexError
+from relex.dialects.processors import baseline_of
 from relex.runtime.linking import LoadedCode, link_ir
 from relex.runtime.once import once
 
@@ -17,13 +18,6 @@ VARIABLE = "RELEX_NUM_THREADS"
 """The environment variable for the number of threads that share a loop, until `set_threads` is called."""
 
 MAX_THREADS = 256
-
-_RELAX = {
-    "x86": ("llvm.x86.sse2.pause", "", ""),
-    "aarch64": ("llvm.aarch64.hint", "i32", "i32 1"),
-    "arm64": ("llvm.aarch64.hint", "i32", "i32 1"),
-}
-"""By prefix of the triple: the intrinsic for a spinning loop, the types of its arguments, and the arguments."""
 
 
 class Pool:
@@ -102,13 +96,4 @@ def _compile() -> LoadedCode:
 def pool_text(triple: str) -> str:
     """Return the pool in LLVM IR for a triple."""
     text = files("relex.runtime.threads").joinpath("pool.ll").read_text(encoding="utf-8")
-    return text + _relax(triple)
-
-
-def _relax(triple: str) -> str:
-    """Return the definition of `@relax`, which depends on the machine."""
-    found = next((_RELAX[start] for start in _RELAX if triple.startswith(start)), None)
-    if found is None:
-        return "define internal void @relax() { ret void }"
-    name, types, arguments = found
-    return f"declare void @{name}({types})\ndefine internal void @relax() {{ call void @{name}({arguments}) ret void }}"
+    return f"{text}\ndefine internal void @relax() {{ {baseline_of(triple).pause} ret void }}"

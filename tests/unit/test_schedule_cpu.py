@@ -13,11 +13,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import parse_module, verify_module
+from relex.dialects.processors import processor_of
 from relex.dialects.target import Target, set_target
 from relex.dialects.tir import ForOp, LoopKind
 from relex.lowering import RelexPipelinePass
 from relex.passes import CheckTirPass, ScheduleCpuPass
-from relex.passes.cpu.tiles import VectorUnit, best_tile
+from relex.passes.cpu.tiles import best_tile
 from relex.reference import interpret
 from relex.runtime import build
 
@@ -269,7 +270,7 @@ def test_tiles(rows: int, columns: int, lanes: int, registers: int) -> None:
     ],
 )
 def test_tiles_of_avx512(sizes: tuple[int | None, int], tile: Sequence[int]) -> None:
-    unit = VectorUnit.of(AVX512)
-    assert unit is not None
-    found = best_tile(*sizes, lanes=16, registers=unit.registers)
+    processor = processor_of(AVX512)
+    assert processor is not None
+    found = best_tile(*sizes, lanes=16, registers=processor.vector_registers)
     assert (found.rows, found.columns) == tile

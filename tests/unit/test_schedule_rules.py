@@ -9,13 +9,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import parse_module
+from relex.dialects.processors import processor_of
 from relex.dialects.target import Target, set_target
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.relex_pipeline import RelexPipelinePass, pipeline
 from relex.passes import CheckTirPass, ScheduleCpuPass, run_pass
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.table import RULES, add_rule
-from relex.passes.cpu.tiles import VectorUnit
 from relex.passes.loops.schedule_cpu import schedule_function
 from relex.runtime import build
 
@@ -118,10 +118,10 @@ def chosen(text: str, *, strict: bool = False, target: Target = AVX512) -> str |
             if isinstance(p, ScheduleCpuPass):
                 break
             module = run_pass(p, module)
-    unit = VectorUnit.of(target)
-    assert unit is not None
+    processor = processor_of(target)
+    assert processor is not None
     functions = [op for op in module.ops if isinstance(op, PrimFuncOp)]
-    rules = [decision.rule for func in functions for decision in schedule_function(func, unit)]
+    rules = [decision.rule for func in functions for decision in schedule_function(func, processor)]
     return next((rule for rule in rules if rule), None)
 
 
@@ -213,8 +213,8 @@ def test_only_small_numbers() -> None:
 def test_a_rule_of_somebody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     names = list(RULES)
     monkeypatch.setattr(RULES, "maps", [dict(RULES)])
-    add_rule("mine", lambda block, unit: Plan("nothing", None), before="tiles")
-    add_rule("last", lambda block, unit: Plan("nothing", None))
+    add_rule("mine", lambda block, processor: Plan("nothing", None), before="tiles")
+    add_rule("last", lambda block, processor: Plan("nothing", None))
     at = names.index("tiles")
     assert list(RULES) == [*names[:at], "mine", *names[at:], "last"]
     assert chosen(dense(64, 64, 64)) == "mine"

@@ -1,0 +1,123 @@
+"""Processors: one record for each kind that relex generates its own code for. LLVM knows everything else about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from relex.dialects.machine import Target
+from relex.dialects.table import Table
+
+
+@dataclass(frozen=True)
+class Processor:
+    """
+    An architecture, or the processors of an architecture that have a feature.
+
+    The cache sizes are those of common processors of the kind: the schedule of a loop may not depend on the machine
+    that compiles it.
+    """
+
+    architecture: str
+    """The architecture of a triple, as LLVM normalizes it: `x86_64` for `amd64`, `aarch64` for `arm64`."""
+
+    vector_bits: int = 0
+    """The size of a vector register."""
+
+    vector_registers: int = 0
+
+    feature: str = ""
+    """LLVM's name of the feature that such a processor has; empty for what all processors of the architecture have."""
+
+    l1_bytes: int = 2**15
+    """The size of the first-level data cache of a core."""
+
+    l2_bytes: int = 2**20
+    """The size of the second-level cache of a core."""
+
+    has_maximum: bool = False
+    """Whether an instruction gives the larger of two floats, or NaN if one is NaN, as `arith.maximumf` does."""
+
+    compared_bits: int = 32
+    """The size of the widest integers that an instruction takes the maximum of, in vectors."""
+
+    f16_feature: str = ""
+    """The feature without which LLVM calls helper functions to convert f16 to f32; empty if all processors have it."""
+
+    f16_rounding_feature: str = ""
+    """The same for f64 to f16, and multiply-adds of f16, which are rounded once."""
+
+    lists_features: bool = False
+    """Whether LLVM reports every feature of the host; if not, the name of the cpu implies others."""
+
+    privileged: tuple[str, ...] = ()
+    """Features whose instructions LLVM emits only on explicit request; virtual machines often hide them."""
+
+    pause: str = ""
+    """The instruction for a thread that waits in a loop, as a call in LLVM IR; empty if there is none."""
+
+    def lanes(self, bits: int) -> int:
+        """Return the number of elements of so many bits in a vector register."""
+        return self.vector_bits // bits
+
+
+PROCESSORS = Table[str, Processor]("processors")
+"""The kinds of processors by name. Open: `PROCESSORS.add(Processor(...), "name")` adds one."""
+
+_X86_64 = Processor(
+    "x86_64",
+    vector_bits=128,
+    vector_registers=16,
+    f16_feature="f16c",
+    f16_rounding_feature="avx512fp16",
+    lists_features=True,
+    privileged=tuple(
+        "cldemote clflushopt clwb clzero enqcmd fsgsbase hreset invpcid kl lwp movdir64b movdiri mwaitx pconfig pku "
+        "prfchw ptwrite raoint rdpid rdpru rdrnd rdseed rtm serialize sgx shstk tsxldtrk uintr usermsr waitpkg "
+        "wbnoinvd widekl xsave xsavec xsaveopt xsaves".split()
+    ),
+    pause="call void @llvm.x86.sse2.pause()",
+)
+
+PROCESSORS.add(_X86_64, "x86-64 with SSE2")
+PROCESSORS.add(replace(_X86_64, feature="avx2", vector_bits=256), "x86-64 with AVX2")
+PROCESSORS.add(
+    replace(_X86_64, feature="avx512f", vector_bits=512, vector_registers=32, compared_bits=64), "x86-64 with AVX-512"
+)
+PROCESSORS.add(
+    Processor(
+        "aarch64",
+        vector_bits=128,
+        vector_registers=32,
+        has_maximum=True,
+        pause="call void @llvm.aarch64.hint(i32 1)",
+    ),
+    "AArch64",
+)
+
+
+def architecture_of(triple: str) -> str:
+    """Return the architecture that a triple names, as LLVM normalizes it."""
+    # Imported here so that the tools start without LLVM.
+    from llvmlite.binding import get_triple_parts
+
+    return get_triple_parts(triple).Arch
+
+
+def processors_for(triple: str) -> list[Processor]:
+    """Return the kinds of processors of an architecture, those with the widest vectors first."""
+    architecture = architecture_of(triple)
+    found = [processor for processor in PROCESSORS.values() if processor.architecture == architecture]
+    return sorted(found, key=lambda processor: -processor.vector_bits)
+
+
+def processor_of(target: Target) -> Processor | None:
+    """Return the processor with the widest vectors that all machines of a target have, or None if there is none."""
+    from relex.dialects.features import has_feature
+
+    kinds = processors_for(target.triple)
+    return next((kind for kind in kinds if not kind.feature or has_feature(target, kind.feature)), None)
+
+
+def baseline_of(triple: str) -> Processor:
+    """Return what all processors of an architecture have in common; of an architecture without a record, nothing."""
+    return next((kind for kind in processors_for(triple) if not kind.feature), Processor(architecture_of(triple)))

@@ -1,0 +1,73 @@
+"""The records of processors, and what follows from them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from relex.dialects import parse_module
+from relex.dialects.processors import PROCESSORS, Processor, baseline_of, processor_of
+from relex.dialects.target import Target, set_target
+from relex.lowering import RelexPipelinePass
+from relex.runtime.threads.pool import pool_text
+
+RISCV = Target("riscv64-unknown-linux-gnu", "", "+m,+a,+f,+d,+v")
+KNOWN = {
+    "x86-64 with SSE2": (Target("x86_64-unknown-linux-gnu"), 128, 16),
+    "x86-64 with AVX2": (Target("x86_64-unknown-linux-gnu", "haswell"), 256, 16),
+    "x86-64 with AVX-512": (Target("amd64-unknown-freebsd", "skylake-avx512"), 512, 32),
+    "AArch64": (Target("arm64-apple-darwin"), 128, 32),
+}
+"""A target of each processor, with the size and number of its vector registers."""
+
+
+def test_every_processor_is_known_here() -> None:
+    assert list(KNOWN) == list(PROCESSORS)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_the_processor_of_a_target(name: str) -> None:
+    target, bits, registers = KNOWN[name]
+    found = processor_of(target)
+    assert found
+    assert found is PROCESSORS[name]
+    assert (found.vector_bits, found.vector_registers, found.lanes(32)) == (bits, registers, bits // 32)
+
+
+def test_an_architecture_without_a_record() -> None:
+    assert processor_of(RISCV) is None
+    assert baseline_of(RISCV.triple) == Processor("riscv64")
+
+
+def scheduled(m: int, k: int, n: int, target: Target) -> str:
+    """The loops of a dense layer of a target."""
+    x, w, y = (f"tensor<{rows}x{columns}xf32>" for rows, columns in ((m, k), (n, k), (m, n)))
+    module = parse_module(f"""
+        func.func @main(%x: {x}, %w: {w}) -> {y} {{
+          %y = relex.dense %x, %w : ({x}, {w}) -> {y}
+          func.return %y : {y}
+        }}""")
+    set_target(module, target)
+    return str(RelexPipelinePass("loops")(module))
+
+
+@pytest.mark.parametrize(("bits", "registers"), [(128, 32), (256, 16), (1024, 8)])
+def test_a_record_is_all_that_tiles_need(bits: int, registers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "vectorized" not in scheduled(64, 64, 64, RISCV)
+    monkeypatch.setattr(PROCESSORS, "maps", [dict(PROCESSORS)])
+    PROCESSORS.add(Processor("riscv64", bits, registers, feature="v"), "RISC-V with vectors")
+    loops = scheduled(64, 64, 64, RISCV)
+    rows, columns = map(int, re.findall(r"alloc_buffer : memref<(\d+)x(\d+)xf32>", loops)[-1])
+    lanes = bits // 32
+    assert columns % lanes == 0
+    assert registers // 2 < rows * columns // lanes + 1 + columns // lanes <= registers
+    assert re.search(rf"vectorized %\w+ @\w+ in [^)]*, {lanes}\)", loops)
+    assert "vectorized" not in scheduled(64, 64, 64, Target(RISCV.triple))
+
+
+def test_waiting_threads_use_the_instruction_of_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PROCESSORS, "maps", [dict(PROCESSORS)])
+    PROCESSORS.add(Processor("riscv64", pause="call void @llvm.riscv.pause()"), "RISC-V")
+    assert "@llvm.riscv.pause()" in pool_text(RISCV.triple)
+    assert "pause" not in pool_text("powerpc64le-linux-gnu")
