@@ -8,11 +8,11 @@ from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, bf16
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import element_type_of
+from relex.dialects.dtypes import DTYPES, element_type_of
 from relex.dialects.errors import DTypeError, ShapeError, expect_kind, kind_of, wrong_kind
 from relex.dialects.relex import AddOp, DivideOp, MultiplyOp, NegativeOp, Operator, SubtractOp
 from relex.frontend.call_site import refuse, user_place
@@ -167,10 +167,10 @@ def _size(size: SupportsIndex) -> int:
 
 def element_type(dtype: str) -> Attribute:
     """Return the element type for the name of a dtype. Raises `DTypeError`."""
-    if dtype == "bfloat16":
-        return bf16
     # NumPy would accept None as float64.
     expect_kind(dtype, str | type | np.dtype, "the name of a dtype")
+    if dtype in DTYPES:
+        return DTYPES[dtype]
     try:
         parsed = np.dtype(dtype)
     except TypeError:

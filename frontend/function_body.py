@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import is_float, numpy_dtype
+from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.dialects.errors import CompileError, RelexError, one_line
 from relex.dialects.functions import DIMS_ATTR, NAME_ATTR, set_argument_attr
 from relex.dialects.names import Names
@@ -168,7 +168,7 @@ class FunctionBody:
         if not isa(like.type, TensorType):
             call.refuse(f"expected a tensor beside {value}, found {like.type}")
         element_type = like.type.element_type
-        if isinstance(value, float) and not is_float(element_type):
+        if isinstance(value, float) and element_type not in FLOATS:
             call.refuse(f"expected elements of {element_type}, found {value}")
         try:
             constant = ConstantOp(np.array(value, numpy_dtype(element_type)))

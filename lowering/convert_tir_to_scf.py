@@ -13,7 +13,6 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
-    FixedBitwidthType,
     FunctionType,
     IndexType,
     IntegerAttr,
@@ -25,6 +24,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator
 
+from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import fail
 from relex.dialects.functions import C_INTERFACE_ATTR
 from relex.dialects.tir import (
@@ -295,7 +295,7 @@ class _Lowering:
     def _emit_buffer(self, op: AllocBufferOp, builder: Builder) -> None:
         buffer_type = op.buffer.type
         sizes = [self._value(size) for size in op.sizes]
-        small = not sizes and _size_in_bytes(buffer_type) <= MAX_STACK_BYTES
+        small = not sizes and prod(buffer_type.get_shape()) * size_in_bytes(buffer_type.element_type) <= MAX_STACK_BYTES
         kind = memref.AllocaOp if small else memref.AllocOp
         # Hoist the buffer out of loops: the stack would grow with every iteration, and the heap is slow.
         scope = next((self._parallel[loop] for loop in _loops_around(op) if loop in self._parallel), self._entry)
@@ -382,12 +382,6 @@ def _argument_attributes(source: PrimFuncOp) -> ArrayAttr[DictionaryAttr] | None
         DictionaryAttr({**attrs.data, "llvm.noalias": UnitAttr()}) if isinstance(arg.type, MemRefType) else attrs
         for arg, attrs in zip(source.args, old, strict=True)
     )
-
-
-def _size_in_bytes(buffer_type: MemRefType) -> int:
-    element: Attribute = buffer_type.element_type
-    size = element.compile_time_size if isinstance(element, FixedBitwidthType) else 8
-    return prod(buffer_type.get_shape()) * size
 
 
 def _insert(builder: Builder, new: OpT, source: Operation) -> OpT:

@@ -9,15 +9,17 @@ from xdsl.dialects import math
 from xdsl.ir import Operation
 from xdsl.utils.type import get_element_type_or_self
 
+from relex.dialects.dtypes import ELEMENT_TYPES, record_of
+from relex.dialects.element_types import ElementType
 from relex.dialects.table import Table
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter
 from relex.lowering.math_approximations.formulas import erf, exp, log, tanh
-from relex.lowering.math_approximations.numbers import F32, F64, FORMATS, Floats, Format
+from relex.lowering.math_approximations.numbers import F32, F64, Floats
 
 EXPANSIONS = ConversionTable("expand-math")
 """Conversion rules for the ops of `math` that have a formula."""
 
-FORMULAS = Table[type[Operation], Mapping[Format, Callable[[Floats], Floats]]]("math formulas")
+FORMULAS = Table[type[Operation], Mapping[ElementType, Callable[[Floats], Floats]]]("math formulas")
 """Formulas by op and element type."""
 
 
@@ -52,13 +54,13 @@ class ExpandMathPass(ConversionPass):
 
 def expand(op: Operation, conversion: Conversion) -> None:
     """Replace an op by its formula, if there is one for its element type."""
-    fmt = FORMATS.get(type(get_element_type_or_self(op.results[0].type)))
-    formula = (FORMULAS.find(op) or {}).get(fmt) if fmt is not None else None
+    element_type = get_element_type_or_self(op.results[0].type)
+    formula = (FORMULAS.find(op) or {}).get(record_of(element_type)) if element_type in ELEMENT_TYPES else None
     if formula is not None:
         conversion.replace(formula(Floats(conversion.value(op.operands[0]), conversion)).value)
 
 
-def add_formulas(kind: type[Operation], formulas: Mapping[Format, Callable[[Floats], Floats]]) -> None:
+def add_formulas(kind: type[Operation], formulas: Mapping[ElementType, Callable[[Floats], Floats]]) -> None:
     """Register the formulas of a unary op, by element type."""
     FORMULAS.add(formulas, kind)
     EXPANSIONS.add(expand, kind)

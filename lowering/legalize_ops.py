@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr, f32, f64, i1, i8, i32, i64
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
+from relex.dialects.dtypes import ELEMENT_TYPES, record_of
 from relex.dialects.errors import Diagnostic, PassError, diagnose
 from relex.dialects.names import Names
 from relex.dialects.relex import CallTirOp, Operator
@@ -26,7 +27,7 @@ from relex.lowering.te import Tensor, emit_prim_func, placeholder
 from relex.passes.base import RelexPass
 from relex.passes.graph.infer_sizes import infer_sizes
 
-_NATIVE: tuple[Attribute, ...] = (f32, f64, i1, i8, i32, i64)
+_NATIVE = tuple(t for t in ELEMENT_TYPES if record_of(t).is_native)
 
 
 @dataclass(frozen=True)

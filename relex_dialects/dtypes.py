@@ -7,28 +7,24 @@ from io import BytesIO
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
+from xdsl.dialects import builtin
 from xdsl.dialects.builtin import (
     AnyDenseElement,
-    AnyFloat,
     BFloat16Type,
     BytesAttr,
+    CompileTimeFixedBitwidthType,
     DenseIntOrFPElementsAttr,
+    IntegerType,
     NoneAttr,
     TensorType,
-    bf16,
-    f16,
-    f32,
-    f64,
     i1,
-    i8,
-    i32,
-    i64,
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import AnyAttr, AttrConstraint, AttrSetConstraint, EqAttrConstraint, ParamAttrConstraint
+from xdsl.utils.hints import isa
 
+from relex.dialects.element_types import ELEMENTS, NUMPY_NAMES, ElementType
 from relex.dialects.exceptions import DTypeError
-from relex.dialects.machine import NUMPY_NAMES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,15 +32,21 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-ELEMENT_TYPES: tuple[Attribute, ...] = (f16, bf16, f32, f64, i1, i8, i32, i64)
+_RECORDS: dict[Attribute, ElementType] = {getattr(builtin, name): element for name, element in ELEMENTS.items()}
+
+ELEMENT_TYPES = tuple(_RECORDS)
 """Element types of tensors and buffers. Integers are signless and interpreted as signed; i1 is NumPy's bool."""
 
-_NUMPY_NAMES: dict[Attribute, str] = {t: NUMPY_NAMES[str(t)] for t in ELEMENT_TYPES if str(t) in NUMPY_NAMES}
-
-FLOATS: tuple[Attribute, ...] = (f16, bf16, f32, f64)
-INTEGERS: tuple[Attribute, ...] = (i8, i32, i64)
+FLOATS = tuple(t for t, element in _RECORDS.items() if element.is_float)
+INTEGERS = tuple(t for t, element in _RECORDS.items() if not element.is_float and not element.is_bool)
 NUMBERS = (*FLOATS, *INTEGERS)
 """All element types except i1."""
+
+ARRAY_ELEMENTS = tuple(t for t, element in _RECORDS.items() if element.in_numpy)
+"""The element types of arrays: NumPy has no bf16."""
+
+DTYPES = {element.dtype: t for t, element in _RECORDS.items()}
+"""Element types by the names of their dtypes, which are NumPy's where it has the type."""
 
 ElementConstr = AttrSetConstraint.get(*ELEMENT_TYPES)
 TensorConstr: AttrConstraint[TensorType] = ParamAttrConstraint(
@@ -53,26 +55,43 @@ TensorConstr: AttrConstraint[TensorType] = ParamAttrConstraint(
 """Tensors of these element types, without an encoding."""
 
 
-def is_float(element_type: Attribute) -> bool:
-    """Return whether an element type is a float type."""
-    return isinstance(element_type, AnyFloat)
+def record_of(element_type: Attribute) -> ElementType:
+    """Return the record of an element type. Raises `DTypeError` for other types."""
+    if element_type not in _RECORDS:
+        raise DTypeError(f"expected an element type among {', '.join(ELEMENTS)}, found {element_type}")
+    return _RECORDS[element_type]
+
+
+def size_in_bytes(element_type: Attribute) -> int:
+    """Return the size of an element of a buffer."""
+    return element_type.compile_time_size if isinstance(element_type, CompileTimeFixedBitwidthType) else 8
+
+
+def integer_limits(element_type: Attribute) -> tuple[int, int]:
+    """Return the smallest and the largest number of an integer type. Integers are signed, except i1, which is a
+    boolean. Raises `ValueError` for other types."""
+    if element_type == i1:
+        return 0, 1
+    if not isa(element_type, IntegerType):
+        raise ValueError(f"expected a type with a smallest and a largest number, found {element_type}")
+    end = 1 << element_type.bitwidth - 1
+    return -end, end - 1
 
 
 def numpy_dtype(element_type: Attribute) -> np.dtype[Any]:
     """Return the NumPy dtype of an element type. Raises `DTypeError` for bf16 and types that relex does not have."""
     import numpy as np
 
-    if (name := _NUMPY_NAMES.get(element_type)) is None:
+    if element_type not in ARRAY_ELEMENTS:
         raise DTypeError(f"element type {element_type} has no NumPy equivalent")
-    return np.dtype(name)
+    return np.dtype(_RECORDS[element_type].dtype)
 
 
 def element_type_of(dtype: np.dtype[Any]) -> Attribute:
     """Return the element type of a NumPy dtype. Raises `DTypeError` if there is none."""
-    for element_type, name in _NUMPY_NAMES.items():
-        if dtype.name == name:
-            return element_type
-    raise DTypeError(f"expected a dtype among {', '.join(_NUMPY_NAMES.values())}, found {dtype.name}")
+    if dtype.name not in NUMPY_NAMES.values():
+        raise DTypeError(f"expected a dtype among {', '.join(NUMPY_NAMES.values())}, found {dtype.name}")
+    return DTYPES[dtype.name]
 
 
 def dense_from_array(array: Array) -> DenseIntOrFPElementsAttr:

@@ -1,4 +1,4 @@
-"""Targets, dtype names and machine code: the interface between the compiler and the loader."""
+"""Targets and machine code: the interface between the compiler and the loader."""
 
 from __future__ import annotations
 
@@ -14,17 +14,6 @@ PACKED_PREFIX = "_relex_packed_"
 
 PARALLEL_ENTRY = "_relex_parallel"
 """The function that compiled code calls to distribute a loop over threads: see `relex.lowering.llvm.parallel_calls`."""
-
-NUMPY_NAMES = {
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "float64",
-    "i1": "bool",
-    "i8": "int8",
-    "i32": "int32",
-    "i64": "int64",
-}
-"""NumPy dtype names by element type name. bf16 has none."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relex.dialects.element_types import NUMPY_NAMES
 from relex.dialects.exceptions import UnknownNameError
-from relex.dialects.machine import NUMPY_NAMES
 from relex.runtime.descriptors import read_descriptor
 from relex.runtime.library import LIBRARY, CFunction, Function, LibraryInput, not_registered
 

@@ -6,20 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, NoneAttr, TensorType, bf16
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, NoneAttr, TensorType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import ELEMENT_TYPES
+from relex.dialects.dtypes import ARRAY_ELEMENTS
 from relex.dialects.errors import fail
 from relex.dialects.functions import DIMS_ATTR, argument_names
 from relex.dialects.sizes import Sizes, names_in
 from relex.dialects.sizes.modules import ModuleSizes, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
 from relex.runtime.signature import Signature, TensorSpec
-
-ARRAY_ELEMENTS = tuple(t for t in ELEMENT_TYPES if t != bf16)
-"""The element types of arrays: NumPy has no bf16."""
 
 SCALARS = (*ARRAY_ELEMENTS, IndexType())
 """The types of scalar arguments and results."""

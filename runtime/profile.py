@@ -17,6 +17,7 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
 from relex.dialects.context import make_context
+from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import RelexError
 from relex.dialects.libraries import library_function
 from relex.dialects.sizes.attributes import sizes_in_type
@@ -24,7 +25,7 @@ from relex.dialects.tir import CallOp, PrimFuncOp
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.instrument_calls import InstrumentCallsPass, open_sizes, recorded_calls
 from relex.passes import ScheduleCpuPass
-from relex.passes.analysis.work import Work, size_in_bytes, work_of
+from relex.passes.analysis.work import Work, work_of
 from relex.runtime.call_log import CallLog
 from relex.runtime.compilation import Instrument
 from relex.runtime.executable import Executable

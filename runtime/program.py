@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from relex.dialects.machine import NUMPY_NAMES, ObjectCode
+from relex.dialects.element_types import NUMPY_NAMES
+from relex.dialects.machine import ObjectCode
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size, names_in
 from relex.runtime.callbacks import LibraryUse
 from relex.runtime.container import pack, unpack

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from relex.dialects.element_types import NUMPY_NAMES
 from relex.dialects.exceptions import ShapeError, UnknownNameError
-from relex.dialects.machine import NUMPY_NAMES, PACKED_PREFIX
+from relex.dialects.machine import PACKED_PREFIX
 from relex.dialects.sizes import IndexExpr, Requirement, Size, Sizes, evaluate, names_in, sources
 
 

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from relex.frontend.script.dtypes import DTYPES
+from relex.dialects.dtypes import DTYPES
 from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.vocabulary import Vocabulary
 

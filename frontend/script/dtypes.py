@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i32, i64
 from xdsl.ir import Attribute
 
+from relex.dialects.dtypes import DTYPES
 from relex.frontend.script.source import ScriptError
 
-DTYPES: dict[str, Attribute] = {
-    "float32": f32,
-    "float64": f64,
-    "float16": f16,
-    "bfloat16": bf16,
-    "bool": i1,
-    "int8": i8,
-    "int32": i32,
-    "int64": i64,
-}
-
 NAMES = {element_type: name for name, element_type in DTYPES.items()}
+"""The names of dtypes by element type."""
 
 
 def name_of_type(t: Attribute) -> str:

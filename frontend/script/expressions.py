@@ -11,8 +11,9 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerType, M
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects.dtypes import DTYPES
 from relex.frontend.script.declarations import expected_indices
-from relex.frontend.script.dtypes import DTYPES, element_type_of, name_of_type
+from relex.frontend.script.dtypes import element_type_of, name_of_type
 from relex.frontend.script.functions import FUNCTIONS, OPERATORS
 from relex.frontend.script.numbers import Literal, Numbers, Scalarlike, Size
 from relex.frontend.script.parameters import Parameters

@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Region
 from xdsl.utils.hints import isa
 
+from relex.dialects.dtypes import DTYPES
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.tir.accesses import accesses
 from relex.dialects.tir.functions import NOALIAS_ATTR
 from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.declarations import Declaration, declare, read_buffer
-from relex.frontend.script.dtypes import DTYPES
 from relex.frontend.script.expressions import Expressions
 from relex.frontend.script.loop_statements import Statements
 from relex.frontend.script.numbers import Size

@@ -11,13 +11,14 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import AnyFloat, IndexType, StringAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from relex.dialects.dtypes import DTYPES
 from relex.dialects.names import Names
 from relex.dialects.tir import AllocBufferOp, ForOp
 from relex.dialects.tir.loops import MAX_EXTENT, LoopKind
 from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.blocks import Blocks
 from relex.frontend.script.declarations import read_allocation
-from relex.frontend.script.dtypes import DTYPES, name_of_type
+from relex.frontend.script.dtypes import name_of_type
 from relex.frontend.script.expressions import Expressions
 from relex.frontend.script.numbers import Literal, Scalarlike
 from relex.frontend.script.scope import Wrong, arguments, name_value

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import arith, func, tensor
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, TensorType, UnitAttr, bf16
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import array_from_dense
+from relex.dialects.dtypes import ARRAY_ELEMENTS, array_from_dense
 from relex.dialects.errors import fail
 from relex.dialects.functions import argument_names
 from relex.dialects.relex import (
@@ -256,7 +256,7 @@ class _GraphPrinter(ExpressionPrinter):
             return f'metadata["ir.GenericConst"][{len(self._constants) - 1}]'
         element_type = op.value.get_element_type()
         # NumPy has no bfloat16, and an empty list loses the sizes of the inner dimensions.
-        if element_type == bf16 or 0 in op.value.get_shape()[:-1]:
+        if element_type not in ARRAY_ELEMENTS or 0 in op.value.get_shape()[:-1]:
             fail(op, f"{CANNOT}: found a constant of type {op.result.type}")
         array = array_from_dense(op.value)
         return f'R.const({self._elements(array.tolist(), element_type)}, "{NAMES[element_type]}")'

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import e, inf, log2, nan, sqrt
 
 from relex.lowering.math_approximations.coefficients import ERF, ERFC, ERFC_CENTRE, EXP, LN2, LOG, TANH
-from relex.lowering.math_approximations.numbers import F32, F64, Bits, Floats
+from relex.lowering.math_approximations.numbers import F32, F64, Bits, Floats, rounder
 
 EXP_RANGE = {F32: (-104.0, 89.0), F64: (-746.0, 710.0)}
 """Below the first, exp is 0; above the second, infinite."""
@@ -34,24 +34,24 @@ class _Power:
     @classmethod
     def of(cls, x: Floats) -> _Power:
         high, low = LN2[x.format]
-        rounded = x * log2(e) + x.format.rounder
-        count = rounded - x.format.rounder
+        rounded = x * log2(e) + rounder(x.format)
+        count = rounded - rounder(x.format)
         # The first product is exact, so it makes no difference whether it is rounded.
         rest = count.times_plus(-low, count.times_plus(-high, x))
         expm1 = (rest * rest).times_plus(rest.polynomial(EXP[x.format]), rest)
-        return cls(rounded.bits - x.format.bits_of(x.format.rounder), expm1)
+        return cls(rounded.bits - x.format.bits_of(rounder(x.format)), expm1)
 
 
 def _power_of_two(biased: Bits, like: Floats) -> Floats:
     """Return the float whose biased exponent is given."""
-    return (biased << like.format.fraction).as_floats(like.value.type)
+    return (biased << like.format.fraction_bits).as_floats(like.value.type)
 
 
 def exp(x: Floats) -> Floats:
     """Compute `2**n * exp(rest)`. At the ends of the range `2**n` is not representable: it is split in two factors."""
     low, high = EXP_RANGE[x.format]
     power = _Power.of(x.at_least(low).at_most(high))
-    biased_twice = power.count + 2 * x.format.bias
+    biased_twice = power.count + 2 * x.format.exponent_bias
     half = biased_twice >> 1
     return (power.expm1 + 1.0) * _power_of_two(half, x) * _power_of_two(biased_twice - half, x)
 
@@ -62,7 +62,7 @@ def tanh(x: Floats) -> Floats:
     near = (x * square).times_plus(square.polynomial(TANH[x.format]), x)
     size = abs(x).at_most(TANH_END[x.format])
     power = _Power.of(size + size)
-    scale = _power_of_two(power.count + x.format.bias, x)
+    scale = _power_of_two(power.count + x.format.exponent_bias, x)
     far = 1.0 - 2.0 / (scale.times_plus(power.expm1, scale) + 1.0)
     return _nearer(size, TANH_NEAR, near, far).with_sign_of(x)
 
@@ -81,12 +81,12 @@ def log(x: Floats) -> Floats:
     """
     fmt = x.format
     root = fmt.bits_of(sqrt(0.5))
-    is_tiny = (x.bits - (1 << fmt.fraction)).negative
-    normal = is_tiny.choose((x * 2.0**fmt.fraction).bits, x.bits)
+    is_tiny = (x.bits - (1 << fmt.fraction_bits)).negative
+    normal = is_tiny.choose((x * 2.0**fmt.fraction_bits).bits, x.bits)
     above_root = normal + (fmt.bits_of(1.0) - root)
-    biased = (above_root >> fmt.fraction) - (is_tiny & fmt.fraction)
-    count = (biased + fmt.bits_of(fmt.rounder)).as_floats(x.value.type) - (fmt.rounder + fmt.bias)
-    f = ((above_root & ((1 << fmt.fraction) - 1)) + root).as_floats(x.value.type) - 1.0
+    biased = (above_root >> fmt.fraction_bits) - (is_tiny & fmt.fraction_bits)
+    count = (biased + fmt.bits_of(rounder(fmt))).as_floats(x.value.type) - (rounder(fmt) + fmt.exponent_bias)
+    f = ((above_root & ((1 << fmt.fraction_bits) - 1)) + root).as_floats(x.value.type) - 1.0
     s = f / (f + 2.0)
     square = s * s
     half = f * f * 0.5

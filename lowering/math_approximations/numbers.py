@@ -5,49 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
-import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, VectorType, i32, i64
+from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 from xdsl.utils.type import get_element_type_or_self
 
+from relex.dialects.dtypes import record_of
+from relex.dialects.element_types import ELEMENTS, ElementType
 from relex.lowering.conversion import Conversion
 from relex.lowering.te.scalars import build_constant
 
 _CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 
 
-@dataclass(frozen=True)
-class Format:
-    """The bit layout of a float type."""
-
-    dtype: type[np.floating[Any]]
-    integer: IntegerType
-    """Integers of the same width."""
-    fraction: int
-    """The number of fraction bits, below the exponent."""
-    bias: int
-    """The exponent bias."""
-
-    @property
-    def rounder(self) -> float:
-        """A constant that rounds a moderate number to an integer when added: the low bits of the sum hold it."""
-        return 1.5 * 2.0**self.fraction
-
-    def bits_of(self, value: float) -> int:
-        """The bits of a number, as an integer."""
-        return int(self.dtype(value).view(f"i{self.integer.bitwidth // 8}"))
+F32, F64 = ELEMENTS["f32"], ELEMENTS["f64"]
 
 
-F32 = Format(np.float32, i32, 23, 127)
-F64 = Format(np.float64, i64, 52, 1023)
-
-FORMATS: dict[type[Attribute], Format] = {Float32Type: F32, Float64Type: F64}
-"""Formats by element type."""
+def rounder(element: ElementType) -> float:
+    """Return a constant that rounds a moderate number to an integer when added: the low bits of the sum hold it."""
+    return 1.5 * 2.0**element.fraction_bits
 
 
 @dataclass(frozen=True)
@@ -75,9 +55,9 @@ class Floats(_Numbers):
     """A float, or a vector of floats."""
 
     @property
-    def format(self) -> Format:
-        """The format of the elements."""
-        return FORMATS[type(get_element_type_or_self(self.value.type))]
+    def format(self) -> ElementType:
+        """The type of the elements."""
+        return record_of(get_element_type_or_self(self.value.type))
 
     def __add__(self, other: Floats | float) -> Floats:
         return self._new(arith.AddfOp(self.value, self._same(other)))
@@ -129,7 +109,7 @@ class Floats(_Numbers):
     @cached_property
     def bits(self) -> Bits:
         """The bits, as integers."""
-        kind = _like(self.value.type, self.format.integer)
+        kind = _like(self.value.type, IntegerType(self.format.bits))
         return Bits(self.conversion.add(arith.BitcastOp(self.value, kind)).result, self.conversion)
 
 

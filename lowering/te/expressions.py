@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Protocol, overload
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, i1, i64
+from xdsl.dialects.builtin import AnyFloat, IndexType, i1, i64
 from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
 
+from relex.dialects.dtypes import integer_limits
 from relex.dialects.sizes import IndexExpr, Size, Sizes
 from relex.dialects.tir import IterKind
 
@@ -283,22 +283,12 @@ def cast(value: Expr, type: Attribute) -> Expr:
 
 def lowest(type: Attribute) -> float:
     """Return the smallest number of a type."""
-    if isinstance(type, AnyFloat):
-        return -inf
-    return -(1 << _width(type) - 1) if type != i1 else 0
+    return -inf if isinstance(type, AnyFloat) else integer_limits(type)[0]
 
 
 def highest(type: Attribute) -> float:
     """Return the largest number of a type."""
-    if isinstance(type, AnyFloat):
-        return inf
-    return (1 << _width(type) - 1) - 1 if type != i1 else 1
-
-
-def _width(type: Attribute) -> int:
-    if not isa(type, IntegerType):
-        raise ValueError(f"expected a type with a smallest and a largest number, found {type}")
-    return type.bitwidth
+    return inf if isinstance(type, AnyFloat) else integer_limits(type)[1]
 
 
 def maximum(lhs: Expr | Number, rhs: Expr | Number) -> Expr:

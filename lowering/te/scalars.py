@@ -16,10 +16,12 @@ from xdsl.dialects.builtin import (
     IntegerType,
     VectorType,
     i1,
+    i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects.dtypes import integer_limits
 from relex.dialects.table import Table
 
 Builder = Callable[..., Operation]
@@ -109,18 +111,10 @@ def build_constant(value: float, type: Attribute) -> arith.ConstantOp:
         return arith.ConstantOp(FloatAttr(float(value), type))
     if not isa(type, IntegerType | IndexType):
         raise ValueError(f"no constants of {type}")
-    low, high = _limits(type)
+    low, high = integer_limits(type if isinstance(type, IntegerType) else i64)
     if not low <= value <= high or value != int(value):
         raise ValueError(f"expected a whole number from {low} to {high} for a constant of {type}, found {value}")
     return arith.ConstantOp(IntegerAttr(int(value), type))
-
-
-def _limits(type: IntegerType | IndexType) -> tuple[int, int]:
-    """The smallest and the largest value of a type. Integers are signed, except i1, which is a boolean."""
-    if type == i1:
-        return 0, 1
-    bits = type.width.data if isinstance(type, IntegerType) else 64
-    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
 def build_conversion(value: SSAValue, type: Attribute) -> Operation:

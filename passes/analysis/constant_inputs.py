@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp, bf16
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, SSAValue
 
+from relex.dialects.dtypes import ARRAY_ELEMENTS
 from relex.dialects.functions import argument_attr
 from relex.dialects.relex import CallTirOp, ConstantOp
 from relex.dialects.symbols import is_private, symbols_used
@@ -60,4 +61,4 @@ def constant_of(value: SSAValue) -> ConstantOp:
 
 
 def _is_constant(value: SSAValue) -> bool:
-    return isinstance(value.owner, ConstantOp) and value.owner.value.get_element_type() != bf16
+    return isinstance(value.owner, ConstantOp) and value.owner.value.get_element_type() in ARRAY_ELEMENTS

@@ -7,26 +7,15 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from xdsl.dialects import arith, func, math, memref, scf
-from xdsl.dialects.builtin import AnyFloat, FixedBitwidthType, MemRefType
-from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
+from xdsl.dialects.builtin import AnyFloat, MemRefType
+from xdsl.ir import Block, Dialect, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.sizes import Sizes, evaluate
 from relex.dialects.sizes.analysis import SizeAnalysis
 from relex.dialects.sizes.modules import ModuleSizes
 from relex.dialects.tir import BlockOp, CallOp, ForOp, InitOp, IterKind, PrimFuncOp
-
-_ARITHMETIC = (
-    arith.AddfOp,
-    arith.SubfOp,
-    arith.MulfOp,
-    arith.DivfOp,
-    arith.NegfOp,
-    arith.MaximumfOp,
-    arith.MinimumfOp,
-    arith.MaxnumfOp,
-    arith.MinnumfOp,
-)
 
 
 @dataclass(frozen=True)
@@ -59,11 +48,6 @@ def work_of(function: PrimFuncOp, arguments: Sequence[Sequence[int]]) -> Work:
             elements = min(prod(shape), counter.accesses.get(argument, 0)) if known else prod(shape)
             touched += elements * size_in_bytes(t.element_type)
     return Work(counter.flops if known else None, touched)
-
-
-def size_in_bytes(element: Attribute) -> int:
-    """Return the size of a buffer element."""
-    return element.compile_time_size if isinstance(element, FixedBitwidthType) else 8
 
 
 class _Counter:
@@ -128,4 +112,5 @@ def _flops(op: Operation) -> int:
         return 0
     if isinstance(op, math.FmaOp):
         return 2
-    return int(isinstance(op, _ARITHMETIC) or Dialect.split_name(op.name)[0] == "math")
+    is_arithmetic = isinstance(op, arith.FloatingPointLikeBinaryOperation | arith.NegfOp)
+    return int(is_arithmetic or Dialect.split_name(op.name)[0] == "math")

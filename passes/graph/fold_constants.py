@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FixedBitwidthType, ModuleOp, bf16
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
-from relex.dialects.dtypes import ELEMENT_TYPES
+from relex.dialects.dtypes import ARRAY_ELEMENTS, size_in_bytes
 from relex.dialects.relex import ConstantOp, Exactness, Operator
 from relex.dialects.relex.operator import tensor_type
 from relex.passes.base import RelexPass
@@ -106,7 +106,7 @@ class _Folding:
 def _fits_array(value: SSAValue) -> bool:
     """Return whether a tensor has a known size and a type that NumPy has."""
     t = tensor_type(value.type)
-    return t.has_static_shape() and t.element_type in ELEMENT_TYPES and t.element_type != bf16
+    return t.has_static_shape() and t.element_type in ARRAY_ELEMENTS
 
 
 def _has_no_other_user(value: SSAValue, op: Operation) -> bool:
@@ -116,8 +116,7 @@ def _has_no_other_user(value: SSAValue, op: Operation) -> bool:
 def _bytes(value: SSAValue) -> int:
     """Return the size in bytes of a tensor of static shape."""
     t = tensor_type(value.type)
-    assert isinstance(t.element_type, FixedBitwidthType)
-    return prod(t.get_shape()) * t.element_type.size
+    return prod(t.get_shape()) * size_in_bytes(t.element_type)
 
 
 def _replace(op: Operator, value: DenseIntOrFPElementsAttr, operands: Sequence[SSAValue]) -> None:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, Integer
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from relex.dialects.dtypes import record_of
 from relex.dialects.errors import fail, name_of
 from relex.dialects.schedule.blocks import OrderAsIntegersOp
 from relex.dialects.tir import AllocBufferOp, BlockOp
@@ -73,10 +74,6 @@ COMPARISONS: dict[type[Operation], type[arith.MaxSIOp | arith.MinSIOp]] = {
 """The integer op for each float op."""
 
 
-MANTISSA: dict[int, int] = {32: 23, 64: 52}
-"""The bits of the mantissa, by the bits of the float."""
-
-
 @dataclass(frozen=True)
 class _Order:
     """
@@ -96,7 +93,7 @@ class _Order:
         kind = combine.results[0].type
         if type(combine) not in COMPARISONS or not isinstance(kind, Float32Type | Float64Type):
             return None
-        count = 2 ** MANTISSA[kind.bitwidth] - 1
+        count = 2 ** record_of(kind).fraction_bits - 1
         return cls(kind.bitwidth, -count if isinstance(combine, arith.MaximumfOp) else count)
 
     @property

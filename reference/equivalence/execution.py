@@ -237,20 +237,11 @@ def _written(interface: Interface, inputs: Sequence[Any]) -> list[Array]:
     return [] if interface.fills else [x for spec, x in zip(interface.inputs, inputs, strict=True) if spec.is_buffer]
 
 
-_NATIVE: dict[str, Any] = {
-    "float32": ctypes.c_float,
-    "float64": ctypes.c_double,
-    "bool": ctypes.c_bool,
-    "int8": ctypes.c_int8,
-    "int32": ctypes.c_int32,
-    "int64": ctypes.c_int64,
-}
-
-
 def _native(dtype: np.dtype[Any]) -> Callable[..., Any]:
-    if dtype.name not in _NATIVE:
-        raise NotComparable(f"numbers of {dtype.name} cannot be passed to machine code")
-    return _NATIVE[dtype.name]
+    try:
+        return np.ctypeslib.as_ctypes_type(dtype)
+    except NotImplementedError:
+        raise NotComparable(f"numbers of {dtype.name} cannot be passed to machine code") from None
 
 
 def _native_result(scalars: Sequence[Spec]) -> Any:

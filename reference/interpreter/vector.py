@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, VectorType
+from xdsl.dialects.builtin import AnyFloat, ArrayAttr, BoolAttr, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import is_float
 from relex.dialects.errors import stop, unsupported
 from relex.reference.interpreter.arith import maximum, minimum
 from relex.reference.interpreter.math import fma
@@ -314,8 +313,8 @@ def interpret_reduction(op: vector.ReductionOp) -> Function:
     """Reduce from the first element to the last; fast-math flags allow other orders. A sum of floats starts from 0."""
     _shape(op, op.vector.type)
     element = op.dest.type
-    combine = _float_reduction(op) if is_float(element) else _integer_reduction(op, integers(op, element))
-    starts_from = {Kind.ADD: 0, Kind.MUL: 1}.get(op.kind.data) if is_float(element) else None
+    combine = _float_reduction(op) if isinstance(element, AnyFloat) else _integer_reduction(op, integers(op, element))
+    starts_from = {Kind.ADD: 0, Kind.MUL: 1}.get(op.kind.data) if isinstance(element, AnyFloat) else None
 
     def run(values: Any, *accumulator: Any) -> Any:
         start = accumulator or (() if starts_from is None else (values.dtype.type(starts_from),))

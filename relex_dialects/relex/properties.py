@@ -22,7 +22,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import AttrConstraint, BaseAttr
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import ELEMENT_TYPES, ElementConstr
+from relex.dialects.dtypes import ELEMENT_TYPES, ElementConstr, integer_limits
 from relex.dialects.errors import DTypeError, InferenceError, RangeError, kind_of
 from relex.dialects.relex.types import SizedType, tensor_type
 
@@ -71,7 +71,8 @@ def scalar(value: float, element_type: Attribute) -> Scalar:
     try:
         if isinstance(element_type, AnyFloat):
             return FloatAttr(float(value), element_type)
-        if isa(element_type, IntegerType) and value == int(value) and _fits(int(value), element_type):
+        low, high = integer_limits(element_type)
+        if isa(element_type, IntegerType) and low <= value <= high and value == int(value):
             return IntegerAttr(int(value), element_type)
     except (OverflowError, ValueError):
         pass  # Too large for the float type, or no finite number for an integer type.
@@ -108,13 +109,6 @@ def _shown(value: object) -> str:
     if not isa(value, list[Any] | tuple[Any, ...]) or not value:
         return kind_of(value)
     return f"{kind_of(value)} of {' and '.join(dict.fromkeys(map(kind_of, value)))}"
-
-
-def _fits(value: int, element_type: IntegerType) -> bool:
-    if element_type == i1:
-        return value in (0, 1)
-    end = 1 << element_type.bitwidth - 1
-    return -end <= value < end
 
 
 def number(attr: Scalar) -> float:

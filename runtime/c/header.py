@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
+from relex.dialects.element_types import ELEMENTS
 from relex.dialects.index.expr import Atom, Extreme, Quotient, Remainder, Symbol, constant_of, factors_of
 from relex.dialects.index.text import ordered_terms
 from relex.dialects.machine import Target
@@ -13,20 +14,6 @@ from relex.dialects.sizes import Size, evaluate, names_in
 from relex.runtime.c.names import KEYWORDS, CNames, identifier
 from relex.runtime.callbacks import BufferKind, LibraryUse
 from relex.runtime.signature import Signature, TensorSpec
-
-C_TYPES = {
-    "f16": "uint16_t",
-    "bf16": "uint16_t",
-    "f32": "float",
-    "f64": "double",
-    "i1": "uint8_t",
-    "i8": "int8_t",
-    "i32": "int32_t",
-    "i64": "int64_t",
-}
-"""C types of element types. 16-bit floats are passed as their bits."""
-
-_ITEM_SIZES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8, "i1": 1, "i8": 1, "i32": 4, "i64": 8}
 
 _LOCAL_NAMES = ("arrays", "memory", "none", "status", "wrong")
 """Local variables of the functions in the header."""
@@ -120,7 +107,7 @@ static inline relex_array{rank} relex_make_array{rank}(void *data{", const int64
 def _library(name: str, use: LibraryUse) -> str:
     inputs = [f"const {_array(kind)} *argument{i}" for i, kind in enumerate(use.inputs)]
     outputs = [f"const {_array(kind)} *result{i}" for i, kind in enumerate(use.outputs)]
-    kinds = ", ".join(C_TYPES[element_type] for _, element_type in (*use.inputs, *use.outputs))
+    kinds = ", ".join(ELEMENTS[element_type].c_type for _, element_type in (*use.inputs, *use.outputs))
     return f"""\
 /* Library function "{_comment(use.name)}", which you define. It fills the results, and writes nothing else.
  * Elements: {kinds or "none"}. */
@@ -192,7 +179,7 @@ static inline int {self.name}_check({", ".join([*self._size_parameters(), f"{sel
     def _fill(self, name: str, spec: TensorSpec) -> list[str]:
         places = [f"arrays->{name}.shape[{i}] = {self._size(size)};" for i, size in enumerate(spec.shape)]
         shape = f"{len(spec.shape)}, {f'arrays->{name}.shape' if spec.shape else 'NULL'}"
-        bytes_of = f"arrays->{name}.bytes = relex_bytes(&wrong, {_ITEM_SIZES[spec.element_type]}, {shape});"
+        bytes_of = f"arrays->{name}.bytes = relex_bytes(&wrong, {ELEMENTS[spec.element_type].size}, {shape});"
         return [*places, bytes_of]
 
     def _call(self) -> str:
@@ -202,7 +189,7 @@ static inline int {self.name}_check({", ".join([*self._size_parameters(), f"{sel
         descriptors: list[str] = []
         for descriptor, (array, spec) in zip(self.descriptors, self.specs.items(), strict=True):
             is_output, rank = array in outputs, len(spec.shape)
-            parameters.append(f"{'' if is_output else 'const '}{C_TYPES[spec.element_type]} *{array}")
+            parameters.append(f"{'' if is_output else 'const '}{ELEMENTS[spec.element_type].c_type} *{array}")
             data = array if is_output else f"(void *)(uintptr_t){array}"
             shape = f", arrays.{array}.shape" if rank else ""
             descriptors.append(f"    relex_array{rank} {descriptor} = relex_make_array{rank}({data}{shape});\n")

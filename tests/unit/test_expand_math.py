@@ -21,10 +21,11 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.utils.hints import isa
 
 from relex.dialects import make_context, parse_module
+from relex.dialects.element_types import ElementType
 from relex.dialects.target import Target
 from relex.lowering import ExpandMathPass
 from relex.lowering.math_approximations import coefficients
-from relex.lowering.math_approximations.numbers import F32, F64, Format
+from relex.lowering.math_approximations.numbers import F32, F64
 from relex.passes.base import RelexPass
 from relex.reference import check_pass
 from relex.reference.equivalence.check import Checker
@@ -63,8 +64,8 @@ FITS: dict[str, tuple[minimax.Function, minimax.Function, Decimal, Decimal]] = {
 """What each polynomial is to be, the weight of its error, and for which numbers."""
 
 
-def lists_of(name: str) -> dict[Format, Sequence[float]]:
-    found: dict[Format, Sequence[float]] | Sequence[float] = getattr(coefficients, name)
+def lists_of(name: str) -> dict[ElementType, Sequence[float]]:
+    found: dict[ElementType, Sequence[float]] | Sequence[float] = getattr(coefficients, name)
     return found if isinstance(found, dict) else {F32: found}
 
 
@@ -76,11 +77,11 @@ def test_coefficients_are_those_of_the_best_polynomial(name: str) -> None:
 
 
 @pytest.mark.parametrize("fmt", [F32, F64])
-def test_the_parts_of_log_2(fmt: Format) -> None:
+def test_the_parts_of_log_2(fmt: ElementType) -> None:
     high, low = coefficients.LN2[fmt]
     spare = {F32: 8, F64: 11}[fmt]
-    assert math.frexp(high)[0] * 2 ** (fmt.fraction + 1 - spare) % 1 == 0
-    assert fmt.dtype(low) == fmt.dtype(float(LN2 - Decimal(high)))
+    assert math.frexp(high)[0] * 2 ** (fmt.fraction_bits + 1 - spare) % 1 == 0
+    assert np.array(low, fmt.dtype) == np.array(float(LN2 - Decimal(high)), fmt.dtype)
 
 
 def program(function: str, dtype: str) -> str:
@@ -113,9 +114,9 @@ WORST = 1.5
 """Units in the last place. The docstring of the pass says it for each function."""
 
 
-def all_kinds_of(fmt: Format, count: int) -> Array:
+def all_kinds_of(fmt: ElementType, count: int) -> Array:
     """Numbers from all over a type, NaN, infinities and subnormal ones among them, and many of ordinary size."""
-    width = fmt.integer.bitwidth
+    width = fmt.bits
     step = (2**width // count) | 1
     patterns = np.arange(count, dtype=f"u{width // 8}") * np.asarray(step, f"u{width // 8}")
     rng = np.random.default_rng(0)
@@ -123,10 +124,10 @@ def all_kinds_of(fmt: Format, count: int) -> Array:
     return np.concatenate([patterns.view(fmt.dtype), *ordinary])
 
 
-def ulps(found: Array, exact: Array, fmt: Format) -> Array:
+def ulps(found: Array, exact: Array, fmt: ElementType) -> Array:
     """The error in units in the last place of the exact result, where that is a number."""
-    lowest = np.finfo(fmt.dtype).minexp - fmt.fraction
-    unit = np.ldexp(np.ones_like(exact), np.maximum(np.frexp(exact)[1] - 1 - fmt.fraction, lowest))
+    lowest = np.finfo(fmt.dtype).minexp - fmt.fraction_bits
+    unit = np.ldexp(np.ones_like(exact), np.maximum(np.frexp(exact)[1] - 1 - fmt.fraction_bits, lowest))
     return np.abs(found.astype(exact.dtype) - exact) / unit
 
 
@@ -145,13 +146,13 @@ def test_every_kind_of_number(function: str, dtype: str, target: str) -> None:
     assert np.max(ulps(found[is_number], exact[is_number], fmt)) < WORST
 
 
-def near_limits(fmt: Format) -> Array:
+def near_limits(fmt: ElementType) -> Array:
     """Where formulas change, and what stands next to it, with both signs."""
     info = np.finfo(fmt.dtype)
     limits = [0.0, 0.6, 1.0, 4.0, 10.0, 20.0, 0.5**0.5, 2**0.5, math.log(2) / 2, 88.72284, 103.28, 709.782713, 745.1333]
     values = np.array([*limits, info.tiny, info.smallest_subnormal, info.max, np.inf], fmt.dtype)
     with np.errstate(over="ignore"):
-        around = [values, np.nextafter(values, fmt.dtype(0)), np.nextafter(values, fmt.dtype(np.inf))]
+        around = [values, *(np.nextafter(values, np.array(end, fmt.dtype)) for end in (0, np.inf))]
     return np.concatenate([*around, *(-part for part in around), np.array([np.nan, -np.nan], fmt.dtype)])
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from relex.dialects.dtypes import FLOATS, INTEGERS
+from relex.dialects.dtypes import record_of
 from relex.dialects.relex import (
     AbsOp,
     AddOp,
@@ -28,9 +27,6 @@ from relex.dialects.relex import (
 from relex.dialects.relex.operator import tensor_type
 from relex.passes.graph.canonicalization.table import simplifies
 from relex.passes.support.constants import holds_only
-
-_ORDER: dict[Attribute, int] = {i1: 0, i8: 1, f16: 2, bf16: 2, i32: 3, f32: 3, i64: 4, f64: 4}
-"""The rank of each type: a type of a lower rank holds fewer values."""
 
 
 @simplifies(AddOp)
@@ -118,15 +114,10 @@ def conversion_on_the_way(op: AstypeOp) -> Operator | None:
     """Merge two conversions if the first one keeps all values and the second one depends on nothing else."""
     if not isinstance(inner := op.operand.owner, AstypeOp):
         return None
-    first, middle, last = _element_type(inner.operand), inner.dtype, op.dtype
+    first, middle, last = map(record_of, (_element_type(inner.operand), inner.dtype, op.dtype))
     # Conversions from floats to integers saturate, those between integers wrap around.
-    wraps = first in INTEGERS and middle in FLOATS and last in INTEGERS and not _keeps_values(first, last)
-    return AstypeOp(inner.operand, last) if _keeps_values(first, middle) and not wraps else None
-
-
-def _keeps_values(source: Attribute, target: Attribute) -> bool:
-    """Return whether `target` holds all numbers of `source`."""
-    return source == target or (_ORDER[source] < _ORDER[target] and (source not in FLOATS or target in FLOATS))
+    saturates = middle.is_float and not (first.is_float or last.is_float or last.is_bool or last.holds(first))
+    return AstypeOp(inner.operand, op.dtype) if middle.holds(first) and not saturates else None
 
 
 def _element_type(value: SSAValue) -> Attribute:

@@ -1,0 +1,102 @@
+"""Element types: one record for each, without xDSL, which executables run without."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ElementType:
+    """An element type of tensors and buffers. Integers are interpreted as signed; i1 is a boolean."""
+
+    name: str
+    """The name of the type in MLIR."""
+
+    dtype: str
+    """The name in scripts, and NumPy's, unless it is not `in_numpy`."""
+
+    c_type: str
+    """The type of elements in C; 16-bit floats are passed as their bits."""
+
+    bits: int
+
+    exponent_bits: int = 0
+    """The number of bits of a float's exponent; 0 for integers and booleans."""
+
+    in_numpy: bool = True
+    """Whether NumPy has the type."""
+
+    is_native: bool = True
+    """Whether processors compute with it; tensors of other types are converted first."""
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is a float."""
+        return self.exponent_bits > 0
+
+    @property
+    def is_bool(self) -> bool:
+        """Whether it is the type of booleans."""
+        return self.bits == 1
+
+    @property
+    def size(self) -> int:
+        """The size of an element in bytes."""
+        return -(-self.bits // 8)
+
+    @property
+    def fraction_bits(self) -> int:
+        """The number of bits of a float's fraction, below the exponent."""
+        return self.bits - self.exponent_bits - 1
+
+    @property
+    def exponent_bias(self) -> int:
+        """The bias of a float's exponent."""
+        return (1 << self.exponent_bits - 1) - 1
+
+    @property
+    def digits(self) -> int:
+        """The number of binary digits up to which the type has all whole numbers."""
+        return self.fraction_bits + 1 if self.is_float else max(1, self.bits - 1)
+
+    def holds(self, other: ElementType) -> bool:
+        """Return whether this type has all numbers of another."""
+        return other.exponent_bits <= self.exponent_bits and other.digits <= self.digits
+
+    def bytes_of(self, number: float) -> bytes:
+        """Return how a number is stored. Floats are rounded, except that a bf16 must be exact. Raises `ValueError` or
+        `OverflowError` if the type does not have the number."""
+        if not self.is_float:
+            if number != int(number) or (self.is_bool and number not in (0, 1)):
+                raise ValueError(f"expected a number of {self.name}, found {number}")
+            return int(number).to_bytes(self.size, "little", signed=True)
+        if self.in_numpy:
+            return struct.pack({2: "<e", 4: "<f", 8: "<d"}[self.size], float(number))
+        upper = struct.pack("<f", float(number))
+        if any(upper[:2]):
+            raise ValueError(f"expected a number of {self.name}, found {number}")
+        return upper[2:]
+
+    def bits_of(self, number: float) -> int:
+        """Return how a number is stored, as a signed integer."""
+        return int.from_bytes(self.bytes_of(number), "little", signed=True)
+
+
+ELEMENTS = {
+    element.name: element
+    for element in (
+        ElementType("f16", "float16", "uint16_t", 16, exponent_bits=5, is_native=False),
+        ElementType("bf16", "bfloat16", "uint16_t", 16, exponent_bits=8, is_native=False, in_numpy=False),
+        ElementType("f32", "float32", "float", 32, exponent_bits=8),
+        ElementType("f64", "float64", "double", 64, exponent_bits=11),
+        ElementType("i1", "bool", "uint8_t", 1),
+        ElementType("i8", "int8", "int8_t", 8),
+        ElementType("i32", "int32", "int32_t", 32),
+        ElementType("i64", "int64", "int64_t", 64),
+    )
+}
+"""All element types by name."""
+
+NUMPY_NAMES = {element.name: element.dtype for element in ELEMENTS.values() if element.in_numpy}
+"""NumPy's names of the types that it has, by name."""
