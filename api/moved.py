@@ -17,6 +17,9 @@ MOVED = {
     "relex.passes.loops.rules": "relex.passes.cpu",
     "relex.passes.loops.schedule": "relex.passes.schedule",
     "relex.passes.loops.structure": "relex.passes.analysis.loop_tree",
+    "relex.runtime.json_codec": "relex.dialects.json_codec",
+    "relex.runtime.module_signatures": "relex.lowering.support.signatures",
+    "relex.runtime.signature": "relex.dialects.signature",
 }
 """Old paths to new ones."""
 

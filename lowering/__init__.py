@@ -8,11 +8,14 @@ from relex.lazy import lazy_exports
 from relex.passes.base import lazy_passes, pass_homes
 
 if TYPE_CHECKING:
+    from relex.lowering.annotate_signatures import AnnotateSignaturesPass as AnnotateSignaturesPass
+    from relex.lowering.annotate_temporaries import AnnotateTemporariesPass as AnnotateTemporariesPass
     from relex.lowering.convert_scf_while_to_cf import ConvertScfWhileToCfPass as ConvertScfWhileToCfPass
     from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass as ConvertTirToScfPass
     from relex.lowering.expand_math import ExpandMathPass as ExpandMathPass
     from relex.lowering.instrument_calls import InstrumentCallsPass as InstrumentCallsPass
     from relex.lowering.legalize_ops import LegalizeOpsPass as LegalizeOpsPass
+    from relex.lowering.llvm.add_packed_entries import AddPackedEntriesPass as AddPackedEntriesPass
     from relex.lowering.llvm.convert_arith_to_llvm import ConvertArithToLlvmPass as ConvertArithToLlvmPass
     from relex.lowering.llvm.convert_cf_to_llvm import ConvertCfToLlvmPass as ConvertCfToLlvmPass
     from relex.lowering.llvm.convert_func_to_llvm import ConvertFuncToLlvmPass as ConvertFuncToLlvmPass
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from relex.lowering.llvm.convert_vector_to_llvm import ConvertVectorToLlvmPass as ConvertVectorToLlvmPass
     from relex.lowering.llvm.finalize_memref_to_llvm import FinalizeMemrefToLlvmPass as FinalizeMemrefToLlvmPass
     from relex.lowering.llvm.llvm_request_c_wrappers import LlvmRequestCWrappersPass as LlvmRequestCWrappersPass
+    from relex.lowering.llvm.pool_allocations import PoolAllocationsPass as PoolAllocationsPass
     from relex.lowering.lower_call_tir import LowerCallTirPass as LowerCallTirPass
     from relex.lowering.outline_parallel_loops import OutlineParallelLoopsPass as OutlineParallelLoopsPass
     from relex.lowering.plan_memory import PlanMemoryPass as PlanMemoryPass
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
 
 _FOLDERS = {
     "legalize-ops": "",
+    "annotate-signatures": "",
     "lower-call-tir": "",
     "plan-memory": "",
     "instrument-calls": "",
@@ -40,6 +45,7 @@ _FOLDERS = {
     "vectorize-loops": "",
     "expand-math": "",
     "outline-parallel-loops": "",
+    "annotate-temporaries": "",
     "scf-parallel-for-to-nested-fors": "",
     "convert-scf-while-to-cf": "",
     "convert-arith-to-llvm": "llvm",
@@ -51,6 +57,8 @@ _FOLDERS = {
     "finalize-memref-to-llvm": "llvm",
     "llvm-request-c-wrappers": "llvm",
     "convert-to-llvm": "llvm",
+    "add-packed-entries": "llvm",
+    "pool-allocations": "llvm",
     "relex-pipeline": "",
 }
 PASSES = lazy_passes(__name__, _FOLDERS)

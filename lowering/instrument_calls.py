@@ -24,7 +24,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
-from relex.dialects.functions import C_INTERFACE_ATTR
+from relex.dialects.functions import C_INTERFACE_ATTR, SIGNATURE_ATTR
 from relex.dialects.libraries import library_function
 from relex.dialects.names import Names
 from relex.dialects.tir import CallOp, PrimFuncOp
@@ -113,6 +113,8 @@ def _call_from_outside(function: PrimFuncOp, module: ModuleOp) -> None:
     block.add_ops([CallOp(inner, block.args), func.ReturnOp()])
     plain = func.FuncOp(name, (block.arg_types, []), Region(block), arg_attrs=function.arg_attrs)
     plain.attributes[C_INTERFACE_ATTR] = UnitAttr()
+    if SIGNATURE_ATTR in function.attributes:
+        plain.attributes[SIGNATURE_ATTR] = function.attributes.pop(SIGNATURE_ATTR)
     module.body.block.insert_op_before(plain, function)
     function.sym_name, function.sym_visibility = StringAttr(inner), StringAttr("private")
 

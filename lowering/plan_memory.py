@@ -9,7 +9,7 @@ from functools import reduce
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, i8
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnitAttr, i8
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -27,6 +27,9 @@ from relex.passes.base import RelexPass
 MAX_STACK_BYTES = 16 * 1024
 """Arenas that are larger, or of dynamic size, are allocated on the heap."""
 
+PLANNED_ATTR = "relex.planned"
+"""On a module: memory has been planned."""
+
 GUESS = 1024
 """Assumed value of a dynamic size when buffers are packed."""
 
@@ -41,6 +44,9 @@ class PlanMemoryPass(RelexPass):
     The pass moves buffers that the function frees, outside of loops and conditions, and that do not escape. Dynamic
     sizes must follow from those of the arguments; offsets are computed from them. A single buffer that is not small
     stays as it is.
+
+    A module is planned once: of what the text of a planned module calls, some functions were loop functions, whose
+    buffers are where their schedules put them.
 
     With `report`, emits a remark for each function: how much memory it needs, and the total size of its buffers.
 
@@ -80,6 +86,9 @@ class PlanMemoryPass(RelexPass):
     report: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if PLANNED_ATTR in op.attributes:
+            return
+        op.attributes[PLANNED_ATTR] = UnitAttr()
         functions = [f for f in op.ops if isinstance(f, func.FuncOp) and _allocates(f)]
         before = [_Arena(function).sum for function in functions] if self.report else ()
         work_in_place(op, functions)

@@ -11,10 +11,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.transforms.convert_scf_to_cf import ConvertScfToCf
 
+from relex.lowering.annotate_signatures import AnnotateSignaturesPass
+from relex.lowering.annotate_temporaries import AnnotateTemporariesPass
 from relex.lowering.convert_scf_while_to_cf import ConvertScfWhileToCfPass
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.expand_math import ExpandMathPass
 from relex.lowering.legalize_ops import LegalizeOpsPass
+from relex.lowering.llvm.add_packed_entries import AddPackedEntriesPass
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
 from relex.lowering.lower_call_tir import LowerCallTirPass
 from relex.lowering.outline_parallel_loops import OutlineParallelLoopsPass
@@ -47,10 +50,13 @@ class RelexPipelinePass(RelexPass):
     ```mlir
     // relex-pipeline{to=llvm}
     // set-target,fold-constants{strict=true},infer-sizes,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,
-    // inline-blocks,schedule-cpu,rewrite-layout,merge-loops,lower-call-tir,plan-memory,convert-tir-to-scf,
-    // vectorize-loops,expand-math,outline-parallel-loops,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,
-    // convert-scf-to-cf,convert-to-llvm
+    // inline-blocks,schedule-cpu,rewrite-layout,merge-loops,annotate-signatures,lower-call-tir,plan-memory,
+    // convert-tir-to-scf,vectorize-loops,expand-math,outline-parallel-loops,annotate-temporaries,
+    // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,add-packed-entries
     ```
+
+    `build` runs these passes, then `pool-allocations`, and has LLVM compile the result. It goes on from what any of
+    them prints to the same object code.
 
     Operators on constants are computed at compile time if compiled code would give the same bits. With `strict`, sums
     keep the order and rounding of the plain loop, and math functions are those of the C library.
@@ -70,18 +76,17 @@ class RelexPipelinePass(RelexPass):
             p.apply(ctx, op)
 
 
-def pipeline(
-    to: Level = "llvm", *, strict: bool = False, use_generic_functions: bool = False
-) -> list[tuple[Level, list[ModulePass]]]:
+def pipeline(to: Level = "llvm", *, strict: bool = False) -> list[tuple[Level, list[ModulePass]]]:
     """Return the passes of the default compilation down to the level `to`, grouped by the level they produce."""
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
+    outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
     math = [] if strict else [ExpandMathPass()]
-    to_llvm = ConvertToLlvmPass(use_generic_functions)
+    cf = [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf()]
     levels: list[tuple[Level, list[ModulePass]]] = [
         ("graph", [SetTargetPass(), FoldConstantsPass(strict=True), InferSizesPass()]),
-        ("loops", [LegalizeOpsPass(strict), *_fusion()]),
-        ("core", [*buffers, ConvertTirToScfPass(), VectorizeLoopsPass(), *math, OutlineParallelLoopsPass()]),
-        ("llvm", [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf(), to_llvm]),
+        ("loops", [LegalizeOpsPass(strict), *_fusion(), AnnotateSignaturesPass()]),
+        ("core", [*buffers, ConvertTirToScfPass(), VectorizeLoopsPass(), *math, *outline]),
+        ("llvm", [*cf, ConvertToLlvmPass(), AddPackedEntriesPass()]),
     ]
     names = [level for level, _ in levels]
     return levels[: names.index(to) + 1]

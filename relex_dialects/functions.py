@@ -22,6 +22,9 @@ type."""
 REQUIRES_ATTR = "relex.requires"
 """On a function: requirements on the sizes of its arguments, beyond those implied by their `relex.dims`."""
 
+SIGNATURE_ATTR = "relex.signature"
+"""On a public function: how it is called from outside, a `relex.dialects.signature.Signature`. At the machine level it
+stands on the entry of the function."""
 
 C_INTERFACE_ATTR = "llvm.emit_c_interface"
 """On a function: it is called from C, or calls C, through a wrapper that takes or passes pointers to memref

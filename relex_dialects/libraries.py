@@ -3,6 +3,9 @@
 ```mlir
 func.func private @library_env.relu_07d2(memref<8xf32>, memref<8xf32>)
     attributes {llvm.emit_c_interface, relex.library = "env.relu", relex.outputs = 1 : i64}
+// at the machine level
+llvm.func @_mlir_ciface_library_env.relu_07d2(!llvm.ptr, !llvm.ptr)
+    attributes {relex.library = "env.relu", relex.outputs = 1 : i64, relex.buffers = [memref<8xf32>, memref<8xf32>]}
 ```
 """
 
@@ -14,7 +17,7 @@ from hashlib import sha256
 from re import sub
 from typing import TypeGuard
 
-from xdsl.dialects.builtin import FunctionType, IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.utils.hints import isa
@@ -27,6 +30,9 @@ LIBRARY_ATTR = "relex.library"
 
 OUTPUTS_ATTR = "relex.outputs"
 """On the declaration of a library function: how many of its arguments, the last ones, are outputs."""
+
+BUFFERS_ATTR = "relex.buffers"
+"""On the declaration of a library function at the machine level: the types of its arguments."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +62,19 @@ class LibraryFunction:
 
 def library_function(op: Operation) -> LibraryFunction | None:
     """Return the library function that a declaration stands for, if any. Fails if its attributes are malformed."""
-    name = op.attributes.get(LIBRARY_ATTR)
-    if name is None or not isinstance(op, FuncOp):
+    name, outputs = op.attributes.get(LIBRARY_ATTR), op.attributes.get(OUTPUTS_ATTR)
+    if name is None:
         return None
-    buffers, outputs = op.function_type.inputs.data, op.attributes.get(OUTPUTS_ATTR)
-    if not isinstance(name, StringAttr) or not op.is_declaration:
+    if isinstance(op, FuncOp):
+        buffers, results = op.function_type.inputs.data, op.function_type.outputs.data
+    elif isa(types := op.attributes.get(BUFFERS_ATTR), ArrayAttr):
+        buffers, results = types.data, ()
+    else:
+        return None
+    if not isinstance(name, StringAttr) or op.regions[0].blocks:
         fail(op, f"expected '{LIBRARY_ATTR}' to name a library function, on a function without a body")
-    if not _are_buffers(buffers) or op.function_type.outputs.data:
-        fail(op, f"expected a library function on buffers alone, found {op.function_type}")
+    if not _are_buffers(buffers) or results:
+        fail(op, f"expected a library function on buffers alone, found {FunctionType.from_lists(buffers, results)}")
     if not isa(outputs, IntegerAttr) or outputs.value.data not in range(len(buffers) + 1):
         fail(op, f"expected '{OUTPUTS_ATTR}' to be a number of 0 to {len(buffers)}, found {outputs}")
     first = len(buffers) - outputs.value.data

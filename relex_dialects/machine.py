@@ -10,7 +10,15 @@ CONSTANT_ALIGNMENT = 64
 
 PACKED_PREFIX = "_relex_packed_"
 """The prefix that turns a function's name into that of its entry taking a frame: see
-`relex.lowering.llvm.packed_entries`."""
+`relex.lowering.llvm.add_packed_entries`."""
+
+POOL_ALLOC = "_mlir_memref_to_llvm_alloc"
+POOL_FREE = "_mlir_memref_to_llvm_free"
+"""The allocator of the runtime, under the names that MLIR's `use-generic-functions` calls: see
+`relex.runtime.arenas`."""
+
+ALLOCATOR_ATTR = "relex.allocator"
+"""On the declaration of `malloc` or `free`: compiled code calls it for the memory of buffers alone."""
 
 PARALLEL_ENTRY = "_relex_parallel"
 """The function that compiled code calls to distribute a loop over threads: see `relex.lowering.llvm.parallel_calls`."""

@@ -11,11 +11,8 @@ import ctypes
 import weakref
 from collections.abc import Callable, Mapping
 
+from relex.dialects.machine import POOL_ALLOC, POOL_FREE
 from relex.runtime.linking import link_ir
-
-ALLOC = "_mlir_memref_to_llvm_alloc"
-FREE = "_mlir_memref_to_llvm_free"
-"""The functions that code compiled with MLIR's `use-generic-functions` calls."""
 
 MAX_IDLE = 10
 """Seconds without use after which a block may be freed."""
@@ -40,7 +37,7 @@ declare i64 @llvm.ushl.sat.i64(i64, i64)
 declare i64 @llvm.uadd.sat.i64(i64, i64)
 
 ; In front of what a call gets are 64 bytes that belong to the block: its row in the table, its size, when it was taken.
-define ptr @{ALLOC}(i64 %size) {{
+define ptr @{POOL_ALLOC}(i64 %size) {{
 entry:
   %least = call i64 @llvm.umax.i64(i64 %size, i64 256)
   %highest = sub i64 %least, 1
@@ -106,7 +103,7 @@ found:
   ret ptr %result
 }}
 
-define void @{FREE}(ptr %given) {{
+define void @{POOL_FREE}(ptr %given) {{
 entry:
   %nothing = icmp eq ptr %given, null
   br i1 %nothing, label %end, label %start
@@ -183,9 +180,9 @@ class Arenas:
     """The allocator in this process, and the code that uses it."""
 
     def __init__(self):
-        self._code = link_ir(_CODE, (ALLOC, FREE, _RELEASE, _RELEASED))
+        self._code = link_ir(_CODE, (POOL_ALLOC, POOL_FREE, _RELEASE, _RELEASED))
         self._users: weakref.WeakSet[object] = weakref.WeakSet()
-        self.symbols: Mapping[str, int] = {name: self._code.address(name) for name in (ALLOC, FREE)}
+        self.symbols: Mapping[str, int] = {name: self._code.address(name) for name in (POOL_ALLOC, POOL_FREE)}
         self.release: Callable[[int], int] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(
             self._code.address(_RELEASE)
         )

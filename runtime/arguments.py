@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from relex.dialects.exceptions import ArityError, DTypeError, OverlapError, RangeError, ShapeError
-from relex.runtime.signature import Signature, TensorSpec, shape_text
+from relex.dialects.signature import Signature, TensorSpec, shape_text
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -13,21 +13,20 @@ from xdsl.passes import ModulePass
 from relex.dialects.context import make_context
 from relex.dialects.features import as_target
 from relex.dialects.parser import verify_module
-from relex.dialects.sizes import names_in
+from relex.dialects.signature import Signature
 from relex.dialects.target import Target, set_target
+from relex.lowering.llvm.interface import entry_signatures
 from relex.lowering.llvm.object_code import compile_module
-from relex.lowering.llvm.packed_entries import add_packed_entries
-from relex.lowering.memory.needs import MemoryNeeds
+from relex.lowering.llvm.pool_allocations import PoolAllocationsPass
 from relex.lowering.relex_pipeline import pipeline
+from relex.lowering.support.signatures import refusals
 from relex.passes.base import verify_each
 from relex.runtime.cache_key import cache_key
 from relex.runtime.callbacks import LibraryUse
 from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache
 from relex.runtime.executable import Executable
 from relex.runtime.module_libraries import check_registered, library_uses
-from relex.runtime.module_signatures import buffer_signatures, refusals, signatures
 from relex.runtime.program import CompiledProgram
-from relex.runtime.signature import Signature
 from relex.runtime.sources import AnyProgram, read_program, showing_source
 
 if TYPE_CHECKING:
@@ -91,20 +90,22 @@ def compile_program(
 ) -> CompiledProgram:
     """Compile a program to native code for this process. Raises `CompileError` also for library functions that are not
     registered."""
-    lowered = lower_program(
-        program, strict=strict, target=target, check=check_registered, instrument=instrument, use_generic_functions=True
+    lowered = lower_program(program, strict=strict, target=target, instrument=instrument)
+    check_registered(lowered.libraries)
+    PoolAllocationsPass().apply(make_context(), lowered.module)
+    return CompiledProgram(
+        compile_module(lowered.module), lowered.signatures, tuple(lowered.libraries), refusals(program)
     )
-    add_packed_entries(lowered.module, lowered.signatures)
-    return CompiledProgram(compile_module(lowered.module), lowered.signatures, lowered.libraries, refusals(program))
 
 
 @dataclass(frozen=True)
 class LoweredProgram:
-    """A module at the machine level, and what its callers need to know."""
+    """A module at the machine level, and what it says to its callers: the signatures of its functions, and the library
+    functions that it calls, each with its declaration."""
 
     module: ModuleOp
     signatures: Mapping[str, Signature]
-    libraries: tuple[LibraryUse, ...]
+    libraries: Mapping[LibraryUse, Operation]
 
 
 def lower_program(
@@ -112,18 +113,13 @@ def lower_program(
     *,
     strict: bool = False,
     target: Target | None = None,
-    check: Callable[[Mapping[LibraryUse, Operation]], None] = lambda uses: None,
     instrument: Instrument | None = None,
-    use_generic_functions: bool = False,
 ) -> LoweredProgram:
-    """Run the default pipeline on a copy of a module, verifying it after each level. `check` gets the library functions
-    that are called, each with its declaration."""
+    """Run the default pipeline on a copy of a module, verifying it after each level."""
     module = _prepared(program, target)
     context = make_context()
-    interface: Mapping[str, Signature] = {}
-    libraries: Mapping[LibraryUse, Operation] = {}
     begun: list[ModulePass] = []
-    for level, passes in pipeline(strict=strict, use_generic_functions=use_generic_functions):
+    for level, passes in pipeline(strict=strict):
         begun += passes
         try:
             for p in passes:
@@ -137,14 +133,7 @@ def lower_program(
             # Verifying after each pass is slow; it is done only now, to name the pass that broke the module.
             verify_each(begun, _prepared(program, target))
             raise
-        if level == "loops":
-            # With all requirements on sizes that lowering has added so far.
-            interface = {**signatures(module), **buffer_signatures(module)}
-        if level == "core":
-            libraries = library_uses(module)
-            check(libraries)
-            interface = _with_needs(interface, MemoryNeeds(module))
-    return LoweredProgram(module, interface, tuple(libraries))
+    return LoweredProgram(module, entry_signatures(module), library_uses(module))
 
 
 def _prepared(program: ModuleOp, target: Target | None) -> ModuleOp:
@@ -153,12 +142,3 @@ def _prepared(program: ModuleOp, target: Target | None) -> ModuleOp:
     if target is not None:
         set_target(module, target)
     return module
-
-
-def _with_needs(interface: Mapping[str, Signature], needs: MemoryNeeds) -> Mapping[str, Signature]:
-    """Return the signatures with the temporary memory that the compiled functions need."""
-    found: dict[str, Signature] = {}
-    for name, signature in interface.items():
-        told = [size for size in needs.of(name) if signature.names.keys() >= set(names_in(size))]
-        found[name] = replace(signature, temporaries=tuple(told))
-    return found

@@ -18,8 +18,8 @@ from uuid import uuid4
 from weakref import finalize
 
 from relex.dialects.exceptions import RelexError, expect_kind
+from relex.dialects.json_codec import Buffer, Plain
 from relex.dialects.machine import CONSTANT_ALIGNMENT
-from relex.runtime.json_codec import Buffer, Plain
 
 MAGIC = b"\x89relex\r\n"
 """Starts with a byte that no text starts with, and contains a line break that text-mode transfers change."""

@@ -9,18 +9,18 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from relex.dialects.exceptions import RelexError
+from relex.dialects.json_codec import Buffer
+from relex.dialects.signature import Signature, unknown_function
 from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_place
 from relex.runtime.callbacks import LibraryCalls
 from relex.runtime.container import as_path, write_file
 from relex.runtime.entry.native import native_entry
 from relex.runtime.entry.plans import NativePlans, Plan
-from relex.runtime.json_codec import Buffer
 from relex.runtime.linking import LoadedCode
 from relex.runtime.loader import load
 from relex.runtime.program import CompiledProgram
 from relex.runtime.results import ResultArrays, split_out
 from relex.runtime.shapes import ShapeRule
-from relex.runtime.signature import Signature, unknown_function
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array

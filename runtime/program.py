@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from relex.dialects.element_types import NUMPY_NAMES
+from relex.dialects.json_codec import Buffer, Plain, from_plain, to_plain
 from relex.dialects.machine import ObjectCode
-from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size, names_in
+from relex.dialects.signature import Signature
 from relex.runtime.callbacks import LibraryUse
 from relex.runtime.container import pack, unpack
-from relex.runtime.json_codec import Buffer, Plain, from_plain, to_plain
-from relex.runtime.signature import Signature
 
 
 @dataclass(frozen=True)
@@ -52,28 +50,9 @@ def _problems(program: CompiledProgram) -> Iterator[str]:
     for name, signature in program.signatures.items():
         if name != signature.name or signature.symbol not in program.code.functions:
             yield f"expected code for '{name}'"
-        yield from _problems_of_signature(signature)
+        yield from signature.problems()
     for use in program.libraries:
         if use.symbol not in program.code.imports:
             yield f"expected code that calls '{use.symbol}'"
         if any(rank < 0 for rank, _ in (*use.inputs, *use.outputs)):
             yield f"expected buffers for '{use.name}'"
-
-
-def _problems_of_signature(signature: Signature) -> Iterator[str]:
-    specs = (*signature.inputs, *signature.outputs)
-    requirements = [size for r in signature.requirements for size in (r.lhs, r.rhs)]
-    shapes = [size for spec in specs for size in spec.shape]
-    known = signature.names
-    for size in (*shapes, *requirements, *signature.temporaries):
-        if any(name not in known for name in names_in(size)):
-            yield f"expected sizes of arguments of '{signature.name}', found {size}"
-    if not all(map(_is_a_size, shapes)):
-        yield f"expected shapes of arrays for '{signature.name}'"
-    for spec in specs:
-        if spec.element_type not in NUMPY_NAMES and not (spec.is_scalar and spec.element_type == "index"):
-            yield f"expected an element type among {', '.join(NUMPY_NAMES)}, found {spec.element_type}"
-
-
-def _is_a_size(size: Size) -> bool:
-    return not isinstance(size, int) or 0 <= size <= MAX_ARGUMENT_SIZE

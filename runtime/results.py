@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 import numpy as np
 
 from relex.dialects.exceptions import ArityError, DTypeError, OverlapError, ShapeError
-from relex.runtime.signature import Signature
+from relex.dialects.signature import Signature
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array

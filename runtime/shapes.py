@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 
 from relex.dialects.exceptions import OutOfMemoryError, ShapeError
+from relex.dialects.signature import Signature, shape_text
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, evaluate, names_in
-from relex.runtime.signature import Signature, shape_text
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array

@@ -13,6 +13,8 @@ from xdsl.traits import SymbolTable
 
 from relex.dialects.dtypes import element_type_of
 from relex.dialects.errors import fail
+from relex.dialects.machine import PACKED_PREFIX
+from relex.dialects.signature import Signature, TensorSpec
 from relex.dialects.sizes import names_in
 from relex.lowering.llvm.c_interface import C_PREFIX
 from relex.lowering.llvm.object_code import compile_module
@@ -22,7 +24,6 @@ from relex.runtime.library import CFunction
 from relex.runtime.loader import load
 from relex.runtime.results import as_returned
 from relex.runtime.shapes import ShapeRule
-from relex.runtime.signature import Signature, TensorSpec
 from relex.tools.diagnostics import ToolError
 
 
@@ -84,6 +85,8 @@ class MachineFunction:
 
 
 def find_machine_function(module: ModuleOp, name: str) -> llvm.FuncOp | None:
-    """Return the C entry point of a function at the machine level, or None."""
+    """Return the C entry point of a function at the machine level that states no signature, or None."""
     op = SymbolTable.lookup_symbol(module, C_PREFIX + name)
+    if SymbolTable.lookup_symbol(module, PACKED_PREFIX + name) is not None:
+        return None
     return op if isinstance(op, llvm.FuncOp) and op.body.blocks else None

@@ -12,7 +12,7 @@ from relex.tools.diagnostics import ToolError
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
-    from relex.runtime.signature import TensorSpec
+    from relex.dialects.signature import TensorSpec
 
 Number = bool | int | float
 

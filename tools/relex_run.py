@@ -206,12 +206,11 @@ def prepare(module: ModuleOp, args: argparse.Namespace, inputs: Sequence[Input])
             return {args.entry: MachineFunction(op, args.entry, [i.value(0) for i in inputs], module)}
         return compiled(module, args)
     from relex.lowering.relex_pipeline import RelexPipelinePass
+    from relex.lowering.support.signatures import signatures
     from relex.reference.interpreter.api import interpret
-    from relex.runtime.module_signatures import buffer_signatures, signatures
 
     lowered = RelexPipelinePass(args.level, args.strict)(module)
-    interface = {**signatures(module), **buffer_signatures(module)}
-    return interpret(lowered, checked=args.checked, interface=interface)
+    return interpret(lowered, checked=args.checked, interface=signatures(module))
 
 
 def compiled(module: ModuleOp, args: argparse.Namespace) -> Executable:

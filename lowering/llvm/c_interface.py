@@ -17,12 +17,15 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     SymbolRefAttr,
+    UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
+from relex.dialects.libraries import BUFFERS_ATTR, LIBRARY_ATTR, OUTPUTS_ATTR
+from relex.dialects.machine import ALLOCATOR_ATTR
 from relex.lowering.llvm.descriptor import field_type, positions
 from relex.lowering.llvm.types import LLVM_TYPES, PTR, convert_type
 
@@ -48,6 +51,13 @@ def new_function(
 def declaration(name: str, inputs: Sequence[Attribute], output: Attribute) -> llvm.FuncOp:
     """Build the declaration of a function that is defined elsewhere."""
     return new_function(name, llvm.LLVMFunctionType(inputs, output), llvm.LinkageAttr("external"), Region())
+
+
+def allocator(name: str, inputs: Sequence[Attribute], output: Attribute) -> llvm.FuncOp:
+    """Build the declaration of a function that allocates or frees the memory of buffers."""
+    function = declaration(name, inputs, output)
+    function.attributes[ALLOCATOR_ATTR] = UnitAttr()
+    return function
 
 
 def call(callee: SymbolRefAttr, arguments: Iterable[SSAValue], result: Attribute) -> llvm.CallOp:
@@ -91,6 +101,11 @@ def wrap_declaration(op: func.FuncOp, function: llvm.FuncOp) -> llvm.FuncOp:
     block = Block(arg_types=function.function_type.inputs)
     function.body.add_block(block)
     declaration = _c_function(op, signature, Region())
+    if LIBRARY_ATTR in op.attributes:
+        # Its type no longer says what buffers it takes.
+        kept = (LIBRARY_ATTR, OUTPUTS_ATTR)
+        declaration.attributes |= {name: attr for name, attr in op.attributes.items() if name in kept}
+        declaration.attributes[BUFFERS_ATTR] = ArrayAttr(op.function_type.inputs)
     builder = Builder(InsertPoint.at_end(block))
     arguments: list[SSAValue] = [_on_stack(builder, result)] if returns_struct else []
     passed = iter(block.args)

@@ -36,10 +36,11 @@ from xdsl.utils.hints import isa
 from relex.dialects.code_generator import pointer_bits
 from relex.dialects.errors import fail
 from relex.dialects.features import module_target
+from relex.dialects.machine import POOL_ALLOC, POOL_FREE
 from relex.dialects.upstream.memref import PrefetchOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, convert
 from relex.lowering.llvm.buffers import Buffer, Number, as_value, buffer_type, load, product, store
-from relex.lowering.llvm.c_interface import call, declaration
+from relex.lowering.llvm.c_interface import allocator, call
 from relex.lowering.llvm.descriptor import BASE
 from relex.lowering.llvm.helpers import declare_helper, strided_copy
 from relex.lowering.llvm.intrinsics import add_intrinsic, call_intrinsic
@@ -51,10 +52,6 @@ MEMREF_TO_LLVM = ConversionTable("finalize-memref-to-llvm", VIEWS_TO_LLVM)
 
 GENERIC_MEMORY = ConversionTable("generic memory")
 """Conversion rules for allocations if the embedding program provides the memory."""
-
-GENERIC_ALLOC = "_mlir_memref_to_llvm_alloc"
-GENERIC_FREE = "_mlir_memref_to_llvm_free"
-"""MLIR's names for the functions that are called in that case."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +126,7 @@ def convert_alloc(op: memref.AllocOp, conversion: Conversion, function: str = "m
         # Too large a number saturates, so that the allocation fails rather than return too little.
         size = add_intrinsic(conversion, "llvm.umin", [size, constant(conversion, 2**bits - 1)])
         size = conversion.add(llvm.TruncOp(size, IntegerType(bits))).res
-    conversion.declare(function, lambda: declaration(function, [size.type], PTR))
+    conversion.declare(function, lambda: allocator(function, [size.type], PTR))
     base = conversion.add(call(SymbolRefAttr(function), [size], PTR)).results[0]
     aligned = _align(conversion, base, alignment) if alignment > 1 else base
     conversion.replace(new_descriptor(conversion, op.memref, base, aligned, sizes))
@@ -188,15 +185,15 @@ def convert_alloca_scope_return(op: memref.AllocaScopeReturnOp, conversion: Conv
 def convert_dealloc(op: memref.DeallocOp, conversion: Conversion, function: str = "free") -> None:
     """Convert to a call that frees the allocated pointer."""
     base = Buffer(op, conversion, op.memref).descriptor.field(BASE)
-    conversion.declare(function, lambda: declaration(function, [PTR], llvm.LLVMVoidType()))
+    conversion.declare(function, lambda: allocator(function, [PTR], llvm.LLVMVoidType()))
     conversion.add(call(SymbolRefAttr(function), [base], llvm.LLVMVoidType()))
     conversion.replace()
 
 
 MEMREF_TO_LLVM.add(convert_alloc, memref.AllocOp)
 MEMREF_TO_LLVM.add(convert_dealloc, memref.DeallocOp)
-GENERIC_MEMORY.add(partial(convert_alloc, function=GENERIC_ALLOC), memref.AllocOp)
-GENERIC_MEMORY.add(partial(convert_dealloc, function=GENERIC_FREE), memref.DeallocOp)
+GENERIC_MEMORY.add(partial(convert_alloc, function=POOL_ALLOC), memref.AllocOp)
+GENERIC_MEMORY.add(partial(convert_dealloc, function=POOL_FREE), memref.DeallocOp)
 
 
 def byte_count(op: Operation, conversion: Conversion, kind: MemRefType, count: SSAValue) -> SSAValue:

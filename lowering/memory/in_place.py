@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from relex.dialects.functions import DIMS_ATTR, argument_attr
+from relex.dialects.functions import DIMS_ATTR, SIGNATURE_ATTR, argument_attr
 from relex.dialects.names import Names
 from relex.dialects.relex.calls import resolve
 from relex.dialects.symbols import erase_unused
@@ -161,4 +161,5 @@ def in_place(function: PrimFuncOp, source: int, target: int, name: str) -> PrimF
         new.arg_attrs = ArrayAttr(new.arg_attrs.data[i] for i in kept)
     # The pattern no longer holds: it reads what it writes.
     new.attributes.pop(OP_PATTERN_ATTR, None)
+    new.attributes.pop(SIGNATURE_ATTR, None)
     return new

@@ -56,24 +56,39 @@ def _is_about_sizes(op: Operation, analysis: SizeAnalysis) -> bool:
     return not isinstance(op, memref.DimOp) or isinstance(analysis.number(op.index), int)
 
 
+def _callees(function: func.FuncOp) -> set[str]:
+    return {op.callee.root_reference.data for op in function.walk() if isinstance(op, func.CallOp)}
+
+
 class MemoryNeeds:
     """The heap memory in bytes that calls of a module's functions on buffers need."""
 
     def __init__(self, module: ModuleOp):
         functions = [op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
         self._functions = {op.sym_name.data: op for op in functions}
+        self._callees = {name: _callees(op) for name, op in self._functions.items()}
         self._found: dict[str, tuple[Size, ...]] = {}
         self._sources: dict[str, Mapping[str, tuple[int, int]]] = {}
         """For each named size of a function, the argument and dimension that have it."""
 
     def of(self, name: str) -> tuple[Size, ...]:
-        """Return sizes of which the largest is an upper bound of what a call needs. Unknown sizes are left out."""
+        """Return sizes of which the largest is an upper bound of what a call needs. Unknown sizes are left out: those
+        of recursive calls too."""
         if name not in self._functions:
             return ()
         if name not in self._found:
-            self._found[name] = ()  # Memory for recursive calls is unknown.
             self._found[name] = self._compute(self._functions[name])
         return self._found[name]
+
+    def _is_recursive(self, caller: func.FuncOp, call: func.CallOp) -> bool:
+        """Return whether a call leads back to its caller."""
+        pending = [call.callee.root_reference.data]
+        reached = set(pending)
+        while pending:
+            new = self._callees.get(pending.pop(), set()) - reached
+            reached |= new
+            pending += new
+        return caller.sym_name.data in reached
 
     def _compute(self, function: func.FuncOp) -> tuple[Size, ...]:
         sizes = BufferSizes(function)
@@ -83,7 +98,7 @@ class MemoryNeeds:
         for op in function.walk():
             if isinstance(op, memref.AllocOp) and (shape := sizes.of(op.memref)) is not None:
                 own += bytes_of(op.memref.type, shape)
-            elif isinstance(op, func.CallOp):
+            elif isinstance(op, func.CallOp) and not self._is_recursive(function, op):
                 of_callees |= dict.fromkeys(self._of_call(op, sizes))
         return tuple(dict.fromkeys(own + size for size in of_callees))
 

@@ -13,6 +13,8 @@ from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import CompileError, RelexError
 from relex.dialects.parser import add_source
+from relex.dialects.signature import Signature, unknown_function
+from relex.lowering.support.signatures import refusals, signatures
 
 # Each of these adds the semantics of its dialect to the table of steps.
 from relex.reference.interpreter import arith as arith
@@ -27,10 +29,8 @@ from relex.reference.interpreter.checks import Monitor
 from relex.reference.interpreter.memory import Buffer, fresh_array
 from relex.reference.interpreter.program import Function, Program
 from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_place
-from relex.runtime.module_signatures import buffer_signatures, refusals, signatures
 from relex.runtime.results import ResultArrays, split_out
 from relex.runtime.shapes import ShapeRule
-from relex.runtime.signature import Signature, unknown_function
 from relex.runtime.sources import AnyProgram, read_program
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def interpret(
     """
     program, text = read_program(module)
     if interface is None:
-        interface = {**signatures(program), **buffer_signatures(program)}
+        interface = signatures(program)
     return Interpretation(Program(program, checked=checked, implementations=implementations), interface, text)
 
 

@@ -123,8 +123,13 @@ def annotate(function: Operation, sizes: FunctionSizes) -> None:
             DictionaryAttr({**attr.data, DIMS_ATTR: _dims(result, found)}) if has_unknown(result) else attr
             for attr, result, found in columns
         )
-    if sizes.requirements:
-        function.attributes[REQUIRES_ATTR] = ArrayAttr(StringAttr(str(r)) for r in sizes.requirements)
+    state_requirements(function, sizes.requirements)
+
+
+def state_requirements(function: Operation, requirements: Sequence[Requirement]) -> None:
+    """Let `relex.requires` state requirements, if there are any."""
+    if requirements:
+        function.attributes[REQUIRES_ATTR] = ArrayAttr(StringAttr(str(r)) for r in requirements)
 
 
 def _dims(t: Attribute, sizes: Sizes) -> ArrayAttr[StringAttr]:

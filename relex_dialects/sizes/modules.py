@@ -86,5 +86,5 @@ class ModuleSizes:
                 raise
         found = self._found[function]
         if found is None:
-            fail(function, "calls itself, so that its sizes cannot be told")
+            fail(function, "is recursive: sizes of recursive functions cannot be inferred")
         return found

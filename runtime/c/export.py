@@ -46,8 +46,9 @@ def build_object(
         # Functions on buffers have a C interface only if they ask for one.
         symbols = {get_name_if_symbol(op) for op in lowered.module.ops}
         signatures = [s for s in lowered.signatures.values() if C_PREFIX + s.name in symbols and not s.has_scalars]
-        names = CNames(path.stem, signatures, lowered.libraries)
+        libraries = tuple(lowered.libraries)
+        names = CNames(path.stem, signatures, libraries)
         compiled = compile_module(lowered.module, embed_constants=True, names=names.symbols)
-    header = c_header(names, signatures, lowered.libraries, compiled.target)
+    header = c_header(names, signatures, libraries, compiled.target)
     write_file(path, [compiled.code])
     write_file(path.with_suffix(".h"), [header.encode()])

@@ -10,10 +10,10 @@ from relex.dialects.index.expr import Atom, Extreme, Quotient, Remainder, Symbol
 from relex.dialects.index.text import ordered_terms
 from relex.dialects.machine import Target
 from relex.dialects.names import Names
+from relex.dialects.signature import Signature, TensorSpec
 from relex.dialects.sizes import Size, evaluate, names_in
 from relex.runtime.c.names import KEYWORDS, CNames, identifier
 from relex.runtime.callbacks import BufferKind, LibraryUse
-from relex.runtime.signature import Signature, TensorSpec
 
 _LOCAL_NAMES = ("arrays", "memory", "none", "status", "wrong")
 """Local variables of the functions in the header."""

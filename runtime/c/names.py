@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from itertools import count
 
+from relex.dialects.signature import Signature
 from relex.lowering.llvm.c_interface import C_PREFIX
 from relex.runtime.callbacks import LibraryUse
-from relex.runtime.signature import Signature
 
 KEYWORDS = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const constexpr

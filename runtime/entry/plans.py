@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relex.dialects.signature import Signature
 from relex.runtime.descriptors import address_of, descriptor
-from relex.runtime.signature import Signature
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array

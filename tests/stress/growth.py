@@ -16,7 +16,6 @@ import psutil
 
 from relex.dialects import parse_module
 from relex.lowering.llvm.object_code import compile_module
-from relex.lowering.llvm.packed_entries import add_packed_entries
 from relex.runtime import build, load
 from relex.runtime.compilation import lower_program
 
@@ -75,7 +74,6 @@ def main() -> None:
         path = Path(folder, "program.relex")
         build(PROGRAM.format(k=8)).save(path)
         lowered = lower_program(parse_module(PROGRAM.format(k=8)))
-        add_packed_entries(lowered.module, lowered.signatures)
         actions: dict[str, Callable[[], object]] = {
             "compilations": lambda: compile_module(lowered.module),
             "builds": build_another,

@@ -14,8 +14,8 @@ from relex.dialects import parse_module
 from relex.dialects.dtypes import element_type_of
 from relex.dialects.relex import Operator
 from relex.lowering.relex_pipeline import Level, RelexPipelinePass
+from relex.lowering.support.signatures import signatures
 from relex.reference import Interpretation, interpret
-from relex.runtime.module_signatures import signatures
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -14,11 +14,11 @@ import pytest
 
 from relex.dialects import CompileError, RelexError
 from relex.dialects.machine import Target
+from relex.dialects.signature import Signature, TensorSpec
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Requirement, Size, evaluate, larger, named, smaller
 from relex.runtime import build, build_object
 from relex.runtime.c.header import c_header
 from relex.runtime.c.names import CNames
-from relex.runtime.signature import Signature, TensorSpec
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 

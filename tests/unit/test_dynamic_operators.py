@@ -19,12 +19,12 @@ from xdsl.utils.test_value import create_ssa_value
 from relex.dialects import parse_module
 from relex.dialects.errors import InferenceError, ShapeError
 from relex.dialects.relex.types import SizedType
+from relex.dialects.signature import Signature
 from relex.dialects.sizes import Requirement, evaluate, gathering
 from relex.lowering import RelexPipelinePass
+from relex.lowering.support.signatures import signatures
 from relex.runtime import build
-from relex.runtime.module_signatures import signatures
 from relex.runtime.shapes import ShapeRule
-from relex.runtime.signature import Signature
 
 
 def opened(make: MakeOperator, operands: Sequence[Array]) -> list[TensorType]:

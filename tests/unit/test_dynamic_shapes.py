@@ -12,11 +12,11 @@ from programs import Array, interpreted, random_array
 from relex.dialects import CompileError, parse_module
 from relex.dialects.errors import OutOfMemoryError, ShapeError
 from relex.dialects.sizes import evaluate
+from relex.lowering.support.signatures import signatures
 from relex.passes import BindParamsPass
 from relex.reference import interpret
 from relex.runtime import build
 from relex.runtime.compilation import lower_program
-from relex.runtime.module_signatures import signatures
 
 MLP = """
 func.func @main(%x: tensor<?x784xf32>, %w0: tensor<128x784xf32>, %b0: tensor<128xf32>,

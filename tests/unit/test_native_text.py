@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.func import FuncOp
 
 from relex.dialects import CompileError, parse_module
 from relex.dialects.errors import ArityError, DTypeError, OverlapError, ShapeError, UnknownNameError
+from relex.dialects.functions import SIGNATURE_ATTR
 from relex.lowering.relex_pipeline import RelexPipelinePass
 from relex.reference import interpret
 from relex.runtime import build, load
@@ -73,6 +75,8 @@ func.func @main(%x: tensor<?x3xf32> {relex.dims = ["n", ""]}, %w: tensor<3xf32>)
 def main(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A function at the core level."""
     module = RelexPipelinePass("core")(parse_module(ADD))
+    # Without a signature, it is a function on buffers like any other.
+    del next(op for op in module.ops if isinstance(op, FuncOp)).attributes[SIGNATURE_ATTR]
     if request.param == "interpreted":
         return interpret(module)["main"]
     ex, path = build(module), tmp_path_factory.mktemp("core") / "main.relex"

@@ -29,9 +29,9 @@ from relex.dialects.tir import CallOp, PrimFuncOp
 from relex.lowering import ConvertTirToScfPass, LegalizeOpsPass, LowerCallTirPass, PlanMemoryPass
 from relex.lowering.memory.offsets import Interval, end, most_in_use, place
 from relex.lowering.plan_memory import ALIGNMENT, offsets_of
+from relex.lowering.support.signatures import signatures
 from relex.passes import InferSizesPass, run_pass
 from relex.reference import interpret
-from relex.runtime.module_signatures import signatures
 
 # Offsets
 

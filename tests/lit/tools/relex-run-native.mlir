@@ -9,7 +9,25 @@
 // RUN: not relex-run %t.llvm.mlir --input %t.x.npy --input %t.w.npy 2>&1 | filecheck %s --check-prefix=LLVM
 // LLVM: llvm.mlir:{{[0-9]+}}:3: error: 'llvm.func' op is native code, which reaches all memory; --trust-native compiles and runs it
 
-// Buffers that are given nothing are the results. They are made, where their shapes follow from others.
+// The text says how its functions are called.
+// RUN: relex-run %t.llvm.mlir --trust-native --input w=%t.w.npy --input x=%t.x.npy | filecheck %s
+// RUN: relex-run %t.llvm.mlir --trust-native --save %t.llvm.relex
+// RUN: relex-run %t.llvm.relex --input %t.x.npy --input %t.w.npy | filecheck %s
+// RUN: relex-run %t.core.mlir --trust-native --input w=%t.w.npy --input x=%t.x.npy | filecheck %s
+// RUN: not relex-run %t.core.mlir --trust-native --input %t.x.npy 2>&1 | filecheck %s --check-prefix=MISSING
+// MISSING: relex-run: error: main() expected 2 arguments (x, w), found none for w
+
+// A signature that does not fit is an error.
+// RUN: sed 's/3 : i64\], element_type/2 : i64], element_type/' %t.core.mlir > %t.wrong-core.mlir
+// RUN: not relex-run %t.wrong-core.mlir --trust-native --input %t.x.npy --input %t.w.npy 2>&1 | filecheck %s --check-prefix=WRONG-CORE
+// WRONG-CORE: wrong-core.mlir:{{[0-9]+}}:3: error: 'func.func' op expected 'relex.signature' of 'main' with inputs (x: (x_d0, 3) of f32, w: 3 of f32), found (x: (x_d0, 2) of f32
+// RUN: sed 's/3 : i64\], element_type/2 : i64], element_type/' %t.llvm.mlir > %t.wrong-llvm.mlir
+// RUN: not relex-run %t.wrong-llvm.mlir --trust-native --input %t.x.npy --input %t.w.npy 2>&1 | filecheck %s --check-prefix=WRONG-LLVM
+// WRONG-LLVM: wrong-llvm.mlir:{{[0-9]+}}:3: error: 'llvm.func' op expected 'main' with the signature that it was compiled for, found main(x: (x_d0, 2) of f32
+
+// Without a signature, buffers that are given nothing are the results. They are made, where their shapes follow.
+// RUN: sed -i 's/relex.signature/other.signature/' %t.core.mlir %t.llvm.mlir
+// RUN: sed -i 's/@_relex_packed_main/@other/' %t.llvm.mlir
 // RUN: relex-run %t.core.mlir --trust-native --input w=%t.w.npy --input x=%t.x.npy | filecheck %s
 // RUN: relex-run %t.core.mlir --level core --input %t.x.npy --input %t.w.npy | filecheck %s
 // RUN: relex-run %t.core.mlir --trust-native --save %t.relex

@@ -23,7 +23,8 @@ _TEXTS: dict[type, Callable[[str], Any]] = {IndexExpr: parse_index, Requirement:
 
 
 def to_plain(value: Any, store: Callable[[Buffer], Plain]) -> Plain:
-    """Encode a value as JSON data; `store` stores bytes and returns their place."""
+    """Encode a value as JSON data; `store` stores bytes and returns their place. Fields that have their default are
+    left out."""
     match value:
         case bytes() | memoryview():
             return store(cast(Buffer, value))
@@ -38,7 +39,8 @@ def to_plain(value: Any, store: Callable[[Buffer], Plain]) -> Plain:
         case None | bool() | int() | str():
             return value
         case _:
-            return {field.name: to_plain(getattr(value, field.name), store) for field in fields(value)}
+            parts = ((field, getattr(value, field.name)) for field in fields(value))
+            return {field.name: to_plain(part, store) for field, part in parts if part != field.default}
 
 
 def from_plain(kind: Any, plain: Plain, fetch: Callable[[Plain], Buffer], where: str = "it") -> Any:

@@ -6,28 +6,47 @@ results. A buffer takes the words of its descriptor; a value smaller than a word
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import dataclass
 
 from xdsl.builder import Builder
+from xdsl.context import Context
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
-from xdsl.traits import SymbolTable
 
-from relex.dialects.errors import fail
+from relex.dialects.functions import SIGNATURE_ATTR
 from relex.dialects.machine import PACKED_PREFIX
 from relex.lowering.llvm.c_interface import call, extract, new_function
+from relex.lowering.llvm.interface import entry_of, expect_type, seal
 from relex.lowering.llvm.types import PTR
+from relex.lowering.support.signatures import stated_signature
+from relex.passes.base import RelexPass
 
 
-def add_packed_entries(module: ModuleOp, functions: Iterable[str]) -> None:
-    """Add entries `_relex_packed_NAME` for the named functions of a module of the LLVM dialect.
+@dataclass(frozen=True)
+class AddPackedEntriesPass(RelexPass):
+    """
+    Adds an entry `_relex_packed_NAME` for every function with a signature, which moves to the entry. There, nothing
+    but `relex.seal` tells whether it is still the one that the code was made for: a digest of the signature and the
+    type of the function.
 
     ```mlir
-    llvm.func @f(%x: i64, %y: f32) -> f32 { ... }
-    // add_packed_entries(module, ["f"])
-    llvm.func @_relex_packed_f(%frame: !llvm.ptr) {
+    llvm.func @f(%x: i64, %y: f32) -> f32
+        attributes {relex.signature = {inputs = [{name = "x", shape = [], element_type = "i64", is_scalar = true},
+                                                 {name = "y", shape = [], element_type = "f32", is_scalar = true}],
+                                       outputs = [{name = "z", shape = [], element_type = "f32", is_scalar = true}]}} {
+      llvm.return %y : f32
+    }
+    // add-packed-entries
+    llvm.func @f(%x: i64, %y: f32) -> f32 {
+      llvm.return %y : f32
+    }
+    llvm.func @_relex_packed_f(%frame: !llvm.ptr)
+        attributes {relex.signature = {inputs = [{name = "x", shape = [], element_type = "i64", is_scalar = true},
+                                                 {name = "y", shape = [], element_type = "f32", is_scalar = true}],
+                                       outputs = [{name = "z", shape = [], element_type = "f32", is_scalar = true}]},
+                    relex.seal = "e3ba11fffec625ba"} {
       %0 = llvm.load %frame : !llvm.ptr -> i64
       %1 = llvm.getelementptr %frame[1] : (!llvm.ptr) -> !llvm.ptr, i64
       %2 = llvm.load %1 : !llvm.ptr -> f32
@@ -38,11 +57,21 @@ def add_packed_entries(module: ModuleOp, functions: Iterable[str]) -> None:
     }
     ```
     """
-    for name in functions:
-        function = SymbolTable.lookup_symbol(module, name)
-        if not isinstance(function, llvm.FuncOp):
-            fail(module, f"expected a function of the LLVM dialect named '{name}', found none")
-        module.body.block.add_op(_packed_entry(function))
+
+    name = "add-packed-entries"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = [f for f in op.ops if isinstance(f, llvm.FuncOp) and entry_of(f) is None]
+        for function in functions:
+            signature = stated_signature(function, function.sym_name.data)
+            if signature is None:
+                continue
+            expect_type(function, signature)
+            entry = _packed_entry(function)
+            entry.location = function.location
+            entry.attributes[SIGNATURE_ATTR] = function.attributes.pop(SIGNATURE_ATTR)
+            seal(entry, function)
+            op.body.block.add_op(entry)
 
 
 def _packed_entry(function: llvm.FuncOp) -> llvm.FuncOp:

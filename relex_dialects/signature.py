@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,16 @@ import numpy as np
 from relex.dialects.element_types import NUMPY_NAMES
 from relex.dialects.exceptions import ShapeError, UnknownNameError
 from relex.dialects.machine import PACKED_PREFIX
-from relex.dialects.sizes import IndexExpr, Requirement, Size, Sizes, evaluate, names_in, sources
+from relex.dialects.sizes import (
+    MAX_ARGUMENT_SIZE,
+    IndexExpr,
+    Requirement,
+    Size,
+    Sizes,
+    evaluate,
+    names_in,
+    sources,
+)
 
 
 @dataclass(frozen=True)
@@ -91,6 +100,21 @@ class Signature:
     def names(self) -> dict[str, tuple[int, int]]:
         """The names of dynamic sizes, each with an argument and the dimension of it that has this size."""
         return sources([spec.shape for spec in self.inputs])
+
+    def problems(self) -> Iterator[str]:
+        """Yield inconsistencies that no signature of a compiled function has and that would break its calls."""
+        specs = (*self.inputs, *self.outputs)
+        requirements = [size for r in self.requirements for size in (r.lhs, r.rhs)]
+        shapes = [size for spec in specs for size in spec.shape]
+        known = self.names
+        for size in (*shapes, *requirements, *self.temporaries):
+            if any(name not in known for name in names_in(size)):
+                yield f"expected sizes of arguments of '{self.name}', found {size}"
+        if not all(isinstance(size, IndexExpr) or 0 <= size <= MAX_ARGUMENT_SIZE for size in shapes):
+            yield f"expected shapes of arrays for '{self.name}'"
+        for spec in specs:
+            if spec.element_type not in NUMPY_NAMES and not (spec.is_scalar and spec.element_type == "index"):
+                yield f"expected an element type among {', '.join(NUMPY_NAMES)}, found {spec.element_type}"
 
     def with_sizes(self, values: Mapping[str, int]) -> Signature:
         """Return the signature of calls with these values of the sizes. Raises `ShapeError` if there are no such

@@ -1,0 +1,81 @@
+"""The interface of a module at the machine level: the signatures of its functions, which stand on their packed entries,
+checked against what is left of types."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Attribute
+from xdsl.traits import SymbolTable
+
+from relex.dialects.errors import fail
+from relex.dialects.functions import SIGNATURE_ATTR
+from relex.dialects.machine import PACKED_PREFIX
+from relex.dialects.signature import Signature, TensorSpec
+from relex.lowering.llvm.descriptor import field_type, positions
+from relex.lowering.llvm.types import LLVM_TYPES
+from relex.lowering.support.signatures import SCALARS, stated_signature
+
+SEAL_ATTR = "relex.seal"
+"""On a packed entry: a digest of its signature and of the type of the function that it calls, by which a signature that
+was changed in the text is told."""
+
+_SCALARS = {str(t): LLVM_TYPES.convert(t) for t in SCALARS}
+
+
+def entry_signatures(module: ModuleOp) -> dict[str, Signature]:
+    """Return the signatures, by name, of the functions of a module at the machine level that have packed entries.
+
+    Raises `CompileError` at an entry whose signature is not the one that the code was made for.
+    """
+    found: dict[str, Signature] = {}
+    for op in module.ops:
+        if not isinstance(op, llvm.FuncOp) or (name := entry_of(op)) is None:
+            continue
+        function, signature = SymbolTable.lookup_symbol(module, name), stated_signature(op, name)
+        if not isinstance(function, llvm.FuncOp) or signature is None:
+            fail(op, f"expected '{SIGNATURE_ATTR}' and a function of the LLVM dialect named '{name}', found none")
+        expect_type(function, signature)
+        expected, sealed = _digest(op, function), op.attributes.get(SEAL_ATTR)
+        if sealed != expected:
+            message = f"expected '{name}' with the signature that it was compiled for, found {signature}"
+            fail(op, f"{message}: expected '{SEAL_ATTR}' of {expected}, found {sealed or 'none'}")
+        found[name] = signature
+    return found
+
+
+def entry_of(op: llvm.FuncOp) -> str | None:
+    """Return the name of the function that a packed entry calls; None for other functions."""
+    name = op.sym_name.data
+    return name.removeprefix(PACKED_PREFIX) if name.startswith(PACKED_PREFIX) else None
+
+
+def expect_type(function: llvm.FuncOp, signature: Signature) -> None:
+    """Fail unless a function takes and returns what its signature says, by the calling convention of
+    `convert-func-to-llvm`: arguments, buffers for results, and scalar results."""
+    specs = (*signature.inputs, *(spec for spec in signature.outputs if not spec.is_scalar))
+    results = [_SCALARS[spec.element_type] for spec in signature.outputs if spec.is_scalar]
+    output = llvm.LLVMStructType.from_type_list(results) if len(results) > 1 else (*results, llvm.LLVMVoidType())[0]
+    expected = llvm.LLVMFunctionType([t for spec in specs for t in _passed(spec)], output)
+    if function.function_type != expected:
+        where = f"for the signature {signature}"
+        fail(function, f"expected '{signature.name}' to be {expected} {where}, found {function.function_type}")
+
+
+def _passed(spec: TensorSpec) -> list[Attribute]:
+    """Return the types of the words that an argument is passed in."""
+    if spec.is_scalar:
+        return [_SCALARS[spec.element_type]]
+    return [field_type(position) for position in positions(len(spec.shape))]
+
+
+def seal(entry: llvm.FuncOp, function: llvm.FuncOp) -> None:
+    """Seal the signature of an entry that calls a function."""
+    entry.attributes[SEAL_ATTR] = _digest(entry, function)
+
+
+def _digest(entry: llvm.FuncOp, function: llvm.FuncOp) -> StringAttr:
+    text = f"{entry.attributes[SIGNATURE_ATTR]} {function.function_type}"
+    return StringAttr(sha256(text.encode()).hexdigest()[:16])

@@ -1,0 +1,161 @@
+"""What the pipeline prints at any level is taken on to the same object code, with the signatures that the text states,
+which are checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pytest
+from code_hashes import example, open_operator, operator
+from operator_cases import CASES
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects import CompileError, parse_module
+from relex.dialects.errors import ShapeError
+from relex.lowering.relex_pipeline import Level, RelexPipelinePass
+from relex.reference import interpret
+from relex.runtime import build, register_func, remove_func
+from relex.runtime.compilation import compile_program
+
+LEVELS: tuple[Level, ...] = ("graph", "loops", "core", "llvm")
+
+MODELS: dict[str, Callable[[], ModuleOp]] = {
+    "mlp": lambda: example("digits", "mlp.mlir"),
+    "mlp_tir": lambda: example("digits", "mlp_tir.mlir"),
+    "lenet": lambda: example("lenet", "lenet.mlir"),
+}
+
+
+def printed(module: ModuleOp, level: Level) -> ModuleOp:
+    return parse_module(str(RelexPipelinePass(level)(module)))
+
+
+def expect_same_at_all_levels(module: ModuleOp) -> None:
+    whole = compile_program(module)
+    for level in LEVELS:
+        found = compile_program(printed(module, level))
+        assert found.code == whole.code, level
+        assert dict(found.signatures) == dict(whole.signatures), level
+        assert found.libraries == whole.libraries, level
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_models(model: str) -> None:
+    expect_same_at_all_levels(MODELS[model]())
+
+
+@pytest.mark.parametrize("index", range(0, len(CASES), 7))
+def test_operators(index: int) -> None:
+    expect_same_at_all_levels(operator(index))
+    expect_same_at_all_levels(open_operator(index))
+
+
+LIBRARY = """
+func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = relex.call_dps_packed "test.twice"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = relex.exp %0 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %1 : tensor<2x3xf32>
+}
+"""
+
+CALLS = """
+func.func @main(%x: tensor<?x3xf32> {relex.dims = ["n", ""]}, %w: tensor<?x3xf32> {relex.dims = ["m", ""]}, %s: i64)
+    -> (tensor<?x3xf32>, i64) attributes {relex.requires = ["m <= n"]} {
+  %0 = relex.concat %x, %w {axis = 0 : i64} : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+  %1 = relex.softmax %0 {axis = 1 : i64} : (tensor<?x3xf32>) -> tensor<?x3xf32>
+  %2 = relex.concat %1, %0 {axis = 0 : i64} : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+  func.return %2, %s : tensor<?x3xf32>, i64
+}
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_text_of_any_level_is_called_like_the_program(level: Level) -> None:
+    module = printed(parse_module(CALLS), level)
+    x, w = np.ones((2, 3), np.float32), np.zeros((1, 3), np.float32)
+    expected, number = build(CALLS)["main"](x, w, 7)
+    functions = [build(module)["main"]] if level == "llvm" else [build(module)["main"], interpret(module)["main"]]
+    for function in functions:
+        result, same = function(x, w=w, s=7)
+        np.testing.assert_allclose(result, expected, rtol=1e-6)
+        assert same == number == 7
+        with pytest.raises(ShapeError, match=r"main\(\) expected m <= n, found m = 1 .*, n = 0"):
+            function(x[:0], w, 7)
+
+
+def test_library_functions_are_in_the_text() -> None:
+    register_func("test.twice", lambda x, y: np.multiply(x, 2, out=y))
+    try:
+        expect_same_at_all_levels(parse_module(LIBRARY))
+        x = np.ones((2, 3), np.float32)
+        result = build(printed(parse_module(LIBRARY), "llvm"), cache=False)["main"](x)
+    finally:
+        remove_func("test.twice")
+    np.testing.assert_allclose(result, np.exp(2 * x), rtol=1e-6)
+    with pytest.raises(CompileError, match=r'registered library function, found "test[.]twice"'):
+        build(printed(parse_module(LIBRARY), "llvm"), cache=False)
+
+
+X = '{name = "x", shape = ["n", 3 : i64], element_type = "f32"}'
+
+WRONG: dict[str, tuple[str, str]] = {
+    "too few arguments": (f"{X}, ", ""),
+    "too many arguments": (X, f"{X}, {X}"),
+    "another element type": (X, X.replace("f32", "f64")),
+    "another shape": (X, X.replace("3", "2")),
+    "a negative size": (X, X.replace("3", "-3")),
+    "another rank": (X, X.replace('"n", ', "")),
+    "an unreadable size": (X, X.replace('"n"', '"n +"')),
+    "another size": ('name = "w", shape = ["m"', 'name = "w", shape = ["n"'),
+    "a size of nothing": ('name = "w", shape = ["m"', 'name = "w", shape = ["k + 1"'),
+    "an array for a number": (", is_scalar = true}], outputs", "}], outputs"),
+    "a result that is an argument": ("], outputs = [", ", "),
+    "no requirements": ('requirements = ["m <= n"', 'requirements = ["1 <= n"'),
+    "another requirement": ('requirements = ["m <= n"', 'requirements = ["m <= 2 * n"'),
+    "less memory": ("temporaries = [", "temporaries = [8 : i64, "),
+    "a number": ("relex.signature = {", "relex.signature = 3 : i64, relex.other = {"),
+    "an unknown part": ("relex.signature = {", "relex.signature = {colour = 1 : i64, "),
+}
+
+
+@cache
+def lowered(level: Level) -> str:
+    return str(RelexPipelinePass(level)(parse_module(CALLS)))
+
+
+@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("level", ["loops", "core", "llvm"])
+def test_wrong_signatures(level: Level, case: str) -> None:
+    text = lowered(level)
+    old, new = WRONG[case]
+    if level == "loops" and case == "less memory":
+        pytest.skip("the core level says how much memory calls need")
+    start = text.index("relex.signature")
+    wrong = text[:start] + text[start:].replace(old, new, 1)
+    assert wrong != text
+    with pytest.raises(CompileError, match=r"expected .*main.*, found|cannot .*main"):
+        build(parse_module(wrong), cache=False)
+
+
+def test_wrong_libraries() -> None:
+    text = str(RelexPipelinePass()(parse_module(LIBRARY)))
+    for pattern, replacement in (
+        (r'relex.library = "test.twice"(.*relex.buffers)', r'relex.library = "test.other"\1'),
+        (r"relex.buffers = \[memref<2x3xf32>, ", "relex.buffers = ["),
+        (r"relex.buffers = \[memref<2x3xf32>", "relex.buffers = [memref<2x3xf64>"),
+    ):
+        wrong, count = re.subn(pattern, replacement, text)
+        assert count == 1
+        with pytest.raises(CompileError, match=r'expected library function "test\..*" as .*, found'):
+            build(parse_module(wrong), cache=False)
+
+
+@pytest.mark.parametrize("seal", ["", ', relex.seal = "0123456789abcdef"'])
+def test_wrong_seals(seal: str) -> None:
+    wrong, count = re.subn(', relex.seal = "[0-9a-f]*"', seal, lowered("llvm"))
+    assert count == 1
+    with pytest.raises(CompileError, match=r"expected 'main' with the signature .*'relex.seal' of .*, found"):
+        build(parse_module(wrong), cache=False)
