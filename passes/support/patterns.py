@@ -6,8 +6,8 @@ Patterns over graphs, which describe how a value is computed.
     layer = op(ReluOp, dense_bias) | dense_bias
     found = layer.match(some_op)
 
-A pattern is an expression of the values it describes, so it reads like the program that it finds. Patterns are
-immutable.
+A pattern is an expression of the values it describes, so it reads like the program that it finds; `str` of one shows
+it. Patterns are immutable.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import permutations
+from typing import Any
 
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, UnitAttr, i1
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.traits import ConstantLike
@@ -36,6 +38,12 @@ class Match:
     """The values that the pattern names."""
     outputs: frozenset[SSAValue] = frozenset()
     """The values inside of the match that other ops may use."""
+    lists: Mapping[str, tuple[SSAValue, ...]] = field(default_factory=dict[str, tuple[SSAValue, ...]])
+    """What `values` names: one value for each operand that `each` describes."""
+    properties: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What `attribute` names: properties as Python values, None where the op does not have them."""
+    index: int = 0
+    """The position among the operands that `each` describes."""
 
     def __getitem__(self, name: str) -> SSAValue:
         """Return the value of that name."""
@@ -86,6 +94,27 @@ def wildcard(name: str | None = None) -> Pattern:
     return _Any() if name is None else _Any().named(name)
 
 
+def values(name: str) -> Pattern:
+    """Match any value, and collect those that `each` meets under one name: `concat(each(add(values("xs"), b)))`."""
+    return _Many(name)
+
+
+def each(pattern: Pattern) -> Pattern:
+    """Match all operands of an op, however many, each with the same pattern. Names in it stand for one value that all
+    have in common; those of `values` stand for a list."""
+    return _Each(pattern)
+
+
+@dataclass(frozen=True)
+class attribute:
+    """Match any value of a property, and name it: `concat(each(xs), axis=attribute("axis"))`."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
 def constant(name: str | None = None, *, number: float | None = None) -> Pattern:
     """Match any constant, or one that holds nothing but `number`."""
     pattern = wildcard(name).where(lambda m: isinstance(m.value, OpResult) and m.value.op.has_trait(ConstantLike))
@@ -93,12 +122,13 @@ def constant(name: str | None = None, *, number: float | None = None) -> Pattern
 
 
 def op(
-    kinds: type[IRDLOperation] | tuple[type[IRDLOperation], ...], *operands: Pattern, **properties: Attribute | None
+    kinds: type[IRDLOperation] | tuple[type[IRDLOperation], ...], *operands: Pattern, **properties: Any
 ) -> OpPattern:
     """
     Match a result of an op of one of the given classes whose operands match one by one; without operand patterns, they
-    are not checked. `properties` are those that the op must have; None stands for one that it must not have. Raises
-    `ValueError` for a property that the class does not have.
+    are not checked. `properties` are those that the op must have, as attributes or as Python values; None stands for
+    one that it must not have, and `attribute` names any. Raises `ValueError` for a property that the class does not
+    have.
     """
     classes = kinds if isinstance(kinds, tuple) else (kinds,)
     for cls in classes:
@@ -114,7 +144,7 @@ class OpPattern(Pattern):
 
     classes: tuple[type[IRDLOperation], ...]
     operands: tuple[Pattern, ...]
-    properties: Mapping[str, Attribute | None]
+    properties: Mapping[str, Any]
     any_order: bool = False
 
     def commutative(self) -> OpPattern:
@@ -126,21 +156,57 @@ class OpPattern(Pattern):
         if not isinstance(op, self.classes) or not self._fits(op):
             return
         found = match if op in match.ops else replace(match, ops=(*match.ops, op))
+        named = {wanted.name: python_value(op.properties.get(name)) for name, wanted in self._named_properties()}
+        if any(found.properties.get(name, value) != value for name, value in named.items()):
+            return
+        found = replace(found, properties={**found.properties, **named})
         for operands in permutations(self.operands) if self.any_order else (self.operands,):
             for result in _extend_all(operands, tuple(op.operands), found):
                 yield replace(result, value=match.value)
 
+    def _named_properties(self) -> list[tuple[str, attribute]]:
+        return [(name, wanted) for name, wanted in self.properties.items() if isinstance(wanted, attribute)]
+
     def _fits(self, op: Operation) -> bool:
         """Return whether an op has the right number of operands, and the properties."""
-        if self.operands and len(op.operands) != len(self.operands):
+        if self.operands and len(op.operands) != len(self.operands) and not isinstance(self.operands[0], _Each):
             return False
-        return all(op.properties.get(name) == value for name, value in self.properties.items())
+        return all(_has(op.properties.get(name), wanted) for name, wanted in self.properties.items())
+
+    def __str__(self) -> str:
+        names = " | ".join(cls.name.rpartition(".")[2] for cls in self.classes)
+        arguments = [*map(str, self.operands), *(f"{name}={value}" for name, value in self.properties.items())]
+        return f"{names}({', '.join(arguments)})"
+
+
+def _has(found: Attribute | None, wanted: Any) -> bool:
+    return isinstance(wanted, attribute) or found == wanted or (found is not None and python_value(found) == wanted)
+
+
+def python_value(attr: Attribute | None) -> Any:
+    """Return a property as what the builders of operators take: a number, a text, a list, or the attribute itself."""
+    match attr:
+        case UnitAttr():
+            return True
+        case IntegerAttr():
+            return bool(attr.value.data) if attr.type == i1 else attr.value.data
+        case FloatAttr():
+            return attr.value.data
+        case StringAttr():
+            return attr.data
+        case DenseArrayBase():
+            return attr.get_values()
+        case _:
+            return attr
 
 
 def _extend_all(patterns: tuple[Pattern, ...], values: tuple[SSAValue, ...], match: Match) -> Iterator[Match]:
     """Yield all ways in which the patterns describe the values one by one."""
     if not patterns:
         yield match
+        return
+    if isinstance(patterns[0], _Each):
+        yield from patterns[0].extend_over(values, match)
         return
     for first in patterns[0].extend(replace(match, value=values[0])):
         yield from _extend_all(patterns[1:], values[1:], first)
@@ -150,6 +216,42 @@ def _extend_all(patterns: tuple[Pattern, ...], values: tuple[SSAValue, ...], mat
 class _Any(Pattern):
     def extend(self, match: Match) -> Iterator[Match]:
         yield match
+
+    def __str__(self) -> str:
+        return "_"
+
+
+@dataclass(frozen=True)
+class _Many(Pattern):
+    name: str
+
+    def extend(self, match: Match) -> Iterator[Match]:
+        known = match.lists.get(self.name, ())
+        if known[match.index :] not in ((), (match.value,)):
+            return
+        yield replace(match, lists={**match.lists, self.name: (*known[: match.index], match.value)})
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class _Each(Pattern):
+    pattern: Pattern
+
+    def extend(self, match: Match) -> Iterator[Match]:
+        return self.pattern.extend(match)
+
+    def extend_over(self, values: tuple[SSAValue, ...], match: Match, index: int = 0) -> Iterator[Match]:
+        """Yield all ways in which the pattern describes every one of the values."""
+        if index == len(values):
+            yield replace(match, index=0)
+            return
+        for found in self.pattern.extend(replace(match, value=values[index], index=index)):
+            yield from self.extend_over(values, found, index + 1)
+
+    def __str__(self) -> str:
+        return f"each({self.pattern})"
 
 
 @dataclass(frozen=True)
@@ -161,6 +263,9 @@ class _Either(Pattern):
         yield from self.first.extend(match)
         yield from self.second.extend(match)
 
+    def __str__(self) -> str:
+        return f"({self.first} | {self.second})"
+
 
 @dataclass(frozen=True)
 class _Where(Pattern):
@@ -169,6 +274,9 @@ class _Where(Pattern):
 
     def extend(self, match: Match) -> Iterator[Match]:
         return filter(self.condition, self.pattern.extend(match))
+
+    def __str__(self) -> str:
+        return str(self.pattern)
 
 
 @dataclass(frozen=True)
@@ -181,6 +289,9 @@ class _Named(Pattern):
             return
         yield from self.pattern.extend(replace(match, names={**match.names, self.name: match.value}))
 
+    def __str__(self) -> str:
+        return self.name if isinstance(self.pattern, _Any) else str(self.pattern)
+
 
 @dataclass(frozen=True)
 class _Output(Pattern):
@@ -189,3 +300,6 @@ class _Output(Pattern):
     def extend(self, match: Match) -> Iterator[Match]:
         for found in self.pattern.extend(match):
             yield replace(found, outputs=found.outputs | {match.value})
+
+    def __str__(self) -> str:
+        return str(self.pattern)

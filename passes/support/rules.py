@@ -1,0 +1,257 @@
+"""
+Rewriting rules with both sides: what a rule finds, and what it puts in its place, are expressions of operators.
+
+    add, concat = operators.add, operators.concat
+    xs, b = values("xs"), wildcard("b")
+
+    HOIST = rule(
+        concat(each(add(xs, b)), axis=attribute("axis")),
+        lambda m: add(concat(m.xs, axis=m.axis), m.b),
+        where=lambda m: m.b.type.get_num_dims() == 0,
+    )
+
+`operators.add` is a pattern if its operands are patterns, and the operator itself if they are values of the program. A
+list of rules is a pass:
+
+    class HoistBiasPass(RulesPass):
+        name = "hoist-bias"
+        rules = (HOIST,)
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, overload
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, PatternRewriteWalker, RewritePattern
+
+from relex.dialects.errors import InferenceError, UnknownNameError, fail
+from relex.dialects.locations import fuse_locations
+from relex.dialects.relex import Operator, Relex
+from relex.passes.base import RelexPass
+from relex.passes.support.patterns import Match, OpPattern, Pattern, attribute, op, values, wildcard
+
+REWRITES_PER_OP = 100
+"""Rewrites for each op of a module after which rules are taken to never come to an end."""
+
+
+class Bindings:
+    """What the names on the left side of a rule stand for in a match: `m.x` is a value, the values that `values("x")`
+    has collected, or the property that `attribute("x")` has met."""
+
+    def __init__(self, match: Match):
+        self.match = match
+
+    def __getattr__(self, name: str) -> Any:
+        known: dict[str, Any] = {**self.match.names, **self.match.lists, **self.match.properties}
+        if name not in known:
+            raise UnknownNameError(
+                f"expected a name of the left side ({', '.join(known) or 'it has none'}), found {name}"
+            )
+        return known[name]
+
+
+Replacement = Callable[[Any], Any]
+"""Map the `Bindings` of a match to what stands in its place: a value that the match names, or a new operator."""
+
+Condition = Callable[[Any], bool]
+"""Say whether a rule applies, from the `Bindings` of a match."""
+
+
+Values = SSAValue | Operation | tuple[SSAValue, ...]
+"""One operand, or what `values` has collected."""
+
+
+@dataclass(frozen=True)
+class OperatorFunction:
+    """An operator on both sides of a rule: a pattern for its results on patterns, the operator itself on values."""
+
+    kind: type[Operator]
+
+    @overload
+    def __call__(self, *operands: Pattern, **properties: Any) -> OpPattern: ...
+    @overload
+    def __call__(self, *operands: Values, **properties: Any) -> SSAValue: ...
+    def __call__(self, *operands: Any, **properties: Any) -> OpPattern | SSAValue:
+        flat = [one for operand in operands for one in (operand if isinstance(operand, tuple) else (operand,))]
+        if any(isinstance(operand, Pattern) for operand in flat):
+            return op(self.kind, *flat, **properties)
+        return self.kind(*flat, **properties).results[0]
+
+
+class Operators:
+    """The operators of the graph dialect for rules, by the last part of their names: `operators.add`."""
+
+    def __getattr__(self, name: str) -> OperatorFunction:
+        for kind in Relex.operations:
+            if issubclass(kind, Operator) and kind.name == f"relex.{name}":
+                return OperatorFunction(kind)
+        raise AttributeError(f"no operator '{name}'; there are {', '.join(dir(self))}")
+
+    def __dir__(self) -> list[str]:
+        return sorted(kind.name.partition(".")[2] for kind in Relex.operations if issubclass(kind, Operator))
+
+
+operators = Operators()
+"""The operators of the graph dialect; `OperatorFunction(HardSwishOp)` is one of another package."""
+
+
+@dataclass(frozen=True)
+class Rule(RewritePattern):
+    """A rewriting rule, made by `rule`."""
+
+    pattern: Pattern
+    replacement: Replacement
+    where: Condition = lambda m: True
+    benefit: int = 1
+    name: str = ""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        self.apply(op, rewriter)
+
+    def apply(self, op: Operation, rewriter: PatternRewriter) -> SSAValue | None:
+        """Apply the rule to an op and return the value that has replaced its result; None if it does not apply."""
+        if len(op.results) != 1:
+            return None
+        for match in self.pattern.matches(op):
+            if (value := self._replacement_of(match)) is not None:
+                made = list(_new_ops(value))
+                for new in made:
+                    new.location = fuse_locations(match.ops)
+                rewriter.replace(op, made, [value])
+                return value
+        return None
+
+    def _replacement_of(self, match: Match) -> SSAValue | None:
+        """Return what replaces a match; None if the rule does not apply."""
+        found = Bindings(match)
+        if not self.where(found):
+            return None
+        try:
+            value = SSAValue.get(self.replacement(found))
+        except InferenceError:
+            _discard_new_users(match)
+            return None
+        if value.type != match.value.type or value is match.value:
+            _discard_new_users(match)
+            return None
+        return value
+
+    def __str__(self) -> str:
+        try:
+            right = str(self.replacement(_Symbols(self.pattern)))
+        except Exception:  # The right side looks at what a program has.
+            right = "..."
+        return f"{self.name + ': ' if self.name else ''}{self.pattern} -> {right}"
+
+
+def rule(
+    pattern: Pattern,
+    replacement: Replacement,
+    *,
+    where: Condition = lambda m: True,
+    benefit: int = 1,
+    name: str = "",
+) -> Rule:
+    """
+    Return the rule that puts `replacement` in the place of what `pattern` describes.
+
+    It does not apply where `where` says so, where the replacement would have another type, or where an operator does
+    not accept its operands. Operators that are used elsewhere too are kept for their other users; `single_use` in the
+    pattern avoids that they are computed twice. New operators have the locations of the match. Of the rules of a pass
+    those with more `benefit` are tried first.
+    """
+    return Rule(pattern, replacement, where, benefit, name)
+
+
+@dataclass(frozen=True)
+class RulesPass(RelexPass, ABC):
+    """
+    A pass that applies rules until none applies any more. It also removes ops without users and effects.
+
+    Rules that undo each other would never come to an end: after `max_rewrites`, by default 100 for each op, that is an
+    error which names the rule and the place.
+    """
+
+    max_rewrites: int | None = None
+
+    rules: ClassVar[Sequence[Rule]]
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        limit = self.max_rewrites or REWRITES_PER_OP * sum(1 for _ in op.walk())
+        ordered = sorted(self.rules, key=lambda rule: -rule.benefit)
+        counted = [_Counted(rule, self.name, limit) for rule in ordered]
+        PatternRewriteWalker(GreedyRewritePatternApplier(counted)).rewrite_module(op)
+
+
+@dataclass
+class _Counted(RewritePattern):
+    """A rule that may be applied a limited number of times."""
+
+    rule: Rule
+    pass_name: str
+    limit: int
+    count: int = 0
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        value = self.rule.apply(op, rewriter)
+        if value is None:
+            return
+        self.count += 1
+        if self.count > self.limit:
+            place = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+            assert place is not None
+            fail(place, f"{self._told()} was applied {self.limit} times without end; 'max-rewrites' raises the limit")
+
+    def _told(self) -> str:
+        return f"rule '{self.rule}' of pass '{self.pass_name}'"
+
+
+def _new_ops(value: SSAValue) -> Iterator[Operation]:
+    """Yield the ops that compute a value and are in no block yet, operands first."""
+    op = value.owner
+    if isinstance(op, Operation) and op.parent is None:
+        for operand in op.operands:
+            yield from _new_ops(operand)
+        yield op
+
+
+def _discard_new_users(match: Match) -> None:
+    """Erase ops that are in no block, and use values of a match."""
+    values = {*match.names.values(), *(v for found in match.lists.values() for v in found)}
+    for value in (*values, *(v for matched in match.ops for v in (*matched.results, *matched.operands))):
+        _discard(value)
+
+
+def _discard(value: SSAValue) -> None:
+    for user in {use.operation for use in value.uses if use.operation.parent is None}:
+        for result in user.results:
+            _discard(result)
+        user.erase()
+
+
+class _Symbols:
+    """The names of a pattern as patterns, to show a right side as an expression."""
+
+    def __init__(self, pattern: Pattern):
+        self._parts = list(_parts(pattern))
+
+    def __getattr__(self, name: str) -> Any:
+        if any(isinstance(part, attribute) and part.name == name for part in self._parts):
+            return attribute(name)
+        return (values(name),) if values(name) in self._parts else wildcard(name)
+
+
+def _parts(part: object) -> Iterator[object]:
+    """Yield a pattern and all that it is made of."""
+    yield part
+    if isinstance(part, Pattern):
+        for inner in vars(part).values():
+            several = inner.values() if isinstance(inner, Mapping) else inner if isinstance(inner, tuple) else (inner,)
+            for one in several:
+                yield from _parts(one)
