@@ -127,7 +127,7 @@ class BoundedNumbers(Numbers):
             return plain(evaluate(*values), max([_any_spread(array)["spread"] for array in arrays], default=0.0))
         result = evaluate(*values)
         output = self.fresh_array(result.shape, result.dtype, element_type_of(result.dtype))
-        loops(None, *map(Buffer.read_only, map(np.asarray, arrays)), Buffer(output))
+        loops(*map(Buffer.read_only, map(np.asarray, arrays)), Buffer(output))
         return output
 
 

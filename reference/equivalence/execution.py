@@ -72,7 +72,7 @@ class Runner:
         buffers = [Buffer(array) for array in outputs or ()]
         try:
             with interpreting():
-                results = call(None, *_as_arguments(function, inputs), *buffers)
+                results = call(*_as_arguments(function, inputs), *buffers)
         except UnsupportedError as e:
             raise NotComparable(e.diagnostics[0].message) from e
         except ExecutionError as e:
@@ -99,7 +99,7 @@ class Runner:
         lifted = [numbers.fresh_array(a.shape, a.dtype, element_type_of(a.dtype)) for a in outputs or ()]
         try:
             with interpreting():
-                results = call(None, *_as_arguments(function, inputs), *map(Buffer, lifted))
+                results = call(*_as_arguments(function, inputs), *map(Buffer, lifted))
                 found = (*results, *_written(interface, inputs))
                 if outputs is not None:
                     found = _in_order(interface, lifted, results)

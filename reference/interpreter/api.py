@@ -25,7 +25,7 @@ from relex.reference.interpreter import math as math
 from relex.reference.interpreter import memref as memref
 from relex.reference.interpreter import vector as vector
 from relex.reference.interpreter import views as views
-from relex.reference.interpreter.checks import Monitor
+from relex.reference.interpreter.checks import watching
 from relex.reference.interpreter.memory import Buffer, fresh_array
 from relex.reference.interpreter.program import Function, Program
 from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_place
@@ -108,7 +108,7 @@ class InterpretedFunction:
         inputs = [read(value) for read, value in zip(self._readers, values, strict=True)]
         shapes = self._result_shapes(inputs)
         outputs = None if out is None else self._results.given(out, shapes, inputs)
-        with self._located(), np.errstate(all="ignore"):
+        with self._located(), watching(), np.errstate(all="ignore"):
             results = self._run(inputs, values, shapes)
         if outputs is None:
             return self._results.returned(results)
@@ -117,19 +117,18 @@ class InterpretedFunction:
         return self._results.returned(outputs)
 
     def _run(self, inputs: Sequence[Array], given: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Array]:
-        monitor = Monitor() if self._checked else None
         op, signature = self._function.op, self.signature
         if isinstance(op, FuncOp) and len(op.function_type.inputs) == len(inputs):
             if not signature.writes_inputs:
                 values = self._passed(inputs, lambda array: array)
-                return [np.array(result) for result in self._function(monitor, *values)]
+                return [np.array(result) for result in self._function(*values)]
             expect_in_place(signature, inputs, given)
-            self._function(monitor, *self._passed(inputs, Buffer))
+            self._function(*self._passed(inputs, Buffer))
             return []
         made = zip(shapes, signature.outputs, strict=True)
         outputs = [fresh_array(shape, spec.dtype, checked=self._checked) for shape, spec in made]
         buffers = [Buffer(array) for array, spec in zip(outputs, signature.outputs, strict=True) if not spec.is_scalar]
-        returned = iter(self._function(monitor, *self._passed(inputs, Buffer.read_only), *buffers))
+        returned = iter(self._function(*self._passed(inputs, Buffer.read_only), *buffers))
         return [
             np.array(next(returned)) if spec.is_scalar else array
             for array, spec in zip(outputs, signature.outputs, strict=True)

@@ -7,22 +7,11 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from relex.dialects.errors import stop, unsupported
-from relex.reference.interpreter.program import STEPS, Preparation
-from relex.reference.interpreter.scalars import (
-    Binary,
-    Function,
-    Integers,
-    Unary,
-    any_of,
-    choose,
-    constant,
-    dtype_of,
-    integers,
-    scalar_rule,
-)
+from relex.reference.interpreter.program import SCALARS, STEPS, Preparation, Run
+from relex.reference.interpreter.scalars import Integers, any_of, choose, constant, dtype_of, integers
 
 
 @STEPS.rule(arith.ConstantOp)
@@ -34,24 +23,6 @@ def interpret_constant(op: arith.ConstantOp, preparation: Preparation) -> None:
 
 _operator: Any = operator
 """The same module, untyped: some of its functions have no types."""
-
-FLOAT_FUNCTIONS: dict[type[Operation], Function] = {
-    arith.AddfOp: operator.add,
-    arith.SubfOp: operator.sub,
-    arith.MulfOp: operator.mul,
-    arith.DivfOp: _operator.truediv,
-    arith.NegfOp: operator.neg,
-    arith.MaxnumfOp: np.fmax,
-    arith.MinnumfOp: np.fmin,
-}
-"""Functions of floats. Fast-math flags allow other results; these are the results without them."""
-
-
-@scalar_rule(*FLOAT_FUNCTIONS)
-def interpret_float_op(op: Operation) -> Function:
-    """Apply a function of `FLOAT_FUNCTIONS`."""
-    dtype_of(op, op.results[0].type)
-    return FLOAT_FUNCTIONS[type(op)]
 
 
 def maximum(a: Any, b: Any) -> Any:
@@ -65,19 +36,33 @@ def minimum(a: Any, b: Any) -> Any:
     return choose((a == 0) & (b == 0), -(-a - b), np.minimum(a, b))
 
 
-@scalar_rule(arith.MaximumfOp)
-def interpret_maximumf(op: arith.MaximumfOp) -> Binary:
-    """Return the larger number, NaN if either is NaN."""
-    return maximum
+FLOAT_FUNCTIONS: dict[type[Operation], Run] = {
+    arith.AddfOp: operator.add,
+    arith.SubfOp: operator.sub,
+    arith.MulfOp: operator.mul,
+    arith.DivfOp: _operator.truediv,
+    arith.NegfOp: operator.neg,
+    arith.MaximumfOp: maximum,
+    arith.MinimumfOp: minimum,
+    arith.MaxnumfOp: np.fmax,
+    arith.MinnumfOp: np.fmin,
+}
+"""Functions of floats. Fast-math flags allow other results; these are the results without them."""
 
 
-@scalar_rule(arith.MinimumfOp)
-def interpret_minimumf(op: arith.MinimumfOp) -> Binary:
-    """Return the smaller number, NaN if either is NaN."""
-    return minimum
+@SCALARS.rule(*FLOAT_FUNCTIONS)
+def interpret_float_op(op: Operation) -> Run:
+    """Apply a function of `FLOAT_FUNCTIONS`."""
+    dtype_of(op, op.results[0].type)
+    return FLOAT_FUNCTIONS[type(op)]
 
 
-MODULAR_FUNCTIONS: dict[type[arith.SignlessIntegerBinaryOperation], tuple[Binary, Binary]] = {
+def _ceildiv(a: Any, b: Any) -> Any:
+    quotient = a // b
+    return quotient + (quotient * b != a).astype(quotient.dtype)
+
+
+MODULAR_FUNCTIONS: dict[type[Operation], tuple[Run, Run]] = {
     arith.AddiOp: (operator.add, _operator.xor),
     arith.SubiOp: (operator.sub, _operator.xor),
     arith.MuliOp: (operator.mul, _operator.and_),
@@ -87,20 +72,7 @@ MODULAR_FUNCTIONS: dict[type[arith.SignlessIntegerBinaryOperation], tuple[Binary
 }
 """Functions that do not depend on signedness: of integers, which NumPy wraps around, and of booleans."""
 
-
-@scalar_rule(*MODULAR_FUNCTIONS)
-def interpret_modular_op(op: arith.SignlessIntegerBinaryOperation) -> Function:
-    """Apply a function of `MODULAR_FUNCTIONS`, to integers or booleans."""
-    on_numbers, on_booleans = MODULAR_FUNCTIONS[type(op)]
-    return on_booleans if integers(op, op.result.type).is_bool else on_numbers
-
-
-def _ceildiv(a: Any, b: Any) -> Any:
-    quotient = a // b
-    return quotient + (quotient * b != a).astype(quotient.dtype)
-
-
-SIGNED_FUNCTIONS: dict[type[arith.SignlessIntegerBinaryOperation], Binary] = {
+SIGNED_FUNCTIONS: dict[type[Operation], Run] = {
     arith.MaxSIOp: np.maximum,
     arith.MinSIOp: np.minimum,
     arith.ShRSIOp: np.right_shift,
@@ -111,7 +83,7 @@ SIGNED_FUNCTIONS: dict[type[arith.SignlessIntegerBinaryOperation], Binary] = {
     arith.CeilDivSIOp: _ceildiv,
 }
 
-UNSIGNED_FUNCTIONS: dict[type[arith.SignlessIntegerBinaryOperation], Binary] = {
+UNSIGNED_FUNCTIONS: dict[type[Operation], Run] = {
     arith.MaxUIOp: np.maximum,
     arith.MinUIOp: np.minimum,
     arith.ShLIOp: np.left_shift,
@@ -121,60 +93,50 @@ UNSIGNED_FUNCTIONS: dict[type[arith.SignlessIntegerBinaryOperation], Binary] = {
     arith.CeilDivUIOp: _ceildiv,
 }
 
-
-@scalar_rule(*SIGNED_FUNCTIONS)
-def interpret_signed_op(op: arith.SignlessIntegerBinaryOperation) -> Binary:
-    """Apply a function of `SIGNED_FUNCTIONS`, where its result is defined."""
-    kind = integers(op, op.result.type)
-    function = _where_defined(op, kind, SIGNED_FUNCTIONS[type(op)])
-    if not kind.is_bool:
-        return function
-    return lambda a, b: kind.value(function(kind.signed(a), kind.signed(b)))
+SHIFTS = (arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp)
+DIVISIONS = (arith.DivUIOp, arith.RemUIOp, arith.CeilDivUIOp)
+SIGNED_DIVISIONS = (arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp, arith.CeilDivSIOp)
 
 
-@scalar_rule(*UNSIGNED_FUNCTIONS)
-def interpret_unsigned_op(op: arith.SignlessIntegerBinaryOperation) -> Binary:
-    """Apply a function of `UNSIGNED_FUNCTIONS`, where its result is defined."""
-    kind = integers(op, op.result.type)
-    function = _where_defined(op, kind, UNSIGNED_FUNCTIONS[type(op)])
-    return lambda a, b: kind.value(function(kind.unsigned(a), kind.unsigned(b)))
+@SCALARS.rule(*MODULAR_FUNCTIONS, *SIGNED_FUNCTIONS, *UNSIGNED_FUNCTIONS)
+def interpret_integer_op(op: Operation) -> Run:
+    """Apply a function of integers."""
+    return integer_function(op, type(op), op.results[0].type)
 
 
-def _where_defined(op: Operation, kind: Integers, function: Binary) -> Binary:
-    """Make `function` stop where its result is undefined. Compiled code may do anything there."""
+def integer_function(op: Operation, kind: type[Operation], t: Attribute) -> Run:
+    """Return the function of a kind of op on integers of a type; a run stops at `op` where its result is undefined."""
+    numbers = integers(op, t)
+    if kind in MODULAR_FUNCTIONS:
+        return MODULAR_FUNCTIONS[kind][numbers.is_bool]
+    is_signed = kind in SIGNED_FUNCTIONS
+    read = numbers.signed if is_signed else numbers.unsigned
+    function = SIGNED_FUNCTIONS[kind] if is_signed else UNSIGNED_FUNCTIONS[kind]
 
-    def shift(a: Any, b: Any) -> Any:
-        if any_of((b < 0) | (b >= kind.width)):
-            stop(op, f"expected to shift by less than {kind.width} bits, found more")
-        return function(a, b)
+    def run(a: Any, b: Any) -> Any:
+        a, b = read(a), read(b)
+        _expect_defined(op, kind, numbers, a, b)
+        return numbers.value(function(a, b))
 
-    def divide(a: Any, b: Any) -> Any:
-        if any_of(b == 0):
-            stop(op, "expected a divisor that is not 0")
-        return function(a, b)
-
-    def divide_signed(a: Any, b: Any) -> Any:
-        if any_of(b == -1) and any_of((a == least) & (b == -1)):
-            stop(op, f"expected a quotient of {kind.width} bits, found {least} divided by -1")
-        return divide(a, b)
-
-    least = -(2 ** (kind.width - 1))
-    match op:
-        case arith.ShLIOp() | arith.ShRSIOp() | arith.ShRUIOp():
-            return shift
-        case arith.DivUIOp() | arith.RemUIOp() | arith.CeilDivUIOp():
-            return divide
-        case arith.DivSIOp() | arith.RemSIOp() | arith.FloorDivSIOp() | arith.CeilDivSIOp():
-            return divide_signed
-        case _:
-            return function
+    return run
 
 
-_ORDERS: tuple[Binary, ...] = (operator.lt, operator.le, operator.gt, operator.ge)
+def _expect_defined(op: Operation, kind: type[Operation], numbers: Integers, a: Any, b: Any) -> None:
+    """Stop where a result is undefined. Compiled code may do anything there."""
+    least = -(2 ** (numbers.width - 1))
+    if kind in SHIFTS and any_of((b < 0) | (b >= numbers.width)):
+        stop(op, f"expected to shift by less than {numbers.width} bits, found more")
+    if kind in SIGNED_DIVISIONS and any_of((b == -1) & (a == least)):
+        stop(op, f"expected a quotient of {numbers.width} bits, found {least} divided by -1")
+    if kind in (*DIVISIONS, *SIGNED_DIVISIONS) and any_of(b == 0):
+        stop(op, "expected a divisor that is not 0")
 
 
-@scalar_rule(arith.CmpiOp)
-def interpret_cmpi(op: arith.CmpiOp) -> Binary:
+_ORDERS: tuple[Run, ...] = (operator.lt, operator.le, operator.gt, operator.ge)
+
+
+@SCALARS.rule(arith.CmpiOp)
+def interpret_cmpi(op: arith.CmpiOp) -> Run:
     """Compare integers, signed or unsigned."""
     kind, predicate = integers(op, op.lhs.type), op.predicate.value.data
     if predicate < 2:
@@ -190,7 +152,7 @@ def _unordered(a: Any, b: Any) -> Any:
     return (a != a) | (b != b)
 
 
-FLOAT_PREDICATES: tuple[Binary, ...] = (
+FLOAT_PREDICATES: tuple[Run, ...] = (
     lambda a, b: (a == a) & False,
     operator.eq,
     operator.gt,
@@ -211,37 +173,37 @@ FLOAT_PREDICATES: tuple[Binary, ...] = (
 """Indexed by predicate: false, the ordered ones, `ord`, the unordered ones, `uno`, true."""
 
 
-@scalar_rule(arith.CmpfOp)
-def interpret_cmpf(op: arith.CmpfOp) -> Binary:
+@SCALARS.rule(arith.CmpfOp)
+def interpret_cmpf(op: arith.CmpfOp) -> Run:
     """Compare floats by a predicate of `FLOAT_PREDICATES`."""
     dtype_of(op, op.lhs.type)
     return FLOAT_PREDICATES[op.predicate.value.data]
 
 
-@scalar_rule(arith.SelectOp)
-def interpret_select(op: arith.SelectOp) -> Function:
+@SCALARS.rule(arith.SelectOp)
+def interpret_select(op: arith.SelectOp) -> Run:
     """Choose between two values, elementwise if the condition is a vector."""
     return choose
 
 
-@scalar_rule(arith.ExtFOp, arith.TruncFOp)
-def interpret_float_cast(op: arith.ExtFOp | arith.TruncFOp) -> Unary:
+@SCALARS.rule(arith.ExtFOp, arith.TruncFOp)
+def interpret_float_cast(op: arith.ExtFOp | arith.TruncFOp) -> Run:
     """Convert floats to another float type."""
     dtype_of(op, op.input.type)
     dtype = dtype_of(op, op.result.type)
     return lambda a: a.astype(dtype)
 
 
-@scalar_rule(arith.SIToFPOp, arith.UIToFPOp)
-def interpret_integer_to_float(op: arith.SIToFPOp | arith.UIToFPOp) -> Unary:
+@SCALARS.rule(arith.SIToFPOp, arith.UIToFPOp)
+def interpret_integer_to_float(op: arith.SIToFPOp | arith.UIToFPOp) -> Run:
     """Convert signed or unsigned integers to floats."""
     kind, dtype = integers(op, op.input.type), dtype_of(op, op.result.type)
     read = kind.signed if isinstance(op, arith.SIToFPOp) else kind.unsigned
     return lambda a: read(a).astype(dtype)
 
 
-@scalar_rule(arith.FPToSIOp, arith.FPToUIOp)
-def interpret_float_to_integer(op: arith.FPToSIOp | arith.FPToUIOp) -> Unary:
+@SCALARS.rule(arith.FPToSIOp, arith.FPToUIOp)
+def interpret_float_to_integer(op: arith.FPToSIOp | arith.FPToUIOp) -> Run:
     """Convert floats to signed or unsigned integers, rounding towards zero."""
     dtype_of(op, op.input.type)
     kind = integers(op, op.result.type)
@@ -252,16 +214,16 @@ def interpret_float_to_integer(op: arith.FPToSIOp | arith.FPToUIOp) -> Unary:
     return lambda a: kind.value(np.abs(a).astype(number))
 
 
-@scalar_rule(arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp)
-def interpret_integer_cast(op: arith.ExtSIOp | arith.ExtUIOp | arith.TruncIOp | arith.IndexCastOp) -> Unary:
+@SCALARS.rule(arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp)
+def interpret_integer_cast(op: arith.ExtSIOp | arith.ExtUIOp | arith.TruncIOp | arith.IndexCastOp) -> Run:
     """Extend or truncate integers."""
     source, target = integers(op, op.input.type), integers(op, op.result.type)
     read = source.unsigned if isinstance(op, arith.ExtUIOp) else source.signed
     return lambda a: target.value(read(a))
 
 
-@scalar_rule(arith.BitcastOp)
-def interpret_bitcast(op: arith.BitcastOp) -> Unary:
+@SCALARS.rule(arith.BitcastOp)
+def interpret_bitcast(op: arith.BitcastOp) -> Run:
     """Reinterpret the bits of a number as those of another type of the same width."""
     source, target = dtype_of(op, op.input.type), dtype_of(op, op.result.type)
     if source.itemsize != target.itemsize or np.bool_ in (source, target):
@@ -269,8 +231,8 @@ def interpret_bitcast(op: arith.BitcastOp) -> Unary:
     return lambda a: a.view(target)
 
 
-@scalar_rule(arith.AddUIExtendedOp)
-def interpret_addui_extended(op: arith.AddUIExtendedOp) -> Function:
+@SCALARS.rule(arith.AddUIExtendedOp)
+def interpret_addui_extended(op: arith.AddUIExtendedOp) -> Run:
     """Add unsigned integers; the second result is the carry."""
     kind = integers(op, op.sum.type)
 
@@ -281,19 +243,11 @@ def interpret_addui_extended(op: arith.AddUIExtendedOp) -> Function:
     return run
 
 
-@scalar_rule(arith.MulSIExtendedOp, arith.MulUIExtendedOp)
-def interpret_mul_extended(op: arith.MulSIExtendedOp | arith.MulUIExtendedOp) -> Function:
+@SCALARS.rule(arith.MulSIExtendedOp, arith.MulUIExtendedOp)
+def interpret_mul_extended(op: arith.MulSIExtendedOp | arith.MulUIExtendedOp) -> Run:
     """Multiply signed or unsigned integers; the results are the low and the high half of the product."""
     kind = integers(op, op.lhs.type)
     read = kind.signed if isinstance(op, arith.MulSIExtendedOp) else kind.unsigned
-    mask = 2**kind.width - 1
-
-    def halves(a: int, b: int) -> tuple[int, int]:
-        return a * b & mask, (a * b) >> kind.width & mask
-
-    def run(a: Any, b: Any) -> Any:
-        # Python integers hold any product.
-        low, high = np.frompyfunc(halves, 2, 2)(read(a).astype(object), read(b).astype(object))
-        return tuple(kind.value(np.asarray(half).astype(np.uint64)[()]) for half in (low, high))
-
-    return run
+    low = kind.lifted(lambda a, b: a * b, read)
+    high = kind.lifted(lambda a, b: (a * b) >> kind.width, read)
+    return lambda a, b: (low(a, b), high(a, b))

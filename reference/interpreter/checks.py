@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from xdsl.ir import Operation, SSAValue
 
@@ -11,6 +13,9 @@ from relex.dialects.tir import BlockOp
 from relex.reference.interpreter.memory import Buffer, Memory
 
 Index = tuple[int, ...]
+
+MONITOR = ContextVar["Monitor"]("monitor")
+"""The monitor of the checked run that is under way."""
 
 
 class Monitor:
@@ -48,6 +53,16 @@ class Monitor:
     def end(self, touches: Touches) -> None:
         """Stop attributing accesses to `touches`, which was begun last."""
         assert self._open.pop() is touches
+
+
+@contextmanager
+def watching() -> Generator[None]:
+    """Give a run a monitor of its own."""
+    token = MONITOR.set(Monitor())
+    try:
+        yield
+    finally:
+        MONITOR.reset(token)
 
 
 class Touches:

@@ -2,152 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import numpy as np
 from xdsl.dialects import cf, func, memref, scf
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
+from relex.dialects import relex, tir
 from relex.dialects.errors import stop
 from relex.dialects.libraries import LibraryFunction, library_function
-from relex.reference.interpreter.checks import Touches
+from relex.reference.interpreter.checks import MONITOR, Touches
 from relex.reference.interpreter.library import library_call
-from relex.reference.interpreter.program import (
-    BRANCHES,
-    MONITOR,
-    STEPS,
-    Body,
-    Branch,
-    Frame,
-    Function,
-    Preparation,
-    Step,
-    Values,
-)
+from relex.reference.interpreter.memory import Buffer
+from relex.reference.interpreter.program import STEPS, Body, Frame, Preparation, Run, Values
 from relex.reference.interpreter.scalars import dtype_of
 
 
-@STEPS.rule(func.CallOp)
-def interpret_call(op: func.CallOp, preparation: Preparation) -> Step:
+@STEPS.rule(func.CallOp, relex.CallOp, tir.CallOp)
+def interpret_call(op: func.CallOp | relex.CallOp | tir.CallOp, preparation: Preparation) -> Run:
     """Call a function of the module or a library function."""
     callee = preparation.program.resolve(op, op.callee)
     library = library_function(callee.op)
-    if library is not None:
-        return _library_step(op, library, preparation)
-    return call_step(op, callee, op.arguments, preparation)
+    return callee if library is None else _library_function(op, library, preparation)
 
 
-def _library_step(op: func.CallOp, library: LibraryFunction, preparation: Preparation) -> Step:
-    operands, call = preparation.slots(op.arguments), library_call(op, library.name, preparation)
-    count = len(library.inputs)
+def _library_function(op: Operation, library: LibraryFunction, preparation: Preparation) -> Run:
+    call, count = library_call(op, library.name, preparation), len(library.inputs)
 
-    def step(frame: Frame) -> None:
-        buffers = [frame[slot] for slot in operands]
+    def run(*buffers: Buffer) -> None:
         if preparation.checked:
-            for value, buffer in zip(op.arguments, buffers, strict=True):
-                frame[MONITOR].uses(op, value, buffer)
+            for value, buffer in zip(op.operands, buffers, strict=True):
+                MONITOR.get().uses(op, value, buffer)
         arrays = [buffer.array for buffer in buffers]
         call(arrays[:count], arrays[count:])
 
-    return step
+    return run
 
 
-def call_step(op: Operation, callee: Function, arguments: Sequence[SSAValue], preparation: Preparation) -> Step:
-    """Return a step that calls a function with values as they are."""
-    operands, results = preparation.slots(arguments), preparation.slots(op.results)
-
-    def step(frame: Frame) -> None:
-        set_values(frame, results, callee(frame[MONITOR], *[frame[slot] for slot in operands]))
-
-    return step
-
-
-def set_values(frame: Frame, slots: Iterable[int], values: Iterable[Any]) -> None:
-    """Set slots of a frame."""
-    for slot, value in zip(slots, values, strict=True):
-        frame[slot] = value
-
-
-@BRANCHES.rule(cf.BranchOp)
-def interpret_branch(op: cf.BranchOp, preparation: Preparation) -> Branch:
+@STEPS.rule(cf.BranchOp)
+def interpret_branch(op: cf.BranchOp, preparation: Preparation) -> Run:
     """Continue in the successor."""
-    target, slots = op.successor, preparation.slots(op.arguments)
-    return lambda frame: (target, tuple([frame[slot] for slot in slots]))
+    return lambda *arguments: (op.successor, arguments)
 
 
-@BRANCHES.rule(cf.ConditionalBranchOp)
-def interpret_conditional_branch(op: cf.ConditionalBranchOp, preparation: Preparation) -> Branch:
+@STEPS.rule(cf.ConditionalBranchOp)
+def interpret_conditional_branch(op: cf.ConditionalBranchOp, preparation: Preparation) -> Run:
     """Continue in one of two successors."""
-    condition = preparation.slot(op.cond)
-    targets = (
-        (op.else_block, preparation.slots(op.else_arguments)),
-        (op.then_block, preparation.slots(op.then_arguments)),
-    )
-
-    def branch(frame: Frame) -> tuple[Any, Values]:
-        block, slots = targets[bool(frame[condition])]
-        return block, tuple([frame[slot] for slot in slots])
-
-    return branch
+    count, then, otherwise = len(op.then_arguments), op.then_block, op.else_block
+    return lambda condition, *arguments: (then, arguments[:count]) if condition else (otherwise, arguments[count:])
 
 
-@BRANCHES.rule(cf.SwitchOp)
-def interpret_switch(op: cf.SwitchOp, preparation: Preparation) -> Branch:
+@STEPS.rule(cf.SwitchOp)
+def interpret_switch(op: cf.SwitchOp, preparation: Preparation) -> Run:
     """Continue in the successor of the matching case, or in the default one."""
-    flag = preparation.slot(op.flag)
-    default = (op.default_block, preparation.slots(op.default_operands))
+    ends = np.cumsum([0, len(op.default_operands), *(len(operands) for operands in op.case_operand)])
+    blocks = zip((op.default_block, *op.case_blocks), ends[:-1], ends[1:], strict=True)
+    default, *others = [(block, slice(int(start), int(end))) for block, start, end in blocks]
     values = op.case_values.get_values() if op.case_values is not None else ()
-    operands = [preparation.slots(values) for values in op.case_operand]
-    targets = dict(zip(values, zip(op.case_blocks, operands, strict=True), strict=True))
+    cases = dict(zip(values, others, strict=True))
 
-    def branch(frame: Frame) -> tuple[Any, Values]:
-        block, slots = targets.get(int(frame[flag]), default)
-        return block, tuple([frame[slot] for slot in slots])
+    def run(flag: Any, *arguments: Any) -> tuple[Any, Values]:
+        block, own = cases.get(int(flag), default)
+        return block, arguments[own]
 
-    return branch
+    return run
 
 
 @STEPS.rule(cf.AssertOp)
-def interpret_assert(op: cf.AssertOp, preparation: Preparation) -> Step:
+def interpret_assert(op: cf.AssertOp, preparation: Preparation) -> Run:
     """Stop the run unless the condition holds."""
-    condition = preparation.slot(op.arg)
 
-    def step(frame: Frame) -> None:
-        if not frame[condition]:
+    def run(condition: Any) -> None:
+        if not condition:
             stop(op, f"failed: {op.msg.data}")
 
-    return step
+    return run
 
 
 @STEPS.rule(scf.IfOp)
-def interpret_if(op: scf.IfOp, preparation: Preparation) -> Step:
+def interpret_if(op: scf.IfOp, preparation: Preparation) -> Run:
     """Run one of two regions."""
-    condition, results = preparation.slot(op.cond), preparation.slots(op.results)
     then = preparation.body(op.true_region.block)
     otherwise = preparation.body(op.false_region.block) if op.false_region.blocks else Body((), (), ())
-
-    def step(frame: Frame) -> None:
-        set_values(frame, results, (then if frame[condition] else otherwise).run(frame))
-
-    return step
+    return lambda frame, condition: (then if condition else otherwise).run(frame)
 
 
 @STEPS.rule(scf.ForOp)
-def interpret_for(op: scf.ForOp, preparation: Preparation) -> Step:
+def interpret_for(op: scf.ForOp, preparation: Preparation) -> Run:
     """Run the iterations, passing on the loop-carried values."""
-    bounds, initial = preparation.slots((op.lb, op.ub, op.step)), preparation.slots(op.iter_args)
-    body, results = preparation.body(op.body.block), preparation.slots(op.results)
-    dtype = dtype_of(op, op.lb.type)
+    body, dtype = preparation.body(op.body.block), dtype_of(op, op.lb.type)
 
-    def step(frame: Frame) -> None:
-        carried: Values = tuple([frame[slot] for slot in initial])
-        for i in _counts(op, dtype, *[frame[slot] for slot in bounds]):
+    def run(frame: Frame, lower: Any, upper: Any, step: Any, *carried: Any) -> Values:
+        for i in _counts(op, dtype, lower, upper, step):
             carried = body.run(frame, (i, *carried))
-        set_values(frame, results, carried)
+        return carried
 
-    return step
+    return run
 
 
 def _counts(op: Operation, dtype: np.dtype[Any], lower: Any, upper: Any, step: Any) -> Iterator[Any]:
@@ -158,69 +110,56 @@ def _counts(op: Operation, dtype: np.dtype[Any], lower: Any, upper: Any, step: A
 
 
 @STEPS.rule(scf.WhileOp)
-def interpret_while(op: scf.WhileOp, preparation: Preparation) -> Step:
+def interpret_while(op: scf.WhileOp, preparation: Preparation) -> Run:
     """Run both regions in turn until the condition fails."""
-    initial, results = preparation.slots(op.arguments), preparation.slots(op.results)
     before, after = preparation.body(op.before_region.block), preparation.body(op.after_region.block)
 
-    def step(frame: Frame) -> None:
-        values: Values = tuple([frame[slot] for slot in initial])
+    def run(frame: Frame, *values: Any) -> Values:
         while True:
             condition, *forwarded = before.run(frame, values)
             if not condition:
-                break
+                return tuple(forwarded)
             values = after.run(frame, forwarded)
-        set_values(frame, results, forwarded)
 
-    return step
+    return run
 
 
 @STEPS.rule(scf.IndexSwitchOp)
-def interpret_index_switch(op: scf.IndexSwitchOp, preparation: Preparation) -> Step:
+def interpret_index_switch(op: scf.IndexSwitchOp, preparation: Preparation) -> Run:
     """Run the region of the matching case, or the default one."""
-    argument, results = preparation.slot(op.arg), preparation.slots(op.results)
     default = preparation.body(op.default_region.block)
     bodies = [preparation.body(region.block) for region in op.case_regions]
     cases = dict(zip(op.cases.get_values(), bodies, strict=True))
-
-    def step(frame: Frame) -> None:
-        set_values(frame, results, cases.get(int(frame[argument]), default).run(frame))
-
-    return step
+    return lambda frame, argument: cases.get(int(argument), default).run(frame)
 
 
-@STEPS.rule(scf.ExecuteRegionOp, memref.AllocaScopeOp)
-def interpret_region(op: scf.ExecuteRegionOp | memref.AllocaScopeOp, preparation: Preparation) -> Step:
+@STEPS.rule(scf.ExecuteRegionOp, memref.AllocaScopeOp, relex.DataflowOp)
+def interpret_region(
+    op: scf.ExecuteRegionOp | memref.AllocaScopeOp | relex.DataflowOp, preparation: Preparation
+) -> Run:
     """Run a region of blocks that branch to each other."""
-    region, results = preparation.region(op.regions[0]), preparation.slots(op.results)
-    return lambda frame: set_values(frame, results, region.run(frame))
+    return preparation.region(op.regions[0]).run
 
 
 @STEPS.rule(scf.ParallelOp)
-def interpret_parallel(op: scf.ParallelOp, preparation: Preparation) -> Step:
+def interpret_parallel(op: scf.ParallelOp, preparation: Preparation) -> Run:
     """Run the iterations in order; a checked run records their accesses."""
-    lower, upper, steps = (preparation.slots(v) for v in (op.lowerBound, op.upperBound, op.step))
-    initial, results = preparation.slots(op.initVals), preparation.slots(op.results)
-    body = preparation.body(op.body.block)
-    last = op.body.block.last_op
-    reductions = (
-        [preparation.body(region.block) for region in last.reductions] if isinstance(last, scf.ReduceOp) else []
-    )
+    rank, body, last = len(op.lowerBound), preparation.body(op.body.block), op.body.block.last_op
+    regions = last.reductions if isinstance(last, scf.ReduceOp) else ()
+    reductions = [preparation.body(region.block) for region in regions]
     dtype, checked = dtype_of(op, op.body.block.args[0].type), preparation.checked
 
-    def step(frame: Frame) -> None:
-        bounds = zip(*([frame[slot] for slot in slots] for slots in (lower, upper, steps)), strict=True)
-        totals = [frame[slot] for slot in initial]
-        touches = Touches(op, op.body.block.args)
+    def run(frame: Frame, *values: Any) -> Values:
+        bounds = zip(values[:rank], values[rank : 2 * rank], values[2 * rank : 3 * rank], strict=True)
+        totals, touches = values[3 * rank :], Touches(op, op.body.block.args)
         if checked:
-            frame[MONITOR].begin(touches)
+            MONITOR.get().begin(touches)
         for indices in product(*(_counts(op, dtype, *b) for b in bounds)):
             touches.current = tuple(map(int, indices))
-            terms = body.run(frame, indices)
-            pairs = zip(reductions, totals, terms, strict=True)
-            totals = [reduction.run(frame, (total, term))[0] for reduction, total, term in pairs]
+            triples = zip(reductions, totals, body.run(frame, indices), strict=True)
+            totals = tuple([reduction.run(frame, (total, term))[0] for reduction, total, term in triples])
         if checked:
-            frame[MONITOR].end(touches)
-        set_values(frame, results, totals)
+            MONITOR.get().end(touches)
+        return totals
 
-    return step
+    return run

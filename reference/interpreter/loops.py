@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
+from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import name_of, stop
-from relex.dialects.tir import BlockOp, CallOp, ForOp, InitOp, IterKind, LoopKind, loops_around
+from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, LoopKind, loops_around
 from relex.dialects.tir.accesses import variables_in
-from relex.reference.interpreter.checks import Touches
-from relex.reference.interpreter.control import call_step
-from relex.reference.interpreter.program import MONITOR, STEPS, Frame, Preparation, Step
+from relex.reference.interpreter.checks import MONITOR, Touches
+from relex.reference.interpreter.program import STEPS, Frame, Preparation, Run, Step
 from relex.reference.interpreter.scalars import INDEX
-from relex.reference.interpreter.whole_array import whole_array_step
 
 Size = Callable[[Frame], int]
-
-
-@STEPS.rule(CallOp)
-def interpret_call(op: CallOp, preparation: Preparation) -> Step:
-    """Call a loop function."""
-    return call_step(op, preparation.program.resolve(op, op.callee), op.arguments, preparation)
 
 
 def size(value: int | SSAValue, preparation: Preparation) -> Size:
@@ -34,71 +27,50 @@ def size(value: int | SSAValue, preparation: Preparation) -> Size:
 
 
 @STEPS.rule(ForOp)
-def interpret_for(op: ForOp, preparation: Preparation) -> Step:
-    """Run a loop: a nest on whole arrays where possible, except in a checked run."""
-    walk = _walk(op, preparation)
-    if preparation.checked:
-        return walk
-    return whole_array_step(op, preparation, reduction_loop, walk) or walk
-
-
-def _walk(op: ForOp, preparation: Preparation) -> Step:
+def interpret_for(op: ForOp, preparation: Preparation) -> Run:
+    """Run a loop, iteration by iteration; a checked run records the accesses of parallel ones."""
     variable, extent = preparation.slot(op.variable), size(op.extent, preparation)
-    is_watched = preparation.checked and op.kind.data is LoopKind.PARALLEL
-    mark = [_mark_iteration(op, preparation)] if is_watched else []
-    steps = (*mark, *preparation.steps(op.body.block.ops))
+    steps = preparation.steps(op.body.block.ops)
     blocks = [inner for inner in op.walk() if isinstance(inner, BlockOp)]
     reductions = [_Reduction(block, op, preparation) for block in blocks if _starts_in(block, op)]
+    is_watched = preparation.checked and op.kind.data is LoopKind.PARALLEL
 
-    def walk(frame: Frame) -> None:
+    def run(frame: Frame, *_: Any) -> None:
+        touches = Touches(op, [op.variable])
+        if is_watched:
+            MONITOR.get().begin(touches)
         for reduction in reductions:
             reduction.begin(frame)
-        for i in map(INDEX.type, range(extent(frame))):
-            frame[variable] = i
+        for i in range(extent(frame)):
+            touches.current = (i,)
+            frame[variable] = INDEX.type(i)
             for step in steps:
                 step(frame)
         for reduction in reductions:
             reduction.end(frame)
+        if is_watched:
+            MONITOR.get().end(touches)
 
-    own = preparation.state_slot(op)
-
-    def watched_walk(frame: Frame) -> None:
-        touches = frame[own] = Touches(op, [op.variable])
-        frame[MONITOR].begin(touches)
-        walk(frame)
-        frame[MONITOR].end(touches)
-
-    return watched_walk if is_watched else walk
-
-
-def _mark_iteration(op: ForOp, preparation: Preparation) -> Step:
-    """Record which iteration of a parallel loop performs the accesses that follow."""
-    own, variable = preparation.state_slot(op), preparation.slot(op.variable)
-
-    def mark(frame: Frame) -> None:
-        frame[own].current = (int(frame[variable]),)
-
-    return mark
+    return run
 
 
 @STEPS.rule(BlockOp)
-def interpret_block(op: BlockOp, preparation: Preparation) -> Step:
+def interpret_block(op: BlockOp, preparation: Preparation) -> Run:
     """Bind the block's variables, then run its init if it is due, and its body."""
     bindings = [(preparation.slot(v.variable), preparation.slot(v.binding)) for v in op.iter_vars]
     init = _init_step(op, preparation)
-    steps = preparation.steps(inner for inner in op.body.block.ops if not isinstance(inner, InitOp))
+    steps = (init, *preparation.steps(inner for inner in op.body.block.ops if not isinstance(inner, InitOp)))
 
-    def step(frame: Frame) -> None:
+    def run(frame: Frame, *_: Any) -> None:
         for variable, binding in bindings:
             frame[variable] = frame[binding]
-        init(frame)
-        for inner in steps:
-            inner(frame)
+        for step in steps:
+            step(frame)
 
-    return _checked_block(op, preparation, step) if preparation.checked else step
+    return _checked_block(op, preparation, run) if preparation.checked else run
 
 
-def _checked_block(op: BlockOp, preparation: Preparation, step: Step) -> Step:
+def _checked_block(op: BlockOp, preparation: Preparation, run: Run) -> Run:
     """Run a block, and stop if a variable is out of range or two spatial values access one element in conflict."""
     ranges = [(v, preparation.slot(v.binding), size(v.extent, preparation)) for v in op.iter_vars]
     spatial = [v for v in op.iter_vars if v.kind is IterKind.SPATIAL]
@@ -106,7 +78,7 @@ def _checked_block(op: BlockOp, preparation: Preparation, step: Step) -> Step:
     own = preparation.state_slot(op)
     nested = [preparation.state_slot(inner) for inner in op.walk() if isinstance(inner, BlockOp) and inner is not op]
 
-    def checked_step(frame: Frame) -> None:
+    def checked_run(frame: Frame, *_: Any) -> None:
         for v, binding, extent in ranges:
             if not 0 <= frame[binding] < extent(frame):
                 stop(op, f"expected {name_of(v.variable)} in 0..{extent(frame) - 1}, found {frame[binding]}")
@@ -114,11 +86,11 @@ def _checked_block(op: BlockOp, preparation: Preparation, step: Step) -> Step:
             frame[slot] = None
         touches = frame[own] = frame[own] or Touches(op, [v.variable for v in spatial])
         touches.current = tuple([int(frame[slot]) for slot in places])
-        frame[MONITOR].begin(touches)
-        step(frame)
-        frame[MONITOR].end(touches)
+        MONITOR.get().begin(touches)
+        run(frame)
+        MONITOR.get().end(touches)
 
-    return checked_step
+    return checked_run
 
 
 def reduction_loop(block: BlockOp) -> ForOp | None:

@@ -7,13 +7,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import math
+from xdsl.dialects import math, vector
 from xdsl.ir import Operation
 
-from relex.reference.interpreter.scalars import Binary, Function, Unary, choose, dtype_of, integers, scalar_rule
+from relex.reference.interpreter.program import SCALARS, Run
+from relex.reference.interpreter.scalars import choose, dtype_of, integers
 
 
-def _elementwise(function: Function) -> Function:
+def _elementwise(function: Run) -> Run:
     """Lift a function of Python numbers to NumPy's, with results of the type of the arguments."""
 
     def run(*args: Any) -> Any:
@@ -65,12 +66,12 @@ def _power(a: Any, b: Any) -> Any:
     return np.power(bases, exponents)[::2].reshape(np.broadcast_shapes(a.shape, b.shape))[()]
 
 
-def _widened(function: Unary) -> Unary:
+def _widened(function: Run) -> Run:
     """Compute `function` in f64, so that the result is, in effect, rounded to the element type once."""
     return lambda a: function(a.astype(np.float64)).astype(a.dtype)
 
 
-FUNCTIONS: dict[type[Operation], Function] = {
+FUNCTIONS: dict[type[Operation], Run] = {
     math.AbsFOp: np.abs,
     math.AcosOp: np.arccos,
     math.AcoshOp: np.arccosh,
@@ -90,6 +91,7 @@ FUNCTIONS: dict[type[Operation], Function] = {
     math.ExpOp: np.exp,
     math.FloorOp: np.floor,
     math.FmaOp: fma,
+    vector.FMAOp: fma,
     math.Log10Op: np.log10,
     math.Log1pOp: np.log1p,
     math.Log2Op: np.log2,
@@ -107,29 +109,29 @@ FUNCTIONS: dict[type[Operation], Function] = {
 }
 
 
-@scalar_rule(*FUNCTIONS)
-def interpret_function(op: Operation) -> Function:
+@SCALARS.rule(*FUNCTIONS)
+def interpret_function(op: Operation) -> Run:
     """Apply a function of `FUNCTIONS`."""
     dtype_of(op, op.results[0].type)
     return FUNCTIONS[type(op)]
 
 
-@scalar_rule(math.FPowIOp)
-def interpret_fpowi(op: math.FPowIOp) -> Binary:
+@SCALARS.rule(math.FPowIOp)
+def interpret_fpowi(op: math.FPowIOp) -> Run:
     """Raise floats to integer powers, in f64."""
     dtype = dtype_of(op, op.result.type)
     return lambda a, n: np.power(a.astype(np.float64), n.astype(np.float64)).astype(dtype)
 
 
-@scalar_rule(math.AbsIOp)
-def interpret_absi(op: math.AbsIOp) -> Unary:
+@SCALARS.rule(math.AbsIOp)
+def interpret_absi(op: math.AbsIOp) -> Run:
     """Return absolute values, that of the smallest integer wrapped around."""
     kind = integers(op, op.result.type)
     return lambda a: kind.value(np.abs(kind.signed(a)))
 
 
-@scalar_rule(math.IPowIOp)
-def interpret_ipowi(op: math.IPowIOp) -> Function:
+@SCALARS.rule(math.IPowIOp)
+def interpret_ipowi(op: math.IPowIOp) -> Run:
     """Raise integers to integer powers, modulo the range of the type."""
     kind = integers(op, op.result.type)
     modulus: int = 2**kind.width
@@ -140,25 +142,18 @@ def interpret_ipowi(op: math.IPowIOp) -> Function:
         # The reciprocal of a number, rounded towards zero.
         return (a**-n) % modulus if abs(a) == 1 else 0
 
-    def run(a: Any, n: Any) -> Any:
-        results = np.frompyfunc(power, 2, 1)(kind.signed(a).astype(object), kind.signed(n).astype(object))
-        return kind.value(np.asarray(results).astype(np.uint64)[()])
-
-    return run
+    return kind.lifted(power, kind.signed)
 
 
-@scalar_rule(math.CtPopOp, math.CountLeadingZerosOp, math.CountTrailingZerosOp)
-def interpret_bit_count(op: math.CtPopOp | math.CountLeadingZerosOp | math.CountTrailingZerosOp) -> Unary:
+@SCALARS.rule(math.CtPopOp, math.CountLeadingZerosOp, math.CountTrailingZerosOp)
+def interpret_bit_count(op: math.CtPopOp | math.CountLeadingZerosOp | math.CountTrailingZerosOp) -> Run:
     """Count bits: those set, or the leading or trailing zeros."""
     kind = integers(op, op.result.type)
     width = kind.width
-
-    def leading(bits: int) -> int:
-        return width - bits.bit_length()
-
-    def trailing(bits: int) -> int:
-        return (bits & -bits).bit_length() - 1 if bits else width
-
-    count = {math.CtPopOp: int.bit_count, math.CountLeadingZerosOp: leading, math.CountTrailingZerosOp: trailing}
-    function = np.frompyfunc(count[type(op)], 1, 1)
-    return lambda a: kind.value(np.asarray(function(kind.unsigned(a).astype(object))).astype(np.int64)[()])
+    match op:
+        case math.CtPopOp():
+            return kind.lifted(int.bit_count, kind.unsigned)
+        case math.CountLeadingZerosOp():
+            return kind.lifted(lambda bits: width - bits.bit_length(), kind.unsigned)
+        case _:
+            return kind.lifted(lambda bits: (bits & -bits).bit_length() - 1 if bits else width, kind.unsigned)

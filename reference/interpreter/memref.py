@@ -15,29 +15,22 @@ from relex.dialects.dtypes import array_from_dense
 from relex.dialects.errors import name_of, stop, unsupported
 from relex.dialects.relex.types import shape_str
 from relex.dialects.tir import AllocBufferOp
-from relex.reference.interpreter.memory import Buffer, check_bounds, check_size, dimension
+from relex.reference.interpreter.checks import MONITOR
+from relex.reference.interpreter.memory import Buffer, check_bounds, dimension
 from relex.reference.interpreter.numbers import Numbers
-from relex.reference.interpreter.program import MONITOR, STEPS, Frame, Preparation, Program, Step, shape_of
+from relex.reference.interpreter.program import STEPS, Preparation, Program, Run, shape_of
 from relex.reference.interpreter.scalars import INDEX, dtype_of
 
 
 @STEPS.rule(memref.AllocOp, memref.AllocaOp, AllocBufferOp)
-def interpret_alloc(op: memref.AllocOp | memref.AllocaOp | AllocBufferOp, preparation: Preparation) -> Step:
+def interpret_alloc(op: memref.AllocOp | memref.AllocaOp | AllocBufferOp, preparation: Preparation) -> Run:
     """Allocate a buffer of unspecified contents."""
-    sizes = op.sizes if isinstance(op, AllocBufferOp) else op.dynamic_sizes
-    kind = buffer_type(op, op.results[0])
+    kind, numbers = buffer_type(op, op.results[0]), preparation.numbers
     if not isinstance(kind.layout, NoneAttr):
         unsupported(op, f"expected a memref of identity layout, found {kind}")
     element_type: Attribute = kind.element_type
-    dtype, numbers = dtype_of(op, element_type), preparation.numbers
-    operands, result = preparation.slots(sizes), preparation.slot(op.results[0])
-
-    def step(frame: Frame) -> None:
-        shape = shape_of(kind, [frame[slot] for slot in operands])
-        check_size(op, shape)
-        frame[result] = Buffer(numbers.fresh_array(shape, dtype, element_type))
-
-    return step
+    dtype = dtype_of(op, element_type)
+    return lambda *sizes: Buffer(numbers.fresh_array(shape_of(op, kind, sizes), dtype, element_type))
 
 
 def buffer_type(op: Operation, value: SSAValue) -> MemRefType:
@@ -49,69 +42,59 @@ def buffer_type(op: Operation, value: SSAValue) -> MemRefType:
 
 
 @STEPS.rule(memref.DeallocOp)
-def interpret_dealloc(op: memref.DeallocOp, preparation: Preparation) -> Step | None:
+def interpret_dealloc(op: memref.DeallocOp, preparation: Preparation) -> Run | None:
     """Free a buffer, which only a checked run tracks."""
-    if not preparation.checked:
-        return None
-    buffer = preparation.slot(op.memref)
-
-    def step(frame: Frame) -> None:
-        frame[MONITOR].frees(op, op.memref, frame[buffer])
-
-    return step
+    return (lambda buffer: MONITOR.get().frees(op, op.memref, buffer)) if preparation.checked else None
 
 
 @STEPS.rule(memref.LoadOp)
-def interpret_load(op: memref.LoadOp, preparation: Preparation) -> Step:
+def interpret_load(op: memref.LoadOp, preparation: Preparation) -> Run:
     """Load an element, checking its indices."""
-    buffer_type(op, op.memref)
-    buffer, result, indices = preparation.slot(op.memref), preparation.slot(op.res), preparation.slots(op.indices)
+    name, checked = op.memref, preparation.checked
+    buffer_type(op, name)
 
-    def step(frame: Frame) -> None:
-        array: Any = frame[buffer].array
-        index = tuple([frame[slot] for slot in indices])
+    def load(buffer: Buffer, *index: Any) -> Any:
+        if checked:
+            MONITOR.get().uses(op, name, buffer)
+        array: Any = buffer.array
         try:
             # NumPy counts a negative index from the end.
             if index and min(index) < 0:
                 raise IndexError
-            frame[result] = array[index]
+            value = array[index]
         except IndexError:
-            check_bounds(op, op.memref, array, index)
+            check_bounds(op, name, array, index)
             raise
+        if checked:
+            MONITOR.get().reads(op, name, buffer, tuple(map(int, index)))
+        return value
 
-    def checked_step(frame: Frame) -> None:
-        frame[MONITOR].uses(op, op.memref, frame[buffer])
-        step(frame)
-        frame[MONITOR].reads(op, op.memref, frame[buffer], tuple([int(frame[slot]) for slot in indices]))
-
-    return checked_step if preparation.checked else step
+    return load
 
 
 @STEPS.rule(memref.StoreOp)
-def interpret_store(op: memref.StoreOp, preparation: Preparation) -> Step:
+def interpret_store(op: memref.StoreOp, preparation: Preparation) -> Run:
     """Store an element, checking its indices."""
-    buffer_type(op, op.memref)
-    buffer, value, indices = preparation.slot(op.memref), preparation.slot(op.value), preparation.slots(op.indices)
+    name, checked = op.memref, preparation.checked
+    buffer_type(op, name)
 
-    def step(frame: Frame) -> None:
-        array: Any = frame[buffer].array
-        index = tuple([frame[slot] for slot in indices])
+    def store(value: Any, buffer: Buffer, *index: Any) -> None:
+        if checked:
+            MONITOR.get().uses(op, name, buffer)
+        array: Any = buffer.array
         try:
             if index and min(index) < 0:
                 raise IndexError
-            array[index] = frame[value]
+            array[index] = value
         except IndexError:
-            check_bounds(op, op.memref, array, index)
+            check_bounds(op, name, array, index)
             raise
         except ValueError:
-            stop_read_only(op, op.memref)
+            stop_read_only(op, name)
+        if checked:
+            MONITOR.get().writes(op, name, buffer, tuple(map(int, index)))
 
-    def checked_step(frame: Frame) -> None:
-        frame[MONITOR].uses(op, op.memref, frame[buffer])
-        step(frame)
-        frame[MONITOR].writes(op, op.memref, frame[buffer], tuple([int(frame[slot]) for slot in indices]))
-
-    return checked_step if preparation.checked else step
+    return store
 
 
 def stop_read_only(op: Operation, buffer: SSAValue) -> None:
@@ -120,30 +103,26 @@ def stop_read_only(op: Operation, buffer: SSAValue) -> None:
 
 
 @STEPS.rule(memref.CopyOp)
-def interpret_copy(op: memref.CopyOp, preparation: Preparation) -> Step:
+def interpret_copy(op: memref.CopyOp, preparation: Preparation) -> Run:
     """Copy all elements to a buffer of the same shape."""
     buffer_type(op, op.source)
     buffer_type(op, op.destination)
-    source, destination = preparation.slot(op.source), preparation.slot(op.destination)
 
-    def step(frame: Frame) -> None:
-        read, written = frame[source].array, frame[destination].array
+    def copy(source: Buffer, destination: Buffer) -> None:
+        if preparation.checked:
+            MONITOR.get().uses(op, op.source, source)
+            MONITOR.get().uses(op, op.destination, destination)
+        read, written = source.array, destination.array
         if read.shape != written.shape:
             stop(op, f"expected buffers of one shape, found {shape_str(read.shape)} and {shape_str(written.shape)}")
         if not written.flags.writeable:
             stop_read_only(op, op.destination)
         np.copyto(written, read)
+        for index in np.ndindex(written.shape if preparation.checked else (0,)):
+            MONITOR.get().reads(op, op.source, source, index)
+            MONITOR.get().writes(op, op.destination, destination, index)
 
-    def checked_step(frame: Frame) -> None:
-        monitor = frame[MONITOR]
-        monitor.uses(op, op.source, frame[source])
-        monitor.uses(op, op.destination, frame[destination])
-        step(frame)
-        for index in np.ndindex(frame[destination].array.shape):
-            monitor.reads(op, op.source, frame[source], index)
-            monitor.writes(op, op.destination, frame[destination], index)
-
-    return checked_step if preparation.checked else step
+    return copy
 
 
 @STEPS.rule(memref.GetGlobalOp)
@@ -173,17 +152,13 @@ def _make_global(op: memref.GlobalOp, numbers: Numbers) -> Buffer:
 
 
 @STEPS.rule(memref.DimOp)
-def interpret_dim(op: memref.DimOp, preparation: Preparation) -> Step:
+def interpret_dim(op: memref.DimOp, preparation: Preparation) -> Run:
     """Return the size of a dimension."""
-    source, index, result = preparation.slot(op.source), preparation.slot(op.index), preparation.slot(op.result)
-
-    def step(frame: Frame) -> None:
-        frame[result] = dimension(op, op.source, frame[source].array, frame[index])
-
-    return step
+    return lambda buffer, index: dimension(op, op.source, buffer.array, index)
 
 
 @STEPS.rule(memref.RankOp)
-def interpret_rank(op: memref.RankOp, preparation: Preparation) -> None:
-    """Preset the number of dimensions."""
-    preparation.preset(op.rank, INDEX.type(buffer_type(op, op.source).get_num_dims()))
+def interpret_rank(op: memref.RankOp, preparation: Preparation) -> Run:
+    """Return the number of dimensions."""
+    rank = INDEX.type(buffer_type(op, op.source).get_num_dims())
+    return lambda buffer: rank

@@ -1,8 +1,8 @@
 """Preparation of a module for interpretation.
 
-Each op becomes a step: a function that reads the values of its operands from a frame, which holds the values of one
-call, and writes its results there. An op is inspected once, when its function is first called; after that, only steps
-run.
+Each op becomes a Python function of the values of its operands, and a step that calls it: operands and results are in
+a frame, which holds the values of one call. An op is inspected once, when the function around it is first called; after
+that, only steps run.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import RelexError, UnsupportedError, diagnose, one_line, stop, unsupported
 from relex.dialects.table import Table
+from relex.reference.interpreter.memory import check_size
 from relex.reference.interpreter.numbers import Numbers
 
 Values = tuple[Any, ...]
@@ -27,22 +28,18 @@ Values = tuple[Any, ...]
 Frame = list[Any]
 """The values of one call of a function, by slot."""
 
-MONITOR = 0
-"""The slot of the monitor of a checked run; None in other runs."""
-
 Step = Callable[[Frame], None]
 """Runs one op."""
 
-Branch = Callable[[Frame], tuple[Block, Values]]
-"""Runs a terminator with successors: returns the next block and its arguments."""
+Run = Callable[..., Any]
+"""Maps the values of an op's operands to its result, or to a tuple of its results. The function of an op with regions
+gets the frame before the operands, that of a terminator with successors returns the next block and its arguments."""
 
+SCALARS = Table[type[Operation], Callable[[Any], Run]]("interpreter scalars")
+"""Makes the function of each kind of op that computes numbers from numbers, or vectors from vectors."""
 
-STEPS = Table[type[Operation], Callable[[Any, "Preparation"], Step | None]]("interpreter steps")
-"""Makes the step of each kind of op, or returns None if nothing is left to do in a run; each dialect's module adds its
-ops."""
-
-BRANCHES = Table[type[Operation], Callable[[Any, "Preparation"], Branch]]("interpreter branches")
-"""Makes the branch of a terminator. Other terminators end their region and forward their operands."""
+STEPS = Table[type[Operation], Callable[[Any, "Preparation"], Run | None]]("interpreter steps")
+"""Makes the function of each other kind of op, or returns None if nothing is left to do in a run."""
 
 
 class Program:
@@ -87,11 +84,9 @@ class Function:
         self._program = program
         self._prepared: tuple[PreparedRegion, Frame] | None = None
 
-    def __call__(self, monitor: Any, *args: Any) -> Values:
+    def __call__(self, *args: Any) -> Values:
         region, template = self._prepared or self._prepare()
-        frame = template.copy()
-        frame[MONITOR] = monitor
-        return region.run(frame, args)
+        return region.run(template.copy(), args)
 
     def _prepare(self) -> tuple[PreparedRegion, Frame]:
         if not self.op.regions or not self.op.regions[0].blocks:
@@ -107,7 +102,7 @@ class Preparation:
 
     def __init__(self, program: Program):
         self.program = program
-        self.template: Frame = [None]
+        self.template: Frame = []
         self._slots: dict[SSAValue, int] = {}
         self._states: dict[Operation, int] = {}
 
@@ -153,8 +148,15 @@ class Preparation:
 
     def step(self, op: Operation) -> Step | None:
         """Return the step of an op; None if it needs none."""
+        run = self.function(op)
+        return None if run is None else _step(op, run, self.slots(op.operands), self.slots(op.results))
+
+    def function(self, op: Operation) -> Run | None:
+        """Return the function of an op on the values of its operands; None if it needs none."""
+        if (scalar := SCALARS.find(op)) is not None:
+            return self.numbers.function(op, scalar(op))
         rule = STEPS.find(op)
-        return rule(op, self) if rule is not None else _foreign_step(op, self)
+        return rule(op, self) if rule is not None else _foreign_function(op, self.program)
 
     def body(self, block: Block) -> Body:
         """Prepare a block, without the effect of its terminator."""
@@ -169,14 +171,37 @@ class Preparation:
         bodies = {block: self.body(block) for block in blocks}
         return PreparedRegion(blocks[0], bodies, {b: branch for b in blocks if (branch := self._branch(b)) is not None})
 
-    def _branch(self, block: Block) -> Branch | None:
+    def _branch(self, block: Block) -> Run | None:
         last = block.last_op
         if last is None or not last.successors:
             return None
-        rule = BRANCHES.find(last)
-        if rule is None:
+        if STEPS.find(last) is None:
             unsupported(last, "nothing says where it goes on")
-        return rule(last, self)
+        return self.function(last)
+
+
+def _step(op: Operation, run: Run, operands: tuple[int, ...], results: tuple[int, ...]) -> Step:
+    with_frame = bool(op.regions)
+
+    def step(frame: Frame) -> None:
+        values = [frame[slot] for slot in operands]
+        found = run(frame, *values) if with_frame else run(*values)
+        if results:
+            for slot, value in zip(results, found if isinstance(found, tuple) else (found,), strict=True):
+                frame[slot] = value
+
+    if SCALARS.find(op) is None or len(results) != 1 or len(operands) not in (1, 2):
+        return step
+    # The most frequent ops by far.
+    first, last, (result,) = operands[0], operands[-1], results
+
+    def unary(frame: Frame) -> None:
+        frame[result] = run(frame[first])
+
+    def binary(frame: Frame) -> None:
+        frame[result] = run(frame[first], frame[last])
+
+    return unary if len(operands) == 1 else binary
 
 
 @dataclass(frozen=True)
@@ -202,7 +227,7 @@ class PreparedRegion:
 
     entry: Block
     bodies: dict[Block, Body]
-    branches: dict[Block, Branch]
+    branches: dict[Block, Run]
 
     def run(self, frame: Frame, args: Sequence[Any] = ()) -> Values:
         """Run from the entry block to a terminator without successors and return its operands."""
@@ -211,28 +236,19 @@ class PreparedRegion:
             results = self.bodies[block].run(frame, args)
             if block not in self.branches:
                 return results
-            block, args = self.branches[block](frame)
+            block, args = self.branches[block](*results)
 
 
-def _foreign_step(op: Operation, preparation: Preparation) -> Step:
-    """Return the step of another package's op, run by an implementation for xDSL's interpreter."""
-    operands, results = preparation.slots(op.operands), preparation.slots(op.results)
-    foreign = preparation.program.foreign
+def _foreign_function(op: Operation, program: Program) -> Run:
+    """Return the function of another package's op, by an implementation for xDSL's interpreter."""
 
     def run(*args: Any) -> Values:
         try:
-            return foreign.run_op(op, args)
+            return program.foreign.run_op(op, args)
         except InterpretationError as e:
             unsupported(op, one_line(e))
 
-    run_guarded = guarded(op, run)
-
-    def step(frame: Frame) -> None:
-        values = run_guarded(*[frame[slot] for slot in operands])
-        for slot, value in zip(results, values, strict=True):
-            frame[slot] = value
-
-    return step
+    return guarded(op, run)
 
 
 def guarded(op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -249,8 +265,10 @@ def guarded(op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def shape_of(t: Attribute, sizes: Sequence[Any]) -> tuple[int, ...]:
-    """Return the shape of a tensor or buffer type with a size for each `?`."""
+def shape_of(op: Operation, t: Attribute, sizes: Iterable[Any]) -> tuple[int, ...]:
+    """Return the shape of a tensor or buffer type with a size for each `?`; stops at `op` if one is negative."""
     assert isa(t, MemRefType | TensorType)
     given = iter(sizes)
-    return tuple(int(next(given)) if size == DYNAMIC_INDEX else size for size in t.get_shape())
+    shape = tuple(int(next(given)) if size == DYNAMIC_INDEX else size for size in t.get_shape())
+    check_size(op, shape)
+    return shape

@@ -24,60 +24,8 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import array_from_dense, numpy_dtype
 from relex.dialects.errors import DTypeError, unsupported
-from relex.dialects.table import Table
-from relex.reference.interpreter.program import STEPS, Frame, Preparation, Step
-
-Function = Callable[..., Any]
-"""Maps the operands of an op to its result, or to a tuple of several."""
-
-Unary = Callable[[Any], Any]
-Binary = Callable[[Any, Any], Any]
-
-SCALARS = Table[type[Operation], Callable[[Any], Function]]("interpreter scalars")
 
 INDEX = np.dtype(np.int64)
-
-
-def scalar_rule(*kinds: type[Operation]) -> Callable[[Callable[[Any], Function]], Callable[[Any], Function]]:
-    """Decorate a rule that returns the function of these ops, which have no side effects."""
-
-    STEPS.add(_scalar_step, *kinds)
-    return SCALARS.rule(*kinds)
-
-
-def is_scalar_op(op: Operation) -> bool:
-    """Return whether an op has a scalar rule."""
-    return SCALARS.find(op) is not None
-
-
-def _scalar_step(op: Operation, preparation: Preparation) -> Step:
-    rule = SCALARS.find(op)
-    assert rule is not None
-    function = preparation.numbers.function(op, rule(op))
-    operands, results = preparation.slots(op.operands), preparation.slots(op.results)
-    result = results[0]
-    match operands:
-        case (operand,):
-
-            def unary(frame: Frame) -> None:
-                frame[result] = function(frame[operand])
-
-            step = unary
-        case (lhs, rhs) if len(results) == 1:
-
-            def binary(frame: Frame) -> None:
-                frame[result] = function(frame[lhs], frame[rhs])
-
-            step = binary
-        case _:
-
-            def general(frame: Frame) -> None:
-                value = function(*[frame[slot] for slot in operands])
-                for slot, part in zip(results, value if len(results) > 1 else (value,), strict=True):
-                    frame[slot] = part
-
-            step = general
-    return step
 
 
 def dtype_of(op: Operation, t: Attribute) -> np.dtype[Any]:
@@ -149,6 +97,15 @@ class Integers:
         if self.is_bool:
             return (number & 1).astype(np.bool_)
         return number.astype(self.dtype)
+
+    def lifted(self, function: Callable[..., Any], read: Callable[[Any], Any]) -> Callable[..., Any]:
+        """Lift a function of Python integers, which hold any number, to values of the type, read signed or unsigned."""
+
+        def run(*values: Any) -> Any:
+            found = np.frompyfunc(function, len(values), 1)(*(read(value).astype(object) for value in values))
+            return self.value(np.asarray(found % 2**64).astype(np.uint64)[()])
+
+        return run
 
 
 def integers(op: Operation, t: Attribute) -> Integers:

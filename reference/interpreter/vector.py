@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects import vector
+from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import AnyFloat, ArrayAttr, BoolAttr, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import stop, unsupported
-from relex.reference.interpreter.arith import maximum, minimum
-from relex.reference.interpreter.math import fma
-from relex.reference.interpreter.memory import check_bounds
+from relex.reference.interpreter.arith import FLOAT_FUNCTIONS, integer_function
+from relex.reference.interpreter.checks import MONITOR
+from relex.reference.interpreter.memory import Buffer, check_bounds
 from relex.reference.interpreter.memref import buffer_type, stop_read_only
-from relex.reference.interpreter.program import MONITOR, STEPS, Frame, Preparation, Step
-from relex.reference.interpreter.scalars import Binary, Function, Integers, Unary, dtype_of, integers, scalar_rule
+from relex.reference.interpreter.program import SCALARS, STEPS, Preparation, Run
+from relex.reference.interpreter.scalars import dtype_of
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -45,7 +44,6 @@ class _Lanes:
         self,
         op: Operation,
         base: SSAValue,
-        indices: Sequence[SSAValue],
         kind: Attribute,
         preparation: Preparation,
         dimensions: Sequence[int | None] | None = None,
@@ -54,123 +52,107 @@ class _Lanes:
         self._op = op
         self._base = base
         self._checked = preparation.checked
-        self._buffer, self._indices = preparation.slot(base), preparation.slots(indices)
         rank = buffer_type(op, base).get_num_dims()
         if len(self.shape) > rank and dimensions is None:
             unsupported(op, f"expected a buffer of {len(self.shape)} dimensions, found {base.type}")
-        along = dimensions if dimensions is not None else range(rank - len(self.shape), rank)
-        counts = np.indices(self.shape)
+        self._axes = tuple(dimensions if dimensions is not None else range(rank - len(self.shape), rank))
         # For each dimension of the buffer, the distance of each element from the first; None is a broadcast.
         self._steps: list[Any] = [np.zeros(self.shape, np.int64) for _ in range(rank)]
-        for count, dimension in zip(counts, along, strict=True):
+        for count, dimension in zip(np.indices(self.shape), self._axes, strict=True):
             if dimension is not None:
                 self._steps[dimension] = count
-        self._axes = tuple(along)
 
-    def places(self, frame: Frame) -> tuple[Any, ...]:
+    def places(self, indices: Sequence[Any]) -> tuple[Any, ...]:
         """Return the indices of the elements, an array for each dimension of the buffer."""
-        return tuple([int(frame[slot]) + step for slot, step in zip(self._indices, self._steps, strict=True)])
+        return tuple([int(index) + step for index, step in zip(indices, self._steps, strict=True)])
 
-    def inside(self, frame: Frame, in_bounds: Sequence[bool]) -> Any:
+    def inside(self, buffer: Buffer, indices: Sequence[Any], in_bounds: Sequence[bool]) -> Any:
         """Return a mask of the elements that may be accessed: all, in dimensions declared to be in bounds."""
         result = np.ones(self.shape, np.bool_)
-        places, sizes = self.places(frame), frame[self._buffer].array.shape
+        places, sizes = self.places(indices), buffer.array.shape
         for dimension, is_in_bounds in zip(self._axes, in_bounds, strict=True):
             if dimension is not None and not is_in_bounds:
                 result &= places[dimension] < sizes[dimension]
         return result
 
-    def load(self, frame: Frame, mask: Any, otherwise: Any) -> Array:
+    def load(self, buffer: Buffer, indices: Sequence[Any], mask: Any = True, otherwise: Any = 0) -> Array:
         """Load the elements that the mask selects; the others are taken from `otherwise`."""
-        array, places = self._enter(frame, mask)
+        array, mask, places = self._enter(buffer, indices, mask)
         result = np.array(np.broadcast_to(otherwise, self.shape), array.dtype)
         result[mask] = array[places]
-        if self._checked:
-            for index in zip(*places, strict=True):
-                frame[MONITOR].reads(self._op, self._base, frame[self._buffer], tuple(map(int, index)))
+        for index in zip(*places, strict=True) if self._checked else ():
+            MONITOR.get().reads(self._op, self._base, buffer, tuple(map(int, index)))
         return result
 
-    def store(self, frame: Frame, mask: Any, value: Any) -> None:
+    def store(self, value: Any, buffer: Buffer, indices: Sequence[Any], mask: Any = True) -> None:
         """Store the elements that the mask selects."""
-        array, places = self._enter(frame, mask)
+        array, mask, places = self._enter(buffer, indices, mask)
         if not array.flags.writeable:
             stop_read_only(self._op, self._base)
         array[places] = value[mask] if places else value
-        if self._checked:
-            for index in zip(*places, strict=True):
-                frame[MONITOR].writes(self._op, self._base, frame[self._buffer], tuple(map(int, index)))
+        for index in zip(*places, strict=True) if self._checked else ():
+            MONITOR.get().writes(self._op, self._base, buffer, tuple(map(int, index)))
 
-    def _enter(self, frame: Frame, mask: Any) -> tuple[Any, tuple[Any, ...]]:
+    def _enter(self, buffer: Buffer, indices: Sequence[Any], mask: Any) -> tuple[Any, Any, tuple[Any, ...]]:
         if self._checked:
-            frame[MONITOR].uses(self._op, self._base, frame[self._buffer])
-        array, places = frame[self._buffer].array, tuple([place[mask] for place in self.places(frame)])
-        check_bounds(self._op, self._base, array, places)
-        return array, places
+            MONITOR.get().uses(self._op, self._base, buffer)
+        mask = np.broadcast_to(mask, self.shape)
+        places = tuple([place[mask] for place in self.places(indices)])
+        check_bounds(self._op, self._base, buffer.array, places)
+        return buffer.array, mask, places
 
 
 @STEPS.rule(vector.LoadOp)
-def interpret_load(op: vector.LoadOp, preparation: Preparation) -> Step:
+def interpret_load(op: vector.LoadOp, preparation: Preparation) -> Run:
     """Load consecutive elements."""
-    lanes, result = _Lanes(op, op.base, op.indices, op.result.type, preparation), preparation.slot(op.result)
-    everywhere = np.ones(lanes.shape, np.bool_)
-
-    def step(frame: Frame) -> None:
-        frame[result] = lanes.load(frame, everywhere, 0)
-
-    return step
+    lanes = _Lanes(op, op.base, op.result.type, preparation)
+    return lambda buffer, *indices: lanes.load(buffer, indices)
 
 
 @STEPS.rule(vector.StoreOp)
-def interpret_store(op: vector.StoreOp, preparation: Preparation) -> Step:
+def interpret_store(op: vector.StoreOp, preparation: Preparation) -> Run:
     """Store consecutive elements."""
-    lanes, value = _Lanes(op, op.base, op.indices, op.vector.type, preparation), preparation.slot(op.vector)
-    everywhere = np.ones(lanes.shape, np.bool_)
-    return lambda frame: lanes.store(frame, everywhere, frame[value])
+    lanes = _Lanes(op, op.base, op.vector.type, preparation)
+    return lambda value, buffer, *indices: lanes.store(value, buffer, indices)
 
 
 @STEPS.rule(vector.MaskedLoadOp)
-def interpret_masked_load(op: vector.MaskedLoadOp, preparation: Preparation) -> Step:
+def interpret_masked_load(op: vector.MaskedLoadOp, preparation: Preparation) -> Run:
     """Load the elements that a mask selects; take the others from `pass_thru`."""
-    lanes, result = _Lanes(op, op.base, op.indices, op.result.type, preparation), preparation.slot(op.result)
-    mask, otherwise = preparation.slot(op.mask), preparation.slot(op.pass_thru)
-
-    def step(frame: Frame) -> None:
-        frame[result] = lanes.load(frame, frame[mask], frame[otherwise])
-
-    return step
+    lanes = _Lanes(op, op.base, op.result.type, preparation)
+    return lambda buffer, *others: lanes.load(buffer, others[:-2], *others[-2:])
 
 
 @STEPS.rule(vector.MaskedStoreOp)
-def interpret_masked_store(op: vector.MaskedStoreOp, preparation: Preparation) -> Step:
+def interpret_masked_store(op: vector.MaskedStoreOp, preparation: Preparation) -> Run:
     """Store the elements that a mask selects."""
-    lanes = _Lanes(op, op.base, op.indices, op.value_to_store.type, preparation)
-    mask, value = preparation.slot(op.mask), preparation.slot(op.value_to_store)
-    return lambda frame: lanes.store(frame, frame[mask], frame[value])
+    lanes = _Lanes(op, op.base, op.value_to_store.type, preparation)
+    return lambda buffer, *others: lanes.store(others[-1], buffer, others[:-2], others[-2])
 
 
 @STEPS.rule(vector.TransferReadOp)
-def interpret_transfer_read(op: vector.TransferReadOp, preparation: Preparation) -> Step:
+def interpret_transfer_read(op: vector.TransferReadOp, preparation: Preparation) -> Run:
     """Read elements, with padding for those that are out of bounds or masked."""
     lanes, allowed = _transfer(op, op.result.type, preparation)
-    padding, result = preparation.slot(op.padding), preparation.slot(op.result)
-
-    def step(frame: Frame) -> None:
-        frame[result] = lanes.load(frame, allowed(frame), frame[padding])
-
-    return step
+    rank = len(op.indices)
+    return lambda buffer, *others: lanes.load(
+        buffer, others[:rank], allowed(buffer, others[:rank], *others[rank + 1 :]), others[rank]
+    )
 
 
 @STEPS.rule(vector.TransferWriteOp)
-def interpret_transfer_write(op: vector.TransferWriteOp, preparation: Preparation) -> Step:
+def interpret_transfer_write(op: vector.TransferWriteOp, preparation: Preparation) -> Run:
     """Write elements, except those that are out of bounds or masked."""
     lanes, allowed = _transfer(op, op.vector.type, preparation)
-    value = preparation.slot(op.vector)
-    return lambda frame: lanes.store(frame, allowed(frame), frame[value])
+    rank = len(op.indices)
+    return lambda value, buffer, *others: lanes.store(
+        value, buffer, others[:rank], allowed(buffer, others[:rank], *others[rank:])
+    )
 
 
 def _transfer(
     op: vector.TransferReadOp | vector.TransferWriteOp, kind: Attribute, preparation: Preparation
-) -> tuple[_Lanes, Callable[[Frame], Any]]:
+) -> tuple[_Lanes, Run]:
     """Return the lanes of a transfer, and a function for the mask of those that it accesses."""
     permutation = op.permutation_map.data
     dimensions: list[int | None] = []
@@ -178,78 +160,59 @@ def _transfer(
         if not isinstance(expr, AffineDimExpr | AffineConstantExpr):
             unsupported(op, f"expected a permutation of dimensions, found {permutation}")
         dimensions.append(expr.position if isinstance(expr, AffineDimExpr) else None)
-    lanes = _Lanes(op, op.source, op.indices, kind, preparation, dimensions)
+    if op.mask is not None and permutation != AffineMap.minor_identity(permutation.num_dims, len(dimensions)):
+        unsupported(op, f"expected no mask with the permutation {permutation}")
+    lanes = _Lanes(op, op.source, kind, preparation, dimensions)
     stated = op.get_attr_or_prop("in_bounds")
     in_bounds = [bool(b) for b in stated] if isa(stated, ArrayAttr[BoolAttr]) else [False] * len(dimensions)
-    if op.mask is None:
-        return lanes, lambda frame: lanes.inside(frame, in_bounds)
-    if permutation != AffineMap.minor_identity(permutation.num_dims, len(dimensions)):
-        unsupported(op, f"expected no mask with the permutation {permutation}")
-    mask = preparation.slot(op.mask)
-    return lanes, lambda frame: lanes.inside(frame, in_bounds) & frame[mask]
+    return lanes, lambda buffer, indices, mask=True: lanes.inside(buffer, indices, in_bounds) & mask
 
 
 @STEPS.rule(vector.CreateMaskOp)
-def interpret_create_mask(op: vector.CreateMaskOp, preparation: Preparation) -> Step:
+def interpret_create_mask(op: vector.CreateMaskOp, preparation: Preparation) -> Run:
     """Make a mask whose leading elements are true, up to a size for each dimension."""
-    sizes, result = preparation.slots(op.mask_dim_sizes), preparation.slot(op.mask_vector)
     counts = np.indices(_shape(op, op.mask_vector.type))
-
-    def step(frame: Frame) -> None:
-        mask = np.ones(counts.shape[1:], np.bool_)
-        for count, size in zip(counts, sizes, strict=True):
-            mask &= count < frame[size]
-        frame[result] = mask
-
-    return step
+    return lambda *sizes: np.all([count < size for count, size in zip(counts, sizes, strict=True)], axis=0)
 
 
 # Elements
 
 
-@scalar_rule(vector.BroadcastOp)
-def interpret_broadcast(op: vector.BroadcastOp) -> Unary:
+@SCALARS.rule(vector.BroadcastOp)
+def interpret_broadcast(op: vector.BroadcastOp) -> Run:
     """Repeat a scalar or vector to the shape of the result."""
     shape = _shape(op, op.vector.type)
     return lambda source: np.broadcast_to(source, shape)
 
 
 @STEPS.rule(vector.ExtractOp)
-def interpret_extract(op: vector.ExtractOp, preparation: Preparation) -> Step:
+def interpret_extract(op: vector.ExtractOp, preparation: Preparation) -> Run:
     """Return an element or a subvector."""
-    position = _position(op, op.get_mixed_position(), _shape(op, op.vector.type), preparation)
-    source, result = preparation.slot(op.vector), preparation.slot(op.result)
-
-    def step(frame: Frame) -> None:
-        frame[result] = frame[source][position(frame)]
-
-    return step
+    position = _position(op, op.get_mixed_position(), op.vector.type)
+    return lambda source, *dynamic: source[position(dynamic)]
 
 
 @STEPS.rule(vector.InsertOp)
-def interpret_insert(op: vector.InsertOp, preparation: Preparation) -> Step:
+def interpret_insert(op: vector.InsertOp, preparation: Preparation) -> Run:
     """Return a copy of a vector with an element or a subvector replaced."""
-    position = _position(op, op.get_mixed_position(), _shape(op, op.dest.type), preparation)
-    source, dest, result = preparation.slot(op.source), preparation.slot(op.dest), preparation.slot(op.result)
+    position = _position(op, op.get_mixed_position(), op.dest.type)
 
-    def step(frame: Frame) -> None:
-        value = np.array(frame[dest])
-        value[position(frame)] = frame[source]
-        frame[result] = value
+    def insert(source: Any, dest: Any, *dynamic: Any) -> Any:
+        value = np.array(dest)
+        value[position(dynamic)] = source
+        return value
 
-    return step
+    return insert
 
 
-def _position(
-    op: Operation, position: Sequence[SSAValue | int], shape: Sequence[int], preparation: Preparation
-) -> Callable[[Frame], tuple[int, ...]]:
+def _position(op: Operation, position: Sequence[SSAValue | int], t: Attribute) -> Callable[..., tuple[int, ...]]:
     """Return a function for the indices of an element or subvector; it stops if they are out of bounds, which is
     undefined behaviour in compiled code."""
-    slots = [i if isinstance(i, int) else preparation.slot(i) for i in position]
-    fixed = [isinstance(i, int) for i in position]
+    shape = _shape(op, t)
 
-    def find(frame: Frame) -> tuple[int, ...]:
-        found = tuple([slot if known else int(frame[slot]) for slot, known in zip(slots, fixed, strict=True)])
+    def find(dynamic: Sequence[Any]) -> tuple[int, ...]:
+        values = iter(dynamic)
+        found = tuple([i if isinstance(i, int) else int(next(values)) for i in position])
         for i, size in zip(found, shape, strict=False):
             if not 0 <= i < size:
                 stop(op, f"expected a position in 0..{size - 1}, found {i}")
@@ -258,15 +221,15 @@ def _position(
     return find
 
 
-@scalar_rule(vector.ShuffleOp)
-def interpret_shuffle(op: vector.ShuffleOp) -> Binary:
+@SCALARS.rule(vector.ShuffleOp)
+def interpret_shuffle(op: vector.ShuffleOp) -> Run:
     """Select elements from two concatenated vectors."""
     lanes = list(op.mask.get_values())
     return lambda a, b: np.concatenate([np.atleast_1d(a), np.atleast_1d(b)])[lanes]
 
 
-@scalar_rule(vector.BitcastOp)
-def interpret_bitcast(op: vector.BitcastOp) -> Unary:
+@SCALARS.rule(vector.BitcastOp)
+def interpret_bitcast(op: vector.BitcastOp) -> Run:
     """Reinterpret the bits of elements as those of another type."""
     source, target = dtype_of(op, op.source.type), dtype_of(op, op.result.type)
     if (source == np.bool_) != (target == np.bool_):
@@ -277,65 +240,39 @@ def interpret_bitcast(op: vector.BitcastOp) -> Unary:
 # Arithmetic
 
 
-@scalar_rule(vector.FMAOp)
-def interpret_fma(op: vector.FMAOp) -> Function:
-    """Multiply and add with one rounding."""
-    dtype_of(op, op.res.type)
-    return fma
-
-
-FLOAT_REDUCTIONS: dict[Kind, Binary] = {
-    Kind.ADD: operator.add,
-    Kind.MUL: operator.mul,
-    Kind.MAXIMUMF: maximum,
-    Kind.MINIMUMF: minimum,
-    Kind.MAXNUMF: np.fmax,
-    Kind.MINNUMF: np.fmin,
+COMBINING: dict[Kind, tuple[type[Operation] | None, type[Operation] | None]] = {
+    Kind.ADD: (arith.AddfOp, arith.AddiOp),
+    Kind.MUL: (arith.MulfOp, arith.MuliOp),
+    Kind.AND: (None, arith.AndIOp),
+    Kind.OR: (None, arith.OrIOp),
+    Kind.XOR: (None, arith.XOrIOp),
+    Kind.MAXIMUMF: (arith.MaximumfOp, None),
+    Kind.MINIMUMF: (arith.MinimumfOp, None),
+    Kind.MAXNUMF: (arith.MaxnumfOp, None),
+    Kind.MINNUMF: (arith.MinnumfOp, None),
+    Kind.MAXSI: (None, arith.MaxSIOp),
+    Kind.MINSI: (None, arith.MinSIOp),
+    Kind.MAXUI: (None, arith.MaxUIOp),
+    Kind.MINUI: (None, arith.MinUIOp),
 }
-
-_operator: Any = operator
-
-MODULAR_REDUCTIONS: dict[Kind, Binary] = {
-    Kind.ADD: operator.add,
-    Kind.MUL: operator.mul,
-    Kind.AND: _operator.and_,
-    Kind.OR: _operator.or_,
-    Kind.XOR: _operator.xor,
-}
-"""Reductions that do not depend on signedness."""
-
-SIGNED_REDUCTIONS: dict[Kind, Binary] = {Kind.MAXSI: np.maximum, Kind.MINSI: np.minimum}
-UNSIGNED_REDUCTIONS: dict[Kind, Binary] = {Kind.MAXUI: np.maximum, Kind.MINUI: np.minimum}
+"""The op that a reduction repeats: of floats, and of integers."""
 
 
-@scalar_rule(vector.ReductionOp)
-def interpret_reduction(op: vector.ReductionOp) -> Function:
+@SCALARS.rule(vector.ReductionOp)
+def interpret_reduction(op: vector.ReductionOp) -> Run:
     """Reduce from the first element to the last; fast-math flags allow other orders. A sum of floats starts from 0."""
     _shape(op, op.vector.type)
     element = op.dest.type
-    combine = _float_reduction(op) if isinstance(element, AnyFloat) else _integer_reduction(op, integers(op, element))
-    starts_from = {Kind.ADD: 0, Kind.MUL: 1}.get(op.kind.data) if isinstance(element, AnyFloat) else None
+    on_floats, on_integers = COMBINING[op.kind.data]
+    repeated = on_floats if isinstance(element, AnyFloat) else on_integers
+    if repeated is None:
+        numbers = "floats" if isinstance(element, AnyFloat) else "integers"
+        unsupported(op, f"expected a kind of reduction that {numbers} have, found '{op.kind.data}'")
+    combine = FLOAT_FUNCTIONS[repeated] if isinstance(element, AnyFloat) else integer_function(op, repeated, element)
+    starts_from = {arith.AddfOp: 0, arith.MulfOp: 1}.get(repeated)
 
     def run(values: Any, *accumulator: Any) -> Any:
         start = accumulator or (() if starts_from is None else (values.dtype.type(starts_from),))
         return reduce(combine, (*start, *values))
 
     return run
-
-
-def _float_reduction(op: vector.ReductionOp) -> Binary:
-    if op.kind.data not in FLOAT_REDUCTIONS:
-        unsupported(op, f"expected a kind of reduction that floats have, found '{op.kind.data}'")
-    return FLOAT_REDUCTIONS[op.kind.data]
-
-
-def _integer_reduction(op: vector.ReductionOp, kind: Integers) -> Binary:
-    combining = op.kind.data
-    for read, functions in (
-        (kind.signed, SIGNED_REDUCTIONS),
-        (kind.unsigned, UNSIGNED_REDUCTIONS | MODULAR_REDUCTIONS),
-    ):
-        if combining in functions:
-            function = functions[combining]
-            return lambda a, b: kind.value(function(read(a), read(b)))
-    unsupported(op, f"expected a kind of reduction that integers have, found '{combining}'")

@@ -2,57 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, MemRefType, NoneAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr, MemRefType, NoneAttr
+from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import name_of, stop
 from relex.reference.interpreter.memory import Buffer, check_size
 from relex.reference.interpreter.memref import buffer_type
-from relex.reference.interpreter.program import STEPS, Frame, Preparation, Step, shape_of
+from relex.reference.interpreter.program import STEPS, Preparation, Run, Values, shape_of
 from relex.reference.interpreter.scalars import INDEX, dtype_of
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
-Numbers = list[int]
+
+def _numbers(static: DenseArrayBase, dynamic: Iterator[Any]) -> list[int]:
+    """Return offsets, sizes or strides, some of which are operands of their op."""
+    return [int(next(dynamic)) if number == DYNAMIC_INDEX else int(number) for number in static.get_values()]
 
 
-def _numbers(
-    static: Sequence[int], dynamic: Sequence[SSAValue], preparation: Preparation
-) -> Callable[[Frame], Numbers]:
-    """Return a function that reads offsets, sizes or strides from a frame."""
-    slots = preparation.slots(dynamic)
+def _view_rule(*kinds: type[Operation]) -> Callable[[Callable[[Any, Buffer, Iterator[Any]], Array]], Any]:
+    """Decorate a function from an op, a buffer and further operands to a view of the buffer, which is checked against
+    the type of the result."""
 
-    def find(frame: Frame) -> Numbers:
-        values = iter(slots)
-        return [int(frame[next(values)]) if number == DYNAMIC_INDEX else number for number in static]
+    def register(make: Callable[[Any, Buffer, Iterator[Any]], Array]) -> object:
+        def prepare(op: Operation, preparation: Preparation) -> Run:
+            buffer_type(op, op.operands[0])
+            kind = buffer_type(op, op.results[0])
 
-    return find
+            def run(buffer: Buffer, *numbers: Any) -> Buffer:
+                view = Buffer(make(op, buffer, iter(numbers)), buffer.memory)
+                if not fits(view, kind):
+                    stop(op, f"expected a buffer of type {kind}, found {describe(view)}")
+                return view
 
+            return run
 
-def _view_step(
-    op: Operation, source: SSAValue, result: SSAValue, preparation: Preparation, make: Callable[[Frame, Buffer], Array]
-) -> Step:
-    """Return a step that makes a view of a buffer, and checks it against the type of the result."""
-    buffer_type(op, source)
-    kind = buffer_type(op, result)
-    old, new = preparation.slot(source), preparation.slot(result)
+        STEPS.add(prepare, *kinds)
+        return make
 
-    def step(frame: Frame) -> None:
-        view = Buffer(make(frame, frame[old]), frame[old].memory)
-        if not fits(view, kind):
-            stop(op, f"expected a buffer of type {kind}, found {describe(view)}")
-        frame[new] = view
-
-    return step
+    return register
 
 
 def fits(buffer: Buffer, kind: MemRefType) -> bool:
@@ -96,41 +92,25 @@ def _in_memory(
     return np.ndarray(tuple(shape), dtype, base, start, tuple(strides))
 
 
-@STEPS.rule(memref.CastOp, memref.MemorySpaceCastOp)
-def interpret_cast(op: memref.CastOp | memref.MemorySpaceCastOp, preparation: Preparation) -> Step:
+@_view_rule(memref.CastOp, memref.MemorySpaceCastOp, memref.AssumeAlignmentOp)
+def view_as_it_is(op: Operation, buffer: Buffer, numbers: Iterator[Any]) -> Array:
     """View a buffer as another type, which must match."""
-    return _view_step(op, op.source, op.dest, preparation, lambda frame, buffer: buffer.array)
+    return buffer.array
 
 
-@STEPS.rule(memref.AssumeAlignmentOp)
-def interpret_assume_alignment(op: memref.AssumeAlignmentOp, preparation: Preparation) -> Step:
-    """Forward a buffer."""
-    return _view_step(op, op.memref, op.result, preparation, lambda frame, buffer: buffer.array)
-
-
-@STEPS.rule(memref.SubviewOp)
-def interpret_subview(op: memref.SubviewOp, preparation: Preparation) -> Step:
+@_view_rule(memref.SubviewOp)
+def view_part(op: memref.SubviewOp, buffer: Buffer, numbers: Iterator[Any]) -> Array:
     """View a strided part of a buffer, which must be in bounds."""
-    offsets = _numbers(op.static_offsets.get_values(), op.offsets, preparation)
-    sizes = _numbers(op.static_sizes.get_values(), op.sizes, preparation)
-    steps = _numbers(op.static_strides.get_values(), op.strides, preparation)
-    kind = buffer_type(op, op.result)
-
-    def make(frame: Frame, buffer: Buffer) -> Array:
-        array = buffer.array
-        start = buffer.start + sum(i * stride for i, stride in zip(offsets(frame), array.strides, strict=True))
-        strides = [step * stride for step, stride in zip(steps(frame), array.strides, strict=True)]
-        shape = sizes(frame)
-        check_size(op, tuple(shape))
-        cuts = zip(offsets(frame), shape, steps(frame), array.shape, strict=True)
-        for dimension, (i, n, step, size) in enumerate(cuts):
-            if n and not (0 <= i < size and 0 <= i + (n - 1) * step < size):
-                found = f"{i}..{i + (n - 1) * step}"
-                stop(op, f"expected index {dimension} of {name_of(op.source)} in 0..{size - 1}, found {found}")
-        view = _in_memory(op, buffer, start, shape, strides, array.dtype)
-        return _without_ones(view, buffer, kind)
-
-    return _view_step(op, op.source, op.result, preparation, make)
+    array = buffer.array
+    offsets, shape, steps = (_numbers(n, numbers) for n in (op.static_offsets, op.static_sizes, op.static_strides))
+    check_size(op, tuple(shape))
+    for dimension, (i, n, step, size) in enumerate(zip(offsets, shape, steps, array.shape, strict=True)):
+        if n and not (0 <= i < size and 0 <= i + (n - 1) * step < size):
+            found = f"{i}..{i + (n - 1) * step}"
+            stop(op, f"expected index {dimension} of {name_of(op.source)} in 0..{size - 1}, found {found}")
+    start = buffer.start + sum(i * stride for i, stride in zip(offsets, array.strides, strict=True))
+    strides = [step * stride for step, stride in zip(steps, array.strides, strict=True)]
+    return _without_ones(_in_memory(op, buffer, start, shape, strides, array.dtype), buffer, buffer_type(op, op.result))
 
 
 def _without_ones(view: Array, buffer: Buffer, kind: MemRefType) -> Array:
@@ -143,21 +123,13 @@ def _without_ones(view: Array, buffer: Buffer, kind: MemRefType) -> Array:
     return view
 
 
-@STEPS.rule(memref.ReinterpretCastOp)
-def interpret_reinterpret_cast(op: memref.ReinterpretCastOp, preparation: Preparation) -> Step:
+@_view_rule(memref.ReinterpretCastOp)
+def view_memory(op: memref.ReinterpretCastOp, buffer: Buffer, numbers: Iterator[Any]) -> Array:
     """View the memory of a buffer with another offset, sizes and strides."""
-    offsets = _numbers(op.static_offsets.get_values(), op.offsets, preparation)
-    sizes = _numbers(op.static_sizes.get_values(), op.sizes, preparation)
-    strides = _numbers(op.static_strides.get_values(), op.strides, preparation)
-
-    def make(frame: Frame, buffer: Buffer) -> Array:
-        dtype = buffer.array.dtype
-        (offset,), shape = offsets(frame), sizes(frame)
-        check_size(op, tuple(shape))
-        steps = [stride * dtype.itemsize for stride in strides(frame)]
-        return _in_memory(op, buffer, offset * dtype.itemsize, shape, steps, dtype)
-
-    return _view_step(op, op.source, op.result, preparation, make)
+    dtype = buffer.array.dtype
+    (offset,), shape, strides = (_numbers(n, numbers) for n in (op.static_offsets, op.static_sizes, op.static_strides))
+    check_size(op, tuple(shape))
+    return _in_memory(op, buffer, offset * dtype.itemsize, shape, [n * dtype.itemsize for n in strides], dtype)
 
 
 def _groups(op: memref.AlterShapeOperation) -> list[list[int]]:
@@ -165,35 +137,24 @@ def _groups(op: memref.AlterShapeOperation) -> list[list[int]]:
     return [[dim.value.data for dim in group] for group in op.reassociation if isa(group, ArrayAttr[IntegerAttr])]
 
 
-@STEPS.rule(memref.ExpandShapeOp)
-def interpret_expand_shape(op: memref.ExpandShapeOp, preparation: Preparation) -> Step:
+@_view_rule(memref.ExpandShapeOp)
+def view_expanded(op: memref.ExpandShapeOp, buffer: Buffer, numbers: Iterator[Any]) -> Array:
     """View each dimension of a buffer as several."""
-    sizes = _numbers(op.static_output_shape.get_values(), op.output_shape, preparation)
-    groups = _groups(op)
-
-    def make(frame: Frame, buffer: Buffer) -> Array:
-        shape, strides = sizes(frame), list[int]()
-        for group, size, stride in zip(groups, buffer.array.shape, buffer.array.strides, strict=True):
-            if prod(parts := [shape[d] for d in group]) != size:
-                stop(op, f"expected sizes of {size} elements together, found {parts}")
-            strides += [prod(parts[i + 1 :]) * stride for i in range(len(parts))]
-        return _in_memory(op, buffer, buffer.start, shape, strides, buffer.array.dtype)
-
-    return _view_step(op, op.src, op.result, preparation, make)
+    shape, strides = _numbers(op.static_output_shape, numbers), list[int]()
+    for group, size, stride in zip(_groups(op), buffer.array.shape, buffer.array.strides, strict=True):
+        if prod(parts := [shape[d] for d in group]) != size:
+            stop(op, f"expected sizes of {size} elements together, found {parts}")
+        strides += [prod(parts[i + 1 :]) * stride for i in range(len(parts))]
+    return _in_memory(op, buffer, buffer.start, shape, strides, buffer.array.dtype)
 
 
-@STEPS.rule(memref.CollapseShapeOp)
-def interpret_collapse_shape(op: memref.CollapseShapeOp, preparation: Preparation) -> Step:
+@_view_rule(memref.CollapseShapeOp)
+def view_collapsed(op: memref.CollapseShapeOp, buffer: Buffer, numbers: Iterator[Any]) -> Array:
     """View groups of dimensions of a buffer as one each."""
-    groups = _groups(op)
-
-    def make(frame: Frame, buffer: Buffer) -> Array:
-        array = buffer.array
-        sizes = [prod(array.shape[d] for d in group) for group in groups]
-        strides = [_common_stride(op, array, group) for group in groups]
-        return _in_memory(op, buffer, buffer.start, sizes, strides, array.dtype)
-
-    return _view_step(op, op.src, op.result, preparation, make)
+    array, groups = buffer.array, _groups(op)
+    sizes = [prod(array.shape[d] for d in group) for group in groups]
+    strides = [_common_stride(op, array, group) for group in groups]
+    return _in_memory(op, buffer, buffer.start, sizes, strides, array.dtype)
 
 
 def _common_stride(op: Operation, array: Array, group: Sequence[int]) -> int:
@@ -206,35 +167,27 @@ def _common_stride(op: Operation, array: Array, group: Sequence[int]) -> int:
 
 
 @STEPS.rule(memref.ViewOp)
-def interpret_view(op: memref.ViewOp, preparation: Preparation) -> Step:
+def interpret_view(op: memref.ViewOp, preparation: Preparation) -> Run:
     """View bytes of a buffer as elements of another type and shape."""
-    shift, sizes = preparation.slot(op.byte_shift), preparation.slots(op.sizes)
     kind = buffer_type(op, op.result)
     dtype = dtype_of(op, kind.element_type)
-    old, new = preparation.slot(op.source), preparation.slot(op.result)
 
-    def step(frame: Frame) -> None:
-        buffer = frame[old]
-        shape = shape_of(kind, [frame[slot] for slot in sizes])
-        check_size(op, shape)
+    def run(buffer: Buffer, shift: Any, *sizes: Any) -> Buffer:
+        shape = shape_of(op, kind, sizes)
         strides = [prod(shape[d + 1 :]) * dtype.itemsize for d in range(len(shape))]
-        start = buffer.start + int(frame[shift])
-        frame[new] = Buffer(_in_memory(op, buffer, start, shape, strides, dtype), buffer.memory)
+        return Buffer(_in_memory(op, buffer, buffer.start + int(shift), shape, strides, dtype), buffer.memory)
 
-    return step
+    return run
 
 
 @STEPS.rule(memref.ExtractStridedMetaDataOp)
-def interpret_extract_strided_metadata(op: memref.ExtractStridedMetaDataOp, preparation: Preparation) -> Step:
+def interpret_extract_strided_metadata(op: memref.ExtractStridedMetaDataOp, preparation: Preparation) -> Run:
     """Return the base buffer, offset, sizes and strides of a buffer."""
-    source, results = preparation.slot(op.source), preparation.slots(op.results)
 
-    def step(frame: Frame) -> None:
-        buffer = frame[source]
+    def run(buffer: Buffer) -> Values:
         array = buffer.array
         base = Buffer(_in_memory(op, buffer, 0, (), (), array.dtype), buffer.memory)
-        numbers = [buffer.start // array.itemsize, *array.shape, *(s // array.itemsize for s in array.strides)]
-        for slot, value in zip(results, [base, *map(INDEX.type, numbers)], strict=True):
-            frame[slot] = value
+        numbers = (buffer.start // array.itemsize, *array.shape, *(s // array.itemsize for s in array.strides))
+        return base, *map(INDEX.type, numbers)
 
-    return step
+    return run

@@ -56,7 +56,7 @@ def test_accesses_stay_in_bounds(name: str, checked: bool) -> None:
     assert f"memref.{op}" in (diagnostic.source_line or "")
 
 
-def test_block_accesses_stay_in_bounds_on_whole_arrays() -> None:
+def test_block_accesses_stay_in_bounds_of_loops() -> None:
     text = """
     tir.prim_func @main(%I: memref<40xi64>, %X: memref<4xf32>) outs(%Y: memref<40xf32>) {
       tir.for %i in (40) {

@@ -16,7 +16,7 @@ from relex.dialects.upstream.verifier import verify_module
 
 # It fills the table of steps.
 from relex.reference.interpreter import api as api
-from relex.reference.interpreter.checks import Monitor
+from relex.reference.interpreter.checks import watching
 from relex.reference.interpreter.memory import Buffer
 from relex.reference.interpreter.program import Program
 
@@ -33,8 +33,8 @@ class Interpreted:
         op = SymbolTable.lookup_symbol(self._program.module, function)
         assert op is not None
         values = [Buffer(a) if isinstance(a, np.ndarray) else np.int64(a) for a in arguments]
-        with np.errstate(all="ignore"):
-            self._program.function(op)(Monitor() if self._program.checked else None, *values)
+        with np.errstate(all="ignore"), watching():
+            self._program.function(op)(*values)
 
 
 def call(code: Any, function: str, *arguments: Array | int) -> None:
