@@ -94,10 +94,10 @@ def _remove(op: Operation) -> bool:
     for result in [result for result in op.results if result.first_use is not None]:
         other = next((operand for operand in op.operands if operand.type == result.type), None)
         if other is None:
-            is_tensor = isa(result.type, TensorType)
-            if _STAND_IN in op.attributes or (is_tensor and has_unknown(result.type)):
+            t = result.type
+            if _STAND_IN in op.attributes or (isa(t, TensorType) and has_unknown(t)):
                 return False
-            new = AllocTensorOp(result.type) if is_tensor else UnrealizedConversionCastOp.get([], [result.type])
+            new = AllocTensorOp(t) if isa(t, TensorType) else UnrealizedConversionCastOp.get([], [t])
             new.attributes[_STAND_IN] = UnitAttr()
             Rewriter.insert_op(new, InsertPoint.before(op))
             other = new.results[0]

@@ -10,7 +10,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Attribute, Operation
 
 from relex.dialects.errors import stop, unsupported
-from relex.reference.interpreter.program import SCALARS, STEPS, Preparation, Run
+from relex.reference.interpreter.program import SCALARS, STEPS, Binary, Preparation, Run, Unary
 from relex.reference.interpreter.scalars import Integers, any_of, choose, constant, dtype_of, integers
 
 
@@ -62,7 +62,7 @@ def _ceildiv(a: Any, b: Any) -> Any:
     return quotient + (quotient * b != a).astype(quotient.dtype)
 
 
-MODULAR_FUNCTIONS: dict[type[Operation], tuple[Run, Run]] = {
+MODULAR_FUNCTIONS: dict[type[Operation], tuple[Binary, Binary]] = {
     arith.AddiOp: (operator.add, _operator.xor),
     arith.SubiOp: (operator.sub, _operator.xor),
     arith.MuliOp: (operator.mul, _operator.and_),
@@ -72,7 +72,7 @@ MODULAR_FUNCTIONS: dict[type[Operation], tuple[Run, Run]] = {
 }
 """Functions that do not depend on signedness: of integers, which NumPy wraps around, and of booleans."""
 
-SIGNED_FUNCTIONS: dict[type[Operation], Run] = {
+SIGNED_FUNCTIONS: dict[type[Operation], Binary] = {
     arith.MaxSIOp: np.maximum,
     arith.MinSIOp: np.minimum,
     arith.ShRSIOp: np.right_shift,
@@ -83,7 +83,7 @@ SIGNED_FUNCTIONS: dict[type[Operation], Run] = {
     arith.CeilDivSIOp: _ceildiv,
 }
 
-UNSIGNED_FUNCTIONS: dict[type[Operation], Run] = {
+UNSIGNED_FUNCTIONS: dict[type[Operation], Binary] = {
     arith.MaxUIOp: np.maximum,
     arith.MinUIOp: np.minimum,
     arith.ShLIOp: np.left_shift,
@@ -132,11 +132,11 @@ def _expect_defined(op: Operation, kind: type[Operation], numbers: Integers, a: 
         stop(op, "expected a divisor that is not 0")
 
 
-_ORDERS: tuple[Run, ...] = (operator.lt, operator.le, operator.gt, operator.ge)
+_ORDERS: tuple[Binary, ...] = (operator.lt, operator.le, operator.gt, operator.ge)
 
 
 @SCALARS.rule(arith.CmpiOp)
-def interpret_cmpi(op: arith.CmpiOp) -> Run:
+def interpret_cmpi(op: arith.CmpiOp) -> Binary:
     """Compare integers, signed or unsigned."""
     kind, predicate = integers(op, op.lhs.type), op.predicate.value.data
     if predicate < 2:
@@ -152,7 +152,7 @@ def _unordered(a: Any, b: Any) -> Any:
     return (a != a) | (b != b)
 
 
-FLOAT_PREDICATES: tuple[Run, ...] = (
+FLOAT_PREDICATES: tuple[Binary, ...] = (
     lambda a, b: (a == a) & False,
     operator.eq,
     operator.gt,
@@ -187,7 +187,7 @@ def interpret_select(op: arith.SelectOp) -> Run:
 
 
 @SCALARS.rule(arith.ExtFOp, arith.TruncFOp)
-def interpret_float_cast(op: arith.ExtFOp | arith.TruncFOp) -> Run:
+def interpret_float_cast(op: arith.ExtFOp | arith.TruncFOp) -> Unary:
     """Convert floats to another float type."""
     dtype_of(op, op.input.type)
     dtype = dtype_of(op, op.result.type)
@@ -195,7 +195,7 @@ def interpret_float_cast(op: arith.ExtFOp | arith.TruncFOp) -> Run:
 
 
 @SCALARS.rule(arith.SIToFPOp, arith.UIToFPOp)
-def interpret_integer_to_float(op: arith.SIToFPOp | arith.UIToFPOp) -> Run:
+def interpret_integer_to_float(op: arith.SIToFPOp | arith.UIToFPOp) -> Unary:
     """Convert signed or unsigned integers to floats."""
     kind, dtype = integers(op, op.input.type), dtype_of(op, op.result.type)
     read = kind.signed if isinstance(op, arith.SIToFPOp) else kind.unsigned
@@ -203,7 +203,7 @@ def interpret_integer_to_float(op: arith.SIToFPOp | arith.UIToFPOp) -> Run:
 
 
 @SCALARS.rule(arith.FPToSIOp, arith.FPToUIOp)
-def interpret_float_to_integer(op: arith.FPToSIOp | arith.FPToUIOp) -> Run:
+def interpret_float_to_integer(op: arith.FPToSIOp | arith.FPToUIOp) -> Unary:
     """Convert floats to signed or unsigned integers, rounding towards zero."""
     dtype_of(op, op.input.type)
     kind = integers(op, op.result.type)
@@ -215,7 +215,7 @@ def interpret_float_to_integer(op: arith.FPToSIOp | arith.FPToUIOp) -> Run:
 
 
 @SCALARS.rule(arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp)
-def interpret_integer_cast(op: arith.ExtSIOp | arith.ExtUIOp | arith.TruncIOp | arith.IndexCastOp) -> Run:
+def interpret_integer_cast(op: arith.ExtSIOp | arith.ExtUIOp | arith.TruncIOp | arith.IndexCastOp) -> Unary:
     """Extend or truncate integers."""
     source, target = integers(op, op.input.type), integers(op, op.result.type)
     read = source.unsigned if isinstance(op, arith.ExtUIOp) else source.signed
@@ -223,7 +223,7 @@ def interpret_integer_cast(op: arith.ExtSIOp | arith.ExtUIOp | arith.TruncIOp | 
 
 
 @SCALARS.rule(arith.BitcastOp)
-def interpret_bitcast(op: arith.BitcastOp) -> Run:
+def interpret_bitcast(op: arith.BitcastOp) -> Unary:
     """Reinterpret the bits of a number as those of another type of the same width."""
     source, target = dtype_of(op, op.input.type), dtype_of(op, op.result.type)
     if source.itemsize != target.itemsize or np.bool_ in (source, target):
@@ -244,7 +244,7 @@ def interpret_addui_extended(op: arith.AddUIExtendedOp) -> Run:
 
 
 @SCALARS.rule(arith.MulSIExtendedOp, arith.MulUIExtendedOp)
-def interpret_mul_extended(op: arith.MulSIExtendedOp | arith.MulUIExtendedOp) -> Run:
+def interpret_mul_extended(op: arith.MulSIExtendedOp | arith.MulUIExtendedOp) -> Binary:
     """Multiply signed or unsigned integers; the results are the low and the high half of the product."""
     kind = integers(op, op.lhs.type)
     read = kind.signed if isinstance(op, arith.MulSIExtendedOp) else kind.unsigned

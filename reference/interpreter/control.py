@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import cf, func, memref, scf
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 
 from relex.dialects import relex, tir
 from relex.dialects.errors import stop
@@ -16,7 +16,7 @@ from relex.dialects.libraries import LibraryFunction, library_function
 from relex.reference.interpreter.checks import MONITOR, Touches
 from relex.reference.interpreter.library import library_call
 from relex.reference.interpreter.memory import Buffer
-from relex.reference.interpreter.program import STEPS, Body, Frame, Preparation, Run, Values
+from relex.reference.interpreter.program import STEPS, Binary, Body, Frame, Preparation, Run, Values
 from relex.reference.interpreter.scalars import dtype_of
 
 
@@ -44,14 +44,22 @@ def _library_function(op: Operation, library: LibraryFunction, preparation: Prep
 @STEPS.rule(cf.BranchOp)
 def interpret_branch(op: cf.BranchOp, preparation: Preparation) -> Run:
     """Continue in the successor."""
-    return lambda *arguments: (op.successor, arguments)
+
+    def run(*arguments: Any) -> tuple[Block, Values]:
+        return op.successor, arguments
+
+    return run
 
 
 @STEPS.rule(cf.ConditionalBranchOp)
 def interpret_conditional_branch(op: cf.ConditionalBranchOp, preparation: Preparation) -> Run:
     """Continue in one of two successors."""
     count, then, otherwise = len(op.then_arguments), op.then_block, op.else_block
-    return lambda condition, *arguments: (then, arguments[:count]) if condition else (otherwise, arguments[count:])
+
+    def run(condition: Any, *arguments: Any) -> tuple[Block, Values]:
+        return (then, arguments[:count]) if condition else (otherwise, arguments[count:])
+
+    return run
 
 
 @STEPS.rule(cf.SwitchOp)
@@ -63,7 +71,7 @@ def interpret_switch(op: cf.SwitchOp, preparation: Preparation) -> Run:
     values = op.case_values.get_values() if op.case_values is not None else ()
     cases = dict(zip(values, others, strict=True))
 
-    def run(flag: Any, *arguments: Any) -> tuple[Any, Values]:
+    def run(flag: Any, *arguments: Any) -> tuple[Block, Values]:
         block, own = cases.get(int(flag), default)
         return block, arguments[own]
 
@@ -82,7 +90,7 @@ def interpret_assert(op: cf.AssertOp, preparation: Preparation) -> Run:
 
 
 @STEPS.rule(scf.IfOp)
-def interpret_if(op: scf.IfOp, preparation: Preparation) -> Run:
+def interpret_if(op: scf.IfOp, preparation: Preparation) -> Binary:
     """Run one of two regions."""
     then = preparation.body(op.true_region.block)
     otherwise = preparation.body(op.false_region.block) if op.false_region.blocks else Body((), (), ())
@@ -125,7 +133,7 @@ def interpret_while(op: scf.WhileOp, preparation: Preparation) -> Run:
 
 
 @STEPS.rule(scf.IndexSwitchOp)
-def interpret_index_switch(op: scf.IndexSwitchOp, preparation: Preparation) -> Run:
+def interpret_index_switch(op: scf.IndexSwitchOp, preparation: Preparation) -> Binary:
     """Run the region of the matching case, or the default one."""
     default = preparation.body(op.default_region.block)
     bodies = [preparation.body(region.block) for region in op.case_regions]

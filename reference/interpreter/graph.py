@@ -23,7 +23,7 @@ from relex.dialects.relex import (
 from relex.dialects.relex.types import shape_str
 from relex.reference.interpreter.library import library_call
 from relex.reference.interpreter.memory import Buffer, dimension
-from relex.reference.interpreter.program import STEPS, Preparation, Run, Values, guarded, shape_of
+from relex.reference.interpreter.program import STEPS, Binary, Preparation, Run, Values, guarded, shape_of
 from relex.reference.interpreter.scalars import dtype_of
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def interpret_alloc_tensor(op: AllocTensorOp, preparation: Preparation) -> Run:
 
 
 @STEPS.rule(tensor.DimOp)
-def interpret_dim(op: tensor.DimOp, preparation: Preparation) -> Run:
+def interpret_dim(op: tensor.DimOp, preparation: Preparation) -> Binary:
     """Return the size of a dimension."""
     return lambda array, index: dimension(op, op.source, array, index)
 

@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.dialects import math, vector
 from xdsl.ir import Operation
 
-from relex.reference.interpreter.program import SCALARS, Run
+from relex.reference.interpreter.program import SCALARS, Binary, Run, Unary
 from relex.reference.interpreter.scalars import choose, dtype_of, integers
 
 
@@ -66,7 +66,7 @@ def _power(a: Any, b: Any) -> Any:
     return np.power(bases, exponents)[::2].reshape(np.broadcast_shapes(a.shape, b.shape))[()]
 
 
-def _widened(function: Run) -> Run:
+def _widened(function: Unary) -> Unary:
     """Compute `function` in f64, so that the result is, in effect, rounded to the element type once."""
     return lambda a: function(a.astype(np.float64)).astype(a.dtype)
 
@@ -117,14 +117,14 @@ def interpret_function(op: Operation) -> Run:
 
 
 @SCALARS.rule(math.FPowIOp)
-def interpret_fpowi(op: math.FPowIOp) -> Run:
+def interpret_fpowi(op: math.FPowIOp) -> Binary:
     """Raise floats to integer powers, in f64."""
     dtype = dtype_of(op, op.result.type)
     return lambda a, n: np.power(a.astype(np.float64), n.astype(np.float64)).astype(dtype)
 
 
 @SCALARS.rule(math.AbsIOp)
-def interpret_absi(op: math.AbsIOp) -> Run:
+def interpret_absi(op: math.AbsIOp) -> Unary:
     """Return absolute values, that of the smallest integer wrapped around."""
     kind = integers(op, op.result.type)
     return lambda a: kind.value(np.abs(kind.signed(a)))

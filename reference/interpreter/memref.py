@@ -18,7 +18,7 @@ from relex.dialects.tir import AllocBufferOp
 from relex.reference.interpreter.checks import MONITOR
 from relex.reference.interpreter.memory import Buffer, check_bounds, dimension
 from relex.reference.interpreter.numbers import Numbers
-from relex.reference.interpreter.program import STEPS, Preparation, Program, Run, shape_of
+from relex.reference.interpreter.program import STEPS, Binary, Preparation, Program, Run, Unary, shape_of
 from relex.reference.interpreter.scalars import INDEX, dtype_of
 
 
@@ -30,7 +30,11 @@ def interpret_alloc(op: memref.AllocOp | memref.AllocaOp | AllocBufferOp, prepar
         unsupported(op, f"expected a memref of identity layout, found {kind}")
     element_type: Attribute = kind.element_type
     dtype = dtype_of(op, element_type)
-    return lambda *sizes: Buffer(numbers.fresh_array(shape_of(op, kind, sizes), dtype, element_type))
+
+    def allocate(*sizes: Any) -> Buffer:
+        return Buffer(numbers.fresh_array(shape_of(op, kind, sizes), dtype, element_type))
+
+    return allocate
 
 
 def buffer_type(op: Operation, value: SSAValue) -> MemRefType:
@@ -42,7 +46,7 @@ def buffer_type(op: Operation, value: SSAValue) -> MemRefType:
 
 
 @STEPS.rule(memref.DeallocOp)
-def interpret_dealloc(op: memref.DeallocOp, preparation: Preparation) -> Run | None:
+def interpret_dealloc(op: memref.DeallocOp, preparation: Preparation) -> Unary | None:
     """Free a buffer, which only a checked run tracks."""
     return (lambda buffer: MONITOR.get().frees(op, op.memref, buffer)) if preparation.checked else None
 
@@ -152,13 +156,13 @@ def _make_global(op: memref.GlobalOp, numbers: Numbers) -> Buffer:
 
 
 @STEPS.rule(memref.DimOp)
-def interpret_dim(op: memref.DimOp, preparation: Preparation) -> Run:
+def interpret_dim(op: memref.DimOp, preparation: Preparation) -> Binary:
     """Return the size of a dimension."""
     return lambda buffer, index: dimension(op, op.source, buffer.array, index)
 
 
 @STEPS.rule(memref.RankOp)
-def interpret_rank(op: memref.RankOp, preparation: Preparation) -> Run:
+def interpret_rank(op: memref.RankOp, preparation: Preparation) -> Unary:
     """Return the number of dimensions."""
     rank = INDEX.type(buffer_type(op, op.source).get_num_dims())
     return lambda buffer: rank

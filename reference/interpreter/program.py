@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, SymbolRefAttr, TensorType
 from xdsl.interpreter import Interpreter, InterpreterFunctions
@@ -34,6 +34,9 @@ Step = Callable[[Frame], None]
 Run = Callable[..., Any]
 """Maps the values of an op's operands to its result, or to a tuple of its results. The function of an op with regions
 gets the frame before the operands, that of a terminator with successors returns the next block and its arguments."""
+
+Unary = Callable[[Any], Any]
+Binary = Callable[[Any, Any], Any]
 
 SCALARS = Table[type[Operation], Callable[[Any], Run]]("interpreter scalars")
 """Makes the function of each kind of op that computes numbers from numbers, or vectors from vectors."""
@@ -186,9 +189,10 @@ def _step(op: Operation, run: Run, operands: tuple[int, ...], results: tuple[int
     def step(frame: Frame) -> None:
         values = [frame[slot] for slot in operands]
         found = run(frame, *values) if with_frame else run(*values)
-        if results:
-            for slot, value in zip(results, found if isinstance(found, tuple) else (found,), strict=True):
-                frame[slot] = value
+        if not isinstance(found, tuple):
+            found = (found,) * len(results)
+        for slot, value in zip(results, cast("Values", found), strict=True):
+            frame[slot] = value
 
     if SCALARS.find(op) is None or len(results) != 1 or len(operands) not in (1, 2):
         return step

@@ -5,7 +5,6 @@ The functions also work on arrays of such numbers, elementwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +23,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import array_from_dense, numpy_dtype
 from relex.dialects.errors import DTypeError, unsupported
+from relex.reference.interpreter.program import Binary, Run, Unary
 
 INDEX = np.dtype(np.int64)
 
@@ -98,7 +98,7 @@ class Integers:
             return (number & 1).astype(np.bool_)
         return number.astype(self.dtype)
 
-    def lifted(self, function: Callable[..., Any], read: Callable[[Any], Any]) -> Callable[..., Any]:
+    def lifted(self, function: Unary | Binary, read: Unary) -> Run:
         """Lift a function of Python integers, which hold any number, to values of the type, read signed or unsigned."""
 
         def run(*values: Any) -> Any:

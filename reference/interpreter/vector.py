@@ -18,7 +18,7 @@ from relex.reference.interpreter.arith import FLOAT_FUNCTIONS, integer_function
 from relex.reference.interpreter.checks import MONITOR
 from relex.reference.interpreter.memory import Buffer, check_bounds
 from relex.reference.interpreter.memref import buffer_type, stop_read_only
-from relex.reference.interpreter.program import SCALARS, STEPS, Preparation, Run
+from relex.reference.interpreter.program import SCALARS, STEPS, Binary, Preparation, Run, Unary
 from relex.reference.interpreter.scalars import dtype_of
 
 if TYPE_CHECKING:
@@ -66,9 +66,9 @@ class _Lanes:
         """Return the indices of the elements, an array for each dimension of the buffer."""
         return tuple([int(index) + step for index, step in zip(indices, self._steps, strict=True)])
 
-    def inside(self, buffer: Buffer, indices: Sequence[Any], in_bounds: Sequence[bool]) -> Any:
-        """Return a mask of the elements that may be accessed: all, in dimensions declared to be in bounds."""
-        result = np.ones(self.shape, np.bool_)
+    def inside(self, buffer: Buffer, indices: Sequence[Any], in_bounds: Sequence[bool], mask: Any = True) -> Any:
+        """Return the part of a mask that may be accessed: all of it, in dimensions declared to be in bounds."""
+        result = np.array(np.broadcast_to(mask, self.shape))
         places, sizes = self.places(indices), buffer.array.shape
         for dimension, is_in_bounds in zip(self._axes, in_bounds, strict=True):
             if dimension is not None and not is_in_bounds:
@@ -102,58 +102,70 @@ class _Lanes:
         return buffer.array, mask, places
 
 
-@STEPS.rule(vector.LoadOp)
-def interpret_load(op: vector.LoadOp, preparation: Preparation) -> Run:
-    """Load consecutive elements."""
-    lanes = _Lanes(op, op.base, op.result.type, preparation)
-    return lambda buffer, *indices: lanes.load(buffer, indices)
+@STEPS.rule(vector.LoadOp, vector.MaskedLoadOp)
+def interpret_load(op: vector.LoadOp | vector.MaskedLoadOp, preparation: Preparation) -> Run:
+    """Load consecutive elements: all, or those that a mask selects, with the others from `pass_thru`."""
+    lanes, rank = _Lanes(op, op.base, op.result.type, preparation), len(op.indices)
+
+    def load(buffer: Buffer, *others: Any) -> Array:
+        return lanes.load(buffer, others[:rank], *others[rank:])
+
+    return load
 
 
 @STEPS.rule(vector.StoreOp)
 def interpret_store(op: vector.StoreOp, preparation: Preparation) -> Run:
     """Store consecutive elements."""
     lanes = _Lanes(op, op.base, op.vector.type, preparation)
-    return lambda value, buffer, *indices: lanes.store(value, buffer, indices)
 
+    def store(value: Array, buffer: Buffer, *indices: Any) -> None:
+        lanes.store(value, buffer, indices)
 
-@STEPS.rule(vector.MaskedLoadOp)
-def interpret_masked_load(op: vector.MaskedLoadOp, preparation: Preparation) -> Run:
-    """Load the elements that a mask selects; take the others from `pass_thru`."""
-    lanes = _Lanes(op, op.base, op.result.type, preparation)
-    return lambda buffer, *others: lanes.load(buffer, others[:-2], *others[-2:])
+    return store
 
 
 @STEPS.rule(vector.MaskedStoreOp)
 def interpret_masked_store(op: vector.MaskedStoreOp, preparation: Preparation) -> Run:
     """Store the elements that a mask selects."""
     lanes = _Lanes(op, op.base, op.value_to_store.type, preparation)
-    return lambda buffer, *others: lanes.store(others[-1], buffer, others[:-2], others[-2])
+
+    def store(buffer: Buffer, *others: Any) -> None:
+        *indices, mask, value = others
+        lanes.store(value, buffer, indices, mask)
+
+    return store
 
 
 @STEPS.rule(vector.TransferReadOp)
 def interpret_transfer_read(op: vector.TransferReadOp, preparation: Preparation) -> Run:
     """Read elements, with padding for those that are out of bounds or masked."""
-    lanes, allowed = _transfer(op, op.result.type, preparation)
+    lanes, in_bounds = _transfer(op, op.result.type, preparation)
     rank = len(op.indices)
-    return lambda buffer, *others: lanes.load(
-        buffer, others[:rank], allowed(buffer, others[:rank], *others[rank + 1 :]), others[rank]
-    )
+
+    def read(buffer: Buffer, *others: Any) -> Array:
+        indices, (padding, *mask) = others[:rank], others[rank:]
+        return lanes.load(buffer, indices, lanes.inside(buffer, indices, in_bounds, *mask), padding)
+
+    return read
 
 
 @STEPS.rule(vector.TransferWriteOp)
 def interpret_transfer_write(op: vector.TransferWriteOp, preparation: Preparation) -> Run:
     """Write elements, except those that are out of bounds or masked."""
-    lanes, allowed = _transfer(op, op.vector.type, preparation)
+    lanes, in_bounds = _transfer(op, op.vector.type, preparation)
     rank = len(op.indices)
-    return lambda value, buffer, *others: lanes.store(
-        value, buffer, others[:rank], allowed(buffer, others[:rank], *others[rank:])
-    )
+
+    def write(value: Array, buffer: Buffer, *others: Any) -> None:
+        indices, mask = others[:rank], others[rank:]
+        lanes.store(value, buffer, indices, lanes.inside(buffer, indices, in_bounds, *mask))
+
+    return write
 
 
 def _transfer(
     op: vector.TransferReadOp | vector.TransferWriteOp, kind: Attribute, preparation: Preparation
-) -> tuple[_Lanes, Run]:
-    """Return the lanes of a transfer, and a function for the mask of those that it accesses."""
+) -> tuple[_Lanes, list[bool]]:
+    """Return the lanes of a transfer, and which of their dimensions are declared to be in bounds."""
     permutation = op.permutation_map.data
     dimensions: list[int | None] = []
     for expr in permutation.results:
@@ -164,22 +176,25 @@ def _transfer(
         unsupported(op, f"expected no mask with the permutation {permutation}")
     lanes = _Lanes(op, op.source, kind, preparation, dimensions)
     stated = op.get_attr_or_prop("in_bounds")
-    in_bounds = [bool(b) for b in stated] if isa(stated, ArrayAttr[BoolAttr]) else [False] * len(dimensions)
-    return lanes, lambda buffer, indices, mask=True: lanes.inside(buffer, indices, in_bounds) & mask
+    return lanes, [bool(b) for b in stated] if isa(stated, ArrayAttr[BoolAttr]) else [False] * len(dimensions)
 
 
 @STEPS.rule(vector.CreateMaskOp)
 def interpret_create_mask(op: vector.CreateMaskOp, preparation: Preparation) -> Run:
     """Make a mask whose leading elements are true, up to a size for each dimension."""
     counts = np.indices(_shape(op, op.mask_vector.type))
-    return lambda *sizes: np.all([count < size for count, size in zip(counts, sizes, strict=True)], axis=0)
+
+    def run(*sizes: Any) -> Array:
+        return np.all([count < size for count, size in zip(counts, sizes, strict=True)], axis=0)
+
+    return run
 
 
 # Elements
 
 
 @SCALARS.rule(vector.BroadcastOp)
-def interpret_broadcast(op: vector.BroadcastOp) -> Run:
+def interpret_broadcast(op: vector.BroadcastOp) -> Unary:
     """Repeat a scalar or vector to the shape of the result."""
     shape = _shape(op, op.vector.type)
     return lambda source: np.broadcast_to(source, shape)
@@ -189,7 +204,11 @@ def interpret_broadcast(op: vector.BroadcastOp) -> Run:
 def interpret_extract(op: vector.ExtractOp, preparation: Preparation) -> Run:
     """Return an element or a subvector."""
     position = _position(op, op.get_mixed_position(), op.vector.type)
-    return lambda source, *dynamic: source[position(dynamic)]
+
+    def extract(source: Array, *dynamic: Any) -> Any:
+        return source[position(dynamic)]
+
+    return extract
 
 
 @STEPS.rule(vector.InsertOp)
@@ -222,14 +241,14 @@ def _position(op: Operation, position: Sequence[SSAValue | int], t: Attribute) -
 
 
 @SCALARS.rule(vector.ShuffleOp)
-def interpret_shuffle(op: vector.ShuffleOp) -> Run:
+def interpret_shuffle(op: vector.ShuffleOp) -> Binary:
     """Select elements from two concatenated vectors."""
     lanes = list(op.mask.get_values())
     return lambda a, b: np.concatenate([np.atleast_1d(a), np.atleast_1d(b)])[lanes]
 
 
 @SCALARS.rule(vector.BitcastOp)
-def interpret_bitcast(op: vector.BitcastOp) -> Run:
+def interpret_bitcast(op: vector.BitcastOp) -> Unary:
     """Reinterpret the bits of elements as those of another type."""
     source, target = dtype_of(op, op.source.type), dtype_of(op, op.result.type)
     if (source == np.bool_) != (target == np.bool_):
@@ -269,7 +288,7 @@ def interpret_reduction(op: vector.ReductionOp) -> Run:
         numbers = "floats" if isinstance(element, AnyFloat) else "integers"
         unsupported(op, f"expected a kind of reduction that {numbers} have, found '{op.kind.data}'")
     combine = FLOAT_FUNCTIONS[repeated] if isinstance(element, AnyFloat) else integer_function(op, repeated, element)
-    starts_from = {arith.AddfOp: 0, arith.MulfOp: 1}.get(repeated)
+    starts_from = {Kind.ADD: 0, Kind.MUL: 1}.get(op.kind.data) if isinstance(element, AnyFloat) else None
 
     def run(values: Any, *accumulator: Any) -> Any:
         start = accumulator or (() if starts_from is None else (values.dtype.type(starts_from),))

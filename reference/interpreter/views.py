@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr, MemRefType, NoneAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+)
 from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 
-def _numbers(static: DenseArrayBase, dynamic: Iterator[Any]) -> list[int]:
+def _numbers(static: DenseArrayBase[IntegerType], dynamic: Iterator[Any]) -> list[int]:
     """Return offsets, sizes or strides, some of which are operands of their op."""
     return [int(next(dynamic)) if number == DYNAMIC_INDEX else int(number) for number in static.get_values()]
 
