@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FunctionType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import FileLineColLoc, FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -14,7 +14,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.dialects.errors import CompileError, RelexError, one_line
-from relex.dialects.functions import DIMS_ATTR, NAME_ATTR, set_argument_attr
+from relex.dialects.functions import keep_argument_names, state_dims
 from relex.dialects.names import Names
 from relex.dialects.relex import ConstantOp, DataflowOp, OutputOp
 from relex.dialects.relex.structure import impurity
@@ -40,19 +40,12 @@ class FunctionBody:
         self._sizes = SizeValues(self._block, self._sources)
         for i, (param, argument) in enumerate(zip(params, self._block.args, strict=True)):
             self._values[param] = argument
-            self._name_parameter(i, param)
-
-    def _name_parameter(self, index: int, param: Var) -> None:
-        argument = self._block.args[index]
-        argument.name_hint = param.name if SSAValue.is_valid_name(param.name) else None
-        if argument.name_hint != param.name:
-            set_argument_attr(self.op, index, NAME_ATTR, StringAttr(param.name))
-        names = [size if isinstance(size, str) else "" for size in param.shape]
-        if any(names):
-            set_argument_attr(self.op, index, DIMS_ATTR, ArrayAttr(map(StringAttr, names)))
-        for dimension, name in enumerate(names):
-            if name:
-                self._sources.setdefault(name, (argument, dimension))
+            argument.name_hint = param.name if SSAValue.is_valid_name(param.name) else None
+            state_dims(op, i, [size if isinstance(size, str) else "" for size in param.shape])
+            for dimension, size in enumerate(param.shape):
+                if isinstance(size, str):
+                    self._sources.setdefault(size, (argument, dimension))
+        keep_argument_names(op, [param.name for param in params])
 
     def bind(self, expr: Expr, name: str, place: FileLineColLoc | None = None) -> list[Binding]:
         """Emit the ops that compute an expression and return its values. Nested calls get names of their own."""

@@ -95,3 +95,20 @@ def argument_names(function: Operation) -> list[str]:
         attr = argument_attr(function, i, NAME_ATTR)
         names.append(attr.data if isinstance(attr, StringAttr) else arg.name_hint or f"arg{i}")
     return names
+
+
+def keep_argument_names(function: Operation, names: Sequence[str | None]) -> None:
+    """Record the names of arguments that SSA values lose: xDSL truncates `%w_1` to `w`, and prints a second `w` as
+    `w_1`."""
+    hints: set[str | None] = set()
+    for i, (argument, name) in enumerate(zip(arguments(function), names, strict=True)):
+        is_lost = name != argument.name_hint or name in hints
+        if name is not None and is_lost and argument_attr(function, i, NAME_ATTR) is None:
+            set_argument_attr(function, i, NAME_ATTR, StringAttr(name))
+        hints.add(argument.name_hint)
+
+
+def state_dims(function: Operation, index: int, dims: Sequence[str]) -> None:
+    """State the sizes of an argument as `relex.dims`, unless its type says all of them."""
+    if any(dims):
+        set_argument_attr(function, index, DIMS_ATTR, ArrayAttr(map(StringAttr, dims)))

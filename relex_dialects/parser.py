@@ -44,7 +44,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from relex.dialects.context import make_context, register_dialect_of_others
 from relex.dialects.dtypes import dense_bytes
 from relex.dialects.errors import CompileError, Diagnostic, add_source, expect_kind, one_line
-from relex.dialects.functions import NAME_ATTR, argument_attr, argument_attrs, arguments, set_argument_attr
+from relex.dialects.functions import argument_attrs, arguments, keep_argument_names
 from relex.dialects.upstream.custom_syntax import adapt_generic_form, reading_custom_form
 from relex.dialects.upstream.lexer import Lexer
 from relex.dialects.upstream.syntax_errors import UndefinedNames, explain, python_notes
@@ -235,21 +235,10 @@ class RelexParser(Parser):
             self._full_names[values[0]] = name
 
     def _keep_argument_names(self, op: Operation) -> None:
-        """Record argument names that name hints lose: xDSL truncates `%w_1` to `w`, and prints a second `w` as `w_1`.
-        In `llvm.func`, arguments are no longer known by name."""
-        if not isinstance(op, IRDLOperation) or "arg_attrs" not in op.get_irdl_definition().properties:
-            return
-        if op.name == "llvm.func":
-            return
-        if argument_attrs(op) is None:
-            return
-        hints: set[str | None] = set()
-        for i, arg in enumerate(arguments(op)):
-            name = self._full_names.get(arg, arg.name_hint)
-            is_lost = name != arg.name_hint or name in hints
-            if name is not None and is_lost and argument_attr(op, i, NAME_ATTR) is None:
-                set_argument_attr(op, i, NAME_ATTR, StringAttr(name))
-            hints.add(arg.name_hint)
+        """Record argument names that name hints lose. In `llvm.func`, arguments are no longer known by name."""
+        has_attributes = isinstance(op, IRDLOperation) and "arg_attrs" in op.get_irdl_definition().properties
+        if has_attributes and op.name != "llvm.func" and argument_attrs(op) is not None:
+            keep_argument_names(op, [self._full_names.get(arg, arg.name_hint) for arg in arguments(op)])
 
     def parse_dense_int_or_fp_elements_attr(
         self, type: RankedStructure[AnyDenseElement] | None

@@ -55,8 +55,8 @@ class _GraphFunctionReader:
             raise ScriptError(self._node, f"expected 'return' at the end of '{self._node.name}'")
         entry = self._scope.entry
         kind = FunctionType.from_lists(entry.arg_types, [value.type for value in self._returned or ()])
-        attributes = self._parameters.attributes()
-        result = FuncOp(self._node.name, kind, Region(entry), "private" if private else None, arg_attrs=attributes)
+        result = FuncOp(self._node.name, kind, Region(entry), "private" if private else None)
+        self._parameters.describe(result)
         result.location = self._unit.source.location(self._node)
         result.attributes.update(self._attributes)
         return result
@@ -75,7 +75,8 @@ class _GraphFunctionReader:
                 self._assign(target, value)
             case ast.AnnAssign(target=ast.Name() as target, annotation=annotation, value=ast.expr() as value):
                 self._assign(target, value)
-                self._check(target, annotation, self._scope.names[target.id])
+                value = as_tensors(self._scope.names[target.id])
+                self._expect(target, read_tensors(self._unit, annotation), flatten(value) if value is not None else [])
             case ast.Expr(value=value):
                 self._effect(value)
             case ast.Return(value=ast.expr() as value) if not self._graph.in_dataflow:
@@ -150,12 +151,6 @@ class _GraphFunctionReader:
         self._scope.names[name] = value
         if isinstance(value, SSAValue):
             name_value(value, name)
-
-    def _check(self, node: ast.expr, annotation: ast.expr, value: object) -> None:
-        """Check a value against its declared type."""
-        tensors = as_tensors(value)
-        found = flatten(tensors) if tensors is not None else []
-        self._expect(node, read_tensors(self._unit, annotation), found)
 
     def _expect(self, node: ast.AST, declared: Sequence[Declaration], found: Sequence[SSAValue]) -> None:
         if len(declared) != len(found):

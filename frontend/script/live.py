@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -56,7 +56,7 @@ class FunctionDecorator(Name):
             raise RelexError(f"expected a function below '@{self}', found {function!r}")
         around = function.__qualname__.rpartition(".")[0]
         in_class = around and not around.endswith("<locals>")
-        return function if in_class else _read(function, lambda node: [node])
+        return function if in_class else _read(function, is_alone=True)
 
 
 class ModuleDecorator(Name):
@@ -69,34 +69,27 @@ class ModuleDecorator(Name):
         functions = [f for f in vars(cls).values() if isinstance(f, FunctionType)] if isinstance(cls, type) else []
         if not functions:
             raise RelexError(f"expected a class with functions below '@{self}', found {cls!r}")
-        return _read(functions[0], None)
+        return _read(functions[0], is_alone=False)
 
 
-def _read(function: FunctionType, alone: Callable[[ast.FunctionDef], list[ast.FunctionDef]] | None) -> ModuleOp:
+def _read(function: FunctionType, *, is_alone: bool) -> ModuleOp:
     """Read the module of a function, or of the class that contains it."""
     file = function.__code__.co_filename
-    lines = linecache.getlines(file, function.__globals__)
-    if not lines:
+    text = "".join(linecache.getlines(file, function.__globals__))
+    if not text:
         raise RelexError(f"cannot find the source of '{function.__qualname__}'; scripts are read from it")
     name = shown_path(file)
-    source = Source("".join(lines), name)
+    source = Source(text, name)
     for scope in ast.walk(source.tree):
         for node in ast.iter_child_nodes(scope):
-            if isinstance(node, ast.FunctionDef) and _begins_at(node, function.__code__.co_firstlineno):
-                found = alone(node) if alone is not None else scope
+            # Python counts the lines of a function from its first decorator, or from its name.
+            lines = [part.lineno for part in (node, *node.decorator_list)] if isinstance(node, ast.FunctionDef) else []
+            if isinstance(node, ast.FunctionDef) and function.__code__.co_firstlineno in lines:
+                found = [node] if is_alone else scope
                 if isinstance(found, ast.ClassDef | list):
-                    names = _names_around(function)
+                    names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
                     return read_module(source, found, given=names, bound=_places(names))
     raise RelexError(f"cannot find '{function.__qualname__}' in {name}; has the file changed?")
-
-
-def _begins_at(node: ast.FunctionDef, line: int) -> bool:
-    return line in (node.lineno, *(decorator.lineno for decorator in node.decorator_list))
-
-
-def _names_around(function: FunctionType) -> Mapping[str, object]:
-    """Return the names visible to a function, with their Python values."""
-    return {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
 
 
 def _places(names: Mapping[str, object]) -> Mapping[str, str]:

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Region
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import DTYPES
+from relex.dialects.functions import set_argument_attr
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.tir.accesses import accesses
 from relex.dialects.tir.functions import NOALIAS_ATTR
@@ -18,7 +19,7 @@ from relex.frontend.script.declarations import Declaration, declare, read_buffer
 from relex.frontend.script.expressions import Expressions
 from relex.frontend.script.loop_statements import Statements
 from relex.frontend.script.numbers import Size
-from relex.frontend.script.parameters import Parameters, function_attributes, plain_parameters
+from relex.frontend.script.parameters import LAYOUT_FREE_ATTR, Parameters, function_attributes, plain_parameters
 from relex.frontend.script.scope import Scope, Unit, arguments
 from relex.frontend.script.source import ScriptError, shown
 
@@ -57,11 +58,11 @@ class _LoopFunctionReader:
             self._parameters.add(*parameter)
         Statements(Expressions(self._scope, self._parameters), self._read_attributes).read(body)
         entry = self._scope.entry
-        attributes = self._parameters.attributes(self._layout_free)
         visibility = "private" if private else None
-        result = PrimFuncOp(
-            self._node.name, entry.arg_types, [], Region(entry), visibility=visibility, arg_attrs=attributes
-        )
+        result = PrimFuncOp(self._node.name, entry.arg_types, [], Region(entry), visibility=visibility)
+        self._parameters.describe(result)
+        for position in self._layout_free:
+            set_argument_attr(result, position, LAYOUT_FREE_ATTR, UnitAttr())
         result.location = self._unit.source.location(self._node)
         result.attributes.update(self._attributes)
         outputs = self._outputs

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from relex.dialects.context import make_context
-from relex.dialects.errors import CompileError
+from relex.dialects.errors import CompileError, add_source
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.upstream.verifier import verify_module
 from relex.frontend.script.constants import Constants
@@ -72,7 +72,7 @@ def read_module(
         try:
             verify_module(module)
         except CompileError as e:
-            unit.errors += source.add_lines(e.diagnostics)
+            unit.errors += [add_source(d, source.text, source.line_offset) for d in e.diagnostics]
     if unit.errors:
         raise CompileError(sorted(unit.errors, key=lambda d: (d.line, d.column)))
     return module
@@ -81,21 +81,21 @@ def read_module(
 def _find_module(source: Source) -> ast.ClassDef | Sequence[ast.FunctionDef]:
     """Return the single module of a file."""
     vocabulary = Vocabulary(source.tree)
-    classes = [s for s in source.tree.body if isinstance(s, ast.ClassDef) and decorator(vocabulary, s, "I.ir_module")]
-    functions = [
-        s for s in source.tree.body if isinstance(s, ast.FunctionDef) and decorator(vocabulary, s, LOOPS, GRAPH)
-    ]
-    if len(classes) > 1 or (classes and functions):
-        second = classes[1] if len(classes) > 1 else functions[0]
-        error = ScriptError(second, f"expected one module in a file, found '{classes[0].name}' and '{second.name}'")
-        raise CompileError(source.diagnose(error))
-    if not classes and not functions:
-        expected = (
-            "expected a class decorated with @I.ir_module, or functions decorated with @T.prim_func or @R.function"
-        )
-        first = next(iter(source.tree.body), source.tree)
-        raise CompileError(source.diagnose(ScriptError(first, f"{expected}, found none")))
-    return classes[0] if classes else functions
+    found = [s for s in source.tree.body if isinstance(s, ast.ClassDef | ast.FunctionDef)]
+    classes = [s for s in found if isinstance(s, ast.ClassDef) and decorator(vocabulary, s, "I.ir_module")]
+    functions = [s for s in found if isinstance(s, ast.FunctionDef) and decorator(vocabulary, s, LOOPS, GRAPH)]
+    match [*classes, *functions]:
+        case [ast.ClassDef() as module]:
+            return module
+        case [ast.ClassDef(name=first), second, *_]:
+            error = ScriptError(second, f"expected one module in a file, found '{first}' and '{second.name}'")
+        case [_, *_]:
+            return functions
+        case _:
+            kinds = "a class decorated with @I.ir_module, or functions decorated with @T.prim_func or @R.function"
+            place = next(iter(source.tree.body), source.tree)
+            error = ScriptError(place, f"expected {kinds}, found none")
+    raise CompileError(source.diagnose(error))
 
 
 def decorator(vocabulary: Vocabulary, node: ast.ClassDef | ast.FunctionDef, *meanings: str) -> str | None:
@@ -146,8 +146,7 @@ class ModuleReader:
         for definition in self.definitions.values():
             if not definition.is_open:
                 self._read(definition)
-        ops = [definition.op for definition in self.definitions.values() if definition.op is not None]
-        return ModuleOp(list(ops))
+        return ModuleOp([d.op for d in self.definitions.values() if d.op is not None])
 
     def _define(self, statement: ast.stmt) -> None:
         match statement:
@@ -161,19 +160,17 @@ class ModuleReader:
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 return
             case _:
-                raise ScriptError(
-                    statement, "expected functions decorated with @T.prim_func or @R.function in a module"
-                )
+                expected = "expected functions decorated with @T.prim_func or @R.function in a module"
+                raise ScriptError(statement, expected)
 
     def _is_private(self, node: ast.FunctionDef) -> bool:
-        private = False
-        for call in node.decorator_list:
-            for keyword in call.keywords if isinstance(call, ast.Call) else ():
-                if keyword.arg not in _OPTIONS:
-                    raise ScriptError(keyword, f"expected {', '.join(_OPTIONS)}, found '{keyword.arg}'")
-                if keyword.arg == "private":
-                    private = self.unit.constants.value(keyword.value) is True
-        return private
+        calls = [call for call in node.decorator_list if isinstance(call, ast.Call)]
+        options = [keyword for call in calls for keyword in call.keywords]
+        for option in options:
+            if option.arg not in _OPTIONS:
+                raise ScriptError(option, f"expected {', '.join(_OPTIONS)}, found '{option.arg}'")
+        private = [self.unit.constants.value(option.value) for option in options if option.arg == "private"]
+        return private[-1:] == [True]
 
     def kind(self, name: str) -> str | None:
         """Return the decorator of a function, or None if the module has no function of that name."""

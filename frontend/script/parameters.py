@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects import memref, tensor
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, MemRefType, StringAttr, UnitAttr
+from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects.functions import DIMS_ATTR, NAME_ATTR
+from relex.dialects.functions import keep_argument_names, state_dims
 from relex.frontend.script.numbers import Size
 from relex.frontend.script.scope import Scope, arguments, name_value
 from relex.frontend.script.source import ScriptError
@@ -72,22 +72,11 @@ class Parameters:
             Rewriter.insert_op(op, start)
             self._last_size = op
 
-    def attributes(self, layout_free: Collection[int] = ()) -> ArrayAttr[DictionaryAttr] | None:
-        """Return the attributes of arguments: names that SSA values cannot keep, names of sizes, and free layouts."""
-        hints: set[str | None] = set()
-        result: list[DictionaryAttr] = []
-        for position, (value, name) in enumerate(self._names.items()):
-            attrs: dict[str, Attribute] = {}
-            # xDSL strips numeric suffixes from names and renames duplicates.
-            if value.name_hint != name or value.name_hint in hints:
-                attrs[NAME_ATTR] = StringAttr(name)
-            if any(self._dims[value]):
-                attrs[DIMS_ATTR] = ArrayAttr(map(StringAttr, self._dims[value]))
-            if position in layout_free:
-                attrs[LAYOUT_FREE_ATTR] = UnitAttr()
-            hints.add(value.name_hint)
-            result.append(DictionaryAttr(attrs))
-        return ArrayAttr(result) if any(attrs.data for attrs in result) else None
+    def describe(self, function: Operation) -> None:
+        """Set the attributes of the function's arguments: names that SSA values cannot keep, and names of sizes."""
+        keep_argument_names(function, list(self._names.values()))
+        for position, value in enumerate(self._names):
+            state_dims(function, position, self._dims[value])
 
 
 def function_attributes(scope: Scope, call: ast.Call, what: str, function: str) -> tuple[ast.expr, dict[str, object]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Sequence
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
@@ -36,9 +35,10 @@ class Source:
     def __init__(self, text: str, name: str = "<string>", line_offset: int = 0):
         expect_kind(text, str, "the text of a script")
         self.name = name
+        self.text = text
         self._file = StringAttr(name)
         self._lines = text.split("\n")
-        self._line_offset = line_offset
+        self.line_offset = line_offset
         self.tree = self._parse(text)
 
     def _parse(self, text: str) -> ast.Module:
@@ -62,17 +62,10 @@ class Source:
     def location(self, node: ast.AST) -> FileLineColLoc:
         """Return the location of a part of the script, for an op."""
         line, column = self._position(node)
-        return FileLineColLoc(self._file, IntAttr(line + self._line_offset), IntAttr(column))
-
-    def add_lines(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-        """Return the diagnostics with their source lines, where they point into this text."""
-        return [
-            d if d.file != self.name or not d.line else self._at(d.line - self._line_offset, d.column, d.message)
-            for d in diagnostics
-        ]
+        return FileLineColLoc(self._file, IntAttr(line + self.line_offset), IntAttr(column))
 
     def _at(self, line: int, column: int, message: str) -> Diagnostic:
-        return Diagnostic(message, self.name, line + self._line_offset, column, self._lines[line - 1].rstrip("\r"))
+        return Diagnostic(message, self.name, line + self.line_offset, column, self._lines[line - 1].rstrip("\r"))
 
     def _position(self, node: ast.AST) -> tuple[int, int]:
         """Return the line and column in this text, both counted from 1; Python counts columns in bytes, from 0."""
