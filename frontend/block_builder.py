@@ -35,7 +35,7 @@ from relex.dialects.sizes.modules import is_static, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.call_site import refuse, user_place, with_source
 from relex.frontend.expressions import Binding, Call, Expr, Var
-from relex.frontend.function_body import FunctionBody
+from relex.frontend.function_body import Dataflow, FunctionBody
 from relex.lowering.support.size_values import Sources
 from relex.lowering.te import Tensor, emit_prim_func, placeholder
 
@@ -98,7 +98,7 @@ class BlockBuilder:
         body = self._open_body()
         if body.dataflow is not None:
             refuse("expected no dataflow block inside another")
-        body.open_dataflow()
+        body.dataflow = Dataflow()
         yield
         body.close_dataflow()
 

@@ -89,10 +89,6 @@ class FunctionBody:
         self.op.function_type = FunctionType.from_lists(inputs, [value.type for value in values])
         self.is_complete = True
 
-    def open_dataflow(self) -> None:
-        """Begin a dataflow block."""
-        self.dataflow = Dataflow()
-
     def close_dataflow(self) -> None:
         """Emit the dataflow block and rebind its outputs to the results of the op."""
         dataflow = self.dataflow
@@ -127,7 +123,7 @@ class FunctionBody:
         if binding.owner is self or binding.owner is self.dataflow:
             return binding.value
         name = binding.value.name_hint
-        if isinstance(binding.owner, Dataflow) and not binding.owner.outputs_of(binding):
+        if isinstance(binding.owner, Dataflow) and binding not in binding.owner.outputs:
             refuse(f"'{name}' is not known outside of its dataflow block; 'emit_output' makes it known", place)
         refuse(f"'{name}' belongs to another function", place)
 
@@ -184,7 +180,3 @@ class Dataflow:
     def __init__(self):
         self.block = Block()
         self.outputs: list[Binding] = []
-
-    def outputs_of(self, binding: Binding) -> bool:
-        """Return whether a binding is an output of the block."""
-        return binding in self.outputs

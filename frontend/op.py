@@ -13,6 +13,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,9 @@ from relex.frontend.function_body import FunctionBody
 
 Shapes = Sequence[Size] | Sequence[Sequence[Size]]
 """The shape of the result, or a list with the shape of each result."""
+
+
+_Make = Callable[[list[SSAValue], list[TensorType], list[SSAValue]], Operation]
 
 
 def of(kind: type[Operator]) -> Callable[..., Call]:
@@ -101,30 +105,26 @@ def call(function: str, *args: Operand) -> Call:
 
 def call_tir(function: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str = "float32") -> Call:
     """Call a loop function by name, given the shape of its output or the shapes of its outputs."""
-    types, sizes = _results(shape, dtype)
-
-    def build(body: FunctionBody, operands: list[SSAValue]) -> Operation:
-        return CallTirOp(function, operands, types, [body.size(name) for name in sizes])
-
-    return Call("relex.call_tir", _all(args), build)
+    return _filling("relex.call_tir", args, shape, dtype, partial(CallTirOp, function))
 
 
 def call_dps_packed(
     name: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str = "float32", *, side_effects: bool = False
 ) -> Call:
     """Call a library function by name, given the shape of its output or the shapes of its outputs."""
-    types, sizes = _results(shape, dtype)
-
-    def build(body: FunctionBody, operands: list[SSAValue]) -> Operation:
-        return CallDpsPackedOp(name, operands, types, [body.size(size) for size in sizes], side_effects)
-
-    return Call("relex.call_dps_packed", _all(args), build)
+    make = partial(CallDpsPackedOp, name, side_effects=side_effects)
+    return _filling("relex.call_dps_packed", args, shape, dtype, make)
 
 
 def alloc_tensor(shape: Sequence[Size], dtype: str = "float32") -> Call:
     """Allocate an uninitialized tensor. This is a side effect, so it must be outside of dataflow blocks."""
-    (tensor,), sizes = _results(shape, dtype)
-    return Call("relex.alloc_tensor", (), lambda body, _: AllocTensorOp(tensor, [body.size(size) for size in sizes]))
+    return _filling("relex.alloc_tensor", (), shape, dtype, lambda _, types, sizes: AllocTensorOp(types[0], sizes))
+
+
+def _filling(name: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str, make: _Make) -> Call:
+    """Return a call that fills tensors of given shapes: `make` takes its operands, result types and dynamic sizes."""
+    types, sizes = _results(shape, dtype)
+    return Call(name, _all(args), lambda body, operands: make(operands, types, [body.size(size) for size in sizes]))
 
 
 def _results(shape: Shapes, dtype: str) -> tuple[list[TensorType], list[str]]:

@@ -13,19 +13,14 @@ from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     AnyDenseElement,
-    AnyFloat,
-    BytesAttr,
-    ComplexType,
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
-    IndexType,
     IntAttr,
-    IntegerType,
     LocationAttr,
     ModuleOp,
     RankedStructure,
@@ -42,10 +37,10 @@ from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from relex.dialects.context import make_context, register_dialect_of_others
-from relex.dialects.dtypes import dense_bytes
 from relex.dialects.errors import CompileError, Diagnostic, add_source, expect_kind, one_line
 from relex.dialects.functions import argument_attrs, arguments, keep_argument_names
 from relex.dialects.upstream.custom_syntax import adapt_generic_form, reading_custom_form
+from relex.dialects.upstream.dense import Bits, with_bits
 from relex.dialects.upstream.lexer import Lexer
 from relex.dialects.upstream.syntax_errors import UndefinedNames, explain, python_notes
 from relex.dialects.upstream.verifier import verify_module
@@ -257,7 +252,7 @@ class RelexParser(Parser):
             self.raise_error(e.msg, start)
         if literal is not None and dense.get_element_type() == i1:
             self._check_booleans(dense, literal)
-        return _with_bits(dense, self._elements)
+        return with_bits(dense, self._elements)
 
     def _check_booleans(self, dense: DenseIntOrFPElementsAttr, literal: re.Match[str]) -> None:
         """Reject bytes that are not booleans, or that MLIR reads differently: it takes one byte for many elements as
@@ -270,7 +265,7 @@ class RelexParser(Parser):
     def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
         element = super()._parse_tensor_literal_element()
         if element.span.text.lstrip("- ").lower().startswith("0x"):
-            element = _Bits(element.span.text.startswith("-"), element.value, element.span)
+            element = Bits(element.span.text.startswith("-"), element.value, element.span)
         self._elements.append(element)
         return element
 
@@ -278,36 +273,6 @@ class RelexParser(Parser):
 _NAMED_LOCATION = re.compile(r"^(#\w+) = loc\(", re.MULTILINE)
 
 _BYTES = re.compile(r'<\s*"([^"]*)"')
-
-
-class _Bits(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
-    """A hexadecimal number in a dense list; for a float it is the bit pattern."""
-
-    def to_type(self, parser: AttrParser, type: AnyFloat | IntegerType | IndexType | ComplexType) -> Any:
-        if not isinstance(type, AnyFloat):
-            return super().to_type(parser, type)
-        if self.is_negative:
-            parser.raise_error("expected the bits of a float, found a negative number", self.span)
-        if self.to_int(parser) >= 1 << 8 * type.compile_time_size:
-            parser.raise_error(f"expected at most {8 * type.compile_time_size} bits", self.span)
-        # A Python float does not keep the bits of every NaN: `_with_bits` inserts them.
-        return 0.0
-
-
-def _with_bits(dense: DenseIntOrFPElementsAttr, elements: Sequence[object]) -> DenseIntOrFPElementsAttr:
-    """Return a parsed constant exactly as written: hexadecimal elements as bits, `true` as 1."""
-    element_type = dense.get_element_type()
-    if element_type == i1:
-        return DenseIntOrFPElementsAttr(dense.type, BytesAttr(dense_bytes(dense)))
-    bits = {i: e.value for i, e in enumerate(elements) if isinstance(e, _Bits) and isinstance(e.value, int)}
-    if not bits or not isinstance(element_type, AnyFloat):
-        return dense
-    size = element_type.compile_time_size
-    # A splat has a single element.
-    data = bytearray(dense.data.data[: size * len(elements)])
-    for i, value in bits.items():
-        data[i * size : (i + 1) * size] = value.to_bytes(size, "little")
-    return DenseIntOrFPElementsAttr(dense.type, BytesAttr(bytes(data) * (len(dense) // len(elements))))
 
 
 def parse_module(

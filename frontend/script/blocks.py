@@ -190,19 +190,17 @@ class Blocks:
         bindings = bound["bindings"]
         loops = bindings.elts if isinstance(bindings, ast.List | ast.Tuple) else [bindings]
         if not len(kinds) == len(loops) == len(names):
-            raise ScriptError(
-                call, f"expected {len(names)} kinds and loops, as there are names, found {len(kinds)} and {len(loops)}"
-            )
-        return [self._remapped(*part) for part in zip(names, kinds, loops, strict=True)]
+            found = f"{len(kinds)} and {len(loops)}"
+            raise ScriptError(call, f"expected {len(names)} kinds and loops, as there are names, found {found}")
+        return list(map(self._remapped, names, kinds, loops))
 
     def _remapped(self, name: ast.expr, kind: str, node: ast.expr) -> _Axis:
         if f"T.axis.{kind}" not in AXES:
             raise ScriptError(node, f"expected kinds S (spatial) or R (reduce), found {kind!r}")
         value = self._expressions.expression(node)
         if not isinstance(value, SSAValue) or value not in self._statements.iterations:
-            raise ScriptError(
-                node, f"expected a loop variable, found '{shown(node)}'; T.axis.spatial takes expressions"
-            )
+            message = f"expected a loop variable, found '{shown(node)}'; T.axis.spatial takes expressions"
+            raise ScriptError(node, message)
         iteration = self._statements.iterations[value]
         loop = iteration.loop
         return _Axis(name, _name(name), AXES[f"T.axis.{kind}"], loop.extent, loop.variable, iteration.start)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from relex.dialects.dtypes import DTYPES
@@ -39,18 +40,14 @@ class Constants:
         self._named: dict[str, object] = {n: value for n, value in given.items() if isinstance(value, _PLAIN)}
         for statement in tree.body:
             match statement:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    self._define(name, value)
-                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                    self._define(name, value)
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=value)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                ):
+                    with suppress(ScriptError):  # Not a constant.
+                        self._named.setdefault(name, self.value(value))
                 case _:
                     pass
-
-    def _define(self, name: str, value: ast.expr) -> None:
-        try:
-            self._named.setdefault(name, self.value(value))
-        except ScriptError:
-            return  # Not a constant.
 
     def value(self, node: ast.expr) -> object:
         """Return the value of an expression, with lists as tuples. Raises `ScriptError` if it is not constant."""
@@ -70,7 +67,10 @@ class Constants:
             case ast.Call(args=[argument], keywords=[]) if self._vocabulary.calls(node, *_WRAPPERS):
                 return self.value(argument)
             case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))], keywords=[]):
-                return self._float(node, text)
+                try:
+                    return float(text)
+                except ValueError as e:
+                    raise ScriptError(node, f"expected a number, found '{text}'") from e
             case _:
                 raise ScriptError(node, f"expected a constant, found '{shown(node)}'")
 
@@ -118,14 +118,6 @@ class Constants:
         except ArithmeticError as e:
             raise ScriptError(node, f"expected a number, found {e}") from e
         if isinstance(value, int) and value.bit_length() > MAX_BITS:
-            raise ScriptError(
-                node, f"expected an integer of at most {MAX_BITS} bits, found one of {value.bit_length()}"
-            )
+            found = value.bit_length()
+            raise ScriptError(node, f"expected an integer of at most {MAX_BITS} bits, found one of {found}")
         return value
-
-    @staticmethod
-    def _float(node: ast.expr, text: str) -> float:
-        try:
-            return float(text)
-        except ValueError as e:
-            raise ScriptError(node, f"expected a number, found '{text}'") from e

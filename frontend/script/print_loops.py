@@ -167,7 +167,8 @@ class _LoopPrinter(ExpressionPrinter):
                 nest.append(inner)
             names = ", ".join(self._head(part).name for part in nest)
             extents = ", ".join(self._extent(part.extent) for part in nest)
-            options = self._options(self._head(loop))
+            annotations = self._head(loop).annotations
+            options = f", annotations={dictionary(annotations)}" if annotations else ""
             kind = _LOOPS[loop.kind.data] if options or loop.kind.data is not LoopKind.SERIAL else "range"
             self.writer.line(f"for {names} in {'T.grid' if len(nest) > 1 else kind}({extents}{options}):")
             with self.writer.indented():
@@ -198,10 +199,6 @@ class _LoopPrinter(ExpressionPrinter):
             annotations[LABEL_KEY] = label
         self._labels.add(label or Names(self._labels).fresh(name))
         return _Head(name, annotations)
-
-    @staticmethod
-    def _options(head: _Head) -> str:
-        return f", annotations={dictionary(head.annotations)}" if head.annotations else ""
 
     def _extent(self, extent: int | SSAValue) -> str:
         return str(extent) if isinstance(extent, int) else self.text(extent)

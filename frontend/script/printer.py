@@ -8,7 +8,6 @@ from typing import IO
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
 from xdsl.utils.target import Target
 
 from relex.dialects.errors import fail
@@ -47,22 +46,18 @@ def print_script(module: ModuleOp, *, elide: bool = False) -> str:
             if i:
                 writer.line("")
             try:
-                _print_function(op, writer, name, constants)
+                match op:
+                    case PrimFuncOp():
+                        print_loop_function(op, writer)
+                    case FuncOp():
+                        print_graph_function(op, writer, name, constants)
+                    case _:
+                        fail(op, f"{CANNOT}: expected functions")
             except RecursionError:
                 fail(op, f"{CANNOT}: expected a function that nests less deeply")
         if not module.ops.first:
             writer.line("pass")
     return "\n".join(writer.lines) + "\n"
-
-
-def _print_function(op: Operation, writer: Writer, module_name: str, constants: list[ConstantOp] | None) -> None:
-    match op:
-        case PrimFuncOp():
-            print_loop_function(op, writer)
-        case FuncOp():
-            print_graph_function(op, writer, module_name, constants)
-        case _:
-            fail(op, f"{CANNOT}: expected functions")
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,21 @@ xDSL then reads back as an integer.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, bf16, f32, i1
-from xdsl.parser import Parser
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BytesAttr,
+    ComplexType,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerType,
+    bf16,
+    f32,
+    i1,
+)
+from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
 from relex.dialects.dtypes import array_from_dense, dense_bytes
@@ -94,3 +105,33 @@ def parse_dense(parser: Parser) -> DenseIntOrFPElementsAttr:
             'expected decimal floats or the bytes as a string, dense<"0x...">, found a hexadecimal number', start
         )
     return dense
+
+
+class Bits(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
+    """A hexadecimal number in a dense list; for a float it is the bit pattern."""
+
+    def to_type(self, parser: AttrParser, type: AnyFloat | IntegerType | IndexType | ComplexType) -> Any:
+        if not isinstance(type, AnyFloat):
+            return super().to_type(parser, type)
+        if self.is_negative:
+            parser.raise_error("expected the bits of a float, found a negative number", self.span)
+        if self.to_int(parser) >= 1 << 8 * type.compile_time_size:
+            parser.raise_error(f"expected at most {8 * type.compile_time_size} bits", self.span)
+        # A Python float does not keep the bits of every NaN: `with_bits` inserts them.
+        return 0.0
+
+
+def with_bits(dense: DenseIntOrFPElementsAttr, elements: Sequence[object]) -> DenseIntOrFPElementsAttr:
+    """Return a parsed constant exactly as written: hexadecimal elements as bits, `true` as 1."""
+    element_type = dense.get_element_type()
+    if element_type == i1:
+        return DenseIntOrFPElementsAttr(dense.type, BytesAttr(dense_bytes(dense)))
+    bits = {i: e.value for i, e in enumerate(elements) if isinstance(e, Bits) and isinstance(e.value, int)}
+    if not bits or not isinstance(element_type, AnyFloat):
+        return dense
+    size = element_type.compile_time_size
+    # A splat has a single element.
+    data = bytearray(dense.data.data[: size * len(elements)])
+    for i, value in bits.items():
+        data[i * size : (i + 1) * size] = value.to_bytes(size, "little")
+    return DenseIntOrFPElementsAttr(dense.type, BytesAttr(bytes(data) * (len(dense) // len(elements))))

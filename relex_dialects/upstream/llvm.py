@@ -1,7 +1,7 @@
 """Ops and attributes of the `llvm` dialect that xDSL's does not have.
 
-Their syntax and semantics are those of MLIR's. A context has one dialect per name, which is xDSL's; `load_missing_ops`
-and `load_missing_attributes` add these to it.
+Their syntax and semantics are those of MLIR's. A context has one dialect per name, which is xDSL's: the parser looks up
+`MISSING_OPS` itself, and `load_missing_attributes` adds the attributes to a context.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
     VectorType,
     i32,
 )
-from xdsl.ir import Attribute, Block, Data, Operation, SSAValue
+from xdsl.ir import Block, Data, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
@@ -325,20 +325,9 @@ MISSING_OPS: dict[str, type[Operation]] = {
     op.name: op for op in (ExtractElementOp, FPToSIOp, FPToUIOp, SwitchOp, UIToFPOp)
 }
 
-MISSING_ATTRIBUTES: dict[str, type[Attribute]] = {
-    attribute.name: attribute for attribute in (LoopAnnotationAttr, LoopUnrollAttr)
-}
-
-
-def load_missing_ops(context: Context) -> None:
-    """Add the ops of this module to a context that knows xDSL's `llvm` dialect."""
-    for name, op in MISSING_OPS.items():
-        if context.get_optional_op(name) is None:
-            context.load_op(op)
-
 
 def load_missing_attributes(context: Context) -> None:
     """Add the attributes of this module to a context that knows xDSL's `llvm` dialect."""
-    for name, attribute in MISSING_ATTRIBUTES.items():
-        if context.get_optional_attr(name) is None:
+    for attribute in (LoopAnnotationAttr, LoopUnrollAttr):
+        if context.get_optional_attr(attribute.name) is None:
             context.load_attr_or_type(attribute)

@@ -28,25 +28,24 @@ def check_upstream(op: Operation) -> None:
 
 @RULES.rule("cf.br", "llvm.br")
 def _branch(op: Any) -> None:
-    _check_successor(op, 0, op.arguments)
+    _check_successors(op, op.arguments)
 
 
 @RULES.rule("cf.cond_br", "llvm.cond_br")
 def _conditional_branch(op: Any) -> None:
-    _check_successor(op, 0, op.then_arguments)
-    _check_successor(op, 1, op.else_arguments)
+    _check_successors(op, op.then_arguments, op.else_arguments)
 
 
 @RULES.rule("cf.switch")
 def _switch(op: Any) -> None:
-    for i, operands in enumerate((op.default_operands, *op.case_operand)):
-        _check_successor(op, i, operands)
+    _check_successors(op, op.default_operands, *op.case_operand)
 
 
-def _check_successor(op: Operation, index: int, operands: Sequence[SSAValue]) -> None:
-    expected, found = op.successors[index].arg_types, [operand.type for operand in operands]
-    if list(expected) != found:
-        raise VerifyException(f"expected operands {_types(expected)} for successor {index}, found {_types(found)}")
+def _check_successors(op: Operation, *arguments: Sequence[SSAValue]) -> None:
+    for i, (successor, operands) in enumerate(zip(op.successors, arguments, strict=False)):
+        expected, found = list(successor.arg_types), [operand.type for operand in operands]
+        if expected != found:
+            raise VerifyException(f"expected operands {_types(expected)} for successor {i}, found {_types(found)}")
 
 
 @RULES.rule("scf.if")

@@ -18,7 +18,7 @@ from xdsl.transforms.reconcile_unrealized_casts import ReconcileUnrealizedCastsP
 
 from relex.dialects import make_context, parse_module
 from relex.dialects.errors import CompileError, PassError
-from relex.dialects.upstream.llvm import load_missing_ops
+from relex.dialects.upstream.llvm import MISSING_OPS
 from relex.lowering.conversion import Conversion, ConversionTable, TypeConverter, convert
 from relex.lowering.llvm.convert_arith_to_llvm import ARITH_TO_LLVM, ConvertArithToLlvmPass
 from relex.lowering.llvm.convert_cf_to_llvm import ConvertCfToLlvmPass
@@ -85,7 +85,8 @@ def to_llvm(text: str) -> ModuleOp:
 
 def machine_context() -> Context:
     context = make_context()
-    load_missing_ops(context)
+    for op in MISSING_OPS.values():
+        context.load_op(op)
     return context
 
 
