@@ -32,7 +32,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from relex.dialects.index.domains import Counting
-from relex.dialects.parser import RelexParser
+from relex.dialects.upstream.parser import RelexParser
 
 
 class LoopKind(StrEnum):

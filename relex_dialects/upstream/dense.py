@@ -92,7 +92,7 @@ def _element(value: float | bool, element_type: object) -> str:
 def parse_dense(parser: Parser) -> DenseIntOrFPElementsAttr:
     """Parse `dense<...> : type`. Hexadecimal numbers in a list of floats are rejected if the parser would misread
     them."""
-    from relex.dialects.parser import RelexParser
+    from relex.dialects.upstream.parser import RelexParser
 
     start = parser.pos
     parser.parse_keyword("dense")

@@ -17,10 +17,10 @@ from xdsl.traits import MemoryEffect, SymbolOpInterface
 from relex.dialects import make_context, parse_module
 from relex.dialects.errors import Diagnostic, diagnose, locate
 from relex.dialects.functions import argument_names
-from relex.dialects.parser import RelexParser
 from relex.dialects.relex import Relex
 from relex.dialects.schedule import Schedule, SequenceOp
 from relex.dialects.tir import Tir
+from relex.dialects.upstream.parser import RelexParser
 
 PRIMITIVES = [op for op in Schedule.operations if op is not SequenceOp]
 OPS = [*Relex.operations, *Tir.operations, *Schedule.operations]
