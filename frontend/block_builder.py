@@ -97,7 +97,7 @@ class BlockBuilder:
         """Open a dataflow block of pure ops. Only the values of `emit_output` are visible after it."""
         body = self._open_body()
         if body.dataflow is not None:
-            refuse("expected no dataflow block inside another")
+            refuse("dataflow blocks cannot be nested")
         body.dataflow = Dataflow()
         yield
         body.close_dataflow()

@@ -98,7 +98,7 @@ class GraphExpressions:
             return self._metadata(node, self.scope.unit.constants.integer(place, "the number of a constant"))
         values = self.tensors(source)
         if not isinstance(values, tuple):
-            raise ScriptError(node, "expected a tuple to take a part of; R.take and R.strided_slice take from tensors")
+            raise ScriptError(node, "expected a tuple to index; R.take and R.strided_slice index tensors")
         position = self.scope.unit.constants.integer(place, "a position")
         if not -len(values) <= position < len(values):
             raise ScriptError(place, f"expected a position below {len(values)}, found {position}")

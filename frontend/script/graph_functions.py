@@ -89,7 +89,7 @@ class _GraphFunctionReader:
 
     def _dataflow(self, node: ast.With, body: Sequence[ast.stmt]) -> None:
         if self._graph.in_dataflow:
-            raise ScriptError(node, "expected no dataflow block in another one")
+            raise ScriptError(node, "dataflow blocks cannot be nested")
         block, outside, was_complete = Block(), self._scope.names, self._unit.complete
         self._outputs_of_block, self._graph.in_dataflow = {}, True
         with self._scope.inside(block):
@@ -99,7 +99,7 @@ class _GraphFunctionReader:
             self._scope.emit(node, OutputOp(*values))
         self._graph.in_dataflow = False
         results = self._scope.emit(node, DataflowOp([value.type for value in values], block)).results
-        hidden = Hidden("expected a value that is seen outside of its dataflow block; name it in R.output")
+        hidden = Hidden("the value is not visible outside of its dataflow block; name it in R.output")
         for name, value in inside.items():
             outside[name] = value if isinstance(value, TheModule | Size) else hidden
         if not was_complete or not self._unit.complete:

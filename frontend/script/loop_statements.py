@@ -164,7 +164,7 @@ class Statements:
 
     def _grid(self, head: ast.Call, variables: Sequence[ast.expr]) -> Sequence[_Head]:
         if head.keywords:
-            raise ScriptError(head.keywords[0], "expected nothing but extents for 'T.grid'")
+            raise ScriptError(head.keywords[0], "'T.grid' takes only extents")
         extents = [_extent(extent, self.expressions.index_or_size(extent)) for extent in head.args]
         if len(extents) != len(variables):
             raise ScriptError(head, f"expected {len(variables)} extents, one for each variable, found {len(extents)}")
@@ -240,7 +240,7 @@ class Statements:
             return
         meaning = self.scope.meaning(node.func) if isinstance(node, ast.Call) else None
         if not isinstance(node, ast.Call) or meaning is None:
-            raise ScriptError(node, f"expected a statement that does something, found '{shown(node)}'")
+            raise ScriptError(node, f"statement has no effect: '{shown(node)}'")
         match meaning:
             case "T.func_attr" if self.scope.block is self.scope.entry:
                 self._read_function_attributes(node)

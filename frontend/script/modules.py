@@ -186,7 +186,7 @@ class ModuleReader:
             return definition.op
         if definition.is_wrong:
             raise FollowUp(node, f"'{name}' is wrong")
-        raise ScriptError(node, f"expected calls that end, found that '{name}' calls itself")
+        raise ScriptError(node, f"'{name}' calls itself: recursion is not supported")
 
     def _read(self, definition: _Definition) -> None:
         """Read a function. If part of it is missing, it is left out, so that its callers get no follow-up errors."""

@@ -159,7 +159,7 @@ def main(x: R.Tensor((3, 4), "float32")):
         lv = R.nn.relu(x)
         gv = R.nn.relu(lv)
         R.output(gv)
-# expected-error@+1:22 {{expected a value that is seen outside of its dataflow block; name it in R.output}}
+# expected-error@+1:22 {{the value is not visible outside of its dataflow block; name it in R.output}}
     return R.add(gv, lv)
 
 
@@ -312,7 +312,7 @@ class Module:
 
     @R.function
     def g(x: R.Tensor((4,), "float32")):
-# expected-error@+1:16 {{expected calls that end, found that 'f' calls itself}}
+# expected-error@+1:16 {{'f' calls itself: recursion is not supported}}
         return Module.f(x)
 
 
@@ -361,7 +361,7 @@ def main(x: R.Tensor((4,), "float32")):
 def main(x: R.Tensor((4,), "float32")):
 # expected-error@+1:5 {{expected a name, found 'x[0]'; tensors do not change}}
     x[0] = x
-# expected-error@+1:12 {{expected a tuple to take a part of; R.take and R.strided_slice take from tensors}}
+# expected-error@+1:12 {{expected a tuple to index; R.take and R.strided_slice index tensors}}
     return x[1]
 
 # -----

@@ -239,7 +239,7 @@ def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
 @T.prim_func
 def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
     for i in range(8):
-# expected-error@+1:9 {{expected a statement that does something, found 'X[i] + 1.0'}}
+# expected-error@+1:9 {{statement has no effect: 'X[i] + 1.0'}}
         X[i] + 1.0
         Y[i] = X[i]
 

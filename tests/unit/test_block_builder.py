@@ -361,7 +361,7 @@ MISTAKES: list[tuple[Make, str]] = [
     (lambda bb, x: bb.emit_te(foreign_size, x), "'relex.call_tir' op expected a size that an argument has, found 'm'"),
     (in_dataflow(lambda bb, x: bb.emit(op.alloc_tensor((2,)))), "'relex.alloc_tensor' op expected to be pure"),
     (in_dataflow(lambda bb, x: bb.emit_func_output(x)), "expected the dataflow block to end before the function does"),
-    (in_dataflow(in_dataflow(lambda bb, x: None)), "expected no dataflow block inside another"),
+    (in_dataflow(in_dataflow(lambda bb, x: None)), "dataflow blocks cannot be nested"),
 ]
 
 
