@@ -22,12 +22,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from relex.dialects.readers import READERS
 from relex.lazy import lazy_exports
 from relex.moved import install
 
 install()
-READERS.add("relex.frontend.script:parse_script", "py")
 
 if TYPE_CHECKING:
     from relex import dialects as dialects

@@ -1,4 +1,4 @@
-"""Readers of program files, by file suffix. Each is imported on first use; packages above enter theirs."""
+"""Readers of program files, by file suffix. Which ones relex has is said above all layers, in `relex.readers`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 from relex.dialects.table import Table
+from relex.readers import PROGRAM_READERS
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 READERS = Table[str, str]("readers of program files")
 """Functions by suffix, as `module:name`; other packages may add theirs."""
 
-READERS["mlir"] = "relex.dialects.readers:read_mlir"
+READERS.update(PROGRAM_READERS)
 
 METADATA = "metadata_"
 """The prefix of the numbers of constants that a text omits: their names in `params`."""

@@ -142,8 +142,7 @@ class _LoopFunctionReader:
 
     def _first_output(self, function: PrimFuncOp, names: Sequence[str]) -> int:
         """Return the position of the first written parameter. All parameters after it must be outputs, too."""
-        written = {access.buffer for access in accesses(function) if access.is_write}
-        is_written = [argument in written for argument in self._scope.entry.args]
+        is_written = written_arguments(function)
         first = is_written.index(True) if True in is_written else self._count
         if False in is_written[first:] and self._unit.complete:
             unwritten = is_written.index(False, first)
@@ -153,3 +152,9 @@ class _LoopFunctionReader:
                 "outputs stand last",
             )
         return first
+
+
+def written_arguments(function: PrimFuncOp) -> list[bool]:
+    """Return for each argument whether the function writes it."""
+    written = {access.buffer for access in accesses(function) if access.is_write}
+    return [argument in written for argument in function.args]

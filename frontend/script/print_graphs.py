@@ -78,8 +78,7 @@ class _GraphPrinter(ExpressionPrinter):
         results = [self._type(t, function) for t in function.function_type.outputs.data]
         writer.line("@R.function(private=True)" if is_private else "@R.function")
         result = results[0] if len(results) == 1 else f"R.Tuple({', '.join(results)})"
-        writer.line(f"def {symbol_name(function)}({', '.join(parameters)}) -> {result}:")
-        with writer.indented():
+        with writer.indented(f"def {symbol_name(function)}({', '.join(parameters)}) -> {result}:"):
             for name in dict.fromkeys(self.sizes.values()):
                 writer.line(f"{name} = T.int64()")
             if attributes := self._attributes():
@@ -126,9 +125,8 @@ class _GraphPrinter(ExpressionPrinter):
         match op:
             case func.ReturnOp():
                 values = [self.text(value) for value in op.operands]
-                self.writer.line(
-                    f"return {values[0] if len(values) == 1 else tuple_of(values) if values else 'R.tuple()'}"
-                )
+                result = values[0] if len(values) == 1 else tuple_of(values) if values else "R.tuple()"
+                self.writer.line(f"return {result}")
             case DataflowOp():
                 self._dataflow(op)
             case OutputOp():
@@ -140,10 +138,9 @@ class _GraphPrinter(ExpressionPrinter):
 
     def _dataflow(self, op: DataflowOp) -> None:
         """Print a dataflow block. Its results share the names of the values they come from."""
-        self.writer.line("with R.dataflow():")
         values = op.output.values
         names: list[str] = []
-        with self.writer.indented():
+        with self.writer.indented("with R.dataflow():"):
             for result, value in zip(op.results, values, strict=True):
                 if isinstance(value, OpResult) and op.is_ancestor(value.op) and value.name_hint is None:
                     value.name_hint = result.name_hint

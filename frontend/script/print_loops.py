@@ -14,14 +14,13 @@ from relex.dialects.errors import fail
 from relex.dialects.functions import argument_attr, argument_names
 from relex.dialects.names import Names
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
-from relex.dialects.tir.accesses import accesses
 from relex.dialects.tir.blocks import IterVar
 from relex.dialects.tir.functions import NOALIAS_ATTR
 from relex.dialects.tir.loops import LoopKind
 from relex.frontend.script.attributes import write_attributes
 from relex.frontend.script.blocks import AXES, REASSOCIATE_KEY, SUM_FLAGS
 from relex.frontend.script.inlining import inlined_ops
-from relex.frontend.script.loop_functions import OUTPUTS_KEY
+from relex.frontend.script.loop_functions import OUTPUTS_KEY, written_arguments
 from relex.frontend.script.loop_statements import LABEL_KEY, LOOPS
 from relex.frontend.script.parameters import LAYOUT_FREE_ATTR
 from relex.frontend.script.print_expressions import ExpressionPrinter
@@ -61,8 +60,7 @@ class _LoopPrinter(ExpressionPrinter):
         is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
         parameters, matches = self._parameters()
         writer.line(f"@T.prim_func({'private=True, ' if is_private else ''}s_tir=True)")
-        writer.line(f"def {symbol_name(function)}({', '.join(parameters)}):")
-        with writer.indented():
+        with writer.indented(f"def {symbol_name(function)}({', '.join(parameters)}):"):
             if attributes := self._attributes():
                 writer.line(f"T.func_attr({dictionary(attributes)})")
             for line in matches:
@@ -101,8 +99,7 @@ class _LoopPrinter(ExpressionPrinter):
         free = [i for i in range(len(function.args)) if argument_attr(function, i, LAYOUT_FREE_ATTR) is not None]
         if free:
             result["layout_free_buffers"] = free
-        written = {access.buffer for access in accesses(function) if access.is_write}
-        is_written = [arg in written for arg in function.args]
+        is_written = written_arguments(function)
         first = is_written.index(True) if True in is_written else len(is_written)
         if first != function.num_inputs or not all(is_written[first:]):
             result[OUTPUTS_KEY] = len(function.outputs)
@@ -135,8 +132,7 @@ class _LoopPrinter(ExpressionPrinter):
             case scf.IfOp() if not op.results:
                 self._if(op)
             case InitOp():
-                self.writer.line("with T.init():")
-                with self.writer.indented():
+                with self.writer.indented("with T.init():"):
                     self._block(op.body.block)
             case scf.YieldOp():
                 return
@@ -151,12 +147,10 @@ class _LoopPrinter(ExpressionPrinter):
         if guarded is not None:
             self._sblock(guarded, self.text(op.cond))
             return
-        self.writer.line(f"if {self.text(op.cond)}:")
-        with self.writer.indented():
+        with self.writer.indented(f"if {self.text(op.cond)}:"):
             self._block(op.true_region.block)
         if op.false_region.blocks:
-            self.writer.line("else:")
-            with self.writer.indented():
+            with self.writer.indented("else:"):
                 self._block(op.false_region.block)
 
     def _loops(self, loop: ForOp) -> None:
@@ -170,8 +164,7 @@ class _LoopPrinter(ExpressionPrinter):
             annotations = self._head(loop).annotations
             options = f", annotations={dictionary(annotations)}" if annotations else ""
             kind = _LOOPS[loop.kind.data] if options or loop.kind.data is not LoopKind.SERIAL else "range"
-            self.writer.line(f"for {names} in {'T.grid' if len(nest) > 1 else kind}({extents}{options}):")
-            with self.writer.indented():
+            with self.writer.indented(f"for {names} in {'T.grid' if len(nest) > 1 else kind}({extents}{options}):"):
                 self._block(nest[-1].body.block)
 
     def _may_join(self, inner: ForOp, nest: Sequence[ForOp]) -> bool:
@@ -206,8 +199,7 @@ class _LoopPrinter(ExpressionPrinter):
     # Blocks.
 
     def _sblock(self, block: BlockOp, condition: str | None) -> None:
-        self.writer.line(f"with T.sblock({python_value(block.block_name.data)}):")
-        with self.writer.indented():
+        with self.writer.indented(f"with T.sblock({python_value(block.block_name.data)}):"):
             bindings = [self.text(v.binding) for v in block.iter_vars]
             names = [self.writer.define(v.variable, "v") for v in block.iter_vars]
             for run in _runs(block.iter_vars):

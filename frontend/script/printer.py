@@ -39,9 +39,9 @@ def print_script(module: ModuleOp, *, elide: bool = False) -> str:
     name = Names.of_symbols(module).fresh("Module")
     writer = Writer(reserved=[name])
     constants: list[ConstantOp] | None = [] if elide else None
-    for line in (*_IMPORTS, "", "@I.ir_module", f"class {name}:"):
+    for line in (*_IMPORTS, "", "@I.ir_module"):
         writer.line(line)
-    with writer.indented():
+    with writer.indented(f"class {name}:"):
         for i, op in enumerate(module.ops):
             if i:
                 writer.line("")

@@ -38,8 +38,9 @@ class Writer:
         self.lines.append("    " * self._depth + text if text else "")
 
     @contextmanager
-    def indented(self) -> Generator[None]:
-        """Indent the following lines, in a scope of their own."""
+    def indented(self, head: str) -> Generator[None]:
+        """Add a line, and indent those that follow, in a scope of their own."""
+        self.line(head)
         self._depth += 1
         with self.scope():
             yield

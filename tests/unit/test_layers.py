@@ -25,7 +25,7 @@ FLOORS = {
     "": "api",
 }
 """Packages of relex and their folders, the lowest floor first; the last one is `relex` itself."""
-GROUND = ["lazy", "moved", "version"]
+GROUND = ["lazy", "moved", "readers", "version"]
 """Modules of `relex` itself that every floor stands on."""
 
 
