@@ -1,13 +1,39 @@
-"""Symbol uses: references to functions and globals by name."""
+"""Symbols: references to functions and globals by name, and their verification."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Protocol, TypeVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.traits import SymbolTable, SymbolUserOpInterface
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.symbol_table import get_name_if_symbol
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+class _Caller(Protocol):
+    def verify_callee(self) -> None: ...
+
+
+class VerifiesCallee(SymbolUserOpInterface):
+    """The trait of ops with a method `verify_callee`, which checks them against what their symbol refers to."""
+
+    def verify(self, op: Operation) -> None:
+        cast(_Caller, op).verify_callee()
+
+
+def resolve(op: Operation, symbol: SymbolRefAttr, kind: type[OpT]) -> OpT:
+    """Return the op that `symbol` refers to at `op`. Raises `VerifyException` unless it is a `kind`."""
+    callee = SymbolTable.lookup_symbol(op, symbol)
+    if callee is None:
+        raise VerifyException(f"expected a '{kind.name}' named {symbol}, found no such symbol")
+    if not isinstance(callee, kind):
+        raise VerifyException(f"expected {symbol} to be a '{kind.name}', found a '{callee.name}'")
+    return callee
 
 
 def symbols_used(op: Operation) -> Counter[str]:

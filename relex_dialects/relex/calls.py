@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -28,39 +29,43 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import (
-    EffectInstance,
-    MemoryEffect,
-    MemoryEffectKind,
-    Pure,
-    SymbolTable,
-    SymbolUserOpInterface,
-)
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import TensorConstr
 from relex.dialects.relex.structure import impurity
 from relex.dialects.relex.tensors import verify_sizes
+from relex.dialects.symbols import VerifiesCallee, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from relex.dialects.tir import PrimFuncOp
 
-CalleeT = TypeVar("CalleeT", bound=Operation)
-
 PRIMITIVE_ATTR = "relex.primitive"
 """Marks a function as a fused group."""
 
 
-class _VerifyCallTir(SymbolUserOpInterface):
-    def verify(self, op: Operation) -> None:
-        cast(CallTirOp, op).verify_callee()
+class _CallWithResults(IRDLOperation, ABC):
+    """A call that allocates its results, and passes them after the arguments: one size for each `?` of the results."""
+
+    arguments = var_operand_def(TensorConstr)
+    sizes = var_operand_def(IndexType)
+    outputs = var_result_def(TensorConstr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+
+    assembly_format = (
+        "$callee `(` $arguments `)` (`sizes` `(` $sizes^ `)`)? attr-dict `:` functional-type($arguments, $outputs)"
+    )
+
+    def verify_(self) -> None:
+        verify_sizes(self.sizes, self.result_types)
 
 
 @irdl_op_definition
-class CallTirOp(IRDLOperation):
+class CallTirOp(_CallWithResults):
     """
     Calls a loop function as a pure op: allocates the results, passes them after the arguments, returns them. It has one
     result for each output of the `tir.prim_func`, in their order, and one size for each `?` of the results.
@@ -75,16 +80,7 @@ class CallTirOp(IRDLOperation):
     name = "relex.call_tir"
 
     callee = prop_def(FlatSymbolRefAttrConstr)
-    arguments = var_operand_def(TensorConstr)
-    sizes = var_operand_def(IndexType)
-    outputs = var_result_def(TensorConstr)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure(), _VerifyCallTir())
-
-    assembly_format = (
-        "$callee `(` $arguments `)` (`sizes` `(` $sizes^ `)`)? attr-dict `:` functional-type($arguments, $outputs)"
-    )
+    traits = traits_def(Pure(), VerifiesCallee())
 
     def __init__(
         self,
@@ -93,12 +89,8 @@ class CallTirOp(IRDLOperation):
         result_types: Sequence[TensorType],
         sizes: Sequence[SSAValue | Operation] = (),
     ):
-        if isinstance(callee, str):
-            callee = SymbolRefAttr(callee)
-        super().__init__(operands=[arguments, sizes], result_types=[result_types], properties={"callee": callee})
-
-    def verify_(self) -> None:
-        verify_sizes(self.sizes, self.result_types)
+        symbol = SymbolRefAttr(callee) if isinstance(callee, str) else callee
+        super().__init__(operands=[arguments, sizes], result_types=[result_types], properties={"callee": symbol})
 
     def verify_callee(self) -> None:
         """Check the call against the signature of the loop function."""
@@ -137,7 +129,7 @@ class _LibraryEffect(MemoryEffect):
 
 
 @irdl_op_definition
-class CallDpsPackedOp(IRDLOperation):
+class CallDpsPackedOp(_CallWithResults):
     """
     Calls a registered library function in destination-passing style: arguments first, then the results to fill. The
     call is considered pure unless it has `side_effects`.
@@ -152,16 +144,7 @@ class CallDpsPackedOp(IRDLOperation):
 
     callee = prop_def(StringAttr)
     side_effects = opt_prop_def(UnitAttr)
-    arguments = var_operand_def(TensorConstr)
-    sizes = var_operand_def(IndexType)
-    outputs = var_result_def(TensorConstr)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
     traits = traits_def(_LibraryEffect())
-
-    assembly_format = (
-        "$callee `(` $arguments `)` (`sizes` `(` $sizes^ `)`)? attr-dict `:` functional-type($arguments, $outputs)"
-    )
 
     def __init__(
         self,
@@ -180,14 +163,9 @@ class CallDpsPackedOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        verify_sizes(self.sizes, self.result_types)
+        super().verify_()
         if not self.callee.data:
             raise VerifyException("expected the name of a library function, found an empty string")
-
-
-class _VerifyCall(SymbolUserOpInterface):
-    def verify(self, op: Operation) -> None:
-        cast(CallOp, op).verify_callee()
 
 
 @irdl_op_definition
@@ -208,19 +186,15 @@ class CallOp(IRDLOperation):
     arguments = var_operand_def(TensorConstr)
     outputs = var_result_def(TensorConstr)
 
-    traits = traits_def(Pure(), _VerifyCall())
+    traits = traits_def(Pure(), VerifiesCallee())
 
     assembly_format = "$callee `(` $arguments `)` attr-dict `:` functional-type($arguments, $outputs)"
 
     def __init__(
-        self,
-        callee: str | SymbolRefAttr,
-        arguments: Sequence[SSAValue | Operation],
-        result_types: Sequence[Attribute],
+        self, callee: str | SymbolRefAttr, arguments: Sequence[SSAValue | Operation], result_types: Sequence[Attribute]
     ):
-        if isinstance(callee, str):
-            callee = SymbolRefAttr(callee)
-        super().__init__(operands=[arguments], result_types=[result_types], properties={"callee": callee})
+        symbol = SymbolRefAttr(callee) if isinstance(callee, str) else callee
+        super().__init__(operands=[arguments], result_types=[result_types], properties={"callee": symbol})
 
     def verify_callee(self) -> None:
         """Check that the callee is a pure fused group of the same type as the call."""
@@ -237,13 +211,3 @@ class CallOp(IRDLOperation):
         for op in (op for block in callee.body.blocks for op in block.ops if op is not block.last_op):
             if (reason := impurity(op)) is not None:
                 raise VerifyException(f"expected @{name} to be pure, found '{op.name}' in it, which {reason}")
-
-
-def resolve(op: Operation, symbol: SymbolRefAttr, kind: type[CalleeT]) -> CalleeT:
-    """Return the function that `symbol` refers to at `op`. Raises `VerifyException` unless it is a `kind`."""
-    callee = SymbolTable.lookup_symbol(op, symbol)
-    if callee is None:
-        raise VerifyException(f"expected a '{kind.name}' named {symbol}, found no such symbol")
-    if not isinstance(callee, kind):
-        raise VerifyException(f"expected {symbol} to be a '{kind.name}', found a '{callee.name}'")
-    return callee

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Iterable, Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, FlatSymbolRefAttrConstr, SymbolRefAttr
 from xdsl.ir import Block, Operation, Region
@@ -18,9 +17,10 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, MemoryWriteEffect, NoTerminator, SymbolTable, SymbolUserOpInterface
+from xdsl.traits import HasParent, MemoryWriteEffect, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from relex.dialects.symbols import VerifiesCallee, resolve
 from relex.dialects.tir import PrimFuncOp
 
 NamesConstr = ArrayAttr.constr(FlatSymbolRefAttrConstr)
@@ -34,11 +34,6 @@ def symbols(names: Iterable[str]) -> ArrayAttr[SymbolRefAttr]:
 def names_in(attr: ArrayAttr[SymbolRefAttr] | None) -> list[str]:
     """Return the names in symbol references; none without an attribute."""
     return [symbol.root_reference.data for symbol in attr] if attr is not None else []
-
-
-class _VerifySequence(SymbolUserOpInterface):
-    def verify(self, op: Operation) -> None:
-        cast(SequenceOp, op).verify_function()
 
 
 @irdl_op_definition
@@ -59,18 +54,15 @@ class SequenceOp(IRDLOperation):
     function = prop_def(FlatSymbolRefAttrConstr)
     body = region_def("single_block")
 
-    traits = traits_def(MemoryWriteEffect(), NoTerminator(), _VerifySequence())
+    traits = traits_def(MemoryWriteEffect(), NoTerminator(), VerifiesCallee())
 
     def __init__(self, function: str, body: Sequence[Operation] | Region = ()):
         region = body if isinstance(body, Region) else Region(Block(body))
         super().__init__(properties={"function": SymbolRefAttr(function)}, regions=[region])
 
-    def verify_function(self) -> None:
+    def verify_callee(self) -> None:
         """Check that the sequence is for a loop function."""
-        found = SymbolTable.lookup_symbol(self, self.function)
-        if not isinstance(found, PrimFuncOp):
-            what = "no such symbol" if found is None else f"a '{found.name}'"
-            raise VerifyException(f"expected {self.function} to be a 'tir.prim_func', found {what}")
+        resolve(self, self.function, PrimFuncOp)
 
     def verify_(self) -> None:
         if self.body.block.args:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -41,14 +40,13 @@ from xdsl.traits import (
     MemoryWriteEffect,
     NoTerminator,
     SymbolOpInterface,
-    SymbolTable,
-    SymbolUserOpInterface,
 )
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import ELEMENT_TYPES, ElementConstr
 from relex.dialects.errors import WrongOp, name_of
+from relex.dialects.symbols import VerifiesCallee, resolve
 from relex.dialects.tir.accesses import accesses
 from relex.dialects.tir.op_pattern import verify_op_pattern
 
@@ -290,11 +288,6 @@ class AllocBufferOp(IRDLOperation):
         verify_buffer_type(buffer_type)
 
 
-class _VerifyCall(SymbolUserOpInterface):
-    def verify(self, op: Operation) -> None:
-        cast(CallOp, op).verify_callee()
-
-
 @irdl_op_definition
 class CallOp(IRDLOperation):
     """
@@ -310,25 +303,22 @@ class CallOp(IRDLOperation):
     callee = prop_def(FlatSymbolRefAttrConstr)
     arguments = var_operand_def()
 
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect(), _VerifyCall())
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect(), VerifiesCallee())
 
     assembly_format = "$callee `(` $arguments `)` attr-dict (`:` type($arguments)^)?"
 
     def __init__(self, callee: str | SymbolRefAttr, arguments: Sequence[SSAValue | Operation]):
-        if isinstance(callee, str):
-            callee = SymbolRefAttr(callee)
-        super().__init__(operands=[arguments], properties={"callee": callee})
+        symbol = SymbolRefAttr(callee) if isinstance(callee, str) else callee
+        super().__init__(operands=[arguments], properties={"callee": symbol})
 
     def verify_callee(self) -> None:
         """Check the call against the signature of the loop function."""
-        callee = SymbolTable.lookup_symbol(self, self.callee)
-        if not isinstance(callee, PrimFuncOp):
-            found = "no such symbol" if callee is None else f"a '{callee.name}'"
-            raise VerifyException(f"expected {self.callee} to be a 'tir.prim_func', found {found}")
+        callee = resolve(self, self.callee, PrimFuncOp)
         found, expected = tuple(self.arguments.types), callee.function_type.inputs.data
         if found != expected:
-            raise VerifyException(f"expected arguments {_types(expected)} as @{callee.sym_name.data} has them, found "
-                                  f"{_types(found)}")  # fmt: skip
+            raise VerifyException(
+                f"expected arguments {_types(expected)} as {self.callee} has them, found {_types(found)}"
+            )
 
 
 def _types(types: Sequence[Attribute]) -> str:

@@ -3,7 +3,7 @@
 // tests/unit/test_dialects_invalid.py compares.
 
 schedule.sequence for @f {}
-//< error: 'schedule.sequence' op expected @f to be a 'tir.prim_func', found no such symbol
+//< error: 'schedule.sequence' op expected a 'tir.prim_func' named @f, found no such symbol
 
 // -----
 

@@ -206,7 +206,7 @@ tir.prim_func @element_type() {
 
 func.func @call_missing(%x: memref<4xf32>) {
   tir.call @missing(%x) : memref<4xf32>
-//^ error: 'tir.call' op expected @missing to be a 'tir.prim_func', found no such symbol
+//^ error: 'tir.call' op expected a 'tir.prim_func' named @missing, found no such symbol
   func.return
 }
 
