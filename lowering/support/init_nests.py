@@ -11,6 +11,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, loops_around
 from relex.dialects.tir.accesses import variables_in
+from relex.dialects.tir.verification import is_guarded
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ def init_nest(block: BlockOp) -> InitNest | None:
     init = block.init
     around = list(loops_around(block))
     outermost = around[-1] if around else None
-    if init is None or outermost is None or _is_conditional(block, outermost):
+    if init is None or outermost is None or is_guarded(block):
         return None
     used = {kind: _loop_variables(block, kind, outermost) for kind in IterKind}
     if used[IterKind.SPATIAL] & used[IterKind.REDUCE]:
@@ -88,11 +89,3 @@ def outer_operands(op: Operation) -> list[SSAValue]:
 
 def _loop_variables(block: BlockOp, kind: IterKind, scope: ForOp) -> set[BlockArgument]:
     return {a for v in block.iter_vars if v.kind is kind for a in variables_in(v.binding, scope)}
-
-
-def _is_conditional(block: BlockOp, outermost: ForOp) -> bool:
-    """Return whether anything but loops is between a block and its outermost loop."""
-    scope = block.parent_op()
-    while isinstance(scope, ForOp) and scope is not outermost:
-        scope = scope.parent_op()
-    return scope is not outermost

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref, scf
@@ -107,35 +108,27 @@ def _in_order(outputs: Sequence[Tensor]) -> list[Tensor]:
     return list(order)
 
 
+@dataclass
 class _Stage:
     """The loop nest and block of one computed tensor."""
 
-    def __init__(
-        self,
-        builder: Builder,
-        tensor: Tensor,
-        buffers: dict[Tensor, SSAValue],
-        sizes: SizeValues,
-        names: Names,
-        strict: bool,
-    ):
-        self._outer = builder
-        self._tensor = tensor
-        self._buffers = buffers
-        self._sizes = sizes
-        self._names = names
-        self._strict = strict
-        self._values: dict[Expr, SSAValue] = {}
-        """Values already computed: an expression that is used twice is computed once."""
+    outer: Builder
+    tensor: Tensor
+    buffers: Mapping[Tensor, SSAValue]
+    sizes: SizeValues
+    names: Names
+    strict: bool
+    values: dict[Expr, SSAValue] = field(default_factory=dict[Expr, SSAValue])
+    """Values already computed: an expression that is used twice is computed once."""
 
     def emit(self) -> None:
-        body = self._tensor.body
+        body = self.tensor.body
         if body is None:
             return
-        axes = [*self._tensor.axes, *(body.axes if isinstance(body, Reduction) else ())]
+        axes = [*self.tensor.axes, *(body.axes if isinstance(body, Reduction) else ())]
         block = self._open_block(self._open_loops(axes), axes)
         builder = Builder(InsertPoint.at_end(block.body.block))
-        indices = [self._values[axis] for axis in self._tensor.axes]
+        indices = [self.values[axis] for axis in self.tensor.axes]
         if isinstance(body, Reduction):
             self._reduce(builder, body, indices)
         else:
@@ -144,49 +137,49 @@ class _Stage:
     def _open_loops(self, axes: Sequence[Axis]) -> list[ForOp]:
         loops: list[ForOp] = []
         for axis in axes:
-            loop = ForOp(self._extent(axis), label=self._names.fresh(axis.name))
+            loop = ForOp(self._extent(axis), label=self.names.fresh(axis.name))
             loop.variable.name_hint = axis.name
-            at = Builder(InsertPoint.at_end(loops[-1].body.block)) if loops else self._outer
+            at = Builder(InsertPoint.at_end(loops[-1].body.block)) if loops else self.outer
             loops.append(at.insert(loop))
         return loops
 
     def _extent(self, axis: Axis) -> int | SSAValue:
-        return self._sizes.emit(axis.extent) if isinstance(axis.extent, IndexExpr) else axis.extent
+        return self.sizes.emit(axis.extent) if isinstance(axis.extent, IndexExpr) else axis.extent
 
     def _open_block(self, loops: Sequence[ForOp], axes: Sequence[Axis]) -> BlockOp:
         block = BlockOp(
-            self._names.fresh(self._tensor.name),
+            self.names.fresh(self.tensor.name),
             [axis.kind for axis in axes],
             [self._extent(axis) for axis in axes],
             [loop.variable for loop in loops],
         )
         for axis, variable in zip(axes, block.body.block.args, strict=True):
             variable.name_hint = f"v{axis.name}"
-            self._values[axis] = variable
-        at = Builder(InsertPoint.at_end(loops[-1].body.block)) if loops else self._outer
+            self.values[axis] = variable
+        at = Builder(InsertPoint.at_end(loops[-1].body.block)) if loops else self.outer
         return at.insert(block)
 
     def _reduce(self, builder: Builder, reduction: Reduction, indices: Sequence[SSAValue]) -> None:
         init = builder.insert(InitOp(Region(Block())))
         at_init = Builder(InsertPoint.at_end(init.body.block))
         self._store(at_init, at_init.insert(build_constant(reduction.identity, reduction.type)).result, indices)
-        loose = not self._strict and reduction.combiner == "add"
-        old = builder.insert(memref.LoadOp.get(self._buffers[self._tensor], indices)).res
+        loose = not self.strict and reduction.combiner == "add"
+        old = builder.insert(memref.LoadOp.get(self.buffers[self.tensor], indices)).res
         term = self._value(builder, reduction.body, _PRODUCT_FLAGS if loose else None)
         new = builder.insert(build_scalar(reduction.combiner, [old, term], _SUM_FLAGS if loose else None))
         self._store(builder, new.results[0], indices)
 
     def _store(self, builder: Builder, value: SSAValue, indices: Sequence[SSAValue]) -> None:
-        builder.insert(memref.StoreOp.get(value, self._buffers[self._tensor], indices))
+        builder.insert(memref.StoreOp.get(value, self.buffers[self.tensor], indices))
 
     def _value(self, builder: Builder, expr: Expr, product_flags: FastMathFlagsAttr | None = None) -> SSAValue:
         """Return the value of an expression, which is emitted on first use. `product_flags` go on a product that is
         summed, so that it may be contracted to an FMA."""
         if isinstance(expr, Extent):
-            return self._sizes.emit(expr.size)
-        if expr not in self._values:
-            self._values[expr] = builder.insert(self._build(builder, expr, product_flags)).results[0]
-        return self._values[expr]
+            return self.sizes.emit(expr.size)
+        if expr not in self.values:
+            self.values[expr] = builder.insert(self._build(builder, expr, product_flags)).results[0]
+        return self.values[expr]
 
     def _build(self, builder: Builder, expr: Expr, product_flags: FastMathFlagsAttr | None) -> Operation:
         """Build the op that computes an expression, after emitting the ops that compute its operands."""
@@ -194,14 +187,14 @@ class _Stage:
             case Const(value=value):
                 return build_constant(value, expr.type)
             case Axis(name=name):
-                raise ValueError(f"expected '{self._tensor.name}' to use its own axes, found {name}")
-            case Element(tensor=tensor) if tensor not in self._buffers:
+                raise ValueError(f"expected '{self.tensor.name}' to use its own axes, found {name}")
+            case Element(tensor=tensor) if tensor not in self.buffers:
                 raise ValueError(
-                    f"expected all that '{self._tensor.name}' reads among the inputs, found no {tensor.name}"
+                    f"expected all that '{self.tensor.name}' reads among the inputs, found no {tensor.name}"
                 )
             case Element(tensor=tensor, indices=indices):
                 places = [self._value(builder, index) for index in indices]
-                return memref.LoadOp.get(self._buffers[tensor], places)
+                return memref.LoadOp.get(self.buffers[tensor], places)
             case Call(function=function, args=args):
                 flags = product_flags if function == "multiply" else None
                 return build_scalar(function, [self._value(builder, arg) for arg in args], flags)
@@ -216,8 +209,8 @@ class _Stage:
     def _branch(self, expr: Expr) -> Region:
         """Build a region that computes an expression. Values computed in it are not visible outside."""
         block = Block()
-        outside = dict(self._values)
+        outside = dict(self.values)
         value = self._value(Builder(InsertPoint.at_end(block)), expr)
         block.add_op(scf.YieldOp(value))
-        self._values = outside
+        self.values = outside
         return Region(block)

@@ -24,6 +24,7 @@ from xdsl.ir import Attribute
 from relex.dialects.dtypes import integer_limits
 from relex.dialects.sizes import IndexExpr, Size, Sizes
 from relex.dialects.tir import IterKind
+from relex.dialects.walks import reachable
 
 Number = int | float | IndexExpr
 """A number; an `IndexExpr` is a dynamic size."""
@@ -367,20 +368,16 @@ def _axis_names(function: Callable[..., object], count: int) -> list[str]:
 
 def walk(expr: Expr) -> Iterator[Expr]:
     """Yield the expression and all its subexpressions, outermost first, each once."""
-    seen: set[Expr] = set()
-    pending = [expr]
-    while pending:
-        current = pending.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        yield current
-        match current:
-            case Call(args=parts) | Element(indices=parts):
-                pending.extend(reversed(parts))
-            case IfThenElse(condition=condition, value=value, other=other):
-                pending.extend((other, value, condition))
-            case Reduction(body=part) | Converted(value=part):
-                pending.append(part)
-            case _:
-                pass
+    return reachable(expr, _parts)
+
+
+def _parts(expr: Expr) -> Sequence[Expr]:
+    match expr:
+        case Call(args=parts) | Element(indices=parts):
+            return parts
+        case IfThenElse(condition=condition, value=value, other=other):
+            return condition, value, other
+        case Reduction(body=part) | Converted(value=part):
+            return (part,)
+        case _:
+            return ()

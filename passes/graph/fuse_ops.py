@@ -111,7 +111,7 @@ class _Fusion:
         effect: int | None = None
         for op, i in place.items():
             for user in (use.operation for result in op.results for use in result.uses):
-                around = _place(block, user)
+                around = block.find_ancestor_op_in_block(user)
                 needed[len(place) - 1 if around is None else place[around]].add(i)
             if not is_side_effect_free(op):
                 needed[i].update(() if effect is None else (effect,))
@@ -166,11 +166,3 @@ class _Fusion:
         for value, result in zip(outputs, call.results, strict=True):
             value.replace_all_uses_with(result)
         return call
-
-
-def _place(block: Block, op: Operation) -> Operation | None:
-    """Return the op directly in `block` that is `op` or contains it; None if there is none."""
-    scope: Operation | None = op
-    while scope is not None and scope.parent is not block:
-        scope = scope.parent_op()
-    return scope

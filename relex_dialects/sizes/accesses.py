@@ -6,26 +6,19 @@ must lie inside the dimension. Other indices, and accesses under a condition, im
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import takewhile
 from math import prod
 
 from xdsl.dialects import memref
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from relex.dialects.index.expr import (
-    Index,
-    IndexExpr,
-    constant_of,
-    factors_of,
-    has_values,
-    never_negative,
-    terms_of,
-)
+from relex.dialects.index.expr import Index, IndexExpr, constant_of, factors_of, has_values, never_negative, terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.expressions import Size, count
 from relex.dialects.sizes.requirements import Requirement
 from relex.dialects.tir import BlockOp, CallOp, ForOp, InitOp, PrimFuncOp
+from relex.dialects.walks import scopes
 
 
 @SIZES.rule(memref.LoadOp, memref.StoreOp)
@@ -100,14 +93,8 @@ def _extent(variable: BlockArgument, analysis: SizeAnalysis) -> Size | None:
 
 def _runs_always(op: Operation) -> bool:
     """Return whether only loops and blocks surround an op of a loop function, so that no condition guards it."""
-    return all(isinstance(scope, ForOp | BlockOp | InitOp) for scope in _scopes(op))
-
-
-def _scopes(op: Operation) -> Iterator[Operation]:
-    scope = op.parent_op()
-    while scope is not None and not isinstance(scope, PrimFuncOp):
-        yield scope
-        scope = scope.parent_op()
+    inside = takewhile(lambda scope: not isinstance(scope, PrimFuncOp), scopes(op))
+    return all(isinstance(scope, ForOp | BlockOp | InitOp) for scope in inside)
 
 
 @SIZES.rule(memref.CopyOp)

@@ -10,6 +10,8 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, Dialect, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from relex.dialects.walks import reachable
+
 
 @dataclass(frozen=True)
 class Access:
@@ -55,18 +57,7 @@ def is_pure(op: Operation) -> bool:
 def variables_in(value: SSAValue, scope: Operation) -> set[BlockArgument]:
     """Return the block arguments inside `scope` that `value` depends on, including through loads, bindings and
     regions."""
-    found: set[BlockArgument] = set()
-    seen: set[SSAValue] = set()
-    pending = [value]
-    while pending:
-        current = pending.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        if isinstance(current, BlockArgument):
-            found.add(current)
-        pending.extend(_sources(current, scope))
-    return found
+    return {v for v in reachable(value, lambda v: _sources(v, scope)) if isinstance(v, BlockArgument)}
 
 
 def _sources(value: SSAValue, scope: Operation) -> Sequence[SSAValue]:

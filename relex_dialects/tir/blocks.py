@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    ArrayAttr,
-    DenseArrayBase,
-    IndexType,
-    StringAttr,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IndexType, StringAttr, i64
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Block, BlockArgument, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
@@ -33,6 +27,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from relex.dialects.index.domains import Counting
 from relex.dialects.tir.loops import ForOp, parse_size, print_size, resolve_size, verify_name
+from relex.dialects.walks import scopes
 
 
 class IterKind(StrEnum):
@@ -252,9 +247,6 @@ class InitOp(IRDLOperation):
 
 
 def loops_around(op: Operation) -> Iterator[ForOp]:
-    """Yield the loops around `op`, innermost first, up to the enclosing block or function."""
-    scope = op.parent_op()
-    while scope is not None and not isinstance(scope, BlockOp):
-        if isinstance(scope, ForOp):
-            yield scope
-        scope = scope.parent_op()
+    """Return the loops around `op`, innermost first, up to the enclosing block or function."""
+    inside = takewhile(lambda scope: not isinstance(scope, BlockOp), scopes(op))
+    return (scope for scope in inside if isinstance(scope, ForOp))

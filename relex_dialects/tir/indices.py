@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, StringAttr
@@ -15,6 +15,7 @@ from relex.dialects.tir.accesses import Access
 from relex.dialects.tir.blocks import BlockOp, IterVar
 from relex.dialects.tir.functions import AllocBufferOp, PrimFuncOp
 from relex.dialects.tir.loops import ForOp
+from relex.dialects.walks import reachable
 
 
 def variable_of(index: SSAValue, block: BlockOp) -> IterVar | None:
@@ -45,18 +46,12 @@ def _runs_through(variable: IterVar, size: int) -> bool:
 
 def reads_memory(value: SSAValue, scope: Operation) -> bool:
     """Return whether a value depends on a load inside `scope`."""
-    pending, seen = [value], set[SSAValue]()
-    while pending:
-        current = pending.pop()
-        owner = current.owner
-        if current in seen or not isinstance(owner, Operation) or not scope.is_ancestor(owner):
-            continue
-        seen.add(current)
-        for op in owner.walk():
-            if isinstance(op, memref.LoadOp):
-                return True
-            pending.extend(op.operands)
-    return False
+
+    def ops(value: SSAValue) -> Iterator[Operation]:
+        return value.owner.walk() if isinstance(value.owner, Operation) and scope.is_ancestor(value.owner) else iter(())
+
+    sources = reachable(value, lambda v: [operand for op in ops(v) for operand in op.operands])
+    return any(isinstance(op, memref.LoadOp) for source in sources for op in ops(source))
 
 
 def loop_of(index: SSAValue) -> ForOp | None:

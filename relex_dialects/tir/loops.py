@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import (
-    UNKNOWN_LOC,
-    IndexType,
-    IntegerAttr,
-    LocationAttr,
-    StringAttr,
-    i64,
-)
+from xdsl.dialects.builtin import UNKNOWN_LOC, IndexType, IntegerAttr, LocationAttr, StringAttr, i64
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Block, BlockArgument, Region, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
@@ -151,7 +144,7 @@ class ForOp(Counting, IRDLOperation):
     @classmethod
     def _nest(cls, heads: Sequence[_Head], extents: Sequence[int | SSAValue], body: Region) -> ForOp:
         block = body.block
-        while len(heads) > 1:
+        for head, extent in reversed(list(zip(heads, extents, strict=True))[1:]):
             inner = Block(arg_types=[IndexType()])
             variable = block.args[-1]
             inner.args[0].name_hint = variable.name_hint
@@ -160,8 +153,6 @@ class ForOp(Counting, IRDLOperation):
             for op in list(block.ops):
                 op.detach()
                 inner.add_op(op)
-            *heads, head = heads
-            *extents, extent = extents
             nested = head.loop(extent, Region(inner))
             nested.location = head.location
             block.add_op(nested)

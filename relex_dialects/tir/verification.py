@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from itertools import takewhile
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -14,6 +15,7 @@ from relex.dialects.index.bounds import Range, range_of, variable_range
 from relex.dialects.tir.accesses import Access, accesses, variables_in
 from relex.dialects.tir.blocks import BlockOp, InitOp, IterKind, IterVar, loops_around
 from relex.dialects.tir.loops import ForOp
+from relex.dialects.walks import reachable, scopes
 
 
 def verify_block(block: BlockOp) -> None:
@@ -35,7 +37,7 @@ def verify_bounds(access: Access) -> None:
         return  # It may never execute, or its own verifier reports the mistake.
     block = innermost_block(access.op)
     # A condition around the block may exclude combinations of values that its variables take individually.
-    under_condition = block is not None and _is_guarded(block)
+    under_condition = block is not None and is_guarded(block)
     for dimension, (index, size) in enumerate(zip(access.indices, access.shape, strict=True)):
         taken = range_of(index)
         if taken is None or size == DYNAMIC_INDEX:
@@ -51,7 +53,7 @@ def verify_bounds(access: Access) -> None:
 
 def innermost_block(op: Operation) -> BlockOp | None:
     """Return the innermost block around an op, if there is one."""
-    return next((scope for scope in _scopes(op) if isinstance(scope, BlockOp)), None)
+    return next((scope for scope in scopes(op) if isinstance(scope, BlockOp)), None)
 
 
 def _verify_binding(block: BlockOp, v: IterVar) -> None:
@@ -65,7 +67,7 @@ def _verify_binding(block: BlockOp, v: IterVar) -> None:
     misses = bound.low > expected.low or bound.high < expected.high or bound.full is False
     exceeds = bound.exact and (bound.low < expected.low or bound.high > expected.high)
     # A condition around the block may exclude excess values, but adds no missing ones.
-    if misses or (exceeds and not _is_guarded(block)):
+    if misses or (exceeds and not is_guarded(block)):
         raise VerifyException(
             f"expected {name_of(v.variable)}: {v.kind}<{v.extent}> to be bound to {expected}, found {bound}"
             + (" with gaps" if bound.full is False else "")
@@ -75,7 +77,7 @@ def _verify_binding(block: BlockOp, v: IterVar) -> None:
 def _runs(op: Operation) -> bool:
     """Return whether an op executes: no condition between it and its block, and no empty loop or block around it."""
     in_init = False
-    for scope in _scopes(op):
+    for scope in scopes(op):
         match scope:
             case InitOp():
                 in_init = True
@@ -94,15 +96,11 @@ def _runs(op: Operation) -> bool:
     return True
 
 
-def _is_guarded(block: BlockOp) -> bool:
+def is_guarded(block: BlockOp) -> bool:
     """Return whether anything other than loops stands between the block and the outermost loop around it."""
-    outermost = next(reversed(list(loops_around(block))), None)
-    for scope in _scopes(block):
-        if outermost is None or scope is outermost:
-            return False
-        if not isinstance(scope, ForOp):
-            return True
-    return False
+    around = list(loops_around(block))
+    inside = takewhile(lambda scope: scope is not around[-1], scopes(block)) if around else ()
+    return not all(isinstance(scope, ForOp) for scope in inside)
 
 
 def _verify_values(block: BlockOp) -> None:
@@ -123,24 +121,21 @@ def _loop_dependence(value: SSAValue) -> str | None:
     """Return the kind of a value that may differ between iterations of a loop around it; None if it is invariant."""
     if isinstance(value, BlockArgument):
         return _argument_kind(value)
-    seen: set[SSAValue] = set()
-    pending = [value]
-    while pending:
-        current = pending.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        if isinstance(current, BlockArgument):
-            if _argument_kind(current) is not None:
-                return "value"
-            continue
-        op = current.owner
-        if not isinstance(op, Operation) or not _is_repeated(op):
-            continue
-        if _may_read(op):
-            return "value"
-        pending.extend(operand for inner in op.walk() for operand in inner.operands)
-    return None
+    return "value" if any(map(_varies, reachable(value, _repeated_operands))) else None
+
+
+def _varies(value: SSAValue) -> bool:
+    """Return whether a value by itself may differ between iterations, whatever its operands."""
+    if isinstance(value, BlockArgument):
+        return _argument_kind(value) is not None
+    return isinstance(value.owner, Operation) and _is_repeated(value.owner) and _may_read(value.owner)
+
+
+def _repeated_operands(value: SSAValue) -> Sequence[SSAValue]:
+    """Return the operands that a value computed inside of loops depends on."""
+    op = value.owner
+    repeated = isinstance(op, Operation) and _is_repeated(op)
+    return [operand for inner in op.walk() for operand in inner.operands] if repeated else []
 
 
 def _argument_kind(argument: BlockArgument) -> str | None:
@@ -153,7 +148,7 @@ def _argument_kind(argument: BlockArgument) -> str | None:
 def _is_repeated(op: Operation) -> bool:
     """Return whether an op may execute more than once per call of the function. Constants do not count: their value is
     always the same."""
-    return not op.has_trait(ConstantLike) and any(isinstance(scope, ForOp | BlockOp) for scope in _scopes(op))
+    return not op.has_trait(ConstantLike) and any(isinstance(scope, ForOp | BlockOp) for scope in scopes(op))
 
 
 def _may_read(op: Operation) -> bool:
@@ -182,9 +177,9 @@ def _is_fixed(block: BlockOp, v: IterVar, buffer: SSAValue) -> bool:
     elements."""
     if v.extent in (0, 1):
         return True
-    function = next((scope for scope in _scopes(block) if scope.has_trait(IsolatedFromAbove)), block)
-    scopes = (variable.owner.parent_op() for variable in variables_in(v.binding, function))
-    return all(scope is not None and scope.is_ancestor(buffer.owner) for scope in scopes)
+    function = next((scope for scope in scopes(block) if scope.has_trait(IsolatedFromAbove)), block)
+    owners = (variable.owner.parent_op() for variable in variables_in(v.binding, function))
+    return all(owner is not None and owner.is_ancestor(buffer.owner) for owner in owners)
 
 
 def _verify_init(block: BlockOp) -> None:
@@ -196,11 +191,3 @@ def _verify_init(block: BlockOp) -> None:
         for operand in op.operands:
             if operand in reduce:
                 raise WrongOp(op, f"expected no reduce variable in 'tir.init', found {name_of(operand)}")
-
-
-def _scopes(op: Operation) -> Iterator[Operation]:
-    """Yield the ops around `op`, innermost first."""
-    scope = op.parent_op()
-    while scope is not None:
-        yield scope
-        scope = scope.parent_op()

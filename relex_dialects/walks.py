@@ -1,0 +1,32 @@
+"""Walks over programs: outwards from an op, and along any relation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TypeVar
+
+from xdsl.ir import Operation
+
+ThingT = TypeVar("ThingT", bound=Hashable)
+
+
+def scopes(op: Operation) -> Iterator[Operation]:
+    """Yield the ops around `op`, innermost first."""
+    scope = op.parent_op()
+    while scope is not None:
+        yield scope
+        scope = scope.parent_op()
+
+
+def reachable(start: ThingT, following: Callable[[ThingT], Iterable[ThingT]]) -> Iterator[ThingT]:
+    """Yield `start` and all that can be reached from it, each once, depth first: what `following` gives first comes
+    first."""
+    seen: set[ThingT] = set()
+    pending = [start]
+    while pending:
+        current = pending.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        yield current
+        pending.extend(reversed([*following(current)]))
