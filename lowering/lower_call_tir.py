@@ -30,10 +30,10 @@ from relex.dialects.errors import fail
 from relex.dialects.functions import C_INTERFACE_ATTR, result_attrs
 from relex.dialects.libraries import LibraryFunction
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, ConstantOp, DataflowOp, Operator
-from relex.dialects.relex.calls import resolve
 from relex.dialects.relex.types import shape_str
 from relex.dialects.sizes.attributes import has_unknown, sizes_in_type
 from relex.dialects.sizes.modules import ModuleSizes
+from relex.dialects.symbols import resolve
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter, convert
 from relex.lowering.support.size_values import SizesOfResults
 
@@ -89,7 +89,7 @@ class LowerCallTirPass(ConversionPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for block in [o for o in op.walk() if isinstance(o, DataflowOp)]:
-            _dissolve(block)
+            block.dissolve()
         _check_recursion(op)
         _pass_destinations(op)
         convert(op, GRAPH_TO_BUFFERS, _types, _check_no_tensors)
@@ -319,20 +319,6 @@ def _always_called(function: func.FuncOp) -> list[str]:
     entry = function.body.first_block
     ops = entry.ops if entry is not None else ()
     return [op.callee.root_reference.data for op in ops if isinstance(op, CallOp | func.CallOp)]
-
-
-def _dissolve(block: DataflowOp) -> None:
-    """Replace a dataflow block by the ops in it."""
-    output = block.output
-    values = list(output.values)
-    output.detach()
-    output.erase()
-    Rewriter.inline_block(block.body.block, InsertPoint.before(block))
-    for result, value in zip(block.results, values, strict=True):
-        value.name_hint = value.name_hint or result.name_hint
-        result.replace_all_uses_with(value)
-    block.detach()
-    block.erase()
 
 
 def _check_no_tensors(op: Operation) -> None:

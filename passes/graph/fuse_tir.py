@@ -19,7 +19,7 @@ from relex.dialects.relex.operator import tensor_type
 from relex.dialects.symbols import erase_unused, symbols_used
 from relex.dialects.tir import OP_PATTERN_ATTR, AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.passes.base import RelexPass
-from relex.passes.support.group_sizes import GroupSizes, origin
+from relex.passes.support.group_sizes import GroupSizes
 from relex.passes.support.primitive import is_size
 
 
@@ -97,6 +97,8 @@ class _Groups:
         calls = self._calls.get(name, [])
         if len(calls) != self._uses[name] or not _is_fusible(function):
             return
+        for block in [op for op in function.walk() if isinstance(op, DataflowOp)]:
+            block.dissolve()
         constants: dict[Attribute, ConstantOp] = {}
         for op in function.walk():
             if isinstance(op, ConstantOp):
@@ -185,12 +187,9 @@ class _Fusion:
                 self._values[op.result] = self._constants[op.value]
             case CallTirOp():
                 self._add_call(op, self._loop_functions[op.callee.root_reference.data])
-            case DataflowOp():
-                for inner in op.body.block.ops:
-                    self._add(inner)
             case tensor.DimOp():
-                self._insert(memref.DimOp(self._values[origin(op.source)], self._values[op.index]), op)
-            case OutputOp() | ReturnOp():
+                self._insert(memref.DimOp(self._values[op.source], self._values[op.index]), op)
+            case ReturnOp():
                 pass
             case _:
                 self._insert(op.clone(self._values), op)
@@ -201,7 +200,7 @@ class _Fusion:
         sizes = [self._values[size] for size in call.sizes]
         for result, parameter in zip(call.results, callee.outputs, strict=True):
             self._values[result] = self._buffer(result, parameter, sizes)
-        buffers = [self._values[origin(value)] for value in (*call.arguments, *call.results)]
+        buffers = [self._values[value] for value in (*call.arguments, *call.results)]
         inside: dict[SSAValue, SSAValue] = dict(zip(callee.args, buffers, strict=True))
         for op in callee.body.block.ops:
             copy = op.clone(inside)
@@ -256,7 +255,7 @@ class _Fusion:
 def _returned(group: FuncOp) -> list[SSAValue]:
     """Return the values that a group returns."""
     terminator = group.body.block.last_op
-    return [origin(value) for value in terminator.operands] if isinstance(terminator, ReturnOp) else []
+    return list(terminator.operands) if isinstance(terminator, ReturnOp) else []
 
 
 def _buffer_type(t: Attribute) -> MemRefType:

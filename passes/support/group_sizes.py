@@ -12,20 +12,14 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
-from relex.dialects.relex import CallOp, CallTirOp, DataflowOp
+from relex.dialects.relex import CallOp, CallTirOp
 from relex.dialects.relex.operator import tensor_type
 from relex.passes.support.primitive import is_size
 
 
-def origin(value: SSAValue) -> SSAValue:
-    """Return the value inside of a dataflow block that a result of the block stands for."""
-    while isinstance(value, OpResult) and isinstance(value.op, DataflowOp):
-        value = value.op.output.values[value.index]
-    return value
-
-
 class GroupSizes:
-    """The sizes of values of a group in terms of the arguments of a call. `ops` compute them, before the call."""
+    """The sizes of values of a group without dataflow blocks in terms of the arguments of a call. `ops` compute them,
+    before the call."""
 
     def __init__(self, group: FuncOp, call: CallOp):
         self.ops: list[Operation] = []
@@ -35,7 +29,7 @@ class GroupSizes:
     def of(self, value: SSAValue) -> list[SSAValue]:
         """Return a size for each `?` in the type of a value."""
         shape = tensor_type(value.type).get_shape()
-        return [self._size(origin(value), d) for d, size in enumerate(shape) if size == DYNAMIC_INDEX]
+        return [self._size(value, d) for d, size in enumerate(shape) if size == DYNAMIC_INDEX]
 
     def _size(self, value: SSAValue, dimension: int) -> SSAValue:
         """Return a size of a tensor: that of an argument, or the one passed to the call that computes the tensor."""
@@ -59,7 +53,7 @@ class GroupSizes:
 
     def _compute(self, op: Operation) -> SSAValue:
         if isinstance(op, DimOp) and (dimension := constant_value(op.index)) is not None:
-            return self._size(origin(op.source), dimension)
+            return self._size(op.source, dimension)
         for operand in op.operands:
             self._copy(operand)
         return self._add(op.clone(self._outside))

@@ -6,15 +6,9 @@ from collections.abc import Sequence
 
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
-    region_def,
-    traits_def,
-    var_operand_def,
-    var_result_def,
-)
+from xdsl.irdl import IRDLOperation, irdl_op_definition, region_def, traits_def, var_operand_def, var_result_def
 from xdsl.pattern_rewriter import RewritePattern
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import (
     HasParent,
     IsTerminator,
@@ -78,6 +72,19 @@ class DataflowOp(HasCanonicalizationPatternsInterface, IRDLOperation):
         if not isinstance(last, OutputOp):
             raise VerifyException("expected 'relex.output' at the end of the block")
         return last
+
+    def dissolve(self) -> None:
+        """Replace the block by the ops in it."""
+        output = self.output
+        values = list(output.values)
+        output.detach()
+        output.erase()
+        Rewriter.inline_block(self.body.block, InsertPoint.before(self))
+        for result, value in zip(self.results, values, strict=True):
+            value.name_hint = value.name_hint or result.name_hint
+            result.replace_all_uses_with(value)
+        self.detach()
+        self.erase()
 
     def verify_(self) -> None:
         if self.body.block.args:
