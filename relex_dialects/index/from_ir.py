@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.index.domains import constant_value, extent_of
-from relex.dialects.index.expr import Index, IndexExpr, has_values, larger, smaller, span_of, terms_of
+from relex.dialects.index.expr import Index, IndexExpr, has_values, larger, never_negative, smaller, span_of, terms_of
 from relex.dialects.table import Table
 
 Lookup: TypeAlias = Callable[[SSAValue], Index | None]
@@ -68,12 +68,14 @@ def _product(op: arith.MuliOp, of: Callable[[SSAValue], Index]) -> Index | None:
 @EXPRESSIONS.rule(arith.FloorDivSIOp)
 def _quotient(op: arith.FloorDivSIOp, of: Callable[[SSAValue], Index]) -> Index | None:
     divisor = divisor_of(op.rhs)
+    divisor = _divisor(of(op.rhs))
     return of(op.lhs) // divisor if divisor else None
 
 
 @EXPRESSIONS.rule(arith.CeilDivSIOp)
 def _quotient_rounded_up(op: arith.CeilDivSIOp, of: Callable[[SSAValue], Index]) -> Index | None:
     divisor = divisor_of(op.rhs)
+    divisor = _divisor(of(op.rhs))
     return (of(op.lhs) + (divisor - 1)) // divisor if divisor else None
 
 
@@ -81,12 +83,16 @@ def _quotient_rounded_up(op: arith.CeilDivSIOp, of: Callable[[SSAValue], Index])
 def _quotient_of_natural(op: arith.DivSIOp | arith.DivUIOp, of: Callable[[SSAValue], Index]) -> Index | None:
     dividend, divisor = of(op.lhs), divisor_of(op.rhs)
     return dividend // divisor if divisor and span_of(dividend).low >= 0 else None
+    dividend, divisor = of(op.lhs), _divisor(of(op.rhs))
+    return dividend // divisor if divisor and never_negative(dividend) else None
 
 
 @EXPRESSIONS.rule(arith.RemSIOp, arith.RemUIOp)
 def _remainder_of_natural(op: arith.RemSIOp | arith.RemUIOp, of: Callable[[SSAValue], Index]) -> Index | None:
     dividend, divisor = of(op.lhs), divisor_of(op.rhs)
     return dividend % divisor if divisor and span_of(dividend).low >= 0 else None
+    dividend, divisor = of(op.lhs), _divisor(of(op.rhs))
+    return dividend % divisor if divisor and never_negative(dividend) else None
 
 
 @EXPRESSIONS.rule(arith.MinSIOp)
@@ -103,6 +109,11 @@ def divisor_of(value: SSAValue) -> int | None:
     """Return a constant larger than 0, else None."""
     constant = constant_value(value)
     return constant if constant is not None and constant > 0 else None
+
+
+def _divisor(index: Index) -> int | None:
+    """Return a number larger than 0, else None."""
+    return index if isinstance(index, int) and index > 0 else None
 
 
 def is_below(index: Index, bound: int | SSAValue) -> bool:

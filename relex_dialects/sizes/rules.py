@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 
 from xdsl.dialects import arith, func, memref, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, TensorType
@@ -10,13 +10,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import InferenceError, fail, name_of, one_line
-from relex.dialects.index.expr import larger, never_negative, smaller
+from relex.dialects.index.from_ir import EXPRESSIONS
 from relex.dialects.index.values import substitute
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, DataflowOp, Operator
 from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.attributes import sizes_in_type
-from relex.dialects.sizes.expressions import Size
 from relex.dialects.sizes.requirements import Requirement, gathering
 from relex.dialects.tir import AllocBufferOp
 
@@ -49,8 +48,7 @@ def _read_size_operands(
     _expect_sizes(op.sizes, analysis)
     given = iter(op.sizes)
     for result in op.results:
-        sizes = sizes_in_type(result.type)
-        analysis.set(result, [analysis.number(next(given)) if size == DYNAMIC_INDEX else size for size in sizes])
+        _set_sizes(result, given, analysis)
         analysis.allocate(result)
     if isinstance(op, CallTirOp):
         sizes = [analysis.sizes(value) for value in (*op.arguments, *op.results)]
@@ -59,9 +57,13 @@ def _read_size_operands(
 
 @SIZES.rule(memref.AllocOp)
 def _read_alloc_sizes(op: memref.AllocOp, analysis: SizeAnalysis) -> None:
-    given = iter(op.dynamic_sizes)
-    sizes = sizes_in_type(op.memref.type)
-    analysis.set(op.memref, [analysis.number(next(given)) if size == DYNAMIC_INDEX else size for size in sizes])
+    _set_sizes(op.memref, iter(op.dynamic_sizes), analysis)
+
+
+def _set_sizes(value: SSAValue, given: Iterator[SSAValue], analysis: SizeAnalysis) -> None:
+    """Set the sizes of a value, of which the dynamic ones are `given`."""
+    sizes = sizes_in_type(value.type)
+    analysis.set(value, [analysis.number(next(given)) if size == DYNAMIC_INDEX else size for size in sizes])
 
 
 def _expect_sizes(indices: Iterable[SSAValue], analysis: SizeAnalysis) -> None:
@@ -99,43 +101,11 @@ def _infer_constant(op: arith.ConstantOp, analysis: SizeAnalysis) -> None:
         analysis.set(op.result, [op.value.value.data])
 
 
-def _divided(lhs: Size, rhs: Size) -> Size | None:
-    return lhs // rhs if isinstance(rhs, int) and rhs > 0 else None
-
-
-def _divided_up(lhs: Size, rhs: Size) -> Size | None:
-    return (lhs + rhs - 1) // rhs if isinstance(rhs, int) and rhs > 0 else None
-
-
-def _divided_towards_zero(lhs: Size, rhs: Size) -> Size | None:
-    return _divided(lhs, rhs) if never_negative(lhs) else None
-
-
-def _remainder(lhs: Size, rhs: Size) -> Size | None:
-    return lhs % rhs if isinstance(rhs, int) and rhs > 0 and never_negative(lhs) else None
-
-
-_ARITHMETIC: dict[type[Operation], Callable[[Size, Size], Size | None]] = {
-    arith.AddiOp: lambda lhs, rhs: lhs + rhs,
-    arith.SubiOp: lambda lhs, rhs: lhs - rhs,
-    arith.MuliOp: lambda lhs, rhs: lhs * rhs,
-    arith.FloorDivSIOp: _divided,
-    arith.CeilDivSIOp: _divided_up,
-    arith.DivSIOp: _divided_towards_zero,
-    arith.DivUIOp: _divided_towards_zero,
-    arith.RemSIOp: _remainder,
-    arith.RemUIOp: _remainder,
-    arith.MinSIOp: smaller,
-    arith.MaxSIOp: larger,
-}
-
-
-@SIZES.rule(*_ARITHMETIC)
+@SIZES.rule(*EXPRESSIONS)
 def _infer_arithmetic(op: Operation, analysis: SizeAnalysis) -> None:
     """Infer index arithmetic. An unknown result is an error only if a size depends on it."""
     if op.results[0].type != IndexType() or not all(map(analysis.knows, op.operands)):
         return
-    lhs, rhs = map(analysis.number, op.operands)
-    value = _ARITHMETIC[type(op)](lhs, rhs)
+    value = EXPRESSIONS[type(op)](op, analysis.number)
     if value is not None:
         analysis.set(op.results[0], [value])
