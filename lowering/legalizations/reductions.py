@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, i64
 
-from relex.dialects.relex import ArgmaxOp, MaxOp, MeanOp, MinOp, SumOp
+from relex.dialects.relex import ArgmaxOp, MaxOp, MeanOp, MinOp, Reduction, SumOp
 from relex.dialects.relex.reductions import reduced_shape
 from relex.lowering.legalizations.table import legalizes
 from relex.lowering.te import (
@@ -30,28 +30,19 @@ ReduceFunction = Callable[[Expr, Sequence[Axis]], Expr]
 """A function from an expression and the axes to reduce over to the reduction, such as `te.sum`."""
 
 
-@legalizes(SumOp)
-def total(op: SumOp, x: Tensor) -> Tensor:
-    """Legalize to a sum over the axes."""
-    return reduced(x, op.axes, sum, "sum", keepdims=op.keepdims is not None)
+_FUNCTIONS: Mapping[type[Reduction], ReduceFunction] = {SumOp: sum, MaxOp: max, MinOp: min}
 
 
-@legalizes(MaxOp)
-def largest(op: MaxOp, x: Tensor) -> Tensor:
-    """Legalize to a maximum over the axes."""
-    return reduced(x, op.axes, max, "max", keepdims=op.keepdims is not None)
-
-
-@legalizes(MinOp)
-def smallest(op: MinOp, x: Tensor) -> Tensor:
-    """Legalize to a minimum over the axes."""
-    return reduced(x, op.axes, min, "min", keepdims=op.keepdims is not None)
+@legalizes(*_FUNCTIONS)
+def reduction(op: Reduction, x: Tensor) -> Tensor:
+    """Legalize to a reduction over the axes by the function of the same name."""
+    return reduced(x, op.axes, _FUNCTIONS[type(op)], op.name.rpartition(".")[2], keepdims=op.keeps)
 
 
 @legalizes(MeanOp)
 def mean(op: MeanOp, x: Tensor) -> Tensor:
     """Legalize to a sum divided by the number of elements."""
-    return average(reduced(x, op.axes, sum, "sum", keepdims=op.keepdims is not None), x, op.axes, "mean")
+    return average(reduced(x, op.axes, sum, "sum", keepdims=op.keeps), x, op.axes, "mean")
 
 
 @legalizes(ArgmaxOp)
@@ -61,10 +52,10 @@ def argmax(op: ArgmaxOp, x: Tensor) -> Tensor:
     best = reduced(x, axes, max, "best", keepdims=True)
     places = {axis: reduce_axis(x.shape[axis], f"k{axis}") for axis in axes}
     beyond = prod(x.shape[axis] for axis in axes)
-    shape = reduced_shape(x.shape, axes, op.keepdims is not None)
+    shape = reduced_shape(x.shape, axes, op.keeps)
 
     def element(*i: Axis) -> Expr:
-        at = dict(zip(_kept(x, axes, op.keepdims is not None), i, strict=True)) | places
+        at = dict(zip(_kept(x, axes, op.keeps), i, strict=True)) | places
         value = x[*(at[d] for d in range(x.ndim))]
         wanted = best[*(0 if d in axes else at[d] for d in range(x.ndim))]
         found = equal(value, wanted) | is_nan(value) if isinstance(x.type, AnyFloat) else equal(value, wanted)

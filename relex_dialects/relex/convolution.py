@@ -5,24 +5,18 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import FLOATS, NUMBERS, TensorConstr
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.extremes import largest
 from relex.dialects.relex.operator import Exactness, Operand, Operator, ieee_arithmetic, tensor_type
-from relex.dialects.relex.properties import (
-    IntegerConstr,
-    IntegersConstr,
-    as_integer,
-    as_integers,
-    integer,
-    integers,
-)
+from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, integer, integers
 from relex.dialects.relex.types import (
     SizedType,
     contract,
@@ -33,9 +27,6 @@ from relex.dialects.relex.types import (
 )
 from relex.dialects.relex.windows import Windows
 from relex.dialects.sizes import Size, Sizes, equal
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 _ONES = integers([1, 1])
 _NO_PADDING = integers([0, 0])
@@ -64,7 +55,6 @@ class Conv2dOp(Operator):
     padding = prop_def(IntegersConstr, default_value=_NO_PADDING)
     dilation = prop_def(IntegersConstr, default_value=_ONES)
     groups = prop_def(IntegerConstr, default_value=integer(1))
-    result = result_def(TensorConstr)
 
     def __init__(
         self,
@@ -100,8 +90,6 @@ class Conv2dOp(Operator):
         return Windows.read(weight[2:], self.properties)
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         x, weight = operands
         groups = as_integer(self.groups)
         parts = self.windows(weight.shape).over(x, 0)
@@ -123,7 +111,6 @@ class _Pool2d(Operator, ABC):
     strides = prop_def(IntegersConstr, default_value=_ONES)
     padding = prop_def(IntegersConstr, default_value=_NO_PADDING)
     dilation = prop_def(IntegersConstr, default_value=_ONES)
-    result = result_def(TensorConstr)
 
     SCRIPT_NAMESPACE: ClassVar = "nn"
     ALLOWED: ClassVar[tuple[Attribute, ...]] = NUMBERS
@@ -177,8 +164,6 @@ class MaxPool2dOp(_Pool2d):
         super().__init__(data, properties=properties)
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         (x,) = operands
         lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
         return largest(self.windows.over(x, lowest), axes=(-2, -1))
@@ -214,8 +199,6 @@ class AvgPool2dOp(_Pool2d):
         super().__init__(data, properties={**properties, "count_include_pad": count_include_pad})
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         (x,) = operands
         fill = 0 if self.count_include_pad is None else 1
         counted = self.windows.over(np.ones(x.shape[2:], x.dtype), fill)

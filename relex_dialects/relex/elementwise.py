@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, TensorConstr
 from relex.dialects.relex.numpy_functions import NumPyFunctions
 from relex.dialects.relex.operator import Exactness, Operator, ieee_arithmetic
 from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 Element = Any
 """What a formula computes with: arrays of NumPy, or scalar expressions of `relex.lowering.te`. Both have Python's
@@ -30,8 +28,6 @@ class Functions(Protocol):
 
 class Elementwise(Operator, ABC):
     """An operator that computes each element of its result from the operands' elements at the same position."""
-
-    result = result_def(TensorConstr)
 
     ALLOWED: ClassVar[tuple[Attribute, ...]] = ELEMENT_TYPES
     """The element types that the operands may have."""
@@ -48,12 +44,20 @@ class UnaryElementwise(Elementwise, ABC):
 
     operand = operand_def(TensorConstr)
 
+    IDEMPOTENT: ClassVar[bool] = False
+    """True if the operator changes nothing when it is applied again."""
+
 
 class BinaryElementwise(Elementwise, ABC):
     """An elementwise operator on two tensors."""
 
     lhs = operand_def(TensorConstr)
     rhs = operand_def(TensorConstr)
+
+    NEUTRAL: ClassVar[tuple[float | None, float | None]] = (None, None)
+    """The numbers with which the operator is exactly the other operand: on the left, and on the right."""
+    IDEMPOTENT: ClassVar[bool] = False
+    """True if the operator gives `x` for `x` and `x`."""
 
 
 class Formula(Elementwise, ABC):
@@ -87,6 +91,7 @@ class AddOp(BinaryFunction):
     """
 
     name = "relex.add"
+    NEUTRAL: ClassVar = (-0.0, -0.0)  # +0 would turn -0 into +0.
     EXACTNESS: ClassVar = Exactness.NUMBERS
 
 
@@ -101,6 +106,7 @@ class SubtractOp(BinaryFunction):
     """
 
     name = "relex.subtract"
+    NEUTRAL: ClassVar = (None, 0.0)
     EXACTNESS: ClassVar = Exactness.NUMBERS
     ALLOWED: ClassVar = NUMBERS
 
@@ -116,6 +122,7 @@ class MultiplyOp(BinaryFunction):
     """
 
     name = "relex.multiply"
+    NEUTRAL: ClassVar = (1, 1)
     EXACTNESS: ClassVar = Exactness.NUMBERS
 
 
@@ -130,6 +137,7 @@ class DivideOp(BinaryFunction):
     """
 
     name = "relex.divide"
+    NEUTRAL: ClassVar = (None, 1)
     EXACTNESS: ClassVar = Exactness.NUMBERS
     ALLOWED: ClassVar = FLOATS
 
@@ -159,6 +167,7 @@ class MaximumOp(BinaryFunction):
     """
 
     name = "relex.maximum"
+    IDEMPOTENT: ClassVar = True
     EXACTNESS: ClassVar = Exactness.NUMBERS
 
 
@@ -173,6 +182,7 @@ class MinimumOp(BinaryFunction):
     """
 
     name = "relex.minimum"
+    IDEMPOTENT: ClassVar = True
     EXACTNESS: ClassVar = Exactness.NUMBERS
 
 
@@ -187,6 +197,7 @@ class ReluOp(UnaryFunction):
     """
 
     name = "relex.relu"
+    IDEMPOTENT: ClassVar = True
     EXACTNESS: ClassVar = Exactness.NUMBERS
     SCRIPT_NAMESPACE: ClassVar = "nn"
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.relex.operator import ieee_arithmetic
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 def maximum(a: Array, b: Array | float) -> Array:
     """Return the maximum of two elements; a number takes the type of `a`."""
-    import numpy as np
-
     b = np.asarray(b, a.dtype)
     if a.dtype.kind != "f":
         return np.maximum(a, b)
@@ -25,8 +20,6 @@ def maximum(a: Array, b: Array | float) -> Array:
 
 def minimum(a: Array, b: Array | float) -> Array:
     """Return the minimum of two elements; a number takes the type of `a`."""
-    import numpy as np
-
     b = np.asarray(b, a.dtype)
     if a.dtype.kind != "f":
         return np.minimum(a, b)
@@ -36,8 +29,6 @@ def minimum(a: Array, b: Array | float) -> Array:
 
 def largest(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
     """Return the maximum along some dimensions. Without elements, the result must be empty, too."""
-    import numpy as np
-
     if not x.size:
         return np.sum(x, axis=tuple(axes), keepdims=keepdims, dtype=x.dtype)
     result: Array = np.asarray(np.max(x, axis=tuple(axes), keepdims=keepdims))
@@ -50,8 +41,6 @@ def largest(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
 
 def smallest(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
     """Return the minimum along some dimensions. Without elements, the result must be empty, too."""
-    import numpy as np
-
     if not x.size:
         return largest(x, axes, keepdims=keepdims)
     if x.dtype.kind != "f":

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from xdsl.ir import Attribute
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    var_operand_def,
-)
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, var_operand_def
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import INTEGERS, TensorConstr
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import Exactness, Operand, Operator, tensor_type
+from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, tensor_type
 from relex.dialects.relex.properties import (
     IntegerConstr,
     IntegersConstr,
@@ -43,12 +37,9 @@ from relex.dialects.relex.types import (
 )
 from relex.dialects.sizes import MAX_SIZE, Size, at_most, count, larger, smaller
 
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
-
 
 @irdl_op_definition
-class ConcatOp(Operator):
+class ConcatOp(AlongAxis):
     """
     The concatenation of tensors along a dimension, by default the first; their other sizes are equal.
 
@@ -62,7 +53,6 @@ class ConcatOp(Operator):
 
     tensors = var_operand_def(TensorConstr)
     axis = prop_def(IntegerConstr, default_value=integer(0))
-    result = result_def(TensorConstr)
 
     def __init__(self, *tensors: Operand, axis: int = 0):
         super().__init__(*tensors, properties={"axis": axis})
@@ -85,14 +75,7 @@ class ConcatOp(Operator):
         result[axis] = sum(lengths)
         return SizedType(element_type, result)
 
-    @property
-    def normal_axis(self) -> int:
-        """The axis, counted from the front."""
-        return normalize_axis(as_integer(self.axis), rank_of(self.tensors[0]))
-
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         return np.concatenate(operands, axis=self.normal_axis)
 
 
@@ -117,7 +100,6 @@ class StridedSliceOp(Operator):
     begin = prop_def(IntegersConstr)
     end = prop_def(IntegersConstr)
     strides = opt_prop_def(IntegersConstr)
-    result = result_def(TensorConstr)
 
     def __init__(
         self,
@@ -198,7 +180,6 @@ class TakeOp(Operator):
     operand = operand_def(TensorConstr)
     indices = operand_def(TensorConstr)
     axis = opt_prop_def(IntegerConstr)
-    result = result_def(TensorConstr)
 
     def __init__(self, operand: Operand, indices: Operand, axis: int | None = None):
         super().__init__(operand, indices, properties={"axis": axis})
@@ -220,8 +201,6 @@ class TakeOp(Operator):
         return _axis(self.properties, tensor_type(self.operand.type).get_shape())
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         x, indices = operands
         axis = self.normal_axis
         # np.take's mode rejects an empty dimension even if nothing is taken from it.
@@ -257,7 +236,6 @@ class PadOp(Operator):
     operand = operand_def(TensorConstr)
     pad_width = prop_def(IntegersConstr)
     pad_value = opt_prop_def(ScalarConstr)
-    result = result_def(TensorConstr)
 
     def __init__(self, operand: Operand, pad_width: Sequence[int], pad_value: float | None = None):
         super().__init__(operand, properties={"pad_width": pad_width, "pad_value": pad_value})
@@ -288,8 +266,6 @@ class PadOp(Operator):
         return 0 if self.pad_value is None else number(self.pad_value)
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         (x,) = operands
         # np.pad does not accept scalars.
         result = np.full(

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import TensorConstr
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Operator, ieee_arithmetic, tensor_type
 from relex.dialects.relex.types import SizedType, broadcast, contract, same_element_type, shape_str
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 @irdl_op_definition
@@ -31,7 +28,6 @@ class DenseOp(Operator):
 
     data = operand_def(TensorConstr)
     weight = operand_def(TensorConstr)
-    result = result_def(TensorConstr)
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -69,7 +65,6 @@ class MatmulOp(Operator):
 
     lhs = operand_def(TensorConstr)
     rhs = operand_def(TensorConstr)
-    result = result_def(TensorConstr)
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:

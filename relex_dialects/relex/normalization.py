@@ -5,15 +5,16 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, f64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import FLOATS, TensorConstr
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import Operand, Operator, ieee_arithmetic
+from relex.dialects.relex.operator import AlongAxis, Operand, Operator, ieee_arithmetic
 from relex.dialects.relex.properties import (
     Float64Constr,
     IntegerConstr,
@@ -36,20 +37,16 @@ from relex.dialects.relex.types import (
 )
 from relex.dialects.sizes import Size
 
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
-
 _EPSILON = FloatAttr(1e-5, f64)
 
 
-class _AlongAxis(Operator, ABC):
+class _Softmax(AlongAxis, ABC):
     """An operator that normalizes along one dimension, by default the last."""
 
     SCRIPT_NAMESPACE: ClassVar = "nn"
 
     data = operand_def(TensorConstr)
     axis = prop_def(IntegerConstr, default_value=integer(-1))
-    result = result_def(TensorConstr)
 
     def __init__(self, data: Operand, axis: int = -1):
         super().__init__(data, properties={"axis": axis})
@@ -61,14 +58,9 @@ class _AlongAxis(Operator, ABC):
         normalize_axis(as_integer(properties["axis"]), len(data.get_shape()))
         return data
 
-    @property
-    def normal_axis(self) -> int:
-        """The axis, counted from the front."""
-        return normalize_axis(as_integer(self.axis), rank_of(self.data))
-
 
 @irdl_op_definition
-class SoftmaxOp(_AlongAxis):
+class SoftmaxOp(_Softmax):
     """
     `exp(x) / sum(exp(x))` along one dimension, computed on `x - max(x)` to avoid overflow. All NaN if an element is NaN
     or plus infinity, or all are minus infinity.
@@ -82,8 +74,6 @@ class SoftmaxOp(_AlongAxis):
     name = "relex.softmax"
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         (x,) = operands
         axis = self.normal_axis
         with ieee_arithmetic():
@@ -92,7 +82,7 @@ class SoftmaxOp(_AlongAxis):
 
 
 @irdl_op_definition
-class LogSoftmaxOp(_AlongAxis):
+class LogSoftmaxOp(_Softmax):
     """
     The logarithm of the softmax, computed as `x - max(x) - log(sum(exp(x - max(x))))`.
 
@@ -104,8 +94,6 @@ class LogSoftmaxOp(_AlongAxis):
     name = "relex.log_softmax"
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         (x,) = operands
         axis = self.normal_axis
         with ieee_arithmetic():
@@ -133,7 +121,6 @@ class LayerNormOp(Operator):
     beta = operand_def(TensorConstr)
     axes = prop_def(IntegersConstr, default_value=integers([-1]))
     epsilon = prop_def(Float64Constr, default_value=_EPSILON)
-    result = result_def(TensorConstr)
 
     def __init__(
         self, data: Operand, gamma: Operand, beta: Operand, axes: Sequence[int] = (-1,), epsilon: float = 1e-5
@@ -160,8 +147,6 @@ class LayerNormOp(Operator):
         return normalize_axes(as_integers(self.axes), rank_of(self.data))
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         x, gamma, beta = operands
         axes = self.normal_axes
         epsilon = x.dtype.type(self.epsilon.value.data)
@@ -175,7 +160,7 @@ class LayerNormOp(Operator):
 
 
 @irdl_op_definition
-class BatchNormOp(Operator):
+class BatchNormOp(AlongAxis):
     """
     `(x - mean) / sqrt(variance + epsilon) * gamma + beta` with the mean and variance from training; all four parameters
     have one element for each position along `axis`.
@@ -196,7 +181,6 @@ class BatchNormOp(Operator):
     moving_var = operand_def(TensorConstr)
     axis = prop_def(IntegerConstr, default_value=integer(1))
     epsilon = prop_def(Float64Constr, default_value=_EPSILON)
-    result = result_def(TensorConstr)
 
     def __init__(
         self,
@@ -221,14 +205,7 @@ class BatchNormOp(Operator):
             _expect_shape(parameter, [shape[axis]], name)
         return data
 
-    @property
-    def normal_axis(self) -> int:
-        """The dimension of the parameters, counted from the front."""
-        return normalize_axis(as_integer(self.axis), rank_of(self.data))
-
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         x, *parameters = operands
         epsilon = x.dtype.type(self.epsilon.value.data)
         shape = [size if axis == self.normal_axis else 1 for axis, size in enumerate(x.shape)]

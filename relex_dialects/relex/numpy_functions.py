@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xdsl.ir import Attribute
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import INTEGERS, numpy_dtype
 from relex.dialects.relex.extremes import maximum, minimum
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 def erf(x: Array) -> Array:
     """Return the error function, computed in double precision and rounded to the type of `x`."""
     import math
 
-    import numpy as np
-
     return np.vectorize(math.erf, otypes=[np.float64])(x).astype(x.dtype)
 
 
 def cast(x: Array, element_type: Attribute) -> Array:
     """Convert elements to another type, as `relex.astype` does."""
-    import numpy as np
-
     dtype = numpy_dtype(element_type)
     if element_type not in INTEGERS or x.dtype.kind != "f":
         return x.astype(dtype)
@@ -46,6 +40,4 @@ class NumPyFunctions:
     minimum = staticmethod(minimum)
 
     def __getattr__(self, name: str) -> Any:
-        import numpy as np
-
         return getattr(np, {"select": "where"}.get(name, name))

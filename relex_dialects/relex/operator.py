@@ -8,22 +8,21 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum, auto
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import NoneAttr, TensorType
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, OpDef, OptPropertyDef, ParsePropInAttrDict, VarOperandDef, traits_def
+from xdsl.irdl import IRDLOperation, OpDef, OptPropertyDef, ParsePropInAttrDict, VarOperandDef, result_def, traits_def
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from relex.dialects.relex.properties import FlagConstr, as_property
-from relex.dialects.relex.types import SizedType, without_names
+from relex.dialects.arrays import Array, np
+from relex.dialects.dtypes import TensorConstr
+from relex.dialects.relex.properties import FlagConstr, as_integer, as_property
+from relex.dialects.relex.types import SizedType, normalize_axis, rank_of, without_names
 from relex.dialects.relex.types import tensor_type as tensor_type
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 class Exactness(Enum):
@@ -50,6 +49,8 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     NumPy what it computes. Operators of other packages derive from this class, too; nothing else in relex needs to know
     them before lowering.
     """
+
+    result = result_def(TensorConstr)
 
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -135,10 +136,10 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        """Return the patterns that were registered for the operator with `simplifies`."""
+        """Return the patterns that were registered with `simplifies` for the operator, and for its base classes."""
         from relex.passes.graph.canonicalization import SIMPLIFICATIONS
 
-        return SIMPLIFICATIONS.get(cls, ())
+        return tuple(pattern for kind in cls.__mro__ for pattern in SIMPLIFICATIONS.get(kind, ()))
 
     def verify_(self) -> None:
         inferred = self.type_of_result(self.operand_types, self.properties)
@@ -146,10 +147,17 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
             raise VerifyException(f"expected result type {inferred}, found {self.result_types[0]}")
 
 
+class AlongAxis(Operator, ABC):
+    """An operator along one dimension of its first operand, the property `axis`."""
+
+    @property
+    def normal_axis(self) -> int:
+        """The dimension, counted from the front."""
+        return normalize_axis(as_integer(self.properties["axis"]), rank_of(self.operands[0]))
+
+
 def ieee_arithmetic() -> AbstractContextManager[None]:
     """Silence NumPy's warnings: overflow, NaN and division by zero are results like others."""
-    import numpy as np
-
     return np.errstate(all="ignore")
 
 

@@ -7,17 +7,7 @@ from contextlib import suppress
 from operator import index
 from typing import Any
 
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    DenseArrayBase,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
-    UnitAttr,
-    f64,
-    i1,
-    i64,
-)
+from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, UnitAttr, f64, i1, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import AttrConstraint, BaseAttr
 from xdsl.utils.hints import isa
@@ -118,7 +108,9 @@ def number(attr: Scalar) -> float:
 
 
 def as_integers(attr: Attribute) -> tuple[int, ...]:
-    """Return the integers in a property. Raises `InferenceError` for any other attribute."""
+    """Return the integers in a property, which may be only one. Raises `InferenceError` for any other attribute."""
+    if isinstance(attr, IntegerAttr):
+        return (attr.value.data,)
     if not isa(attr, DenseArrayBase[IntegerType]):
         raise InferenceError(f"expected an array of integers, found {attr}")
     return tuple(attr.iter_values())

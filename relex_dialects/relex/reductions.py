@@ -5,37 +5,20 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, TensorConstr
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.extremes import largest, smallest
 from relex.dialects.relex.operator import Exactness, Operand, Operator, ieee_arithmetic
-from relex.dialects.relex.properties import (
-    IntegerConstr,
-    IntegersConstr,
-    as_integer,
-    as_integers,
-    as_list,
-)
-from relex.dialects.relex.types import (
-    Shape,
-    SizedType,
-    SizeT,
-    expect_element_type,
-    normalize_axes,
-    normalize_axis,
-    rank_of,
-    shape_str,
-)
+from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, as_list
+from relex.dialects.relex.types import Shape, SizedType, SizeT, expect_element_type, normalize_axes, rank_of, shape_str
 from relex.dialects.sizes import Size, at_most, count
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 class Reduction(Operator, ABC):
@@ -47,7 +30,6 @@ class Reduction(Operator, ABC):
     operand = operand_def(TensorConstr)
     axis = opt_prop_def(IntegersConstr)
     keepdims = opt_prop_def(UnitAttr)
-    result = result_def(TensorConstr)
 
     ALLOWED: ClassVar[tuple[Attribute, ...]] = ELEMENT_TYPES
     """The element types that the operand may have."""
@@ -72,6 +54,11 @@ class Reduction(Operator, ABC):
         """The reduced dimensions, counted from the front, in order."""
         return _axes(self.properties, rank_of(self.operand))
 
+    @property
+    def keeps(self) -> bool:
+        """True if the reduced dimensions remain, with size 1."""
+        return self.keepdims is not None
+
 
 def _axes(properties: Mapping[str, Attribute], rank: int) -> Shape:
     if (axis := properties.get("axis")) is None:
@@ -79,17 +66,17 @@ def _axes(properties: Mapping[str, Attribute], rank: int) -> Shape:
     return tuple(sorted(normalize_axes(as_integers(axis), rank)))
 
 
+def expect_elements(shape: Sequence[Size], result: Sequence[Size]) -> None:
+    """Check that no element of the result is a reduction of no elements."""
+    if not at_most(count(result), count(shape)):
+        raise InferenceError(f"expected elements to choose from, found none in {shape_str(shape)}")
+
+
 def reduced_shape(shape: Sequence[SizeT], axes: Sequence[int], keepdims: bool) -> tuple[SizeT | int, ...]:
     """Return a shape after a reduction over `axes`."""
     if keepdims:
         return tuple(1 if d in axes else size for d, size in enumerate(shape))
     return tuple(size for d, size in enumerate(shape) if d not in axes)
-
-
-def expect_elements(shape: Sequence[Size], result: Sequence[Size]) -> None:
-    """Check that no element of the result is a reduction of no elements."""
-    if not at_most(count(result), count(shape)):
-        raise InferenceError(f"expected elements to choose from, found none in {shape_str(shape)}")
 
 
 @irdl_op_definition
@@ -108,11 +95,9 @@ class SumOp(Reduction):
     ALLOWED: ClassVar = NUMBERS
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         (x,) = operands
         with ieee_arithmetic():
-            return np.sum(x, axis=self.axes, dtype=x.dtype, keepdims=self.keepdims is not None)
+            return np.sum(x, axis=self.axes, dtype=x.dtype, keepdims=self.keeps)
 
 
 @irdl_op_definition
@@ -129,13 +114,11 @@ class MeanOp(Reduction):
     ALLOWED: ClassVar = FLOATS
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         (x,) = operands
         count = prod(x.shape[axis] for axis in self.axes)
         with ieee_arithmetic():
             wide = np.promote_types(x.dtype, np.float32)
-            total = np.sum(x, axis=self.axes, dtype=wide, keepdims=self.keepdims is not None)
+            total = np.sum(x, axis=self.axes, dtype=wide, keepdims=self.keeps)
             return (total / count).astype(x.dtype)
 
 
@@ -155,7 +138,7 @@ class MaxOp(Reduction):
 
     def evaluate(self, *operands: Array) -> Array:
         (x,) = operands
-        return largest(x, self.axes, keepdims=self.keepdims is not None)
+        return largest(x, self.axes, keepdims=self.keeps)
 
 
 @irdl_op_definition
@@ -174,7 +157,7 @@ class MinOp(Reduction):
 
     def evaluate(self, *operands: Array) -> Array:
         (x,) = operands
-        return smallest(x, self.axes, keepdims=self.keepdims is not None)
+        return smallest(x, self.axes, keepdims=self.keeps)
 
 
 @irdl_op_definition
@@ -195,7 +178,6 @@ class ArgmaxOp(Operator):
     operand = operand_def(TensorConstr)
     axis = opt_prop_def(IntegerConstr)
     keepdims = opt_prop_def(UnitAttr)
-    result = result_def(TensorConstr)
 
     def __init__(self, operand: Operand, axis: int | None = None, keepdims: bool = False):
         super().__init__(operand, properties={"axis": axis, "keepdims": keepdims})
@@ -203,26 +185,23 @@ class ArgmaxOp(Operator):
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         shape = operands[0].get_shape()
-        result = reduced_shape(shape, _chosen_axes(properties, len(shape)), "keepdims" in properties)
+        result = reduced_shape(shape, _axes(properties, len(shape)), "keepdims" in properties)
         expect_elements(shape, result)
         return SizedType(i64, result)
 
     @property
     def axes(self) -> Shape:
         """The dimensions searched, counted from the front: one or all."""
-        return _chosen_axes(self.properties, rank_of(self.operand))
+        return _axes(self.properties, rank_of(self.operand))
+
+    @property
+    def keeps(self) -> bool:
+        """True if the dimensions searched remain, with size 1."""
+        return self.keepdims is not None
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         (x,) = operands
         axis = None if self.axis is None else as_integer(self.axis)
         if 0 in x.shape:
-            return np.zeros(reduced_shape(x.shape, self.axes, self.keepdims is not None), np.int64)
-        return np.argmax(x, axis=axis, keepdims=self.keepdims is not None).astype(np.int64)
-
-
-def _chosen_axes(properties: Mapping[str, Attribute], rank: int) -> Shape:
-    if (axis := properties.get("axis")) is None:
-        return tuple(range(rank))
-    return (normalize_axis(as_integer(axis), rank),)
+            return np.zeros(reduced_shape(x.shape, self.axes, self.keeps), np.int64)
+        return np.argmax(x, axis=axis, keepdims=self.keeps).astype(np.int64)

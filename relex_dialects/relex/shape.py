@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import TensorConstr
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Exactness, Operand, Operator
 from relex.dialects.relex.properties import IntegersConstr, as_integers, as_list
 from relex.dialects.relex.types import Shape, SizedType, SizeT, expect_integers, normalize_axes, rank_of, shape_str
 from relex.dialects.sizes import Size, Sizes, count, equal
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 @irdl_op_definition
@@ -37,7 +36,6 @@ class PermuteDimsOp(Operator):
 
     operand = operand_def(TensorConstr)
     axes = opt_prop_def(IntegersConstr)
-    result = result_def(TensorConstr)
 
     def __init__(self, operand: Operand, axes: Sequence[int] | None = None):
         super().__init__(operand, properties={"axes": axes})
@@ -54,8 +52,6 @@ class PermuteDimsOp(Operator):
         return _order(self.properties, rank_of(self.operand))
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         return np.transpose(*operands, axes=self.order)
 
 
@@ -65,8 +61,20 @@ def _order(properties: Mapping[str, Attribute], rank: int) -> Shape:
     return normalize_axes(expect_integers(as_integers(axes), "axes", count=rank), rank)
 
 
+class _ToShape(Operator, ABC):
+    """An operator with a property for the shape of its result, in which -1 stands for a size to infer."""
+
+    EXACTNESS: ClassVar = Exactness.BITS
+
+    operand = operand_def(TensorConstr)
+    shape = prop_def(IntegersConstr)
+
+    def __init__(self, operand: Operand, shape: Sequence[int]):
+        super().__init__(operand, properties={"shape": shape})
+
+
 @irdl_op_definition
-class ReshapeOp(Operator):
+class ReshapeOp(_ToShape):
     """
     The same elements in row-major order, with another shape. One size may be -1: it is inferred from the others.
 
@@ -76,14 +84,6 @@ class ReshapeOp(Operator):
     """
 
     name = "relex.reshape"
-    EXACTNESS: ClassVar = Exactness.BITS
-
-    operand = operand_def(TensorConstr)
-    shape = prop_def(IntegersConstr)
-    result = result_def(TensorConstr)
-
-    def __init__(self, operand: Operand, shape: Sequence[int]):
-        super().__init__(operand, properties={"shape": shape})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -128,7 +128,6 @@ class ExpandDimsOp(Operator):
 
     operand = operand_def(TensorConstr)
     axis = prop_def(IntegersConstr)
-    result = result_def(TensorConstr)
 
     def __init__(self, operand: Operand, axis: int | Sequence[int]):
         super().__init__(operand, properties={"axis": as_list(axis)})
@@ -143,8 +142,6 @@ class ExpandDimsOp(Operator):
         return SizedType(operand.element_type, sizes)
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         (x,) = operands
         return np.expand_dims(x, as_integers(self.axis))
 
@@ -165,7 +162,6 @@ class SqueezeOp(Operator):
 
     operand = operand_def(TensorConstr)
     axis = opt_prop_def(IntegersConstr)
-    result = result_def(TensorConstr)
 
     def __init__(self, operand: Operand, axis: int | Sequence[int] | None = None):
         super().__init__(operand, properties={"axis": as_list(axis)})
@@ -185,14 +181,12 @@ class SqueezeOp(Operator):
         return SizedType(operand.element_type, [size for place, size in enumerate(shape) if place not in axes])
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         (x,) = operands
         return np.squeeze(x, None if self.axis is None else as_integers(self.axis))
 
 
 @irdl_op_definition
-class BroadcastToOp(Operator):
+class BroadcastToOp(_ToShape):
     """
     The elements repeated along dimensions of size 1 and along new leading dimensions, as NumPy broadcasts. A size of -1
     keeps that of the operand.
@@ -203,14 +197,6 @@ class BroadcastToOp(Operator):
     """
 
     name = "relex.broadcast_to"
-    EXACTNESS: ClassVar = Exactness.BITS
-
-    operand = operand_def(TensorConstr)
-    shape = prop_def(IntegersConstr)
-    result = result_def(TensorConstr)
-
-    def __init__(self, operand: Operand, shape: Sequence[int]):
-        super().__init__(operand, properties={"shape": shape})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -219,8 +205,6 @@ class BroadcastToOp(Operator):
         return SizedType(operand.element_type, _broadcast_to(operand.get_shape(), wanted))
 
     def evaluate(self, *operands: Array) -> Array:
-        import numpy as np
-
         (x,) = operands
         return np.broadcast_to(x, _broadcast_to(x.shape, as_integers(self.shape)))
 

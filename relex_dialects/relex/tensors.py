@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, IndexType, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -13,12 +12,10 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, MemoryAllocEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import TensorConstr, dense_from_array
 from relex.dialects.upstream.dense import parse_dense, print_dense
 from relex.dialects.upstream.printer import ExactPrinter
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 @irdl_op_definition

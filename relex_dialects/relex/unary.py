@@ -43,6 +43,7 @@ class AbsOp(UnaryFunction):
     """
 
     name = "relex.abs"
+    IDEMPOTENT: ClassVar = True
     EXACTNESS: ClassVar = Exactness.BITS
 
 
@@ -57,6 +58,7 @@ class FloorOp(UnaryFunction):
     """
 
     name = "relex.floor"
+    IDEMPOTENT: ClassVar = True
     EXACTNESS: ClassVar = Exactness.NUMBERS
     ALLOWED: ClassVar = FLOATS
 
@@ -247,6 +249,7 @@ class ClipOp(UnaryFunction):
     """
 
     name = "relex.clip"
+    IDEMPOTENT: ClassVar = True
     EXACTNESS: ClassVar = Exactness.NUMBERS
 
     min = opt_prop_def(ScalarConstr)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from xdsl.ir import Attribute
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.properties import as_integers
 from relex.dialects.relex.types import Shape, expect_integers, shape_str
 from relex.dialects.sizes import Size, Sizes, at_most
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 @dataclass(frozen=True)
@@ -71,8 +69,6 @@ class Windows:
 
     def over(self, x: Array, fill: float) -> Array:
         """Return the windows of an array, as two more dimensions after those that number the windows."""
-        import numpy as np
-
         widths = [(0, 0)] * (x.ndim - 2) + list(zip(self.before, self.behind, strict=True))
         padded = np.pad(x, widths, constant_values=x.dtype.type(fill))
         windows = np.lib.stride_tricks.sliding_window_view(padded, cast(Any, self.spans), axis=(-2, -1))
