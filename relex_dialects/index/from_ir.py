@@ -67,30 +67,24 @@ def _product(op: arith.MuliOp, of: Callable[[SSAValue], Index]) -> Index | None:
 
 @EXPRESSIONS.rule(arith.FloorDivSIOp)
 def _quotient(op: arith.FloorDivSIOp, of: Callable[[SSAValue], Index]) -> Index | None:
-    divisor = divisor_of(op.rhs)
     divisor = _divisor(of(op.rhs))
     return of(op.lhs) // divisor if divisor else None
 
 
 @EXPRESSIONS.rule(arith.CeilDivSIOp)
 def _quotient_rounded_up(op: arith.CeilDivSIOp, of: Callable[[SSAValue], Index]) -> Index | None:
-    divisor = divisor_of(op.rhs)
     divisor = _divisor(of(op.rhs))
     return (of(op.lhs) + (divisor - 1)) // divisor if divisor else None
 
 
 @EXPRESSIONS.rule(arith.DivSIOp, arith.DivUIOp)
 def _quotient_of_natural(op: arith.DivSIOp | arith.DivUIOp, of: Callable[[SSAValue], Index]) -> Index | None:
-    dividend, divisor = of(op.lhs), divisor_of(op.rhs)
-    return dividend // divisor if divisor and span_of(dividend).low >= 0 else None
     dividend, divisor = of(op.lhs), _divisor(of(op.rhs))
     return dividend // divisor if divisor and never_negative(dividend) else None
 
 
 @EXPRESSIONS.rule(arith.RemSIOp, arith.RemUIOp)
 def _remainder_of_natural(op: arith.RemSIOp | arith.RemUIOp, of: Callable[[SSAValue], Index]) -> Index | None:
-    dividend, divisor = of(op.lhs), divisor_of(op.rhs)
-    return dividend % divisor if divisor and span_of(dividend).low >= 0 else None
     dividend, divisor = of(op.lhs), _divisor(of(op.rhs))
     return dividend % divisor if divisor and never_negative(dividend) else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from relex.dialects.dtypes import record_of
 from relex.dialects.relex import (
@@ -11,16 +11,10 @@ from relex.dialects.relex import (
     AstypeOp,
     BinaryElementwise,
     ClipOp,
-    DivideOp,
     EwiseFMAOp,
-    FloorOp,
-    MaximumOp,
-    MinimumOp,
     MultiplyOp,
     NegativeOp,
     Operator,
-    ReluOp,
-    SubtractOp,
     UnaryElementwise,
     WhereOp,
 )
@@ -29,28 +23,13 @@ from relex.passes.graph.canonicalization.table import simplifies
 from relex.passes.support.constants import holds_only
 
 
-@simplifies(AddOp)
-def add_nothing(op: AddOp) -> SSAValue | None:
-    """Fold `x + -0` to `x`. Adding +0 would turn -0 into +0."""
-    return _other(op, -0.0)
-
-
-@simplifies(MultiplyOp)
-def multiply_by_one(op: MultiplyOp) -> SSAValue | None:
-    """Fold `x * 1` to `x`."""
-    return _other(op, 1)
-
-
-@simplifies(SubtractOp)
-def subtract_nothing(op: SubtractOp) -> SSAValue | None:
-    """Fold `x - 0` to `x`."""
-    return op.lhs if holds_only(op.rhs, 0.0) else None
-
-
-@simplifies(DivideOp)
-def divide_by_one(op: DivideOp) -> SSAValue | None:
-    """Fold `x / 1` to `x`."""
-    return op.lhs if holds_only(op.rhs, 1) else None
+@simplifies(BinaryElementwise)
+def with_neutral_number(op: BinaryElementwise) -> SSAValue | None:
+    """Fold `x + -0`, `x * 1` and the like to `x`, and `maximum(x, x)` as well."""
+    left, right = op.NEUTRAL
+    if (right is not None and holds_only(op.rhs, right)) or (op.IDEMPOTENT and op.lhs is op.rhs):
+        return op.lhs
+    return op.rhs if left is not None and holds_only(op.lhs, left) else None
 
 
 @simplifies(EwiseFMAOp)
@@ -63,12 +42,6 @@ def half_of_fma(op: EwiseFMAOp) -> Operator | None:
     return MultiplyOp(op.x, op.y) if holds_only(op.z, -0.0) else None
 
 
-@simplifies(MaximumOp, MinimumOp)
-def one_of_the_same(op: MaximumOp | MinimumOp) -> SSAValue | None:
-    """Fold `maximum(x, x)` and `minimum(x, x)` to `x`."""
-    return op.lhs if op.lhs is op.rhs else None
-
-
 @simplifies(WhereOp)
 def choice_that_is_none(op: WhereOp) -> SSAValue | None:
     """Fold a choice between a tensor and itself, or by a constant condition."""
@@ -77,12 +50,12 @@ def choice_that_is_none(op: WhereOp) -> SSAValue | None:
     return op.y if holds_only(op.condition, False) else None
 
 
-@simplifies(AbsOp, ClipOp, FloorOp, ReluOp)
+@simplifies(UnaryElementwise)
 def done_already(op: UnaryElementwise) -> SSAValue | None:
     """Fold the second application of an idempotent operator."""
     inner = op.operand.owner
-    again = isinstance(inner, UnaryElementwise) and type(inner) is type(op) and inner.properties == op.properties
-    return op.operand if again else None
+    again = isinstance(inner, Operation) and type(inner) is type(op) and inner.properties == op.properties
+    return op.operand if op.IDEMPOTENT and again else None
 
 
 @simplifies(NegativeOp)
@@ -122,10 +95,3 @@ def conversion_on_the_way(op: AstypeOp) -> Operator | None:
 
 def _element_type(value: SSAValue) -> Attribute:
     return tensor_type(value.type).element_type
-
-
-def _other(op: BinaryElementwise, number: float) -> SSAValue | None:
-    """Return one operand if the other holds nothing but `number`."""
-    if holds_only(op.rhs, number):
-        return op.lhs
-    return op.rhs if holds_only(op.lhs, number) else None
