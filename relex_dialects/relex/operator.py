@@ -62,7 +62,7 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "name" in vars(cls) and cls.assembly_format is None:
+        if "name" in vars(cls) and cls.assembly_format is None and cls.print is Operation.print:
             cls.assembly_format = _syntax(cls)
 
     def __init__(self, *operands: Operand, properties: Mapping[str, object] | None = None):

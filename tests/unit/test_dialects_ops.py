@@ -10,14 +10,17 @@ from pathlib import Path
 
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, TensorType, f32
 from xdsl.ir import Operation
+from xdsl.irdl import irdl_op_definition
+from xdsl.printer import Printer
 from xdsl.traits import MemoryEffect, SymbolOpInterface
+from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects import make_context, parse_module
 from relex.dialects.errors import Diagnostic, diagnose, locate
 from relex.dialects.functions import argument_names
-from relex.dialects.relex import Relex
+from relex.dialects.relex import AddOp, Relex, UnaryFunction
 from relex.dialects.schedule import Schedule, SequenceOp
 from relex.dialects.tir import Tir
 from relex.dialects.upstream.parser import RelexParser
@@ -192,3 +195,19 @@ def test_xdsl_opt_knows_the_dialects(tmp_path: Path) -> None:
     run = subprocess.run([tool, file], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip() == str(parse_module(PROGRAM))
+
+
+def test_operators_may_have_a_syntax_of_their_own() -> None:
+    """It follows from operands and properties only where the class says nothing."""
+
+    @irdl_op_definition
+    class ShownOp(UnaryFunction):
+        name = "other.shown"
+
+        def print(self, printer: Printer) -> None:
+            printer.print_string(" anything")
+
+    assert ShownOp.assembly_format is None
+    shown = str(ShownOp(create_ssa_value(TensorType(f32, (2,)))))
+    assert shown == "%0 = other.shown anything"
+    assert AddOp.assembly_format == "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"
