@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -13,29 +13,25 @@ from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, LoopKind, loops
 from relex.dialects.tir.accesses import variables_in
 from relex.reference.interpreter.checks import MONITOR, Touches
 from relex.reference.interpreter.program import STEPS, Frame, Preparation, Run, Step
-from relex.reference.interpreter.scalars import INDEX
-
-Size = Callable[[Frame], int]
-
-
-def size(value: int | SSAValue, preparation: Preparation) -> Size:
-    """Return a function that reads an extent from a frame."""
-    if isinstance(value, int):
-        return lambda frame: value
-    slot = preparation.slot(value)
-    return lambda frame: int(frame[slot])
+from relex.reference.interpreter.scalars import INDEX, size
+from relex.reference.interpreter.whole_array import whole_arrays
 
 
 @STEPS.rule(ForOp)
 def interpret_for(op: ForOp, preparation: Preparation) -> Run:
-    """Run a loop, iteration by iteration; a checked run records the accesses of parallel ones."""
+    """Run a loop: a nest on whole arrays where possible, except in a checked run, which records the accesses of
+    parallel loops."""
     variable, extent = preparation.slot(op.variable), size(op.extent, preparation)
     steps = preparation.steps(op.body.block.ops)
     blocks = [inner for inner in op.walk() if isinstance(inner, BlockOp)]
     reductions = [_Reduction(block, op, preparation) for block in blocks if _starts_in(block, op)]
     is_watched = preparation.checked and op.kind.data is LoopKind.PARALLEL
+    starts_inside = all(b.init is None or reduction_loop(b) in op.walk() for b in blocks)
+    at_once = whole_arrays(op, preparation) if starts_inside and not preparation.checked else None
 
     def run(frame: Frame, *_: Any) -> None:
+        if at_once is not None and at_once(frame):
+            return
         touches = Touches(op, [op.variable])
         if is_watched:
             MONITOR.get().begin(touches)

@@ -5,6 +5,7 @@ The functions also work on arrays of such numbers, elementwise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +19,22 @@ from xdsl.dialects.builtin import (
     VectorType,
     i16,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import array_from_dense, numpy_dtype
 from relex.dialects.errors import DTypeError, unsupported
-from relex.reference.interpreter.program import Binary, Run, Unary
+from relex.reference.interpreter.program import Binary, Frame, Preparation, Run, Unary
 
 INDEX = np.dtype(np.int64)
+
+
+def size(value: int | SSAValue, preparation: Preparation) -> Callable[[Frame], int]:
+    """Return a function that reads an extent from a frame."""
+    if isinstance(value, int):
+        return lambda frame: value
+    slot = preparation.slot(value)
+    return lambda frame: int(frame[slot])
 
 
 def dtype_of(op: Operation, t: Attribute) -> np.dtype[Any]:

@@ -1,14 +1,44 @@
-"""Loops and blocks: when an init runs, and in which order the iterations do."""
+"""Loops and blocks: when an init runs, and that whole arrays give the bits of the walk through the iterations."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from programs import interpreted, random_array
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from programs import Array, interpreted, random_array
 
 from relex.dialects.errors import ExecutionError
 from relex.reference import interpret
+from relex.reference.interpreter import loops, whole_array
 from relex.runtime import build
+
+
+def never(*_: object) -> None:
+    """In place of what makes the whole-array step of a loop."""
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Notes for each nest that could run on whole arrays whether it did. Small ones try as well."""
+    found: list[bool] = []
+    original = whole_array.WholeArrays.try_run
+
+    def counted(self: Any, frame: Any) -> bool:
+        found.append(original(self, frame))
+        return found[-1]
+
+    monkeypatch.setattr(whole_array, "FEWEST", 2)
+    monkeypatch.setattr(whole_array.WholeArrays, "try_run", counted)
+    return found
+
+
+def walked(text: str, *arguments: Array) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loops, "whole_arrays", never)
+        return interpret(text)["main"](*arguments)
 
 
 def row_sums(loop_head: str, bindings: str, rows: int = 3, columns: int = 4) -> str:
@@ -106,7 +136,7 @@ def test_block_without_loops() -> None:
         assert interpret(text, checked=checked)["main"](np.float32(5)) == 105
 
 
-def test_init_that_computes_where_it_writes() -> None:
+def test_init_that_computes_where_it_writes(taken: list[bool]) -> None:
     text = """
     tir.prim_func @main(%X: memref<20x3xf32>) outs(%Y: memref<20xf32>, %Z: memref<20xf32>) {
       %one = arith.constant 1.0 : f32
@@ -131,6 +161,7 @@ def test_init_that_computes_where_it_writes() -> None:
     y, z = interpret(text)["main"](x)
     np.testing.assert_array_equal(y, x[:, 0] + x[:, 1] + x[:, 2])
     np.testing.assert_array_equal(z, 1)
+    assert taken == []
 
 
 def copy_program(store: str, load: str = "%v", n: int = 20) -> str:
@@ -159,21 +190,27 @@ def copy_program(store: str, load: str = "%v", n: int = 20) -> str:
 
 X = random_array(np.random.default_rng(1), "float32", (20,))
 SAME = "%w = arith.addi %v, %c0 : index"
+DEPENDENT = {
+    "collisions": copy_program("%w = arith.divui %v, %c2 : index", "%w"),
+    "scan": copy_program(SAME + "\n%b = arith.subi %v, %c1 : index\n%p = arith.maxsi %b, %c0 : index", "%p"),
+}
 
 
-def test_copies_in_any_order() -> None:
+def test_backwards_copy_runs_on_whole_arrays(taken: list[bool]) -> None:
     text = copy_program("%w = arith.subi %last, %v : index", "%w")
     np.testing.assert_array_equal(interpret(text)["main"](X), X[::-1])
+    assert taken
+    assert all(taken)
 
 
-def test_iterations_see_what_earlier_ones_wrote() -> None:
-    text = copy_program("%w = arith.divui %v, %c2 : index", "%w")
-    np.testing.assert_array_equal(interpret(text)["main"](X), [*(X[::2] + X[1::2]), *[0.0] * 10])
-    text = copy_program(SAME + "\n%b = arith.subi %v, %c1 : index\n%p = arith.maxsi %b, %c0 : index", "%p")
-    np.testing.assert_array_equal(interpret(text)["main"](X), np.add.accumulate(X))
+@pytest.mark.parametrize("name", DEPENDENT)
+def test_dependent_iterations_are_walked(name: str, taken: list[bool]) -> None:
+    found = interpret(DEPENDENT[name])["main"](X)
+    np.testing.assert_array_equal(found, walked(DEPENDENT[name], X))
+    assert not any(taken)
 
 
-def test_shared_memory() -> None:
+def test_shared_memory_is_walked(taken: list[bool]) -> None:
     text = """
     tir.prim_func @main(%X: memref<20xf32>) outs(%Y: memref<20xf32>) {
       %one = arith.constant 1.0 : f32
@@ -195,10 +232,109 @@ def test_shared_memory() -> None:
     }
     """
     np.testing.assert_array_equal(interpret(text)["main"](X), np.ones(20))
+    assert taken == [False]
+
+
+@st.composite
+def blocks(draw: st.DrawFn) -> str:
+    """A nest around one block with 1 or 2 spatial variables and up to 2 reduce variables, in any order of loops.
+
+    Some of them write elements more than once, read what other iterations write, gather, or divide by 0.
+    """
+    spatial = draw(st.lists(st.integers(1, 5), min_size=1, max_size=2))
+    reduce = draw(st.lists(st.integers(0, 4), max_size=2))
+    extents = {f"s{i}": n for i, n in enumerate(spatial)} | {f"r{i}": n for i, n in enumerate(reduce)}
+    order = draw(st.permutations(list(extents)))
+    shape = "x".join(map(str, spatial))
+    variables = ", ".join(
+        f"%v{name}: {'spatial' if name[0] == 's' else 'reduce'}<{n}> = %{name}" for name, n in extents.items()
+    )
+    kind = draw(st.sampled_from(["f32", "i32"]))
+    add, multiply = ("addf", "mulf") if kind == "f32" else ("addi", "muli")
+    any_spatial = st.sampled_from([f"%vs{i}" for i in range(len(spatial))])
+    place = draw(st.sampled_from(["plain", "half"])) if spatial[0] > 1 else "plain"
+    index = ["%vs0" if place == "plain" else "%half", *(["%vs1"] if len(spatial) > 1 else [])]
+    read = draw(st.sampled_from(["same", "first", "none"]))
+    read_index = {"same": index, "first": ["%c0"] * len(spatial), "none": index}[read]
+    steps = draw(st.lists(st.sampled_from([add, multiply, "gather", "reduce", "divide"]), min_size=1, max_size=4))
+    body = [f"%a0 = memref.load %X[{draw(any_spatial)}] : memref<5x{kind}>"]
+    for i, step in enumerate(steps):
+        old, new = f"%a{i}", f"%a{i + 1}"
+        other = draw(any_spatial)
+        if step == "reduce" and reduce:
+            other = draw(st.sampled_from([f"%vr{i}" for i in range(len(reduce))]))
+        if step == "gather":
+            body.append(f"%g{i} = memref.load %G[{other}] : memref<5xi64>")
+            body.append(f"%n{i} = arith.index_cast %g{i} : i64 to index")
+            other = f"%n{i}"
+        body.append(f"%b{i} = memref.load %X[{other}] : memref<5x{kind}>")
+        op = step if step in (add, multiply) else add
+        if step == "divide":
+            op = "divf" if kind == "f32" else "remsi"
+        body.append(f"{new} = arith.{op} {old}, %b{i} : {kind}")
+    result = f"%a{len(steps)}"
+    if read != "none":
+        body.append(f"%old = memref.load %Y[{', '.join(read_index)}] : memref<{shape}x{kind}>")
+        body.append(f"%new = arith.{add} %old, {result} : {kind}")
+        result = "%new"
+    body.append(f"memref.store {result}, %Y[{', '.join(index)}] : memref<{shape}x{kind}>")
+    half = "%half = arith.divui %vs0, %c2 : index" if place == "half" else ""
+    init = f"tir.init {{ memref.store %zero, %Y[{', '.join(index)}] : memref<{shape}x{kind}> }}"
+    has_init = bool(reduce) and place == "plain" and draw(st.booleans())
+    lines = "\n          ".join(body)
+    kinds = [draw(st.sampled_from(["", "parallel ", "unrolled "])) for _ in order]
+    heads = ", ".join(f"{k}%{name}" for k, name in zip(kinds, order, strict=True))
+    return f"""
+    tir.prim_func @main(%X: memref<5x{kind}>, %G: memref<5xi64>) outs(%Y: memref<{shape}x{kind}>) {{
+      %zero = arith.constant {"0.0" if kind == "f32" else 0} : {kind}
+      %c0 = arith.constant 0 : index
+      %c2 = arith.constant 2 : index
+      tir.for {", ".join(f"%z{i}" for i in range(len(spatial)))} in ({", ".join(map(str, spatial))}) {{
+        memref.store %zero, %Y[{", ".join(f"%z{i}" for i in range(len(spatial)))}] : memref<{shape}x{kind}>
+      }}
+      tir.for {heads} in ({", ".join(str(extents[name]) for name in order)}) {{
+        tir.block @Y ({variables}) {{
+          {init if has_init else ""}
+          {half}
+          {lines}
+        }}
+      }}
+    }}
+    """
+
+
+@settings(max_examples=150)
+@given(text=blocks(), seed=st.integers(0, 1000))
+def test_whole_arrays_and_walk_agree(text: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    dtype = "float32" if "memref<5xf32>" in text else "int32"
+    x = random_array(rng, dtype, (5,))
+    if dtype == "float32":
+        x[rng.integers(5)] = rng.choice([np.nan, np.inf, -0.0, 1e30, 1e-40])
+    else:
+        x[rng.integers(5)] = rng.choice([0, 1, 3, 7])
+    gather = rng.integers(-1 if seed % 10 == 0 else 0, 5, 5)
+    results: list[Any] = []
+    for run in (interpret_small, walked):
+        try:
+            results.append(run(text, x, gather))
+        except ExecutionError as e:
+            results.append(str(e))
+    fast, slow = results
+    if isinstance(fast, str) or isinstance(slow, str):
+        assert fast == slow
+    else:
+        np.testing.assert_array_equal(fast.view(np.uint32), slow.view(np.uint32))
+
+
+def interpret_small(text: str, *arguments: Array) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(whole_array, "FEWEST", 2)
+        return interpret(text)["main"](*arguments)
 
 
 @pytest.mark.parametrize("n", [1, 17])
-def test_products(n: int) -> None:
+def test_products_run_on_whole_arrays(n: int, taken: list[bool]) -> None:
     text = f"""
     func.func @main(%x: tensor<{n}x40xf32>, %w: tensor<5x40xf32>) -> tensor<{n}x5xf32> {{
       %y = relex.dense %x, %w : (tensor<{n}x40xf32>, tensor<5x40xf32>) -> tensor<{n}x5xf32>
@@ -208,3 +344,5 @@ def test_products(n: int) -> None:
     rng = np.random.default_rng(5)
     x, w = random_array(rng, "float32", (n, 40)), random_array(rng, "float32", (5, 40))
     np.testing.assert_array_equal(interpreted(text, "loops")["main"](x, w), build(text, strict=True)["main"](x, w))
+    assert taken
+    assert all(taken)

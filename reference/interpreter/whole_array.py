@@ -1,0 +1,235 @@
+"""Interpretation of loop nests on whole arrays, where that gives the same bits as iterating.
+
+A nest of loops around one block qualifies if its spatial iterations are independent: each writes its own elements and
+reads, of the written buffers, only those. Then the spatial variables become arrays, and each step runs once for all of
+them; loops that drive a reduction stay loops, in their order. So each element sees the same operations in the same
+order. The written elements are determined during the run, from the indices themselves; if the nest turns out not to
+qualify, its buffers are restored and its iterations run one by one.
+
+Bounds of numbers (`equivalence/bounds.py`) are what needs this: they take a hundred times as long one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import arith, memref
+from xdsl.ir import Operation, SSAValue
+
+from relex.dialects.errors import ExecutionError
+from relex.dialects.index.domains import constant_value
+from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind
+from relex.dialects.tir.accesses import accesses, variables_in
+from relex.reference.interpreter.memory import check_bounds
+from relex.reference.interpreter.program import SCALARS, Frame, Preparation, Step
+from relex.reference.interpreter.scalars import INDEX, size
+
+FEWEST = 16
+"""With fewer spatial iterations, running them one by one is faster; a single one would not be an array."""
+
+
+class _Dependent(Exception):
+    """The spatial iterations turn out to depend on each other."""
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Nested loops with scalar ops between them, and a block of scalar ops and accesses in the innermost."""
+
+    loops: Sequence[ForOp]
+    between: Sequence[Operation]
+    block: BlockOp
+
+    @classmethod
+    def of(cls, loop: ForOp) -> Nest | None:
+        """Return the nest with outermost loop `loop`, if it has this form and its extents do not depend on its
+        loops."""
+        loops: list[ForOp] = []
+        between: list[Operation] = []
+        scope: Operation | None = loop
+        while isinstance(scope, ForOp):
+            if isinstance(scope.extent, SSAValue) and loop.is_ancestor(scope.extent.owner):
+                return None
+            loops.append(scope)
+            between.extend(op for op in scope.body.block.ops if op is not scope.body.block.last_op)
+            scope = scope.body.block.last_op
+        if not isinstance(scope, BlockOp) or not all(map(_is_scalar, between)):
+            return None
+        nest = cls(loops, between, scope)
+        inside = (*nest.body, *nest.init)
+        return nest if all(_is_scalar(op) or isinstance(op, memref.LoadOp | memref.StoreOp) for op in inside) else None
+
+    @property
+    def init(self) -> list[Operation]:
+        """The ops of the block's init."""
+        return list(self.block.init.body.block.ops) if self.block.init is not None else []
+
+    @property
+    def body(self) -> list[Operation]:
+        """The ops of the block without its init."""
+        return [op for op in self.block.body.block.ops if not isinstance(op, InitOp)]
+
+    def reducing(self) -> list[ForOp] | None:
+        """Return the loops that drive a reduction. None if no other loop is spatial, or one is of both kinds or
+        neither."""
+        used: dict[IterKind, set[SSAValue]] = {kind: set() for kind in IterKind}
+        for v in self.block.iter_vars:
+            used[v.kind] |= variables_in(v.binding, self.loops[0].parent_op() or self.loops[0])
+        spatial = [loop for loop in self.loops if loop.variable in used[IterKind.SPATIAL] or loop.extent == 1]
+        reducing = [loop for loop in self.loops if loop not in spatial]
+        is_mixed = any(loop.variable in used[IterKind.REDUCE] for loop in spatial if loop.extent != 1)
+        repeats = any(loop.variable not in used[IterKind.REDUCE] for loop in reducing)
+        return None if not spatial or is_mixed or repeats else reducing
+
+    def varying(self, start: set[SSAValue]) -> set[SSAValue]:
+        """Return the values that depend on `start`, or on memory that the block writes."""
+        varying = set(start)
+        written = {access.buffer for access in accesses(self.block) if access.is_write}
+        for op in (*self.between, None, *self.body):
+            if op is None:
+                varying.update(v.variable for v in self.block.iter_vars if v.binding in varying)
+            elif (isinstance(op, memref.LoadOp) and op.memref in written) or not varying.isdisjoint(op.operands):
+                varying.update(op.results)
+        return varying
+
+    def accesses_fit(self, varying: set[SSAValue]) -> bool:
+        """Return whether the block writes, and accesses each written buffer at one index, which no reduction
+        changes."""
+        index = {access.buffer: access.indices for access in accesses(self.block) if access.is_write}
+        return bool(index) and all(
+            varying.isdisjoint(access.indices)
+            and not any(_is_made_in(self.block.init, i) for i in access.indices)
+            and all(map(_is_same, access.indices, index[access.buffer]))
+            for access in accesses(self.block)
+            if access.buffer in index
+        )
+
+
+def _is_scalar(op: Operation) -> bool:
+    return SCALARS.find(op) is not None or isinstance(op, arith.ConstantOp)
+
+
+def _is_made_in(init: InitOp | None, index: SSAValue) -> bool:
+    """Return whether an init computes an index, which is then unknown before it runs."""
+    return init is not None and constant_value(index) is None and init.is_ancestor(index.owner)
+
+
+def _is_same(a: SSAValue, b: SSAValue) -> bool:
+    return a is b or ((value := constant_value(a)) is not None and value == constant_value(b))
+
+
+def whole_arrays(loop: ForOp, preparation: Preparation) -> Callable[[Frame], bool] | None:
+    """Return a function that runs the nest of `loop` on whole arrays, and returns whether it did; None if it never
+    would. If that would not be exact, it leaves all buffers as they were."""
+    nest = Nest.of(loop)
+    reducing = nest.reducing() if nest is not None else None
+    if nest is None or reducing is None:
+        return None
+    varying = nest.varying({loop.variable for loop in reducing})
+    return WholeArrays(nest, reducing, varying, preparation).try_run if nest.accesses_fit(varying) else None
+
+
+class WholeArrays:
+    """The steps of a nest on arrays."""
+
+    def __init__(self, nest: Nest, reducing: Sequence[ForOp], varying: set[SSAValue], preparation: Preparation):
+        slot = preparation.slot
+        spatial = [loop for loop in nest.loops if loop not in reducing]
+        self._spatial = {slot(loop.variable): size(loop.extent, preparation) for loop in spatial}
+        self._reducing = {slot(loop.variable): size(loop.extent, preparation) for loop in reducing}
+        stores = [op for op in (*nest.body, *nest.init) if isinstance(op, memref.StoreOp)]
+        self._written = {slot(op.memref): preparation.slots(op.indices) for op in stores}
+        self._buffers = preparation.slots(dict.fromkeys(access.buffer for access in accesses(nest.block)))
+        self._init = list(filter(None, (_step(op, preparation) for op in nest.init)))
+
+        def steps(ops: Sequence[Operation]) -> list[tuple[bool, Step | None]]:
+            """Return the steps of ops, and whether each has to run again for each step of the reduction."""
+            varies = [isinstance(op, memref.StoreOp) or not varying.isdisjoint(op.results) for op in ops]
+            return [(again, _step(op, preparation)) for again, op in zip(varies, ops, strict=True)]
+
+        bind = [(v.variable in varying, _bind(slot(v.variable), slot(v.binding))) for v in nest.block.iter_vars]
+        ordered = [*steps(nest.between), *bind, *steps(nest.body)]
+        self._once = [step for again, step in ordered if step is not None and not again]
+        self._again = [step for again, step in ordered if step is not None and again]
+
+    def try_run(self, frame: Frame) -> bool:
+        """Run the nest and return True; if that would not be exact, restore all buffers and return False."""
+        extents = [extent(frame) for extent in self._spatial.values()]
+        if prod(extents) < FEWEST or self._share_memory(frame):
+            return False
+        before = {slot: frame[slot].array.copy() for slot in self._written}
+        try:
+            self._run(frame, extents)
+        except (_Dependent, ExecutionError):
+            # Errors are reported by the walk, in the right order.
+            for slot, array in before.items():
+                np.copyto(frame[slot].array, array)
+            return False
+        return True
+
+    def _share_memory(self, frame: Frame) -> bool:
+        arrays = {slot: frame[slot].array for slot in self._buffers}
+        return any(
+            not arrays[written].flags.writeable
+            or any(np.may_share_memory(arrays[written], arrays[slot]) for slot in self._buffers if slot != written)
+            for written in self._written
+        )
+
+    def _run(self, frame: Frame, extents: Sequence[int]) -> None:
+        for slot, values in zip(self._spatial, np.indices(extents).reshape(len(extents), -1), strict=True):
+            frame[slot] = values
+        for step in self._once:
+            step(frame)
+        for buffer, index in self._written.items():
+            _expect_distinct([frame[slot] for slot in index], frame[buffer].array.shape, prod(extents))
+        for step in self._init:
+            step(frame)
+        counts = [map(INDEX.type, range(extent(frame))) for extent in self._reducing.values()]
+        for values in product(*counts):
+            for slot, value in zip(self._reducing, values, strict=True):
+                frame[slot] = value
+            for step in self._again:
+                step(frame)
+
+
+def _expect_distinct(index: Sequence[Any], shape: tuple[int, ...], count: int) -> None:
+    """Raise `_Dependent` unless `count` spatial iterations have an element each."""
+    try:
+        places = np.broadcast_arrays(np.empty(count), *index)[1:]
+        offsets = np.ravel_multi_index(tuple(places), shape) if places else np.zeros(count)
+    except ValueError as e:
+        raise _Dependent from e
+    if len(np.unique(offsets)) < count:
+        raise _Dependent
+
+
+def _bind(variable: int, binding: int) -> Step:
+    def step(frame: Frame) -> None:
+        frame[variable] = frame[binding]
+
+    return step
+
+
+def _step(op: Operation, preparation: Preparation) -> Step | None:
+    """Return the step of an op on arrays: a load or store accesses many elements."""
+    if not isinstance(op, memref.LoadOp | memref.StoreOp):
+        return preparation.step(op)
+    buffer, indices = preparation.slot(op.memref), preparation.slots(op.indices)
+    value = preparation.slot(op.res if isinstance(op, memref.LoadOp) else op.value)
+
+    def load(frame: Frame) -> None:
+        array: Any = frame[buffer].array
+        index = tuple([frame[slot] for slot in indices])
+        check_bounds(op, op.memref, array, index)
+        frame[value] = array[index]
+
+    def store(frame: Frame) -> None:
+        # In bounds: elements are distinct.
+        frame[buffer].array[tuple([frame[slot] for slot in indices])] = frame[value]
+
+    return load if isinstance(op, memref.LoadOp) else store
