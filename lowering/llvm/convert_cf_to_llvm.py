@@ -5,12 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import cf, llvm
-from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
-    SymbolRefAttr,
-    TensorType,
-    i8,
-)
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, SymbolRefAttr, TensorType, i8
 from xdsl.ir import Block
 
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION, SwitchOp

@@ -9,13 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    DictionaryAttr,
-    MemRefType,
-    StringAttr,
-    i64,
-)
+from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, MemRefType, StringAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -89,7 +83,11 @@ def convert_return(op: func.ReturnOp, conversion: Conversion) -> None:
     """Convert a return; several values are packed into a struct."""
     values = conversion.values(op.arguments)
     if len(values) > 1:
-        values = [pack(conversion, values)]
+        kind = llvm.LLVMStructType.from_type_list([value.type for value in values])
+        struct: SSAValue = conversion.add(llvm.UndefOp(kind)).res
+        for i, value in enumerate(values):
+            struct = conversion.add(llvm.InsertValueOp(DenseArrayBase.from_list(i64, [i]), struct, value)).res
+        values = [struct]
     conversion.add(llvm.ReturnOp(*values))
     conversion.replace()
 
@@ -113,15 +111,6 @@ def convert_call(op: func.CallOp, conversion: Conversion) -> None:
         conversion.replace(*new.results)
         return
     conversion.replace(*(conversion.add(extract(new.results[0], [i], kind)).res for i, kind in enumerate(types)))
-
-
-def pack(conversion: Conversion, values: Sequence[SSAValue]) -> SSAValue:
-    """Build a struct of `values`."""
-    kind = llvm.LLVMStructType.from_type_list([value.type for value in values])
-    struct: SSAValue = conversion.add(llvm.UndefOp(kind)).res
-    for i, value in enumerate(values):
-        struct = conversion.add(llvm.InsertValueOp(DenseArrayBase.from_list(i64, [i]), struct, value)).res
-    return struct
 
 
 def _passed_types(op: Operation, old: Attribute) -> list[Attribute]:
@@ -149,11 +138,8 @@ def _argument_attributes(op: func.FuncOp) -> list[DictionaryAttr]:
     attrs: list[DictionaryAttr] = []
     for old_type, old in zip(inputs, old_attrs, strict=True):
         kept = DictionaryAttr({key: value for key, value in old.data.items() if key.startswith("llvm.")})
-        if not isa(old_type, MemRefType):
-            attrs.append(kept)
-            continue
-        rank = old_type.get_num_dims()
-        attrs += [kept if position == ALIGNED else DictionaryAttr({}) for position in positions(rank)]
+        fields = positions(old_type.get_num_dims()) if isa(old_type, MemRefType) else [ALIGNED]
+        attrs += [kept if field == ALIGNED else DictionaryAttr({}) for field in fields]
     return attrs
 
 
@@ -167,7 +153,7 @@ def _convert_blocks(op: func.FuncOp, conversion: Conversion) -> None:
             continue
         fields = conversion.replace_argument(old, kinds)
         places = positions(old.type.get_num_dims())
-        conversion.set(old, Descriptor(conversion, old, dict(zip(places, fields, strict=True))))
+        conversion.set(old, Descriptor.made_of(conversion, old, fields))
         for position, field in zip(places, fields, strict=True):
             field.name_hint = field_name(old.name_hint, position)
     for block in others:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import Float16Type, SymbolRefAttr, f32
+from xdsl.dialects.builtin import Float16Type, f32
 from xdsl.ir import Operation, SSAValue
 
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
-from relex.lowering.llvm.c_interface import call, declaration
 from relex.lowering.llvm.elementwise import resize_float, scalar_rule
+from relex.lowering.llvm.helpers import call_library
 from relex.lowering.llvm.reserved import MATH
 from relex.lowering.llvm.types import LLVM_TYPES
 
@@ -54,6 +54,4 @@ def convert_to_call(op: Operation, conversion: Conversion, scalars: Sequence[SSA
     computed = f32 if isinstance(kind, Float16Type) else kind
     name = FUNCTIONS[type(op)] + ("f" if computed == f32 else "")
     arguments = [resize_float(conversion, value, computed) for value in scalars]
-    conversion.declare(name, lambda: declaration(name, [computed] * len(arguments), computed))
-    result = conversion.add(call(SymbolRefAttr(name), arguments, computed)).results[0]
-    return [resize_float(conversion, result, kind)]
+    return [resize_float(conversion, call_library(conversion, name, arguments, computed).results[0], kind)]

@@ -10,10 +10,9 @@ from xdsl.dialects.builtin import Float16Type, f32, i1, i64
 from xdsl.ir import Operation, SSAValue
 
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
-from relex.lowering.llvm.c_interface import call
 from relex.lowering.llvm.convert_math_to_libm import FUNCTIONS
 from relex.lowering.llvm.elementwise import add_counterparts, resize_float, resize_integer, scalar_rule
-from relex.lowering.llvm.helpers import INTEGER_POWER, declare_helper, float_power
+from relex.lowering.llvm.helpers import INTEGER_POWER, call_helper, float_power
 from relex.lowering.llvm.intrinsics import add_intrinsic, float_constant, llvm_flags
 from relex.lowering.llvm.types import LLVM_TYPES, constant, convert_type, require_native_floats
 
@@ -115,9 +114,8 @@ def _operand_and_one(op: math.RsqrtOp | math.ExpM1Op | math.Log1pOp, conversion:
 @scalar_rule(MATH_TO_LLVM, math.IPowIOp)
 def convert_ipowi(op: math.IPowIOp, conversion: Conversion, scalars: Sequence[SSAValue]) -> Sequence[SSAValue]:
     """Convert an integer power to a call of a helper on i64."""
-    helper = declare_helper(conversion, INTEGER_POWER)
     wide = [resize_integer(conversion, value, i64, signed=True) for value in scalars]
-    result = conversion.add(call(helper, wide, i64)).results[0]
+    result = call_helper(conversion, INTEGER_POWER, wide, i64).results[0]
     return [resize_integer(conversion, result, scalars[0].type, signed=True)]
 
 
@@ -126,8 +124,7 @@ def convert_fpowi(op: math.FPowIOp, conversion: Conversion, scalars: Sequence[SS
     """Convert a float power with an integer exponent to a call of a helper; f16 is computed as f32."""
     kind = scalars[0].type
     computed = f32 if isinstance(kind, Float16Type) else kind
-    helper = declare_helper(conversion, float_power(computed))
     base = resize_float(conversion, scalars[0], computed)
     exponent = resize_integer(conversion, scalars[1], i64, signed=True)
-    result = conversion.add(call(helper, [base, exponent], computed)).results[0]
+    result = call_helper(conversion, float_power(computed), [base, exponent], computed).results[0]
     return [resize_float(conversion, result, kind)]

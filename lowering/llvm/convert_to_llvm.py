@@ -35,25 +35,18 @@ TO_LLVM = ConversionTable(
 A rule for an op of another dialect goes here: `TO_LLVM.rule(MyOp)`.
 """
 
-REMOVED_BY = {
-    "affine": "lower-affine",
-    "linalg": "convert-linalg-to-loops",
-    "relex": "legalize-ops",
-    "relex.alloc_tensor": "lower-call-tir",
-    "relex.call": "lower-call-tir",
-    "relex.call_dps_packed": "lower-call-tir",
-    "relex.call_tir": "lower-call-tir",
-    "relex.constant": "lower-call-tir",
-    "relex.dataflow": "lower-call-tir",
-    "relex.output": "lower-call-tir",
-    "scf.execute_region": "convert-scf-while-to-cf",
-    "scf.for": "convert-scf-to-cf",
-    "scf.if": "convert-scf-to-cf",
-    "scf.index_switch": "convert-scf-to-cf",
-    "scf.parallel": "scf-parallel-for-to-nested-fors",
-    "scf.while": "convert-scf-while-to-cf",
-    "tir": "convert-tir-to-scf",
+_REMOVES = {
+    "convert-linalg-to-loops": "linalg",
+    "convert-scf-to-cf": "scf.for scf.if scf.index_switch",
+    "convert-scf-while-to-cf": "scf.execute_region scf.while",
+    "convert-tir-to-scf": "tir",
+    "legalize-ops": "relex",
+    "lower-affine": "affine",
+    "lower-call-tir": "relex.alloc_tensor relex.call relex.call_dps_packed relex.call_tir relex.constant "
+    "relex.dataflow relex.output",
+    "scf-parallel-for-to-nested-fors": "scf.parallel",
 }
+REMOVED_BY = {name: remover for remover, names in _REMOVES.items() for name in names.split()}
 """The pass that must run before this one to remove an op, or the ops of a dialect."""
 
 REFUSED = {

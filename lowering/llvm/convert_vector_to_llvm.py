@@ -26,14 +26,7 @@ from relex.dialects.upstream.llvm import ExtractElementOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.buffers import Buffer, as_value, load, store
 from relex.lowering.llvm.intrinsics import add_intrinsic, call_intrinsic, float_constant, llvm_flags, mangled
-from relex.lowering.llvm.types import (
-    LLVM_TYPES,
-    SGT,
-    constant,
-    convert_type,
-    converted_operands,
-    require_native_floats,
-)
+from relex.lowering.llvm.types import LLVM_TYPES, SGT, constant, convert_type, converted_operands, require_native_floats
 
 VECTOR_TO_LLVM = ConversionTable("convert-vector-to-llvm")
 """Conversion rules for `vector`."""
@@ -78,25 +71,25 @@ def vector_type(op: Operation, old: Attribute) -> VectorType[Attribute]:
 @VECTOR_TO_LLVM.rule(vector.LoadOp)
 def convert_load(op: vector.LoadOp, conversion: Conversion) -> None:
     """Convert to a load with the alignment of the elements."""
-    _load(op, conversion, op.base)
+    _load(op, conversion, op.base, op.indices)
 
 
 @VECTOR_TO_LLVM.rule(vector.StoreOp)
 def convert_store(op: vector.StoreOp, conversion: Conversion) -> None:
     """Convert to a store with the alignment of the elements."""
-    _store(op, conversion, op.vector, op.base)
+    _store(op, conversion, op.vector, op.base, op.indices)
 
 
 @VECTOR_TO_LLVM.rule(vector.MaskedLoadOp)
 def convert_masked_load(op: vector.MaskedLoadOp, conversion: Conversion) -> None:
     """Convert to `llvm.masked.load`."""
-    _load(op, conversion, op.base, conversion.value(op.mask), conversion.value(op.pass_thru))
+    _load(op, conversion, op.base, op.indices, conversion.value(op.mask), conversion.value(op.pass_thru))
 
 
 @VECTOR_TO_LLVM.rule(vector.MaskedStoreOp)
 def convert_masked_store(op: vector.MaskedStoreOp, conversion: Conversion) -> None:
     """Convert to `llvm.masked.store`."""
-    _store(op, conversion, op.value_to_store, op.base, conversion.value(op.mask))
+    _store(op, conversion, op.value_to_store, op.base, op.indices, conversion.value(op.mask))
 
 
 @VECTOR_TO_LLVM.rule(vector.TransferReadOp)
@@ -105,14 +98,14 @@ def convert_transfer_read(op: vector.TransferReadOp, conversion: Conversion) -> 
     kind = vector_type(op, op.result.type)
     mask = _transfer_mask(op, conversion, kind)
     padding = broadcast(conversion, conversion.value(op.padding), kind) if mask is not None else None
-    _load(op, conversion, op.source, mask, padding)
+    _load(op, conversion, op.source, op.indices, mask, padding)
 
 
 @VECTOR_TO_LLVM.rule(vector.TransferWriteOp)
 def convert_transfer_write(op: vector.TransferWriteOp, conversion: Conversion) -> None:
     """Convert a transfer along the last dimension to a store, masked unless it is in bounds."""
     mask = _transfer_mask(op, conversion, vector_type(op, op.vector.type))
-    _store(op, conversion, op.vector, op.source, mask)
+    _store(op, conversion, op.vector, op.source, op.indices, mask)
 
 
 def _transfer_mask(
@@ -131,22 +124,17 @@ def _transfer_mask(
     return inside if mask is None else conversion.add(llvm.AndOp(inside, mask)).res
 
 
-_Access = (
-    vector.LoadOp
-    | vector.StoreOp
-    | vector.MaskedLoadOp
-    | vector.MaskedStoreOp
-    | vector.TransferReadOp
-    | vector.TransferWriteOp
-)
-
-
 def _load(
-    op: _Access, conversion: Conversion, buffer: SSAValue, mask: SSAValue | None = None, other: SSAValue | None = None
+    op: Operation,
+    conversion: Conversion,
+    buffer: SSAValue,
+    indices: Sequence[SSAValue],
+    mask: SSAValue | None = None,
+    other: SSAValue | None = None,
 ) -> None:
     """Replace `op` by a load; under a mask, the lanes that it disables come from `other`."""
     kind = vector_type(op, op.results[0].type)
-    pointer = _pointer(op, conversion, buffer, masked=mask is not None)
+    pointer = _pointer(op, conversion, buffer, indices, masked=mask is not None)
     if mask is None or other is None:
         conversion.replace(load(conversion, pointer, kind))
         return
@@ -155,11 +143,16 @@ def _load(
 
 
 def _store(
-    op: _Access, conversion: Conversion, vector: SSAValue, buffer: SSAValue, mask: SSAValue | None = None
+    op: Operation,
+    conversion: Conversion,
+    vector: SSAValue,
+    buffer: SSAValue,
+    indices: Sequence[SSAValue],
+    mask: SSAValue | None = None,
 ) -> None:
     """Replace `op` by a store of the lanes that the mask enables."""
     kind = vector_type(op, vector.type)
-    pointer, value = _pointer(op, conversion, buffer, masked=mask is not None), conversion.value(vector)
+    pointer, value = _pointer(op, conversion, buffer, indices, masked=mask is not None), conversion.value(vector)
     if mask is None:
         store(conversion, value, pointer)
     else:
@@ -167,7 +160,9 @@ def _store(
     conversion.replace()
 
 
-def _pointer(op: _Access, conversion: Conversion, value: SSAValue, *, masked: bool) -> SSAValue:
+def _pointer(
+    op: Operation, conversion: Conversion, value: SSAValue, indices: Sequence[SSAValue], *, masked: bool
+) -> SSAValue:
     """Return the address of the vector that `op` accesses in a buffer; if it is masked, it may be out of bounds."""
     buffer = Buffer(op, conversion, value)
     element, kind, strides = buffer.element, buffer.kind, buffer.static_strides
@@ -175,7 +170,7 @@ def _pointer(op: _Access, conversion: Conversion, value: SSAValue, *, masked: bo
         fail(op, f"expected elements that fill whole bytes in a vector as in memory, found {kind.element_type}")
     if not strides or strides[-1] != 1:
         fail(op, f"expected elements that lie one behind the other in the last dimension, found {kind}")
-    return buffer.pointer(op.indices, inside=not masked)
+    return buffer.pointer(indices, inside=not masked)
 
 
 # Masks

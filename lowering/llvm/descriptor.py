@@ -7,11 +7,12 @@ needed: for a block argument, a return value, or an op that is not converted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, i64
 from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.hints import isa
 
 from relex.lowering.conversion import Conversion, Parts
 from relex.lowering.llvm.types import LLVM_TYPES, PTR, constant
@@ -69,6 +70,12 @@ class Descriptor(Parts):
         self._old = old
         self._fields = dict(fields)
         self._joined = joined
+
+    @classmethod
+    def made_of(cls, conversion: Conversion, old: SSAValue, fields: Iterable[SSAValue | int]) -> Descriptor:
+        """Return the descriptor that replaces `old`, given all of its fields in the order of `positions`."""
+        assert isa(old.type, MemRefType)
+        return cls(conversion, old, dict(zip(positions(old.type.get_num_dims()), fields, strict=True)))
 
     @classmethod
     def of(cls, conversion: Conversion, old: SSAValue) -> Descriptor:

@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     NoneAttr,
     StringAttr,
-    SymbolRefAttr,
     TensorType,
     UnitAttr,
     i1,
@@ -40,9 +39,9 @@ from relex.dialects.machine import POOL_ALLOC, POOL_FREE
 from relex.dialects.upstream.memref import PrefetchOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, convert
 from relex.lowering.llvm.buffers import Buffer, Number, as_value, buffer_type, load, product, store
-from relex.lowering.llvm.c_interface import allocator, call
+from relex.lowering.llvm.c_interface import allocator
 from relex.lowering.llvm.descriptor import BASE
-from relex.lowering.llvm.helpers import declare_helper, strided_copy
+from relex.lowering.llvm.helpers import call_helper, call_library, strided_copy
 from relex.lowering.llvm.intrinsics import add_intrinsic, call_intrinsic
 from relex.lowering.llvm.memref_views import VIEWS_TO_LLVM, new_descriptor
 from relex.lowering.llvm.types import LLVM_TYPES, PTR, constant, convert_type
@@ -126,8 +125,7 @@ def convert_alloc(op: memref.AllocOp, conversion: Conversion, function: str = "m
         # Too large a number saturates, so that the allocation fails rather than return too little.
         size = add_intrinsic(conversion, "llvm.umin", [size, constant(conversion, 2**bits - 1)])
         size = conversion.add(llvm.TruncOp(size, IntegerType(bits))).res
-    conversion.declare(function, lambda: allocator(function, [size.type], PTR))
-    base = conversion.add(call(SymbolRefAttr(function), [size], PTR)).results[0]
+    base = call_library(conversion, function, [size], PTR, allocator).results[0]
     aligned = _align(conversion, base, alignment) if alignment > 1 else base
     conversion.replace(new_descriptor(conversion, op.memref, base, aligned, sizes))
 
@@ -185,8 +183,7 @@ def convert_alloca_scope_return(op: memref.AllocaScopeReturnOp, conversion: Conv
 def convert_dealloc(op: memref.DeallocOp, conversion: Conversion, function: str = "free") -> None:
     """Convert to a call that frees the allocated pointer."""
     base = Buffer(op, conversion, op.memref).descriptor.field(BASE)
-    conversion.declare(function, lambda: allocator(function, [PTR], llvm.LLVMVoidType()))
-    conversion.add(call(SymbolRefAttr(function), [base], llvm.LLVMVoidType()))
+    call_library(conversion, function, [base], declare=allocator)
     conversion.replace()
 
 
@@ -243,9 +240,9 @@ def convert_copy(op: memref.CopyOp, conversion: Conversion) -> None:
         arguments = [*reversed(pointers), size, constant(conversion, 0, i1)]
         conversion.add(call_intrinsic("llvm.memcpy.p0.p0.i64", arguments, []))
     else:
-        copy = declare_helper(conversion, strided_copy(len(sizes), source.element))
         numbers = [as_value(conversion, number) for number in (*sizes, *source.strides, *dest.strides)]
-        conversion.add(call(copy, [*pointers, *numbers], llvm.LLVMVoidType()))
+        copy = strided_copy(len(sizes), source.element)
+        call_helper(conversion, copy, [*pointers, *numbers], llvm.LLVMVoidType())
     conversion.replace()
 
 

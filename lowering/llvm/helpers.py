@@ -7,14 +7,16 @@ inline them like functions of the program.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import SymbolRefAttr
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from relex.dialects.context import make_context
 from relex.dialects.parser import parse_module
 from relex.lowering.conversion import Conversion
+from relex.lowering.llvm.c_interface import call, declaration
 from relex.lowering.llvm.intrinsics import mangled
 from relex.lowering.llvm.types import vector_alignment
 
@@ -130,13 +132,26 @@ llvm.func internal @{mangled(f"relex.copy.{rank}", kind)}(%from0: !llvm.ptr, %to
 """.replace("TYPE", str(kind))
 
 
-def declare_helper(conversion: Conversion, text: str) -> SymbolRefAttr:
-    """Ensure that the module has the function that `text` defines, and return its name."""
+def call_helper(conversion: Conversion, text: str, arguments: Iterable[SSAValue], result: Attribute) -> llvm.CallOp:
+    """Add a call of the function that `text` defines, and ensure that the module has it."""
     name = re.search(r"@([\w.]+)", text)
     assert name is not None
     # After the program, so that its values keep their names in print.
     conversion.declare(name[1], lambda: _parse(text), at_end=True)
-    return SymbolRefAttr(name[1])
+    return conversion.add(call(SymbolRefAttr(name[1]), arguments, result))
+
+
+def call_library(
+    conversion: Conversion,
+    name: str,
+    arguments: Sequence[SSAValue],
+    result: Attribute | None = None,
+    declare: Callable[[str, Sequence[Attribute], Attribute], llvm.FuncOp] = declaration,
+) -> llvm.CallOp:
+    """Add a call of a function that is defined elsewhere, and ensure that the module declares it."""
+    output = result or llvm.LLVMVoidType()
+    conversion.declare(name, lambda: declare(name, [value.type for value in arguments], output))
+    return conversion.add(call(SymbolRefAttr(name), arguments, output))
 
 
 def _parse(text: str) -> llvm.FuncOp:

@@ -25,7 +25,7 @@ from relex.lowering.llvm.buffers import (
     static_strides,
     total,
 )
-from relex.lowering.llvm.descriptor import ALIGNED, BASE, OFFSET, Descriptor, Position, size_at, stride_at
+from relex.lowering.llvm.descriptor import ALIGNED, BASE, Descriptor
 from relex.lowering.llvm.intrinsics import call_intrinsic
 from relex.lowering.llvm.types import EQ, constant
 
@@ -88,8 +88,7 @@ def convert_extract_aligned_pointer(op: memref.ExtractAlignedPointerAsIndexOp, c
 def convert_extract_strided_metadata(op: memref.ExtractStridedMetaDataOp, conversion: Conversion) -> None:
     """Convert to the base buffer, offset, sizes and strides of the descriptor."""
     source = Buffer(op, conversion, op.source)
-    pointers = {position: source.descriptor.known(position) for position in (BASE, ALIGNED)}
-    base = Descriptor(conversion, op.base_buffer, {**pointers, OFFSET: 0})
+    base = Descriptor.made_of(conversion, op.base_buffer, [*map(source.descriptor.known, (BASE, ALIGNED)), 0])
     numbers = [source.offset, *source.sizes, *source.strides]
     conversion.replace(base, *(as_value(conversion, number) for number in numbers))
 
@@ -216,8 +215,8 @@ def new_descriptor(
     """Build the descriptor of a contiguous buffer."""
     if aligned.name_hint is None:
         aligned.name_hint = buffer.name_hint
-    fields = _fields(base, aligned, 0, sizes, contiguous_strides(conversion, sizes))
-    return Descriptor(conversion, buffer, fields)
+    fields = [base, aligned, 0, *sizes, *contiguous_strides(conversion, sizes)]
+    return Descriptor.made_of(conversion, buffer, fields)
 
 
 def _view(
@@ -231,8 +230,8 @@ def _view(
     kind = buffer_type(op, op.result.type)
     if not _agrees(op, sizes, strides) or not _equal(kind.get_offset(), offset):
         fail(op, f"expected a result type with the sizes, strides and offset of the view, found {kind}")
-    base, aligned = source.descriptor.known(BASE), source.descriptor.known(ALIGNED)
-    return Descriptor(source.conversion, op.result, _fields(base, aligned, offset, sizes, strides))
+    pointers = map(source.descriptor.known, (BASE, ALIGNED))
+    return Descriptor.made_of(source.conversion, op.result, [*pointers, offset, *sizes, *strides])
 
 
 def _agrees(op: Operation, sizes: Sequence[Number], strides: Sequence[Number]) -> bool:
@@ -253,14 +252,6 @@ def _agrees(op: Operation, sizes: Sequence[Number], strides: Sequence[Number]) -
 
 def _equal(known: int | None, number: Number) -> bool:
     return known is None or not isinstance(number, int) or known == number
-
-
-def _fields(
-    base: Number, aligned: Number, offset: Number, sizes: Sequence[Number], strides: Sequence[Number]
-) -> dict[Position, Number]:
-    fields: dict[Position, Number] = {BASE: base, ALIGNED: aligned, OFFSET: offset}
-    fields |= {size_at(dim): size for dim, size in enumerate(sizes)}
-    return fields | {stride_at(dim): stride for dim, stride in enumerate(strides)}
 
 
 def _numbers(conversion: Conversion, static: Sequence[int], dynamic: Sequence[SSAValue]) -> list[Number]:

@@ -20,7 +20,8 @@ from xdsl.rewriter import InsertPoint
 from relex.dialects.functions import PARALLEL_ATTR
 from relex.dialects.machine import PARALLEL_ENTRY
 from relex.lowering.conversion import Conversion
-from relex.lowering.llvm.c_interface import call, declaration, new_function
+from relex.lowering.llvm.c_interface import call, new_function
+from relex.lowering.llvm.helpers import call_library
 from relex.lowering.llvm.types import PTR
 
 VOID = llvm.LLVMVoidType()
@@ -36,7 +37,6 @@ def share_call(op: func.CallOp, arguments: Sequence[SSAValue], conversion: Conve
     first, last, *others = arguments
     name, types = op.callee.root_reference.data, [value.type for value in others]
     chunk = f"{name}_chunk"
-    conversion.declare(PARALLEL_ENTRY, lambda: declaration(PARALLEL_ENTRY, [PTR, PTR, i64, i64], VOID))
     conversion.declare(chunk, lambda: _chunk(chunk, op.callee, types), at_end=True)
     frame = _frame(op, len(others))
     for word, value in enumerate(others):
@@ -44,7 +44,7 @@ def share_call(op: func.CallOp, arguments: Sequence[SSAValue], conversion: Conve
         conversion.add(llvm.StoreOp(value, place))
     function = conversion.add(llvm.AddressOfOp(chunk, PTR)).result
     function.name_hint = "chunk"
-    conversion.add(call(SymbolRefAttr(PARALLEL_ENTRY), [function, frame, first, last], VOID))
+    call_library(conversion, PARALLEL_ENTRY, [function, frame, first, last])
     conversion.replace()
 
 

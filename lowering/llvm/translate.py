@@ -2,6 +2,9 @@
 
 This module translates functions, blocks and globals; `translate_ops` translates ops. All orders are fixed, so that a
 module gives the same text in every process. Big constants stay out of the text.
+
+xDSL's `convert_module` does neither: it keeps the order of the blocks, in which a value may be used before it is
+defined, gives internal functions the names of C, and drops linkage, attributes and alignment of symbols.
 """
 
 from __future__ import annotations
@@ -172,21 +175,10 @@ def _bytes_of(value: DenseIntOrFPElementsAttr) -> bytes:
 # Functions
 
 _ARGUMENT_FLAGS = {
-    "llvm.inreg": "inreg",
-    "llvm.noalias": "noalias",
+    **{f"llvm.{name}": name for name in "inreg noalias nofree nonnull noundef returned signext zeroext".split()},
     "llvm.nocapture": "captures(none)",
-    "llvm.nofree": "nofree",
-    "llvm.nonnull": "nonnull",
-    "llvm.noundef": "noundef",
-    "llvm.returned": "returned",
-    "llvm.signext": "signext",
-    "llvm.zeroext": "zeroext",
 }
-_ARGUMENT_NUMBERS = {
-    "llvm.align": "align",
-    "llvm.dereferenceable": "dereferenceable",
-    "llvm.dereferenceable_or_null": "dereferenceable_or_null",
-}
+_ARGUMENT_NUMBERS = {f"llvm.{name}": name for name in "align dereferenceable dereferenceable_or_null".split()}
 _ARGUMENT_HINTS = {"llvm.readnone", "llvm.readonly", "llvm.writeonly"}
 """Promises to LLVM that llvmlite cannot express; dropping them is correct."""
 
@@ -251,24 +243,16 @@ def _translate_body(op: llvm.FuncOp, target: _Module) -> None:
 
 def _reverse_postorder(region: Region) -> list[Block]:
     """The reachable blocks, each after the blocks that dominate it."""
-    entry = region.first_block
-    assert entry is not None
-    seen = {entry}
     postorder: list[Block] = []
-    stack = [(entry, _successors(entry))]
-    while stack:
-        block, successors = stack[-1]
-        following = next((s for s in successors if s not in seen), None)
-        if following is None:
+    seen: set[Block] = set()
+    # A block is visited twice: its successors come in between.
+    pending = [(region.blocks[0], False)]
+    while pending:
+        block, is_done = pending.pop()
+        if is_done:
             postorder.append(block)
-            stack.pop()
-        else:
-            seen.add(following)
-            stack.append((following, _successors(following)))
+        elif block not in seen:
+            seen.add(block)
+            successors = block.last_op.successors if block.last_op is not None else ()
+            pending += [(block, True), *((successor, False) for successor in successors)]
     return postorder[::-1]
-
-
-def _successors(block: Block) -> Iterator[Block]:
-    terminator = block.last_op
-    # Reversed, so that the blocks come out in the order in which branches name them.
-    return reversed(terminator.successors) if terminator is not None else iter(())

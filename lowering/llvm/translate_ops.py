@@ -1,4 +1,9 @@
-"""Translation of LLVM dialect ops that xDSL lacks or translates only in part; all output has a fixed order."""
+"""Translation of LLVM dialect ops that xDSL lacks or translates only in part; all output has a fixed order.
+
+xDSL's `convert_op` translates the others. It lacks `llvm.switch`, `llvm.extractelement` and casts between floats and
+unsigned integers, drops loop annotations and fast-math flags of comparisons, refuses those of intrinsics, and gives a
+phi two values for one block if both ways of a branch lead to the same target.
+"""
 
 from __future__ import annotations
 
@@ -110,19 +115,10 @@ def _translate_fcmp(op: llvm.FCmpOp, builder: ir.IRBuilder, body: Body) -> None:
     )
 
 
-@TRANSLATIONS.rule(FPToSIOp)
-def _translate_fptosi(op: FPToSIOp, builder: ir.IRBuilder, body: Body) -> None:
-    body.values[op.result] = builder.fptosi(body.values[op.arg], convert_type(op.result.type))
-
-
-@TRANSLATIONS.rule(FPToUIOp)
-def _translate_fptoui(op: FPToUIOp, builder: ir.IRBuilder, body: Body) -> None:
-    body.values[op.result] = builder.fptoui(body.values[op.arg], convert_type(op.result.type))
-
-
-@TRANSLATIONS.rule(UIToFPOp)
-def _translate_uitofp(op: UIToFPOp, builder: ir.IRBuilder, body: Body) -> None:
-    body.values[op.result] = builder.uitofp(body.values[op.arg], convert_type(op.result.type))
+@TRANSLATIONS.rule(FPToSIOp, FPToUIOp, UIToFPOp)
+def _translate_cast(op: FPToSIOp | FPToUIOp | UIToFPOp, builder: ir.IRBuilder, body: Body) -> None:
+    casts = {FPToSIOp: builder.fptosi, FPToUIOp: builder.fptoui, UIToFPOp: builder.uitofp}
+    body.values[op.result] = casts[type(op)](body.values[op.arg], convert_type(op.result.type))
 
 
 @TRANSLATIONS.rule(ExtractElementOp)
@@ -161,43 +157,20 @@ def _translate_call_intrinsic(op: llvm.CallIntrinsicOp, builder: ir.IRBuilder, b
     _call_intrinsic(op, op.intrin.data, op.args, builder, body)
 
 
-@TRANSLATIONS.rule(
-    llvm.FAbsOp,
-    llvm.FCeilOp,
-    llvm.FCopySignOp,
-    llvm.FCosOp,
-    llvm.FExp2Op,
-    llvm.FExpOp,
-    llvm.FFloorOp,
-    llvm.FLog2Op,
-    llvm.FLogOp,
-    llvm.FMAOp,
-    llvm.FPowOp,
-    llvm.FSinOp,
-    llvm.FSqrtOp,
-    llvm.VectorFMaxOp,
-    llvm.VectorFMinOp,
-)
+@TRANSLATIONS.rule(*(op for op in llvm.LLVM.operations if op.name.startswith("llvm.intr.")))
 def _translate_intrinsic_op(op: Operation, builder: ir.IRBuilder, body: Body) -> None:
-    name = mangled(op.name.replace("llvm.intr.", "llvm."), op.results[0].type)
+    """Call the intrinsic of the same name, which is overloaded by the type of the last operand: of a reduction, the
+    vector."""
+    name = op.name.replace("llvm.intr.", "llvm.")
+    match op:
+        case llvm.StackSaveOp() | llvm.StackRestoreOp():
+            name += ".p0"
+        case llvm.MaskedStoreOp():
+            # Without a stated alignment, LLVM assumes 1.
+            name = f"{mangled(name, op.value.type)}.p0"
+        case _:
+            name = mangled(name, op.operands[-1].type)
     _call_intrinsic(op, name, op.operands, builder, body)
-
-
-@TRANSLATIONS.rule(llvm.VectorReduceFAddOp, llvm.VectorReduceFMulOp)
-def _translate_vector_reduce(op: llvm.VectorReduceOperation, builder: ir.IRBuilder, body: Body) -> None:
-    name = mangled(op.name.replace("llvm.intr.", "llvm."), op.vector.type)
-    _call_intrinsic(op, name, op.operands, builder, body)
-
-
-@TRANSLATIONS.rule(llvm.MaskedStoreOp)
-def _translate_masked_store(op: llvm.MaskedStoreOp, builder: ir.IRBuilder, body: Body) -> None:
-    # Without a stated alignment, LLVM assumes 1.
-    _call_intrinsic(op, f"{mangled('llvm.masked.store', op.value.type)}.p0", op.operands, builder, body)
-
-
-@TRANSLATIONS.rule(llvm.StackSaveOp, llvm.StackRestoreOp)
-def _translate_stack(op: llvm.StackSaveOp | llvm.StackRestoreOp, builder: ir.IRBuilder, body: Body) -> None:
-    _call_intrinsic(op, op.name.replace("llvm.intr.", "llvm.") + ".p0", op.operands, builder, body)
 
 
 def _call_intrinsic(op: Operation, name: str, operands: Sequence[SSAValue], builder: ir.IRBuilder, body: Body) -> None:
