@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import cf, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import BlockInsertPoint, InsertPoint
 from xdsl.transforms.convert_scf_to_cf import ForLowering, IfLowering, SwitchLowering
@@ -89,8 +89,9 @@ class LowerExecuteRegion(RewritePattern):
         end = start.split_before(op)
         results = [end.insert_arg(result.type, i) for i, result in enumerate(op.results)]
         _place(op, cf.BranchOp(op.region.blocks[0]), start, rewriter)
-        for leave in _yields(op.region):
-            rewriter.replace(leave, cf.BranchOp(end, *leave.operands))
+        for block in op.region.blocks:
+            if isinstance(leave := block.last_op, scf.YieldOp):
+                rewriter.replace(leave, cf.BranchOp(end, *leave.operands))
         rewriter.inline_region(op.region, BlockInsertPoint.before(end))
         rewriter.replace(op, [], results)
 
@@ -121,10 +122,6 @@ PATTERNS: dict[type[Operation], RewritePattern] = {
     scf.WhileOp: LowerWhile(),
 }
 """The pattern for each op. Nothing else is rewritten, so that no greedy rewrite is needed."""
-
-
-def _yields(region: Region) -> list[scf.YieldOp]:
-    return [block.last_op for block in region.blocks if isinstance(block.last_op, scf.YieldOp)]
 
 
 def _place(op: Operation, new: Operation, block: Block, rewriter: PatternRewriter) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeVar
@@ -21,9 +21,10 @@ from xdsl.dialects.builtin import (
     UnitAttr,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
+from relex.dialects.ancestors import ancestors
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import fail
 from relex.dialects.functions import C_INTERFACE_ATTR
@@ -92,22 +93,11 @@ class ConvertTirToScfPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for call in [o for o in op.walk() if isinstance(o, CallOp)]:
-            _lower_call(call)
+            new = func.CallOp(call.callee, list(call.arguments), [])
+            new.location = call.location
+            Rewriter.replace_op(call, new, [])
         for prim_func in [o for o in op.ops if isinstance(o, PrimFuncOp)]:
-            op.body.block.insert_op_before(_Lowering(prim_func).run(), prim_func)
-            prim_func.detach()
-            prim_func.erase()
-
-
-def _lower_call(call: CallOp) -> None:
-    block = call.parent_block()
-    if block is None:
-        return
-    new = func.CallOp(call.callee, list(call.arguments), [])
-    new.location = call.location
-    block.insert_op_before(new, call)
-    call.detach()
-    call.erase()
+            Rewriter.replace_op(prim_func, _Lowering(prim_func).run(), [])
 
 
 class _Lowering:
@@ -177,54 +167,54 @@ class _Lowering:
             if nest.reduction is loop:
                 self._emit_init_nest(nest, builder)
         for block, reduction in self._empty.items():
-            if reduction is loop:
-                self._emit_init_of_none(block, loop, builder)
+            if reduction is loop and block.init is not None:
+                self._emit_init_of_none(block, block.init, loop, builder)
         self._emit_scope(loop.body.block, self._open_loop(loop, builder))
 
     def _open_loop(self, loop: ForOp, builder: Builder) -> Builder:
         """Emit the `scf.for` or `scf.parallel` of a loop, and return a builder for its body."""
-        is_parallel = _runs_in_parallel(loop)
-        body = Block([scf.ReduceOp() if is_parallel else scf.YieldOp()], arg_types=[IndexType()])
-        body.args[0].name_hint = loop.variable.name_hint
-        self._values[loop.variable] = body.args[0]
-        extent = self._constant(loop.extent) if isinstance(loop.extent, int) else self._value(loop.extent)
+        extent = self._extent(loop.extent, loop, builder)
+        if not _runs_in_parallel(loop):
+            return self._open_for(loop.variable, extent, loop, builder)
+        body = Block([scf.ReduceOp()], arg_types=[IndexType()])
+        self._parallel[loop] = body
+        self._set([loop.variable], body.args)
         first, step = self._constant(0), self._constant(1)
-        if is_parallel:
-            self._parallel[loop] = body
-            new = _insert(builder, scf.ParallelOp([first], [extent], [step], Region(body)), loop)
-        else:
-            new = _insert(builder, scf.ForOp(first, extent, step, [], body), loop)
+        new = _insert(builder, scf.ParallelOp([first], [extent], [step], Region(body)), loop)
         new.attributes.update(_loop_attributes(loop))
         return _before_end(body)
 
-    def _emit_block(self, block: BlockOp, builder: Builder) -> None:
-        self._bind(block, builder)
-        init = block.init
-        if init is not None and block not in self._nests:
-            self._emit_guarded_init(block, init, builder)
-        self._emit_scope(block.body.block, builder)
+    def _open_for(self, variable: BlockArgument, extent: SSAValue, source: ForOp | InitOp, builder: Builder) -> Builder:
+        """Emit an `scf.for` over `variable`, and return a builder for its body."""
+        body = Block([scf.YieldOp()], arg_types=[IndexType()])
+        self._set([variable], body.args)
+        new = _insert(builder, scf.ForOp(self._constant(0), extent, self._constant(1), [], body), source)
+        if isinstance(source, ForOp):
+            new.attributes.update(_loop_attributes(source))
+        return _before_end(body)
 
-    def _bind(self, block: BlockOp, builder: Builder) -> None:
+    def _open_if(self, condition: SSAValue, source: Operation, builder: Builder) -> Builder:
+        """Emit an `scf.if`, and return a builder for its body."""
+        body = Block([scf.YieldOp()])
+        _insert(builder, scf.IfOp(condition, [], Region(body)), source)
+        return _before_end(body)
+
+    def _emit_block(self, block: BlockOp, builder: Builder) -> None:
         for v in block.iter_vars:
             self._values[v.variable] = self._value(v.binding)
+        if block.init is not None and block not in self._nests:
+            self._emit_guarded_init(block, block.init, builder)
+        self._emit_scope(block.body.block, builder)
 
     def _emit_init_nest(self, nest: InitNest, builder: Builder) -> None:
         """Emit the init of a block, in copies of the loops that its spatial variables need."""
         for loop in nest.loops:
             builder = self._open_loop(loop, builder)
-        for v in nest.block.iter_vars:
-            if v.kind is IterKind.SPATIAL:
-                self._values[v.variable] = self._copy(v.binding, nest.reduction, builder)
-        for operand in outer_operands(nest.init):
-            self._values[operand] = self._copy(operand, nest.reduction, builder)
-        self._emit_scope(nest.init.body.block, builder)
+        self._emit_init_before(nest.block, nest.init, nest.reduction, set(), builder)
 
-    def _emit_init_of_none(self, block: BlockOp, reduction: ForOp, builder: Builder) -> None:
+    def _emit_init_of_none(self, block: BlockOp, init: InitOp, reduction: ForOp, builder: Builder) -> None:
         """Emit the init of a block for an empty reduction, since the init otherwise runs in the first step: before the
         loops, for all values of the spatial variables, if a reduce variable has extent 0."""
-        init = block.init
-        if init is None:
-            return
         inside = {loop.variable for loop in loops_around(block) if reduction.is_ancestor(loop)}
         outer = reduction.parent_op() or reduction
         needed = [v.extent for v in block.iter_vars if isinstance(v.extent, SSAValue)] + outer_operands(init)
@@ -232,34 +222,25 @@ class _Lowering:
             fail(block, "expected values to reduce over, as the init depends on the loops of the reduction")
         extents = [v.extent for v in block.iter_vars if v.kind is IterKind.REDUCE]
         if 0 in extents:
-            self._emit_init_for_all(block, init, reduction, inside, builder)
+            self._emit_init_before(block, init, reduction, inside, builder)
             return
         for extent in (extent for extent in extents if isinstance(extent, SSAValue)):
             size = self._extent(extent, reduction, builder)
             none = _insert(builder, arith.CmpiOp(size, self._constant(0), "eq"), init).result
-            body = Block([scf.YieldOp()])
-            _insert(builder, scf.IfOp(none, [], Region(body)), init)
-            self._emit_init_for_all(block, init, reduction, inside, _before_end(body))
+            self._emit_init_before(block, init, reduction, inside, self._open_if(none, init, builder))
 
-    def _emit_init_for_all(
+    def _emit_init_before(
         self, block: BlockOp, init: InitOp, reduction: ForOp, inside: set[BlockArgument], builder: Builder
     ) -> None:
+        """Emit an init before `reduction`, for all values of the spatial variables bound to loops `inside` it."""
         outer = reduction.parent_op() or reduction
         for v in block.iter_vars:
-            if v.kind is not IterKind.SPATIAL:
-                continue
-            if not variables_in(v.binding, outer) & inside:
+            if v.kind is IterKind.SPATIAL and variables_in(v.binding, outer) & inside:
+                builder = self._open_for(v.variable, self._extent(v.extent, reduction, builder), init, builder)
+            elif v.kind is IterKind.SPATIAL:
                 self._values[v.variable] = self._copy(v.binding, reduction, builder)
-                continue
-            body = Block([scf.YieldOp()], arg_types=[IndexType()])
-            body.args[0].name_hint = v.variable.name_hint
-            self._values[v.variable] = body.args[0]
-            extent = self._extent(v.extent, reduction, builder)
-            _insert(builder, scf.ForOp(self._constant(0), extent, self._constant(1), [], body), init)
-            builder = _before_end(body)
         for operand in outer_operands(init):
-            if operand not in block.body.block.args:
-                self._values[operand] = self._copy(operand, reduction, builder)
+            self._values[operand] = self._copy(operand, reduction, builder)
         self._emit_scope(init.body.block, builder)
 
     def _extent(self, extent: int | SSAValue, scope: ForOp, builder: Builder) -> SSAValue:
@@ -287,10 +268,7 @@ class _Lowering:
             condition = both or first
         if condition is None:
             return
-        body = Block([scf.YieldOp()])
-        _insert(builder, scf.IfOp(condition, [], Region(body)), init)
-        inside = Builder(InsertPoint.before(body.ops.last)) if body.ops.last else builder
-        self._emit_scope(init.body.block, inside)
+        self._emit_scope(init.body.block, self._open_if(condition, init, builder))
 
     def _emit_buffer(self, op: AllocBufferOp, builder: Builder) -> None:
         buffer_type = op.buffer.type
@@ -298,7 +276,7 @@ class _Lowering:
         small = not sizes and prod(buffer_type.get_shape()) * size_in_bytes(buffer_type.element_type) <= MAX_STACK_BYTES
         kind = memref.AllocaOp if small else memref.AllocOp
         # Hoist the buffer out of loops: the stack would grow with every iteration, and the heap is slow.
-        scope = next((self._parallel[loop] for loop in _loops_around(op) if loop in self._parallel), self._entry)
+        scope = next((self._parallel[loop] for loop in _all_loops_around(op) if loop in self._parallel), self._entry)
         place = builder if sizes else Builder(InsertPoint.at_start(scope))
         new = _insert(place, kind.get(buffer_type.element_type, ALIGNMENT, buffer_type.get_shape(), sizes), op)
         if not sizes and not small:
@@ -330,26 +308,18 @@ class _Lowering:
             op = arith.ConstantOp(IntegerAttr(value, IndexType()))
             op.location = self._source.location
             op.result.name_hint = f"c{value}"
-            self._constants[value] = self._at_entry().insert(op).result
+            self._constants[value] = Builder(InsertPoint.at_start(self._entry)).insert(op).result
         return self._constants[value]
 
-    def _at_entry(self) -> Builder:
-        """A builder at the top of the function."""
-        return Builder(InsertPoint.at_start(self._entry))
 
-
-def _loops_around(op: Operation) -> Iterator[ForOp]:
-    """Yield all loops around `op`, innermost first, including those around blocks."""
-    scope = op.parent_op()
-    while scope is not None:
-        if isinstance(scope, ForOp):
-            yield scope
-        scope = scope.parent_op()
+def _all_loops_around(op: Operation) -> list[ForOp]:
+    """The loops around `op`, innermost first, including those around blocks."""
+    return [scope for scope in ancestors(op) if isinstance(scope, ForOp)]
 
 
 def _runs_in_parallel(loop: ForOp) -> bool:
     """Return whether a loop is parallel and all loops around it are serial."""
-    around = [outer.kind.data for outer in _loops_around(loop)]
+    around = [outer.kind.data for outer in _all_loops_around(loop)]
     return loop.kind.data is LoopKind.PARALLEL and all(kind is LoopKind.SERIAL for kind in around)
 
 

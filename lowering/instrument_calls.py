@@ -46,7 +46,7 @@ class InstrumentCallsPass(RelexPass):
     `convert-tir-to-scf`; the runtime provides the two functions that are called.
 
     ```mlir
-    func.func @main(%x: memref<?xf32>, %out: memref<?xf32>) {
+    func.func @main(%x: memref<?xf32>, %out: memref<8xf32>) {
       tir.call @relu(%x, %out) : memref<?xf32>, memref<8xf32>
       func.return
     }

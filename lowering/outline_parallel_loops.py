@@ -22,6 +22,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import SymbolTable
 
+from relex.dialects.ancestors import ancestors
 from relex.dialects.functions import PARALLEL_ATTR, argument_attr
 from relex.dialects.index.domains import constant_value
 from relex.dialects.names import Names
@@ -76,10 +77,9 @@ class OutlineParallelLoopsPass(RelexPass):
 
 
 def _is_outlined(loop: scf.ParallelOp) -> bool:
-    outer = loop.parent_op()
-    while outer is not None and not isinstance(outer, scf.ParallelOp):
-        outer = outer.parent_op()
-    return outer is None and not loop.results and bool(loop.lowerBound) and not _calls_outside(loop, set())
+    if loop.results or not loop.lowerBound or any(isinstance(scope, scf.ParallelOp) for scope in ancestors(loop)):
+        return False
+    return not _calls_outside(loop, set())
 
 
 def _calls_outside(scope: Operation, seen: set[Operation]) -> bool:
@@ -137,14 +137,9 @@ def _captured(loop: scf.ParallelOp) -> tuple[Sequence[SSAValue], Sequence[Operat
         used.append(loop.lowerBound[0])
     for bounds in (loop.lowerBound, loop.upperBound, loop.step):
         used += bounds[1:]
-    outside = [value for value in dict.fromkeys(used) if not _is_inside(value, loop)]
+    outside = [value for value in dict.fromkeys(used) if not loop.is_ancestor(value.owner)]
     copied = [v.owner for v in outside if isinstance(v.owner, arith.ConstantOp | memref.GetGlobalOp)]
     return [value for value in outside if value.owner not in copied], copied
-
-
-def _is_inside(value: SSAValue, loop: scf.ParallelOp) -> bool:
-    owner = value.owner.parent_op() if isinstance(value.owner, Block) else value.owner
-    return owner is not None and loop.is_ancestor(owner)
 
 
 def _range(loop: scf.ParallelOp) -> tuple[SSAValue, SSAValue]:

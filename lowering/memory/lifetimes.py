@@ -5,45 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, func, memref, scf, vector
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
 
-from relex.dialects import tir
-from relex.dialects.upstream.memref import PrefetchOp
 from relex.lowering.lower_call_tir import ALIGNMENT
 
-_TOUCH = (
-    func.CallOp,
-    tir.CallOp,
-    memref.AtomicRMWOp,
-    memref.CopyOp,
-    memref.LoadOp,
-    memref.StoreOp,
-    PrefetchOp,
-    scf.ForOp,
-    scf.WhileOp,
-    vector.LoadOp,
-    vector.MaskedLoadOp,
-    vector.MaskedStoreOp,
-    vector.StoreOp,
-    vector.TransferReadOp,
-    vector.TransferWriteOp,
+_TOUCH = frozenset(
+    "func.call memref.atomic_rmw memref.copy memref.load memref.prefetch memref.store scf.for scf.while tir.call "
+    "vector.load vector.maskedload vector.maskedstore vector.store vector.transfer_read vector.transfer_write".split()
 )
 """Ops that read or write buffers while they run, and do not capture them. Their results may alias the buffers."""
 
-_LOOK = (
-    arith.SelectOp,
-    memref.AssumeAlignmentOp,
-    memref.CastOp,
-    memref.CollapseShapeOp,
-    memref.DimOp,
-    memref.ExpandShapeOp,
-    memref.ExtractStridedMetaDataOp,
-    memref.RankOp,
-    memref.ReinterpretCastOp,
-    memref.SubviewOp,
-    memref.ViewOp,
+_LOOK = frozenset(
+    "arith.select memref.assume_alignment memref.cast memref.collapse_shape memref.dim memref.expand_shape "
+    "memref.extract_strided_metadata memref.rank memref.reinterpret_cast memref.subview memref.view".split()
 )
 """Ops that access no element. Buffers among their results alias their operands."""
 
@@ -102,7 +78,7 @@ def _lifetime(alloc: memref.AllocOp, block: Block, positions: dict[Operation, in
             deallocs.append(op)
         elif (statement := block.find_ancestor_op_in_block(op)) is None:
             return None
-        elif not isinstance(op, _LOOK):
+        elif op.name not in _LOOK:
             touched.append(positions[statement])
     if len(deallocs) != 1 or positions[deallocs[0]] < max(touched):
         return None
@@ -129,7 +105,7 @@ def _may_keep(use: Use) -> bool:
     op = use.operation
     if isinstance(op, memref.StoreOp) and op.value is op.operands[use.index]:
         return True
-    return not isinstance(op, (memref.DeallocOp, *_TOUCH, *_LOOK, *_PASS_ON))
+    return op.name not in _TOUCH | _LOOK and not isinstance(op, (memref.DeallocOp, *_PASS_ON))
 
 
 def _results(op: Operation) -> Iterator[SSAValue]:

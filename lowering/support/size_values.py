@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, MemRefT
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from relex.dialects.ancestors import ancestors
 from relex.dialects.index.expr import Atom, IndexExpr
 from relex.dialects.index.text import ordered_terms
 from relex.dialects.index.to_ir import IndexBuilder
@@ -38,12 +39,12 @@ class SizesOfResults:
 
 
 def _function_around(value: SSAValue) -> FuncOp:
-    scope = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
-    while scope is not None and not isinstance(scope, FuncOp):
-        scope = scope.parent_op()
-    if scope is None:
+    owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+    around = [] if owner is None else [owner, *ancestors(owner)]
+    function = next((scope for scope in around if isinstance(scope, FuncOp)), None)
+    if function is None:
         raise ValueError("expected a value in a function")
-    return scope
+    return function
 
 
 class SizeValues(IndexBuilder):

@@ -127,25 +127,15 @@ def select(out: Emitter, mask: SSAValue, value: SSAValue, other: SSAValue) -> SS
 _BELOW, _ABOVE, _NAN = 0x1C, 0x380, 0x3
 """Classes of floats for `llvm.is.fpclass`: less than 0, greater than 0, NaN."""
 
-_FLOAT_PREDICATES: dict[str, tuple[str, bool]] = {
-    "false": ("", True),
-    "oeq": ("<>?", False),
-    "ogt": (">", True),
-    "oge": ("<?", False),
-    "olt": ("<", True),
-    "ole": (">?", False),
-    "one": ("<>", True),
-    "ord": ("?", False),
-    "ueq": ("<>", False),
-    "ugt": (">?", True),
-    "uge": ("<", False),
-    "ult": ("<?", True),
-    "ule": (">", False),
-    "une": ("<>?", True),
-    "uno": ("?", True),
-    "true": ("", False),
-}
-"""For each predicate, relations less (<), greater (>) or unordered (?), and whether one must hold, or none."""
+_RELATIONS = {"eq": "=", "ge": ">=", "gt": ">", "le": "<=", "lt": "<", "ne": "<>"}
+_OTHER_RELATIONS = {"false": "", "ord": "<=>", "true": "<=>?", "uno": "?"}
+
+
+def _relations(predicate: str) -> str:
+    """The relations of two floats for which a predicate holds: less (<), equal, greater (>) or unordered (?)."""
+    if predicate in _OTHER_RELATIONS:
+        return _OTHER_RELATIONS[predicate]
+    return _RELATIONS[predicate[1:]] + ("?" if predicate.startswith("u") else "")
 
 
 @SUBSTITUTES.rule(arith.CmpfOp)
@@ -153,7 +143,10 @@ def _compare_floats(op: arith.CmpfOp, values: Sequence[SSAValue], out: Emitter) 
     """Compare by the sign of the difference, which is 0 only for equal numbers, since nothing is flushed to 0. LLVM
     folds it to one comparison."""
     lhs, rhs = values
-    relations, holds = _FLOAT_PREDICATES[arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]]
+    relations = _relations(arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data])
+    holds = "=" not in relations
+    if not holds:
+        relations = "".join(other for other in "<>?" if other not in relations)
     result = out.number(0, out.vector_of(i1))
     if classes := (_BELOW if "<" in relations else 0) | (_ABOVE if ">" in relations else 0):
         result = _is_of_class(out.add(arith.SubfOp(lhs, rhs)).result, classes, out)

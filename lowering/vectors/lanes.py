@@ -8,26 +8,15 @@ from typing import TypeVar
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf, vector
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    DenseIntOrFPElementsAttr,
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-    IntegerType,
-    LocationAttr,
-    VectorType,
-    i1,
-)
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, LocationAttr, VectorType, i1
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
+from relex.lowering.te.scalars import build_constant
 
 OpT = TypeVar("OpT", bound=Operation)
-
-Number = IntegerAttr[IntegerType | IndexType] | FloatAttr[AnyFloat] | DenseIntOrFPElementsAttr
 
 
 @dataclass(frozen=True)
@@ -76,17 +65,7 @@ class Emitter:
 
     def number(self, value: float, kind: Attribute) -> SSAValue:
         """Emit a constant of a numeric type; of a vector type, a splat."""
-        if isa(kind, VectorType[AnyFloat]):
-            return self._constant(DenseIntOrFPElementsAttr.from_list(kind, [value]))
-        if isa(kind, VectorType[IntegerType | IndexType]):
-            return self._constant(DenseIntOrFPElementsAttr.from_list(kind, [int(value)]))
-        if isinstance(kind, AnyFloat):
-            return self._constant(FloatAttr(value, kind))
-        assert isa(kind, IntegerType | IndexType)
-        return self._constant(IntegerAttr(int(value), kind))
-
-    def _constant(self, value: Number) -> SSAValue:
-        return self.add(arith.ConstantOp(value)).result
+        return self.add(build_constant(value, kind)).result
 
     # Lanes
 
@@ -100,7 +79,7 @@ class Emitter:
             return first
         assert isa(kind, VectorType[IndexType])
         steps = [lane * lanes.step for lane in range(self.length)]
-        distances = self._constant(DenseIntOrFPElementsAttr.from_list(kind, steps))
+        distances = self.add(arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, steps))).result
         return self.add(arith.AddiOp(first, distances)).result
 
     def lane(self, lanes: Lanes, position: SSAValue) -> SSAValue:
@@ -110,9 +89,7 @@ class Emitter:
             return self.add(vector.ExtractOp(lanes.value, [position], lanes.value.type.element_type)).result
         if lanes.step == 0:
             return lanes.value
-        distance = position
-        if lanes.step != 1:
-            distance = self.add(arith.MuliOp(position, self.index(lanes.step))).result
+        distance = position if lanes.step == 1 else self.add(arith.MuliOp(position, self.index(lanes.step))).result
         return self.add(arith.AddiOp(lanes.value, distance)).result
 
     def by_lanes(
@@ -145,15 +122,12 @@ class Emitter:
         else:
             allowed = inner.lane(Lanes(mask, None), position)
             values = inner.guarded(allowed, results, lambda then: compute(then, scalars))
-        new = [inner._insert(value, before, position) for value, before in zip(values, old, strict=True)]
-        inner.add(scf.YieldOp(*new))
+        insertions = [vector.InsertOp(value, into, [position]) for value, into in zip(values, old, strict=True)]
+        inner.add(scf.YieldOp(*(inner.add(insertion).result for insertion in insertions)))
         start = [self.number(0, kind) for kind in kinds]
         loop = scf.ForOp(self.index(0), self.index(self.length), self.index(1), start, body)
         loop.attributes[LOOP_ANNOTATION] = LoopAnnotationAttr(Unrolling.FULL)
         return [Lanes(result, None) for result in self.add(loop).results]
-
-    def _insert(self, value: SSAValue, into: BlockArgument, position: SSAValue) -> SSAValue:
-        return self.add(vector.InsertOp(value, into, [position])).result
 
     def guarded(
         self,
@@ -198,9 +172,10 @@ class Emitter:
     ) -> SSAValue:
         """Reduce a vector to a scalar, combined with `start` if given."""
         assert isa(source.type, VectorType)
-        operands = [[source], [start] if start is not None else []]
-        properties: dict[str, Attribute] = {"kind": vector.CombiningKindAttr(kind)}
-        if flags is not None:
-            properties["fastmath"] = flags
-        op = vector.ReductionOp.build(operands=operands, result_types=[source.type.element_type], properties=properties)
+        # xDSL's constructor takes the type of the vector for that of the result.
+        op = vector.ReductionOp.build(
+            operands=[source, start],
+            result_types=[source.type.element_type],
+            properties={"kind": vector.CombiningKindAttr(kind), "fastmath": flags},
+        )
         return self.add(op).dest

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
 from xdsl.ir import Block, Dialect, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_speculatable
 from xdsl.utils.hints import isa
 
+from relex.dialects.ancestors import ancestors
 from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
 from relex.dialects.tir.accesses import variables_in
@@ -42,25 +43,20 @@ def widen(loop: scf.ForOp, length: int) -> None:
 
     Raises `PassError` at an op that prevents the iterations from running in parallel.
     """
-    _Widening(loop, length).run()
+    out = Emitter(length, InsertPoint.before(loop), loop.location)
+    _Widening(loop).emit_block(loop.body.block, out, None)
+    Rewriter.erase_op(loop)
 
 
 class _Widening:
-    def __init__(self, loop: scf.ForOp, length: int):
+    def __init__(self, loop: scf.ForOp):
         self._loop = loop
-        self._length = length
         variable = loop.body.block.args[0]
         self._lanes: dict[SSAValue, Lanes] = {variable: Lanes(loop.lb, 1)}
         found = [r for r in reductions(loop) if not any(self._varies(index) for index in r.store.indices)]
         check_independent(loop, found)
         self._updates = {r.store: r for r in found}
         self._in_updates: set[Operation] = {op for r in found for op in (r.load, r.combine)}
-
-    def run(self) -> None:
-        loop = self._loop
-        self._emit_block(loop.body.block, Emitter(self._length, InsertPoint.before(loop), loop.location), None)
-        loop.detach()
-        loop.erase()
 
     def _varies(self, value: SSAValue) -> bool:
         return self._loop.body.block.args[0] in variables_in(value, self._loop)
@@ -73,7 +69,7 @@ class _Widening:
             lanes.value.name_hint = lanes.value.name_hint or old.name_hint
             self._lanes[old] = lanes
 
-    def _emit_block(self, block: Block, out: Emitter, mask: Mask) -> list[Lanes]:
+    def emit_block(self, block: Block, out: Emitter, mask: Mask) -> list[Lanes]:
         """Emit the ops of a block, and return the operands of its terminator."""
         *ops, leave = block.ops
         for op in ops:
@@ -110,13 +106,13 @@ class _Widening:
         bounds = self._of([op.lb, op.ub, op.step])
         if not all(bound.same for bound in bounds):
             fail(op, "expected a loop with the same bounds in every iteration of the vectorized loop around it")
-        start = [out.as_vector(lanes) for lanes in self._of(op.iter_args)]
+        start = [*map(out.as_vector, self._of(op.iter_args))]
         body = Block(arg_types=[op.body.block.args[0].type, *(value.type for value in start)])
         for old, new in zip(op.body.block.args, body.args, strict=True):
             new.name_hint = old.name_hint
             self._lanes[old] = Lanes(new, 0 if new.index == 0 else None)
         inner = out.inside(body)
-        carried = self._emit_block(op.body.block, inner, mask)
+        carried = self.emit_block(op.body.block, inner, mask)
         inner.add(scf.YieldOp(*map(inner.as_vector, carried)))
         low, high, step = (bound.value for bound in bounds)
         loop = scf.ForOp(low, high, step, start, body)
@@ -129,7 +125,7 @@ class _Widening:
         old = [region.block for region in op.regions if region.blocks]
         new = [Block() for _ in old]
         inner = [out.inside(block) for block in new]
-        ends = [self._emit_block(block, at, mask) for block, at in zip(old, inner, strict=True)]
+        ends = [self.emit_block(block, at, mask) for block, at in zip(old, inner, strict=True)]
         same = [all(lanes.same for lanes in ways) for ways in zip(*ends, strict=True)]
         for at, values in zip(inner, ends, strict=True):
             columns = zip(values, same, strict=True)
@@ -141,11 +137,11 @@ class _Widening:
     def _choice(self, op: scf.IfOp, condition: Lanes, out: Emitter, mask: Mask) -> list[Lanes]:
         """Emit both branches of a divergent condition, each under its mask."""
         holds = out.as_vector(condition)
-        then = self._emit_block(op.true_region.block, out, out.both(mask, holds))
+        then = self.emit_block(op.true_region.block, out, out.both(mask, holds))
         if not op.false_region.blocks:
             return []
         fails = out.negated(holds)
-        otherwise = self._emit_block(op.false_region.block, out, out.both(mask, fails))
+        otherwise = self.emit_block(op.false_region.block, out, out.both(mask, fails))
         return [
             Lanes(select(out, holds, out.as_vector(value), out.as_vector(other)), None)
             for value, other in zip(then, otherwise, strict=True)
@@ -203,7 +199,7 @@ class _Widening:
     def _update(self, reduction: Reduction, out: Emitter, mask: Mask) -> None:
         """Combine the terms of all lanes into one element, in order or, if reassociation is allowed, in any order."""
         op = reduction.store
-        if reduction.ordered and _in_loop(op, self._loop):
+        if reduction.ordered and next(o for o in ancestors(op) if isinstance(o, scf.ForOp)) is not self._loop:
             fail(op, "expected a sum that may be reordered (fastmath<reassoc>) in a loop inside of a vectorized loop")
         (term,) = self._of([reduction.term])
         terms = out.as_vector(term)
@@ -293,13 +289,3 @@ def _store_one(op: memref.StoreOp, scalars: Sequence[SSAValue], out: Emitter) ->
     value, *places = scalars
     out.add(memref.StoreOp.get(value, op.memref, places))
     return []
-
-
-def _in_loop(op: Operation, scope: scf.ForOp) -> bool:
-    """Return whether another loop is between an op and the loop `scope`."""
-    around = op.parent_op()
-    while around is not None and around is not scope:
-        if isinstance(around, scf.ForOp):
-            return True
-        around = around.parent_op()
-    return False
