@@ -46,43 +46,29 @@ def can_widen(op: Operation) -> bool:
 
 def on_vectors(op: Operation, operands: Sequence[Lanes], out: Emitter) -> list[Lanes]:
     """Return the results of an op in all lanes: on vectors, or lane by lane if it has no vector form."""
-    if Dialect.split_name(op.name)[0] in _WITH_VECTORS and _takes_vectors(op, out):
-        vectors = [out.as_vector(lanes) for lanes in operands]
-        new = type(op).create(
-            operands=vectors,
-            result_types=[out.vector_of(t) for t in op.result_types],
-            properties=op.properties,
-            attributes=op.attributes,
-        )
+    if Dialect.split_name(op.name)[0] in _WITH_VECTORS and (new := _with_vectors(op, out)) is not None:
+        new.operands = [*map(out.as_vector, operands)]
         return [Lanes(result, None) for result in out.add(new).results]
     substitute = SUBSTITUTES.find(op)
     kinds = [*op.operand_types, *op.result_types]
     if substitute is not None and all(_is_machine_number(kind) for kind in kinds):
-        return [Lanes(substitute(op, [out.as_vector(lanes) for lanes in operands], out), None)]
-    return by_lanes(op, operands, out, None)
+        return [Lanes(substitute(op, [*map(out.as_vector, operands)], out), None)]
+    return out.by_lanes(op, operands)
 
 
-def by_lanes(op: Operation, operands: Sequence[Lanes], out: Emitter, mask: SSAValue | None) -> list[Lanes]:
-    """Return the results of an op, computed lane by lane for the lanes that the mask enables."""
-
-    def compute(inner: Emitter, scalars: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return inner.add(op.clone(dict(zip(op.operands, scalars, strict=True)))).results
-
-    return out.by_lanes(operands, op.result_types, compute, mask)
-
-
-def _takes_vectors(op: Operation, out: Emitter) -> bool:
-    """Return whether xDSL accepts the op on vectors."""
-    trial = type(op).create(
+def _with_vectors(op: Operation, out: Emitter) -> Operation | None:
+    """Return the op on vectors, whose operands are to be filled in, if xDSL accepts it."""
+    new = type(op).create(
         operands=[create_ssa_value(out.vector_of(t)) for t in op.operand_types],
         result_types=[out.vector_of(t) for t in op.result_types],
         properties=op.properties,
+        attributes=op.attributes,
     )
     try:
-        trial.verify()
+        new.verify()
     except VerifyException:
-        return False
-    return True
+        return None
+    return new
 
 
 def _is_machine_number(kind: Attribute) -> bool:

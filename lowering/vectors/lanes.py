@@ -92,14 +92,8 @@ class Emitter:
         distance = position if lanes.step == 1 else self.add(arith.MuliOp(position, self.index(lanes.step))).result
         return self.add(arith.AddiOp(lanes.value, distance)).result
 
-    def by_lanes(
-        self,
-        operands: Sequence[Lanes],
-        results: Sequence[Attribute],
-        compute: Callable[[Emitter, Sequence[SSAValue]], Sequence[SSAValue]],
-        mask: SSAValue | None = None,
-    ) -> list[Lanes]:
-        """Return vectors of the `results` of `compute`, which maps the scalars of one lane to scalars.
+    def by_lanes(self, op: Operation, operands: Sequence[Lanes], mask: SSAValue | None = None) -> list[Lanes]:
+        """Return the results of an op on scalars, computed for each lane in place of its operands.
 
         It runs in a loop over the lanes, in order, which LLVM unrolls. Lanes that the mask disables yield 0.
 
@@ -112,16 +106,16 @@ class Emitter:
         } {llvm.loop_annotation = #llvm.loop_annotation<unroll = <full = true>>}
         ```
         """
-        kinds = [self.vector_of(result) for result in results]
+        kinds = [*map(self.vector_of, op.result_types)]
         body = Block(arg_types=[IndexType(), *kinds])
         position, *old = body.args
         inner = self.inside(body)
-        scalars = [inner.lane(operand, position) for operand in operands]
+        scalars = {value: inner.lane(lanes, position) for value, lanes in zip(op.operands, operands, strict=True)}
         if mask is None:
-            values = compute(inner, scalars)
+            values = inner.add(op.clone(scalars)).results
         else:
             allowed = inner.lane(Lanes(mask, None), position)
-            values = inner.guarded(allowed, results, lambda then: compute(then, scalars))
+            values = inner.guarded(allowed, op.result_types, lambda then: then.add(op.clone(scalars)).results)
         insertions = [vector.InsertOp(value, into, [position]) for value, into in zip(values, old, strict=True)]
         inner.add(scf.YieldOp(*(inner.add(insertion).result for insertion in insertions)))
         start = [self.number(0, kind) for kind in kinds]

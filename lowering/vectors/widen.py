@@ -17,7 +17,7 @@ from relex.dialects.index.domains import constant_value
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.upstream.memref import PrefetchOp
 from relex.lowering.vectors.dependences import check_independent
-from relex.lowering.vectors.forms import by_lanes, can_widen, on_vectors, select
+from relex.lowering.vectors.forms import can_widen, on_vectors, select
 from relex.lowering.vectors.lanes import Emitter, Lanes
 from relex.lowering.vectors.reductions import Reduction, reductions
 from relex.lowering.vectors.speculation import is_private
@@ -158,9 +158,7 @@ class _Widening:
             # The mask may disable all lanes.
             return Lanes(out.guarded(out.any(mask), [kind], lambda inner: [self._scalar(op, inner)])[0])
         if not _is_contiguous(op.memref, indices):
-            return out.by_lanes(
-                indices, [kind], lambda inner, at: [inner.add(memref.LoadOp.get(op.memref, at)).res], mask
-            )[0]
+            return out.by_lanes(op, self._of(op.operands), mask)[0]
         places = [index.value for index in indices]
         result = out.vector_of(kind)
         if mask is None or is_private(op):
@@ -169,7 +167,7 @@ class _Widening:
         return Lanes(out.add(vector.MaskedLoadOp(op.memref, places, mask, nothing)).result, None)
 
     def _store(self, op: memref.StoreOp, out: Emitter, mask: Mask) -> None:
-        indices, (value,) = self._of(op.indices), self._of([op.value])
+        value, _, *indices = self._of(op.operands)
         if all(index.same for index in indices):
             fail(
                 op,
@@ -177,7 +175,7 @@ class _Widening:
                 "found a store of all of them to one",
             )
         if not _is_contiguous(op.memref, indices):
-            out.by_lanes([value, *indices], [], lambda inner, at: _store_one(op, at, inner), mask)
+            out.by_lanes(op, self._of(op.operands), mask)
             return
         places = [index.value for index in indices]
         source = out.as_vector(value)
@@ -233,7 +231,7 @@ class _Widening:
     def _compute(self, op: Operation, out: Emitter, mask: Mask) -> list[Lanes]:
         operands = self._of(op.operands)
         if mask is not None and _may_trap(op):
-            return by_lanes(op, operands, out, mask)
+            return out.by_lanes(op, operands, mask)
         if all(lanes.same for lanes in operands):
             return [Lanes(self._scalar(op, out))]
         if (step := self._step(op, operands)) is not None:
@@ -283,9 +281,3 @@ def _is_contiguous(buffer: SSAValue, indices: Sequence[Lanes]) -> bool:
     fills_bytes = not isa(element, IntegerType) or element.width.data in (8, 16, 32, 64)
     in_row = strides is not None and strides[-1] == 1
     return fills_bytes and in_row and last.step == 1 and all(index.same for index in outer)
-
-
-def _store_one(op: memref.StoreOp, scalars: Sequence[SSAValue], out: Emitter) -> Sequence[SSAValue]:
-    value, *places = scalars
-    out.add(memref.StoreOp.get(value, op.memref, places))
-    return []
