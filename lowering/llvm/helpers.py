@@ -7,7 +7,7 @@ inline them like functions of the program.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import SymbolRefAttr

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Self, TypeVar
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType, VectorType
+from xdsl.dialects.builtin import IntegerType
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
 from xdsl.utils.type import get_element_type_or_self
 
 from relex.dialects.dtypes import record_of
 from relex.dialects.element_types import ELEMENTS, ElementType
 from relex.lowering.conversion import Conversion
 from relex.lowering.te.scalars import build_constant
+
+NumbersT = TypeVar("NumbersT", bound="_Numbers")
 
 _CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 
@@ -37,7 +38,8 @@ class _Numbers:
     value: SSAValue
     conversion: Conversion
 
-    def _new(self, op: Operation) -> Self:
+    def new(self, op: Operation) -> Self:
+        """Emit an op, and return its result."""
         return type(self)(self.conversion.add(op).results[0], self.conversion)
 
     def constant(self, number: float) -> Self:
@@ -46,9 +48,19 @@ class _Numbers:
         value = self.conversion.once_in_block((number, kind), lambda: add(build_constant(number, kind)).result)
         return type(self)(value, self.conversion)
 
-    def _same(self, other: _Numbers | float) -> SSAValue:
+    def same(self, other: _Numbers | float) -> SSAValue:
         """Return the other operand of an op as a value."""
         return (other if isinstance(other, _Numbers) else self.constant(other)).value
+
+
+def _binary(op: Callable[[SSAValue, SSAValue], Operation]) -> Callable[[NumbersT, NumbersT | float], NumbersT]:
+    """Return the method that emits an op on a number and another one."""
+    return lambda number, other: number.new(op(number.value, number.same(other)))
+
+
+def _reflected(op: Callable[[SSAValue, SSAValue], Operation]) -> Callable[[NumbersT, float], NumbersT]:
+    """Return the method that emits an op on a constant and a number."""
+    return lambda number, other: number.new(op(number.same(other), number.value))
 
 
 class Floats(_Numbers):
@@ -59,28 +71,21 @@ class Floats(_Numbers):
         """The type of the elements."""
         return record_of(get_element_type_or_self(self.value.type))
 
-    def __add__(self, other: Floats | float) -> Floats:
-        return self._new(arith.AddfOp(self.value, self._same(other)))
-
-    def __sub__(self, other: Floats | float) -> Floats:
-        return self._new(arith.SubfOp(self.value, self._same(other)))
-
-    def __rsub__(self, other: float) -> Floats:
-        return self._new(arith.SubfOp(self._same(other), self.value))
-
-    def __mul__(self, other: Floats | float) -> Floats:
-        return self._new(arith.MulfOp(self.value, self._same(other)))
-
-    def __truediv__(self, other: Floats | float) -> Floats:
-        return self._new(arith.DivfOp(self.value, self._same(other)))
-
-    def __rtruediv__(self, other: float) -> Floats:
-        return self._new(arith.DivfOp(self._same(other), self.value))
+    __add__ = _binary(arith.AddfOp)
+    __sub__ = _binary(arith.SubfOp)
+    __rsub__ = _reflected(arith.SubfOp)
+    __mul__ = _binary(arith.MulfOp)
+    __truediv__ = _binary(arith.DivfOp)
+    __rtruediv__ = _reflected(arith.DivfOp)
+    at_least = _binary(arith.MaximumfOp)
+    """Return the larger number; NaN propagates."""
+    at_most = _binary(arith.MinimumfOp)
+    """Return the smaller number; NaN propagates."""
 
     def times_plus(self, factor: Floats | float, term: Floats | float) -> Floats:
         """Return `self * factor + term`, fused if the target supports it."""
-        product = self._new(arith.MulfOp(self.value, self._same(factor), _CONTRACT))
-        return self._new(arith.AddfOp(product.value, self._same(term), _CONTRACT))
+        product = self.new(arith.MulfOp(self.value, self.same(factor), _CONTRACT))
+        return self.new(arith.AddfOp(product.value, self.same(term), _CONTRACT))
 
     def polynomial(self, coefficients: Sequence[float]) -> Floats:
         """Evaluate the polynomial with these coefficients, lowest power first, at `self`."""
@@ -91,20 +96,12 @@ class Floats(_Numbers):
         assert isinstance(result, Floats)
         return result
 
-    def at_least(self, low: float) -> Floats:
-        """Return the larger number; NaN propagates."""
-        return self._new(arith.MaximumfOp(self.value, self._same(low)))
-
-    def at_most(self, high: float) -> Floats:
-        """Return the smaller number; NaN propagates."""
-        return self._new(arith.MinimumfOp(self.value, self._same(high)))
-
     def __abs__(self) -> Floats:
-        return self._new(math.AbsFOp(self.value))
+        return self.new(math.AbsFOp(self.value))
 
     def with_sign_of(self, other: Floats) -> Floats:
         """Return the magnitude with the sign of another float."""
-        return self._new(math.CopySignOp(self.value, other.value))
+        return self.new(math.CopySignOp(self.value, other.value))
 
     @cached_property
     def bits(self) -> Bits:
@@ -116,37 +113,22 @@ class Floats(_Numbers):
 class Bits(_Numbers):
     """An integer of the width of a float, or a vector of such integers; arithmetic wraps around."""
 
-    def __add__(self, other: Bits | int) -> Bits:
-        return self._new(arith.AddiOp(self.value, self._same(other)))
-
-    def __sub__(self, other: Bits | int) -> Bits:
-        return self._new(arith.SubiOp(self.value, self._same(other)))
-
-    def __rsub__(self, other: int) -> Bits:
-        return self._new(arith.SubiOp(self._same(other), self.value))
-
-    def __and__(self, other: Bits | int) -> Bits:
-        return self._new(arith.AndIOp(self.value, self._same(other)))
-
-    def __or__(self, other: Bits | int) -> Bits:
-        return self._new(arith.OrIOp(self.value, self._same(other)))
-
-    def __xor__(self, other: Bits | int) -> Bits:
-        return self._new(arith.XOrIOp(self.value, self._same(other)))
-
-    def __lshift__(self, places: int) -> Bits:
-        return self._new(arith.ShLIOp(self.value, self._same(places)))
-
-    def __rshift__(self, places: int) -> Bits:
-        """Shift right, filling with zeros."""
-        return self._new(arith.ShRUIOp(self.value, self._same(places)))
+    __add__ = _binary(arith.AddiOp)
+    __sub__ = _binary(arith.SubiOp)
+    __rsub__ = _reflected(arith.SubiOp)
+    __and__ = _binary(arith.AndIOp)
+    __or__ = _binary(arith.OrIOp)
+    __xor__ = _binary(arith.XOrIOp)
+    __lshift__ = _binary(arith.ShLIOp)
+    __rshift__ = _binary(arith.ShRUIOp)
+    """Shift right, filling with zeros."""
 
     @property
     def negative(self) -> Bits:
         """All ones if the sign bit is set, else 0."""
         element = get_element_type_or_self(self.value.type)
         assert isinstance(element, IntegerType)
-        return self._new(arith.ShRSIOp(self.value, self._same(element.bitwidth - 1)))
+        return self.new(arith.ShRSIOp(self.value, self.same(element.bitwidth - 1)))
 
     def choose(self, value: Bits, other: Bits) -> Bits:
         """Return `value` where all bits are set, `other` where none is. (xDSL's comparisons cannot yield vectors.)"""
@@ -155,7 +137,3 @@ class Bits(_Numbers):
     def as_floats(self, kind: Attribute) -> Floats:
         """Reinterpret the bits as floats."""
         return Floats(self.conversion.add(arith.BitcastOp(self.value, kind)).result, self.conversion)
-
-
-def _like(kind: Attribute, element: IntegerType) -> Attribute:
-    return VectorType(element, kind.shape, kind.scalable_dims) if isa(kind, VectorType) else element
