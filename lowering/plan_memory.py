@@ -157,19 +157,11 @@ def offsets_of(uses: Sequence[tuple[int, int, Size]]) -> list[Size]:
 
     The order in memory is chosen for dynamic sizes equal to `GUESS`.
     """
-    sizes = [_aligned(size) for _, _, size in uses]
-    guesses = [max(_guess(size), ALIGNMENT) for size in sizes]
+    sizes = [(size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT for _, _, size in uses]
+    guesses = [max(evaluate(size, dict.fromkeys(names_in(size), GUESS)), ALIGNMENT) for size in sizes]
     intervals = [Interval(first, last, guess) for (first, last, _), guess in zip(uses, guesses, strict=True)]
     order = place(intervals)
     found: dict[int, Size] = {}
     for i in sorted(range(len(uses)), key=lambda i: order[i]):
         found[i] = reduce(larger, (found[j] + sizes[j] for j in below(intervals, order, i)), 0)
     return [found[i] for i in range(len(uses))]
-
-
-def _aligned(size: Size) -> Size:
-    return (size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
-
-
-def _guess(size: Size) -> int:
-    return evaluate(size, dict.fromkeys(names_in(size), GUESS))

@@ -58,10 +58,13 @@ class SequentializeParallel(RewritePattern):
         assert isinstance(reduce, scf.ReduceOp)
         indices = [loop.body.block.args[0] for loop in loops]
         rewriter.inline_block(op.body.block, InsertPoint.at_end(innermost), indices)
-        results = [
-            _inline_reduction(region.block, [carried, value], innermost, rewriter)
-            for region, carried, value in zip(reduce.reductions, innermost.args[1:], reduce.args, strict=True)
-        ]
+        results: list[SSAValue] = []
+        for region, carried, value in zip(reduce.reductions, innermost.args[1:], reduce.args, strict=True):
+            leave = region.block.last_op
+            assert isinstance(leave, scf.ReduceReturnOp)
+            rewriter.inline_block(region.block, InsertPoint.at_end(innermost), [carried, value])
+            results.append(leave.result)
+            rewriter.erase(leave)
         rewriter.erase(reduce)
         rewriter.insert(scf.YieldOp(*results), InsertPoint.at_end(innermost))
         rewriter.replace(op, loops[0])
@@ -82,12 +85,3 @@ def _nest(op: scf.ParallelOp) -> list[scf.ForOp]:
         loops.append(loop)
         carried = body.args[1:]
     return loops
-
-
-def _inline_reduction(block: Block, operands: Sequence[SSAValue], into: Block, rewriter: PatternRewriter) -> SSAValue:
-    leave = block.last_op
-    assert isinstance(leave, scf.ReduceReturnOp)
-    rewriter.inline_block(block, InsertPoint.at_end(into), operands)
-    result = leave.result
-    rewriter.erase(leave)
-    return result

@@ -122,13 +122,9 @@ def _passed_types(op: Operation, old: Attribute) -> list[Attribute]:
 
 def _result_type(op: Operation, results: Sequence[Attribute]) -> Attribute:
     types = [convert_type(op, old) for old in results]
-    match types:
-        case []:
-            return llvm.LLVMVoidType()
-        case [kind]:
-            return kind
-        case _:
-            return llvm.LLVMStructType.from_type_list(types)
+    if len(types) > 1:
+        return llvm.LLVMStructType.from_type_list(types)
+    return types[0] if types else llvm.LLVMVoidType()
 
 
 def _argument_attributes(op: func.FuncOp) -> list[DictionaryAttr]:

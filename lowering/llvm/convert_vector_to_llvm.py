@@ -25,8 +25,9 @@ from relex.dialects.errors import fail
 from relex.dialects.upstream.llvm import ExtractElementOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.buffers import Buffer, as_value, load, store
+from relex.lowering.llvm.elementwise import add_counterparts
 from relex.lowering.llvm.intrinsics import add_intrinsic, call_intrinsic, float_constant, llvm_flags, mangled
-from relex.lowering.llvm.types import LLVM_TYPES, SGT, constant, convert_type, converted_operands, require_native_floats
+from relex.lowering.llvm.types import LLVM_TYPES, SGT, constant, convert_type, require_native_floats
 
 VECTOR_TO_LLVM = ConversionTable("convert-vector-to-llvm")
 """Conversion rules for `vector`."""
@@ -280,13 +281,8 @@ def convert_bitcast(op: vector.BitcastOp, conversion: Conversion) -> None:
 # Arithmetic
 
 
-@VECTOR_TO_LLVM.rule(vector.FMAOp)
-def convert_fma(op: vector.FMAOp, conversion: Conversion) -> None:
-    """Convert to `llvm.fmuladd`."""
-    require_native_floats(op, conversion)
-    # As in MLIR: fused if the target supports it, and never a call of the C library.
-    conversion.replace(add_intrinsic(conversion, "llvm.fmuladd", converted_operands(op, conversion)))
-
+# As in MLIR: fused if the target supports it, and never a call of the C library.
+add_counterparts(VECTOR_TO_LLVM, {vector.FMAOp: "llvm.fmuladd"})
 
 Combine = Callable[[SSAValue, SSAValue], Operation] | str
 """The op or the overloaded intrinsic that combines the result of a reduction with the accumulator."""
