@@ -12,8 +12,8 @@ PACKED_PREFIX = "_relex_packed_"
 """The prefix that turns a function's name into that of its entry taking a frame: see
 `relex.lowering.llvm.add_packed_entries`."""
 
-POOL_ALLOC = "_mlir_memref_to_llvm_alloc"
-POOL_FREE = "_mlir_memref_to_llvm_free"
+ALLOC = "_mlir_memref_to_llvm_alloc"
+FREE = "_mlir_memref_to_llvm_free"
 """The allocator of the runtime, under the names that MLIR's `use-generic-functions` calls: see
 `relex.runtime.arenas`."""
 

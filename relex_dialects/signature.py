@@ -101,6 +101,12 @@ class Signature:
         """The names of dynamic sizes, each with an argument and the dimension of it that has this size."""
         return sources([spec.shape for spec in self.inputs])
 
+    @property
+    def frame_order(self) -> list[int]:
+        """The arguments and results, by number, in the order in which a frame holds them: scalar results come last."""
+        specs, count = (*self.inputs, *self.outputs), len(self.inputs)
+        return sorted(range(len(specs)), key=lambda i: i >= count and specs[i].is_scalar)
+
     def problems(self) -> Iterator[str]:
         """Yield inconsistencies that no signature of a compiled function has and that would break its calls."""
         specs = (*self.inputs, *self.outputs)

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 
+ALIGNED, SIZES = 1, 3
+"""The words of a descriptor that hold the aligned address and the first size. `entry.ll` reads them too."""
+
+
 def descriptor(shape: Sequence[int], address: int = 0) -> list[int]:
     """Return the words of a descriptor for a buffer of this shape."""
     strides = [prod(shape[i + 1 :]) for i in range(len(shape))]
@@ -29,7 +33,7 @@ def address_of(array: Array) -> int:
 
 def read_descriptor(place: int, rank: int, dtype: np.dtype[Any]) -> Array:
     """Return an array over the buffer that the descriptor at an address describes; it does not own the memory."""
-    _, aligned, offset, *sizes = (ctypes.c_int64 * (3 + rank)).from_address(place)
+    _, aligned, offset, *sizes = (ctypes.c_int64 * (SIZES + rank)).from_address(place)
     return np.asarray(_Memory(aligned + offset * dtype.itemsize, tuple(sizes), dtype))
 
 

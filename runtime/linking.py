@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from importlib.resources import files
 from itertools import count
+from string import Template
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -68,6 +70,11 @@ def link_ir(text: str, exports: Iterable[str], symbols: Mapping[str, int] | None
         optimize(module, machine, 0)
         code = machine.emit_object(module)
     return link(code, symbols or {}, exports)
+
+
+def read_ir(package: str, file: str, **values: int) -> str:
+    """Return LLVM IR from a file of a package, with `${name}` replaced by values."""
+    return Template(files(package).joinpath(file).read_text(encoding="utf-8")).substitute(values)
 
 
 def _initialize() -> None:

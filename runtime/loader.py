@@ -10,7 +10,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from relex.dialects.exceptions import RelexError
-from relex.dialects.machine import CONSTANT_ALIGNMENT, PARALLEL_ENTRY, POOL_ALLOC, POOL_FREE, ObjectCode, Target
+from relex.dialects.machine import ALLOC, CONSTANT_ALIGNMENT, FREE, PARALLEL_ENTRY, ObjectCode, Target
 from relex.dialects.processors import baseline_of
 from relex.runtime.arenas import Arenas
 from relex.runtime.linking import Buffer, LoadedCode, link
@@ -24,7 +24,7 @@ def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCo
     this machine cannot run the code, or if it calls a function that does not exist.
     """
     check_runs_here(code)
-    allocates = not {POOL_ALLOC, POOL_FREE}.isdisjoint(code.imports)
+    allocates = not {ALLOC, FREE}.isdisjoint(code.imports)
     symbols = {**(arenas().symbols if allocates else {}), **_threads(code), **(symbols or {})}
     for name in code.imports:
         if name not in symbols and not hasattr(_process(), name):

@@ -35,7 +35,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.code_generator import pointer_bits
 from relex.dialects.errors import fail
 from relex.dialects.features import module_target
-from relex.dialects.machine import POOL_ALLOC, POOL_FREE
+from relex.dialects.machine import ALLOC, FREE
 from relex.dialects.upstream.memref import PrefetchOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, convert
 from relex.lowering.llvm.buffers import Buffer, Number, as_value, buffer_type, load, product, store
@@ -189,8 +189,8 @@ def convert_dealloc(op: memref.DeallocOp, conversion: Conversion, function: str 
 
 MEMREF_TO_LLVM.add(convert_alloc, memref.AllocOp)
 MEMREF_TO_LLVM.add(convert_dealloc, memref.DeallocOp)
-GENERIC_MEMORY.add(partial(convert_alloc, function=POOL_ALLOC), memref.AllocOp)
-GENERIC_MEMORY.add(partial(convert_dealloc, function=POOL_FREE), memref.DeallocOp)
+GENERIC_MEMORY.add(partial(convert_alloc, function=ALLOC), memref.AllocOp)
+GENERIC_MEMORY.add(partial(convert_dealloc, function=FREE), memref.DeallocOp)
 
 
 def byte_count(op: Operation, conversion: Conversion, kind: MemRefType, count: SSAValue) -> SSAValue:

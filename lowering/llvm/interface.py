@@ -55,10 +55,10 @@ def entry_of(op: llvm.FuncOp) -> str | None:
 def expect_type(function: llvm.FuncOp, signature: Signature) -> None:
     """Fail unless a function takes and returns what its signature says, by the calling convention of
     `convert-func-to-llvm`: arguments, buffers for results, and scalar results."""
-    specs = (*signature.inputs, *(spec for spec in signature.outputs if not spec.is_scalar))
     results = [_SCALARS[spec.element_type] for spec in signature.outputs if spec.is_scalar]
+    words = [t for i in signature.frame_order for t in _passed((*signature.inputs, *signature.outputs)[i])]
     output = llvm.LLVMStructType.from_type_list(results) if len(results) > 1 else (*results, llvm.LLVMVoidType())[0]
-    expected = llvm.LLVMFunctionType([t for spec in specs for t in _passed(spec)], output)
+    expected = llvm.LLVMFunctionType(words[: len(words) - len(results)], output)
     if function.function_type != expected:
         where = f"for the signature {signature}"
         fail(function, f"expected '{signature.name}' to be {expected} {where}, found {function.function_type}")

@@ -8,10 +8,10 @@ from xdsl.context import Context
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 
-from relex.dialects.machine import ALLOCATOR_ATTR, POOL_ALLOC, POOL_FREE
+from relex.dialects.machine import ALLOC, ALLOCATOR_ATTR, FREE
 from relex.passes.base import RelexPass
 
-_POOLED = {"malloc": POOL_ALLOC, "free": POOL_FREE}
+_POOLED = {"malloc": ALLOC, "free": FREE}
 
 
 @dataclass(frozen=True)

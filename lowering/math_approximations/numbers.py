@@ -106,7 +106,8 @@ class Floats(_Numbers):
     @cached_property
     def bits(self) -> Bits:
         """The bits, as integers."""
-        kind = _like(self.value.type, IntegerType(self.format.bits))
+        old, element = self.value.type, IntegerType(self.format.bits)
+        kind = VectorType(element, old.shape, old.scalable_dims) if isa(old, VectorType) else element
         return Bits(self.conversion.add(arith.BitcastOp(self.value, kind)).result, self.conversion)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
-from typing import cast
+from typing import NoReturn, cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -243,7 +243,7 @@ def _text(part: object) -> str:
     return f"({', '.join(map(str, part))})" if isinstance(part, tuple) else str(part).lower()
 
 
-def _refuse(place: Buffer | Plain) -> Buffer:
+def _refuse(place: Buffer | Plain) -> NoReturn:
     raise ValueError(f"expected a signature without bytes, found {place}")
 
 
@@ -265,8 +265,8 @@ def _as_plain(attribute: Attribute) -> Plain:
     match attribute:
         case IntegerAttr(value=value, type=kind):
             return bool(value.data) if kind == i1 else value.data
-        case ArrayAttr(data=parts):
-            return [*map(_as_plain, parts)]
+        case ArrayAttr():
+            return [*map(_as_plain, cast(ArrayAttr[Attribute], attribute))]
         case DictionaryAttr(data=named):
             return {name: _as_plain(part) for name, part in named.items()}
         case StringAttr(data=text):

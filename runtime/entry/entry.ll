@@ -262,7 +262,7 @@ end:
 define internal ptr @sizes_in_frame(ptr %array, ptr %frame) alwaysinline {
   %place.at = getelementptr %Array, ptr %array, i32 0, i32 3
   %place = load i64, ptr %place.at
-  %sizes = add i64 %place, 3                             ; After two addresses and an offset.
+  %sizes = add i64 %place, ${sizes}
   %sizes.at = getelementptr i64, ptr %frame, i64 %sizes
   ret ptr %sizes.at
 }
@@ -338,7 +338,7 @@ define internal void @put_address(ptr %array, ptr %frame, ptr %value) alwaysinli
   %place.at = getelementptr %Array, ptr %array, i32 0, i32 3
   %place = load i64, ptr %place.at
   %allocated = getelementptr i64, ptr %frame, i64 %place
-  %aligned = getelementptr i64, ptr %allocated, i64 1
+  %aligned = getelementptr i64, ptr %allocated, i64 ${aligned}
   store ptr %data, ptr %allocated
   store ptr %data, ptr %aligned
   ret void

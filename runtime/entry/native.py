@@ -8,13 +8,13 @@ import platform
 import sys
 from functools import lru_cache
 from importlib import import_module
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from relex.dialects.exceptions import RelexError
-from relex.runtime.linking import LoadedCode, link_ir
+from relex.runtime.descriptors import ALIGNED, SIZES
+from relex.runtime.linking import LoadedCode, link_ir, read_ir
 from relex.runtime.once import once
 
 VARIABLE = "RELEX_CALLS"
@@ -116,7 +116,7 @@ def _fields_are_found() -> bool:
 
 
 def _compile() -> LoadedCode:
-    text = files("relex.runtime.entry").joinpath("entry.ll").read_text(encoding="utf-8")
+    text = read_ir("relex.runtime.entry", "entry.ll", aligned=ALIGNED, sizes=SIZES)
     symbols = {name: _address(getattr(ctypes.pythonapi, name)) for name in _CPYTHON}
     symbols |= {name: _numpy_api()[place] for name, place in _NUMPY.items()}
     symbols["name_of_method"] = id(sys.intern(METHOD))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relex.dialects.signature import Signature
-from relex.runtime.descriptors import address_of, descriptor
+from relex.runtime.descriptors import ALIGNED, address_of, descriptor
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -30,8 +30,8 @@ class Plan:
     """The data that all calls of a function with the same shapes have in common.
 
     `shapes` are those of all arguments and results. A frame has a descriptor for each of them, or one word for a
-    scalar; scalar results come last. `places` are their offsets in the frame, in words. `template` is a frame without
-    addresses and scalars.
+    scalar, in the order of `Signature.frame_order`. `places` are their offsets in the frame, in words. `template` is a
+    frame without addresses and scalars.
     """
 
     def __init__(self, signature: Signature, shapes: Sequence[Shape]):
@@ -39,7 +39,7 @@ class Plan:
         self.shapes = shapes
         self.is_scalar = [spec.is_scalar for spec in (*signature.inputs, *signature.outputs)]
         self._returned = [i for i, is_scalar in enumerate(self.is_scalar) if is_scalar and i >= count]
-        order = [*(i for i in range(len(shapes)) if i not in self._returned), *self._returned]
+        order = signature.frame_order
         pieces = [[0] if self.is_scalar[i] else descriptor(shapes[i]) for i in order]
         places = dict(zip(order, accumulate(map(len, pieces), initial=0), strict=False))
         self.places = [places[i] for i in range(len(shapes))]
@@ -55,7 +55,7 @@ class Plan:
             if self.is_scalar[i]:
                 self._number(frame, i, array)[...] = array
             else:
-                frame[place] = frame[place + 1] = address_of(array)
+                frame[place] = frame[place + ALIGNED] = address_of(array)
         enter(frame)
         for i in self._returned:
             arrays[i][...] = self._number(frame, i, arrays[i])[0]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
-from importlib.resources import files
 
 import llvmlite.binding as llvm
 
 from relex.dialects.exceptions import RelexError
 from relex.dialects.processors import baseline_of
-from relex.runtime.linking import LoadedCode, link_ir
+from relex.runtime.linking import LoadedCode, link_ir, read_ir
 from relex.runtime.once import once
 
 VARIABLE = "RELEX_NUM_THREADS"
@@ -95,5 +94,5 @@ def _compile() -> LoadedCode:
 
 def pool_text(triple: str) -> str:
     """Return the pool in LLVM IR for a triple."""
-    text = files("relex.runtime.threads").joinpath("pool.ll").read_text(encoding="utf-8")
+    text = read_ir("relex.runtime.threads", "pool.ll")
     return f"{text}\ndefine internal void @relax() {{ {baseline_of(triple).pause} ret void }}"

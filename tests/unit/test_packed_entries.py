@@ -6,10 +6,15 @@ import ctypes
 import inspect
 import re
 
+import pytest
+
 from relex.dialects import parse_module
 from relex.dialects.machine import PACKED_PREFIX
 from relex.lowering.llvm.add_packed_entries import AddPackedEntriesPass
+from relex.lowering.llvm.descriptor import ALIGNED as DESCRIPTOR_ALIGNED
+from relex.lowering.llvm.descriptor import positions, size_at
 from relex.lowering.llvm.object_code import compile_module
+from relex.runtime.descriptors import ALIGNED, SIZES, descriptor
 from relex.runtime.loader import load
 
 
@@ -17,6 +22,14 @@ def test_the_example_in_the_docstring() -> None:
     (example,) = re.findall(r"```mlir\n(.*?)```", inspect.getdoc(AddPackedEntriesPass) or "", re.DOTALL)
     before, after = map(parse_module, example.split("// add-packed-entries\n"))
     assert str(AddPackedEntriesPass()(before)) == str(after)
+
+
+@pytest.mark.parametrize("rank", range(4))
+def test_the_runtime_and_the_compiler_agree_on_descriptors(rank: int) -> None:
+    words, fields = descriptor([2] * rank), positions(rank)
+    assert len(words) == len(fields)
+    assert fields.index(DESCRIPTOR_ALIGNED) == ALIGNED
+    assert [fields.index(size_at(i)) for i in range(rank)] == list(range(SIZES, SIZES + rank))
 
 
 def test_arguments_and_results_have_a_word_each() -> None:
