@@ -42,21 +42,4 @@ if TYPE_CHECKING:
     from relex.tools import show as show
     from relex.version import __version__ as __version__
 else:
-    __getattr__, __dir__, __all__ = lazy_exports(
-        __name__,
-        {
-            "__version__": "relex.version",
-            "build": "relex.runtime",
-            "dialects": "relex.dialects",
-            "frontend": "relex.frontend",
-            "interpret": "relex.reference",
-            "load": "relex.runtime",
-            "lowering": "relex.lowering",
-            "parse": "relex.runtime.sources",
-            "passes": "relex.passes",
-            "reference": "relex.reference",
-            "runtime": "relex.runtime",
-            "show": "relex.tools",
-            "tools": "relex.tools",
-        },
-    )
+    __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -1,26 +1,29 @@
 """Lazy imports for the public names of packages.
 
-A package lists its public names twice: for type checkers as imports below `if TYPE_CHECKING`, and for Python, in the
-`else` branch, as `__getattr__, __dir__, __all__ = lazy_exports(__name__, {...})`. A type checker that saw `__getattr__`
-would accept any name.
+A package imports its public names below `if TYPE_CHECKING`, where type checkers see them, and has in the `else` branch
+`__getattr__, __dir__, __all__ = lazy_exports(__name__)`, which reads those imports for Python. A type checker that saw
+`__getattr__` would accept any name.
 """
 
 from __future__ import annotations
 
+import ast
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.abc import InspectLoader
 from types import MappingProxyType
 
 
 def lazy_exports(
-    package: str, homes: Mapping[str, str], *eager: str, moved: Mapping[str, str] = MappingProxyType({})
+    package: str, *eager: str, moved: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package.
 
-    `homes` maps each name to the module it is imported from; a name whose home is `package.name` is that module itself.
     `eager` are public names that the package defines directly. `moved` maps names that used to be public here to their
     new modules: they still resolve, but are not listed.
     """
+    homes = declared_imports(package)
     public = sorted([*homes, *eager])
 
     def __getattr__(name: str) -> object:
@@ -34,3 +37,18 @@ def lazy_exports(
         return public
 
     return __getattr__, __dir__, public
+
+
+def declared_imports(package: str) -> dict[str, str]:
+    """Return the names that a package imports for type checkers, and the module of each. A name that is imported from
+    the package itself is a module."""
+    spec = sys.modules[package].__spec__
+    if spec is None or not isinstance(spec.loader, InspectLoader):
+        raise ImportError(f"cannot read the source of {package}", name=package)
+    found: dict[str, str] = {}
+    for part in ast.parse(spec.loader.get_source(package) or "").body:
+        if isinstance(part, ast.If) and isinstance(part.test, ast.Name) and part.test.id == "TYPE_CHECKING":
+            for statement in part.body:
+                if isinstance(statement, ast.ImportFrom) and (home := statement.module) is not None:
+                    found |= {a.name: f"{home}.{a.name}" if home == package else home for a in statement.names}
+    return found

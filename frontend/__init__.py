@@ -17,14 +17,4 @@ if TYPE_CHECKING:
     from relex.frontend.expressions import Var as Var
     from relex.frontend.expressions import const as const
 else:
-    __getattr__, __dir__, __all__ = lazy_exports(
-        __name__,
-        {
-            "BlockBuilder": "relex.frontend.block_builder",
-            "DynTensorType": "relex.frontend.expressions",
-            "Expr": "relex.frontend.expressions",
-            "Var": "relex.frontend.expressions",
-            "const": "relex.frontend.expressions",
-            "op": "relex.frontend.op",
-        },
-    )
+    __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from relex.lazy import lazy_exports
-from relex.passes.base import lazy_passes, pass_homes
+from relex.passes.base import lazy_passes
 
 if TYPE_CHECKING:
     from relex.lowering.annotate_signatures import AnnotateSignaturesPass as AnnotateSignaturesPass
@@ -35,34 +35,8 @@ if TYPE_CHECKING:
     )
     from relex.lowering.vectorize_loops import VectorizeLoopsPass as VectorizeLoopsPass
 
-_FOLDERS = {
-    "legalize-ops": "",
-    "annotate-signatures": "",
-    "lower-call-tir": "",
-    "plan-memory": "",
-    "instrument-calls": "",
-    "convert-tir-to-scf": "",
-    "vectorize-loops": "",
-    "expand-math": "",
-    "outline-parallel-loops": "",
-    "annotate-temporaries": "",
-    "scf-parallel-for-to-nested-fors": "",
-    "convert-scf-while-to-cf": "",
-    "convert-arith-to-llvm": "llvm",
-    "convert-cf-to-llvm": "llvm",
-    "convert-func-to-llvm": "llvm",
-    "convert-math-to-libm": "llvm",
-    "convert-math-to-llvm": "llvm",
-    "convert-vector-to-llvm": "llvm",
-    "finalize-memref-to-llvm": "llvm",
-    "llvm-request-c-wrappers": "llvm",
-    "convert-to-llvm": "llvm",
-    "add-packed-entries": "llvm",
-    "pool-allocations": "llvm",
-    "relex-pipeline": "",
-}
-PASSES = lazy_passes(__name__, _FOLDERS)
+PASSES = lazy_passes(__name__)
 """The passes of this package by name."""
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__, __all__ = lazy_exports(__name__, pass_homes(__name__, _FOLDERS), "PASSES")
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, "PASSES")

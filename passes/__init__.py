@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from relex.lazy import lazy_exports
 from relex.passes.base import RelexPass as RelexPass
-from relex.passes.base import lazy_passes, pass_homes
+from relex.passes.base import lazy_passes
 from relex.passes.base import run_pass as run_pass
 
 if TYPE_CHECKING:
@@ -28,28 +28,8 @@ if TYPE_CHECKING:
     from relex.passes.loops.rewrite_layout import RewriteLayoutPass as RewriteLayoutPass
     from relex.passes.loops.schedule_cpu import ScheduleCpuPass as ScheduleCpuPass
 
-_FOLDERS = {
-    "annotate-op-pattern": "loops",
-    "apply-schedule": "loops",
-    "bind-params": "graph",
-    "fold-constants": "graph",
-    "fuse-dense-add": "graph",
-    "fuse-ewise-fma": "graph",
-    "fuse-ops": "graph",
-    "check-tir": "loops",
-    "remove-unused": "graph",
-    "fuse-tir": "graph",
-    "inline-blocks": "loops",
-    "merge-loops": "loops",
-    "infer-sizes": "graph",
-    "rewrite-layout": "loops",
-    "schedule-cpu": "loops",
-    "set-target": "graph",
-}
-PASSES = lazy_passes(__name__, _FOLDERS)
+PASSES = lazy_passes(__name__)
 """The passes of this package by name."""
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__, __all__ = lazy_exports(
-        __name__, pass_homes(__name__, _FOLDERS), "PASSES", "RelexPass", "run_pass"
-    )
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, "PASSES", "RelexPass", "run_pass")

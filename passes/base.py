@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, expect_kind, expect_module
 from relex.dialects.upstream.verifier import verify_module
+from relex.lazy import declared_imports
 
 SameCall = Callable[[Operation, Sequence[Any]], tuple[Sequence[Any], Sequence[Any]] | None]
 """Map a function and arguments for it to the arguments for the function before and after a pass; see `RelexPass`."""
@@ -84,28 +85,12 @@ def verify_each(passes: Iterable[ModulePass], module: ModuleOp) -> None:
             verify_after(p, module)
 
 
-def lazy_passes(package: str, modules: dict[str, str]) -> dict[str, Callable[[], type[ModulePass]]]:
-    """Return factories for the passes of `package` by pass name; each class is imported on first use.
+def lazy_passes(package: str) -> dict[str, Callable[[], type[ModulePass]]]:
+    """Return factories for the passes that a package imports for type checkers, by pass name; each class is imported on
+    first use. File and class are named after the pass: `fuse-ops` is the class `FuseOpsPass` in `fuse_ops.py`."""
 
-    `modules` maps a pass name to its sub-package ("" for none). File and class are named after the pass: `fuse-ops` is
-    the class `FuseOpsPass` in `fuse_ops.py`.
-    """
+    def factory(name: str, home: str) -> Callable[[], type[ModulePass]]:
+        return lambda: getattr(import_module(home), name)
 
-    def factory(name: str, folder: str) -> Callable[[], type[ModulePass]]:
-        return lambda: getattr(import_module(_module_of(package, folder, name)), class_name(name))
-
-    return {name: factory(name, folder) for name, folder in modules.items()}
-
-
-def pass_homes(package: str, modules: dict[str, str]) -> dict[str, str]:
-    """Return the module of each pass class that `lazy_passes` makes a factory for, by class name."""
-    return {class_name(name): _module_of(package, folder, name) for name, folder in modules.items()}
-
-
-def _module_of(package: str, folder: str, name: str) -> str:
-    return ".".join(part for part in (package, folder, name.replace("-", "_")) if part)
-
-
-def class_name(pass_name: str) -> str:
-    """Return the class name of a pass: `fuse-ops` becomes `FuseOpsPass`."""
-    return "".join(word.capitalize() for word in pass_name.split("-")) + "Pass"
+    homes = declared_imports(package)
+    return {home.rpartition(".")[2].replace("_", "-"): factory(name, home) for name, home in homes.items()}

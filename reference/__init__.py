@@ -14,14 +14,4 @@ if TYPE_CHECKING:
     from relex.reference.interpreter.api import InterpretedFunction as InterpretedFunction
     from relex.reference.interpreter.api import interpret as interpret
 else:
-    __getattr__, __dir__, __all__ = lazy_exports(
-        __name__,
-        {
-            "Interpretation": "relex.reference.interpreter.api",
-            "InterpretedFunction": "relex.reference.interpreter.api",
-            "NotEquivalentError": "relex.reference.equivalence.check",
-            "check_equivalent": "relex.reference.equivalence.check",
-            "check_pass": "relex.reference.equivalence.check",
-            "interpret": "relex.reference.interpreter.api",
-        },
-    )
+    __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -15,14 +15,4 @@ if TYPE_CHECKING:
     from relex.dialects.parser import verify_module as verify_module
 else:
     # Lazy: the runtime imports modules of this package, but no xDSL.
-    __getattr__, __dir__, __all__ = lazy_exports(
-        __name__,
-        {
-            "CompileError": "relex.dialects.errors",
-            "RelexError": "relex.dialects.exceptions",
-            "Target": "relex.dialects.machine",
-            "make_context": "relex.dialects.context",
-            "parse_module": "relex.dialects.parser",
-            "verify_module": "relex.dialects.parser",
-        },
-    )
+    __getattr__, __dir__, __all__ = lazy_exports(__name__)

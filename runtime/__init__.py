@@ -29,36 +29,8 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__, __all__ = lazy_exports(
         __name__,
-        {
-            "CFunction": "relex.runtime.library",
-            "CompileCache": "relex.runtime.compile_cache",
-            "CompiledFunction": "relex.runtime.executable",
-            "Device": "relex.runtime.virtual_machine",
-            "Executable": "relex.runtime.executable",
-            "KernelCalls": "relex.runtime.profile",
-            "Profile": "relex.runtime.profile",
-            "VirtualMachine": "relex.runtime.virtual_machine",
-            "build": "relex.runtime.compilation",
-            "build_object": "relex.runtime.c.export",
-            "c_function": "relex.runtime.library",
-            "cpu": "relex.runtime.virtual_machine",
-            "get_func": "relex.runtime.library",
-            "get_threads": "relex.runtime.threads.pool",
-            "load": "relex.runtime.saving",
-            "register_func": "relex.runtime.library",
-            "release_memory": "relex.runtime.loader",
-            "remove_func": "relex.runtime.library",
-            "set_threads": "relex.runtime.threads.pool",
-        },
         moved=dict.fromkeys(
-            (
-                "Interpretation",
-                "InterpretedFunction",
-                "NotEquivalentError",
-                "check_equivalent",
-                "check_pass",
-                "interpret",
-            ),
+            "Interpretation InterpretedFunction NotEquivalentError check_equivalent check_pass interpret".split(),
             "relex.reference",
         ),
     )

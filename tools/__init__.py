@@ -9,4 +9,4 @@ from relex.lazy import lazy_exports
 if TYPE_CHECKING:
     from relex.tools.display import show as show
 else:
-    __getattr__, __dir__, __all__ = lazy_exports(__name__, {"show": "relex.tools.display"})
+    __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -240,7 +240,8 @@ def expect_signature(function: Operation, expected: Signature, found: Signature)
 
 
 def _text(part: object) -> str:
-    return f"({', '.join(map(str, part))})" if isinstance(part, tuple) else str(part).lower()
+    parts = cast("tuple[object, ...]", part)
+    return f"({', '.join(map(str, parts))})" if isinstance(part, tuple) else str(part).lower()
 
 
 def _refuse(place: Buffer | Plain) -> NoReturn:
@@ -266,7 +267,7 @@ def _as_plain(attribute: Attribute) -> Plain:
         case IntegerAttr(value=value, type=kind):
             return bool(value.data) if kind == i1 else value.data
         case ArrayAttr():
-            return [*map(_as_plain, cast(ArrayAttr[Attribute], attribute))]
+            return [*map(_as_plain, attribute)]
         case DictionaryAttr(data=named):
             return {name: _as_plain(part) for name, part in named.items()}
         case StringAttr(data=text):
