@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -52,10 +53,8 @@ class Executable(Mapping[str, "CompiledFunction"]):
         self._program = program
         self._profile = profile
         self._pack = partial(_pack, program, check)
-        self._functions = {
-            name: _compiled_function(self._pack, code, signature, library, check)
-            for name, signature in program.signatures.items()
-        }
+        loaded = _Loaded(self._pack, code, library, check)
+        self._functions = {name: _compiled_function(loaded, s) for name, s in program.signatures.items()}
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a file that `relex.load` reads. Raises `RelexError` if that is not possible."""
@@ -103,6 +102,16 @@ def _unpickle_function(data: bytes, name: str) -> CompiledFunction:
     return _unpickle(data)[name]
 
 
+@dataclass(frozen=True)
+class _Loaded:
+    """What the functions of an executable share. It keeps the machine code, its constants and its callees."""
+
+    pack: Pack
+    code: LoadedCode
+    library: LibraryCalls
+    check: Check | None
+
+
 class CompiledFunction:
     """A native function on arrays.
 
@@ -118,16 +127,14 @@ class CompiledFunction:
     Pickling a function pickles its whole program: to send several functions, send the executable.
     """
 
-    def __init__(self, pack: Pack, code: LoadedCode, signature: Signature, library: LibraryCalls, check: Check | None):
+    def __init__(self, loaded: _Loaded, signature: Signature):
         self.signature = signature
-        self._pack = pack
-        self._check = check
-        self._alive = code, library  # Keeps the machine code, its constants and its callees.
+        self._loaded = loaded
         self._plans_of_shapes = ShapeRule(signature, partial(Plan, signature))
         self._readers = [argument_reader(spec, signature.name) for spec in signature.inputs]
         self._results = ResultArrays(signature)
-        entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(signature.symbol))
-        self._enter = library.guard(entry)
+        entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(loaded.code.address(signature.symbol))
+        self._enter = loaded.library.guard(entry)
 
     def _call_checked(self, /, *args: Any, **named: Any) -> Any:
         signature, out = self.signature, None
@@ -147,12 +154,12 @@ class CompiledFunction:
 
     def _plan(self, inputs: Sequence[Array]) -> Plan:
         # Native calls with known shapes bypass this.
-        if self._check is not None:
-            self._check()
+        if self._loaded.check is not None:
+            self._loaded.check()
         return self._plans_of_shapes(inputs)
 
     def __reduce__(self) -> tuple[Callable[[bytes, str], CompiledFunction], tuple[bytes, str]]:
-        return _unpickle_function, (b"".join(self._pack()), self.signature.name)
+        return _unpickle_function, (b"".join(self._loaded.pack()), self.signature.name)
 
     def __repr__(self) -> str:
         return f"<compiled {self.signature}>"
@@ -164,17 +171,9 @@ class _NativeCalls(CompiledFunction):
     _entry: int
     _plans: int
 
-    def __init__(
-        self,
-        pack: Pack,
-        code: LoadedCode,
-        signature: Signature,
-        library: LibraryCalls,
-        check: Check | None,
-        entry: int,
-    ):
-        super().__init__(pack, code, signature, library, check)
-        address = code.address(signature.symbol)
+    def __init__(self, loaded: _Loaded, signature: Signature, entry: int):
+        super().__init__(loaded, signature)
+        address = loaded.code.address(signature.symbol)
         inputs, outputs = ([spec.dtype for spec in specs] for specs in (signature.inputs, signature.outputs))
         self._native = NativePlans(address, inputs, outputs)
         self._entry = entry
@@ -192,12 +191,10 @@ def _native_class(native: type) -> Callable[..., CompiledFunction]:
     )
 
 
-def _compiled_function(
-    pack: Pack, code: LoadedCode, signature: Signature, library: LibraryCalls, check: Check | None
-) -> CompiledFunction:
+def _compiled_function(loaded: _Loaded, signature: Signature) -> CompiledFunction:
     """Make a function of compiled code. If it calls Python anyway, native calls gain nothing; and they do not check
     that arguments are writable."""
-    entry = native_entry() if not library.calls_python and not signature.writes_inputs else None
+    entry = native_entry() if not loaded.library.calls_python and not signature.writes_inputs else None
     if entry is None:
-        return CompiledFunction(pack, code, signature, library, check)
-    return _native_class(entry.type)(pack, code, signature, library, check, entry.address)
+        return CompiledFunction(loaded, signature)
+    return _native_class(entry.type)(loaded, signature, entry.address)

@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from itertools import zip_longest
@@ -18,6 +18,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.printer import Printer
 
 from relex.dialects.errors import CompileError, diagnose
 from relex.dialects.parser import parse_module
@@ -126,10 +127,10 @@ class CheckEach(Instrumentation):
         return self.folder
 
 
-def as_text(module: ModuleOp, context: Context) -> str:
-    """Return a module as text that loses nothing."""
+def as_text(module: ModuleOp, context: Context, make_printer: Callable[..., Printer] = ExactPrinter) -> str:
+    """Return a module as text, by default one that loses nothing."""
     text = StringIO()
-    printer = ExactPrinter(stream=text)
+    printer = make_printer(stream=text)
     printer.print_op(module)
     printer.print_metadata(context.loaded_dialects)
     return text.getvalue() + "\n"

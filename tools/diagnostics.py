@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TextIO
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ShrinkException
@@ -55,6 +55,16 @@ def read_text(path: str | None) -> tuple[str, str]:
         return name, data.decode()
     except UnicodeDecodeError as e:
         raise ToolError(f"cannot read '{name}': expected UTF-8 text, found byte 0x{data[e.start]:02x}") from e
+
+
+def file_kind(name: str, known: Collection[str], others: str) -> str:
+    """Return the kind of program in a file, its extension; `others` says what else may be given. Raises `ToolError` for
+    one that is not known."""
+    kind = PurePath(name).suffix.removeprefix(".") or "mlir"
+    if kind not in known:
+        expected = ", ".join(f".{k}" for k in known)
+        raise ToolError(f"unknown file extension '.{kind}' of '{name}'; expected {expected}{others}")
+    return kind
 
 
 def write_bytes(path: str, data: bytes) -> None:

@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from io import BytesIO, StringIO
+from io import BytesIO
 from itertools import accumulate
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
 from xdsl.context import Context
@@ -34,8 +34,17 @@ from relex.dialects.readers import READERS, find_reader
 from relex.dialects.upstream.printer import ElidingPrinter, ExactPrinter
 from relex.passes.base import steps_of, verify_after
 from relex.tools.arguments import add_arguments, normalize, pass_specs, plugin_files, set_up
-from relex.tools.checking import CheckEach, CheckOptions, VerifyRoundtrip
-from relex.tools.diagnostics import Source, ToolError, compile_warnings, read_text, run_tool, stage, write_bytes
+from relex.tools.checking import CheckEach, CheckOptions, VerifyRoundtrip, as_text
+from relex.tools.diagnostics import (
+    Source,
+    ToolError,
+    compile_warnings,
+    file_kind,
+    read_text,
+    run_tool,
+    stage,
+    write_bytes,
+)
 from relex.tools.expected import compare
 from relex.tools.instrumentation import DumpFiles, Instrumentation, PrintBetween, PrintIr, Selection, Timing
 from relex.tools.pass_help import help_pass, list_passes
@@ -174,10 +183,7 @@ class RelexOptMain(xDSLOptMain):
 
     def _read_sources(self) -> list[Source]:
         name, text = read_text(self.args.input_file)
-        extension = self._extension(name)
-        if extension not in self.available_frontends:
-            known = ", ".join(f".{e}" for e in self.available_frontends)
-            raise ToolError(f"unknown file extension '.{extension}' of '{name}'; expected {known}, or -f with a format")
+        self._extension(name)
         if not self.args.split_input_file:
             return [Source(name, text)]
         chunks = SPLIT_MARKER.split(text)
@@ -186,7 +192,7 @@ class RelexOptMain(xDSLOptMain):
 
     def _extension(self, name: str) -> str:
         """Return the kind of program in a file."""
-        return self.args.frontend or PurePath(name).suffix.removeprefix(".") or "mlir"
+        return self.args.frontend or file_kind(name, self.available_frontends, ", or -f with a format")
 
     def _process(self, source: Source, index: int) -> bytes:
         """Process program number `index` of the input, from text to output."""
@@ -334,17 +340,13 @@ class RelexOptMain(xDSLOptMain):
 
     def _as_text(self, module: ModuleOp) -> str:
         elide: int | None = self.args.elide
-        text = StringIO()
-        make_printer = ExactPrinter if elide is None else partial(ElidingPrinter, limit=elide)
-        printer = make_printer(
-            stream=text,
+        make_printer = partial(
+            ExactPrinter if elide is None else partial(ElidingPrinter, limit=elide),
             print_generic_format=self.args.print_op_generic,
             print_properties_as_attributes=self.args.print_no_properties,
             print_debuginfo=self.args.print_debuginfo,
         )
-        printer.print_op(module)
-        printer.print_metadata(self.ctx.loaded_dialects)
-        return text.getvalue() + "\n"
+        return as_text(module, self.ctx, make_printer)
 
 
 def _explaining(p: ModulePass) -> ModulePass:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from relex.dialects.errors import CompileError, DTypeError, RangeError, ShapeError
 from relex.dialects.readers import READERS, find_reader, is_metadata
 from relex.tools.arguments import raise_tool_errors
-from relex.tools.diagnostics import Source, ToolError, compile_warnings, read_text, run_tool
+from relex.tools.diagnostics import Source, ToolError, compile_warnings, file_kind, read_text, run_tool
 from relex.tools.inputs import Input, count_calls, for_argument, source_of
 from relex.tools.native_code import check_trusted
 from relex.tools.plugins import import_file
@@ -148,7 +148,7 @@ def run(args: argparse.Namespace) -> None:
     params = load_arrays(args.params) if args.params else {}
     try:
         with compile_warnings(lambda diagnostic: print(source.show(diagnostic), file=sys.stderr)):
-            module = find_reader(suffix(name))(text, name, params=params)
+            module = find_reader(file_kind(name, READERS, f" or {SAVED}"))(text, name, params=params)
         if bound := {name: array for name, array in params.items() if not is_metadata(name)}:
             module = BindParamsPass(args.entry, bound)(module)
         if args.level == "native" and not args.trust_native:
@@ -184,16 +184,6 @@ def load_saved(args: argparse.Namespace) -> Executable:
     if args.level != "native":
         raise ToolError(f"'{args.file}' is compiled already: expected it without --level {args.level}")
     return load(args.file)
-
-
-def suffix(name: str) -> str:
-    """Return the kind of program in a file."""
-    found = PurePath(name).suffix.removeprefix(".")
-    if found and found not in READERS:
-        raise ToolError(
-            f"unknown file extension '.{found}' of '{name}'; expected {', '.join(f'.{s}' for s in READERS)} or {SAVED}"
-        )
-    return found or "mlir"
 
 
 def prepare(module: ModuleOp, args: argparse.Namespace, inputs: Sequence[Input]) -> Mapping[str, Callee]:

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, MemRefType, St
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects.libraries import library_function
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.c_interface import C_INTERFACE, call, extract, new_function, wrap_declaration, wrap_definition
 from relex.lowering.llvm.descriptor import ALIGNED, Descriptor, field_name, field_type, positions
@@ -56,6 +57,8 @@ class ConvertFuncToLlvmPass(ConversionPass):
 @FUNC_TO_LLVM.rule(func.FuncOp)
 def convert_function(op: func.FuncOp, conversion: Conversion) -> None:
     """Convert a function and the arguments of its blocks, with a C wrapper if it is requested."""
+    # It fails for a declaration whose attributes say nothing sensible.
+    library_function(op)
     attributes = dict(op.attributes)
     linkage = attributes.pop(LINKAGE, None)
     private = op.sym_visibility == StringAttr("private")
