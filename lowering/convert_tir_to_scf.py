@@ -45,11 +45,9 @@ from relex.lowering.lower_call_tir import ALIGNMENT
 from relex.lowering.support.init_nests import InitNest, empty_loop, init_nest, outer_operands
 from relex.lowering.vectors import VECTORIZED_ATTR
 from relex.passes.base import RelexPass
+from relex.passes.cpu import cost
 
 OpT = TypeVar("OpT", bound=Operation)
-
-MAX_STACK_BYTES = 4096
-"""Larger local buffers are allocated on the heap."""
 
 _SCHEDULED = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
 
@@ -273,7 +271,8 @@ class _Lowering:
     def _emit_buffer(self, op: AllocBufferOp, builder: Builder) -> None:
         buffer_type = op.buffer.type
         sizes = [self._value(size) for size in op.sizes]
-        small = not sizes and prod(buffer_type.get_shape()) * size_in_bytes(buffer_type.element_type) <= MAX_STACK_BYTES
+        size = prod(buffer_type.get_shape()) * size_in_bytes(buffer_type.element_type)
+        small = not sizes and size <= cost.MAX_BUFFER_ON_STACK
         kind = memref.AllocaOp if small else memref.AllocOp
         # Hoist the buffer out of loops: the stack would grow with every iteration, and the heap is slow.
         scope = next((self._parallel[loop] for loop in _all_loops_around(op) if loop in self._parallel), self._entry)

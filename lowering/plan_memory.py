@@ -23,15 +23,10 @@ from relex.lowering.memory.needs import BufferSizes
 from relex.lowering.memory.offsets import Interval, below, place
 from relex.lowering.support.size_values import SizeValues
 from relex.passes.base import RelexPass
-
-MAX_STACK_BYTES = 16 * 1024
-"""Arenas that are larger, or of dynamic size, are allocated on the heap."""
+from relex.passes.cpu import cost
 
 PLANNED_ATTR = "relex.planned"
 """On a module: memory has been planned."""
-
-GUESS = 1024
-"""Assumed value of a dynamic size when buffers are packed."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +117,7 @@ class _Arena:
 
     def insert(self) -> None:
         """Allocate the arena, and replace the buffers by views of it."""
-        on_stack = isinstance(self.size, int) and self.size <= MAX_STACK_BYTES
+        on_stack = isinstance(self.size, int) and self.size <= cost.MAX_ARENA_ON_STACK
         first = self._block.first_op
         if first is None or not self._buffers or (len(self._buffers) == 1 and not on_stack):
             return
@@ -155,10 +150,10 @@ def offsets_of(uses: Sequence[tuple[int, int, Size]]) -> list[Size]:
     """Return offsets for buffers, each live from one position to another, such that no two that are live at once
     overlap, whatever their sizes at run time. Offsets are multiples of `ALIGNMENT`.
 
-    The order in memory is chosen for dynamic sizes equal to `GUESS`.
+    The order in memory is chosen for dynamic sizes equal to `cost.LIKELY_SIZE`.
     """
     sizes = [(size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT for _, _, size in uses]
-    guesses = [max(evaluate(size, dict.fromkeys(names_in(size), GUESS)), ALIGNMENT) for size in sizes]
+    guesses = [max(evaluate(size, dict.fromkeys(names_in(size), cost.LIKELY_SIZE)), ALIGNMENT) for size in sizes]
     intervals = [Interval(first, last, guess) for (first, last, _), guess in zip(uses, guesses, strict=True)]
     order = place(intervals)
     found: dict[int, Size] = {}

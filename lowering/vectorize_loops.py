@@ -15,9 +15,7 @@ from relex.lowering.vectors import VECTORIZED_ATTR
 from relex.lowering.vectors.forms import can_widen
 from relex.lowering.vectors.widen import widen
 from relex.passes.base import RelexPass
-
-MAX_LENGTH = 256
-"""The longest vectors: longer ones would be unrolled code."""
+from relex.passes.cpu import cost
 
 
 @dataclass(frozen=True)
@@ -109,6 +107,6 @@ def _length(loop: scf.ForOp) -> int:
     start, end, step = (constant_value(bound) for bound in (loop.lb, loop.ub, loop.step))
     if start is None or end is None or step != 1 or loop.iter_args:
         fail(loop, "expected a vectorized loop with a constant extent")
-    if end - start > MAX_LENGTH:
-        fail(loop, f"expected a vectorized loop of at most {MAX_LENGTH} iterations, found {end - start}; split it")
+    if (extent := end - start) > (most := cost.MAX_VECTOR_LENGTH):
+        fail(loop, f"expected a vectorized loop of at most {most} iterations, found {extent}; split it")
     return end - start

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Self, TypeVar
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self

@@ -1,6 +1,8 @@
 """
-Rules of the default CPU schedule: which steps suit a block, judged by its memory accesses.
+The default CPU schedule: which steps suit a block, judged by its memory accesses.
 
-Each rule is a function in a file of its own, registered in the table of `table.py`; other packages may add theirs. They
-are tried in order; a rule that does not suit a block gives a reason.
+`rules/` has one rule a file and nothing else; `table.py` says in which order they are tried. The model that they share
+is here: `cost.py` has every number, `reductions.py` and `reduction_axes.py` show a block as a reduction,
+`register_tiles.py` finds the tile that suits the registers of a processor, and `unrolling.py` unrolls its loops.
+`shared_loops.py` and `equal_sizes.py` look at whole functions, for `schedule-cpu` itself.
 """

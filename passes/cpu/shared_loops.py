@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from math import prod
 from operator import mul
 
-from relex.dialects.tir import BlockOp, ForOp, LoopKind, PrimFuncOp
+from relex.dialects.tir import ForOp, LoopKind, PrimFuncOp
 from relex.passes.analysis.loop_tree import blocks_in, is_scalar, loops_of
-
-MIN_WORK = 2**24
-"""Minimum number of steps between the start of threads and their end; tiles take about 100 microseconds for it."""
-
-ENOUGH_PARTS = 16
-"""Number of iterations that keeps threads busy until the end; if no loop has as many, the longest one is best."""
+from relex.passes.cpu import cost
+from relex.passes.cpu.reductions import count
 
 
 def loops_to_share(func: PrimFuncOp) -> list[Sequence[ForOp]]:
@@ -27,10 +22,12 @@ def _candidates(nest: ForOp) -> Sequence[ForOp]:
     chain = list(_chain(nest))
     if any(loop.kind.data is LoopKind.PARALLEL for loop in chain):
         return []
-    starts = accumulate((_extent(loop) for loop in chain), mul, initial=1)
-    work = sum(map(_steps, blocks_in(nest)))
-    large = [loop for loop, often in zip(chain, starts, strict=False) if often and work // often >= MIN_WORK]
-    return sorted((loop for loop in large if _extent(loop) > 1), key=lambda loop: -min(_extent(loop), ENOUGH_PARTS))
+    extents = {loop: count([loop], unknown=0) for loop in chain}
+    steps = sum(count(loops_of(block), unknown=0) for block in blocks_in(nest))
+    starts = zip(chain, accumulate(extents.values(), mul, initial=1), strict=False)
+    large = [loop for loop, times in starts if times and steps // times >= cost.MIN_STEPS_FOR_THREADS]
+    divisible = [loop for loop in large if extents[loop] > 1]
+    return sorted(divisible, key=lambda loop: -min(extents[loop], cost.ENOUGH_PARTS))
 
 
 def _chain(loop: ForOp) -> Iterator[ForOp]:
@@ -39,12 +36,3 @@ def _chain(loop: ForOp) -> Iterator[ForOp]:
     inner = [op for op in loop.body.block.ops if not is_scalar(op)]
     if len(inner) == 1 and isinstance(inner[0], ForOp):
         yield from _chain(inner[0])
-
-
-def _extent(loop: ForOp) -> int:
-    """Return the trip count of a loop; 0 if it is only known at run time."""
-    return loop.extent if isinstance(loop.extent, int) else 0
-
-
-def _steps(block: BlockOp) -> int:
-    return prod(map(_extent, loops_of(block)))

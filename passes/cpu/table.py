@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from relex.dialects.table import Table
-from relex.passes.cpu.columns import columns
-from relex.passes.cpu.dot_kernels import dot_kernel
-from relex.passes.cpu.extremes import extremes
-from relex.passes.cpu.partial_rows import partial_rows
 from relex.passes.cpu.rule import Match
-from relex.passes.cpu.terms_at_once import terms_at_once
-from relex.passes.cpu.tiled_reductions import tile_reduction
-from relex.passes.cpu.transposes import transpose
+from relex.passes.cpu.rules.columns import columns
+from relex.passes.cpu.rules.dot_kernel import dot_kernel
+from relex.passes.cpu.rules.extremes import extremes
+from relex.passes.cpu.rules.partial_rows import partial_rows
+from relex.passes.cpu.rules.terms_at_once import terms_at_once
+from relex.passes.cpu.rules.tiles import tiles
+from relex.passes.cpu.rules.transpose import transpose
 
 RULES = Table[str, Match]("schedule-cpu")
 """
 The rules of the default schedule: which steps suit a block, judged by its memory accesses. `--explain-schedule` names
 them.
 
-Each rule is a function in a file of its own; other packages add theirs with `add_rule`. They are tried in order; a rule
-that does not suit a block gives a reason.
+Each rule is a function in a file of its own in `rules/`, all named alike; other packages add theirs with `add_rule`.
+They are tried in order; a rule that does not suit a block gives a reason.
 """
 
 
@@ -30,10 +30,5 @@ def add_rule(name: str, match: Match, *, before: str | None = None) -> None:
         RULES[later] = RULES.pop(later)
 
 
-add_rule("partial-rows", partial_rows)
-add_rule("extremes", extremes)
-add_rule("dot-kernel", dot_kernel)
-add_rule("terms-at-once", terms_at_once)
-add_rule("tiles", tile_reduction)
-add_rule("columns", columns)
-add_rule("transpose", transpose)
+for rule in (partial_rows, extremes, dot_kernel, terms_at_once, tiles, columns, transpose):
+    add_rule(rule.__name__.replace("_", "-"), rule)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relex.passes.analysis.buffers import buffers_written
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import find_block, find_loop
-from relex.passes.cpu.nests import count, named, uses
-from relex.passes.cpu.reduction_axes import output_of
-from relex.passes.cpu.tiles import MAX_COPIES
+from relex.passes.cpu import cost
+from relex.passes.cpu.reductions import count, named, uses
 from relex.passes.schedule import Block, Loop, Schedule
 
 
@@ -18,15 +18,15 @@ def unroll_in_tile(schedule: Schedule, block: Block, loops: Sequence[Loop], prod
     Loops that index the tile always are: LLVM keeps a buffer in registers if all accesses to it are at constant places.
     The tile fits into the registers, so these loops are short. Other loops may have any number of iterations, such as
     the loop of a softmax over the terms, which are divided by their sum. They are unrolled from the innermost outwards
-    as long as the code has no more than `MAX_COPIES` copies of the block.
+    as long as the code has no more than `cost.MAX_COPIES` copies of the block.
     """
     func = schedule.function(block.func)
-    tile = output_of(find_block(func, producer.name))
+    (tile,) = buffers_written(find_block(func, producer.name))
     accesses = [access for access in block_accesses(find_block(func, block.name)) if access.buffer is tile]
     found = [find_loop(func, loop.label) for loop in loops]
     chosen = [loop for loop in found if any(uses(access, loop) for access in accesses)]
     for loop in reversed([loop for loop in found if loop not in chosen]):
-        if count([*chosen, loop]) > MAX_COPIES:
+        if count([*chosen, loop]) > cost.MAX_COPIES:
             break
         chosen.append(loop)
     for loop in map(named, chosen):

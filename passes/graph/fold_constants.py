@@ -17,10 +17,8 @@ from relex.dialects.dtypes import ARRAY_ELEMENTS, size_in_bytes
 from relex.dialects.relex import ConstantOp, Exactness, Operator
 from relex.dialects.relex.operator import tensor_type
 from relex.passes.base import RelexPass
+from relex.passes.cpu import cost
 from relex.passes.support.evaluation import evaluated
-
-ALWAYS_ALLOWED = 2**20
-"""Bytes by which the constants of a module may always grow."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ class _Folding:
     def __init__(self, limits: FoldConstantsPass, module: ModuleOp):
         before = sum(_bytes(op.result) for op in module.walk() if isinstance(op, ConstantOp))
         self._limits = limits
-        self._room = max((limits.growth - 1) * before, ALWAYS_ALLOWED)
+        self._room = max((limits.growth - 1) * before, cost.FOLDED_BYTES_ALLOWED)
         self._work = limits.work
 
     def fold(self, op: Operator) -> None:

@@ -25,14 +25,9 @@ from relex.dialects.functions import argument_attrs
 from relex.dialects.relex import CallTirOp, ConstantOp
 from relex.passes.analysis.constant_inputs import KnownCalls, constant_of, known_calls
 from relex.passes.base import RelexPass
+from relex.passes.cpu import cost
 from relex.passes.support.index_arithmetic import remove_unused
 from relex.passes.support.reorderings import Reordering, reorderings
-
-MAX_GROWTH = 4
-"""Maximum size of all packed copies of a constant together, relative to the constant."""
-
-ALWAYS_ALLOWED = 2**16
-"""Bytes of copies that are always allowed: padding at the edges may multiply a small constant."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +91,7 @@ class _Copies:
     def accept(self, constant: DenseIntOrFPElementsAttr, copy: DenseIntOrFPElementsAttr) -> bool:
         """Return whether a constant may have this copy as well, and record it if so."""
         copies = self._of[constant] | {copy}
-        if sum(map(_bytes, copies)) > max(ALWAYS_ALLOWED, MAX_GROWTH * _bytes(constant)):
+        if sum(map(_bytes, copies)) > max(cost.PACKED_BYTES_ALLOWED, cost.MAX_PACKED_GROWTH * _bytes(constant)):
             return False
         self._of[constant] = copies
         return True

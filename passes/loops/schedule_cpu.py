@@ -21,7 +21,7 @@ from relex.passes.analysis.constant_inputs import CONSTANT_ATTR, known_calls
 from relex.passes.analysis.loop_tree import blocks_in, find_block, find_loop, function_of, loops_of, name_of_block
 from relex.passes.base import RelexPass
 from relex.passes.cpu.equal_sizes import name_sizes
-from relex.passes.cpu.nests import named
+from relex.passes.cpu.reductions import named
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.shared_loops import loops_to_share
 from relex.passes.cpu.table import RULES

@@ -12,6 +12,7 @@ import pytest
 from relex.lowering import PASSES as LOWERING_PASSES
 from relex.moved import MOVED, new_path
 from relex.passes import PASSES
+from relex.passes.cpu.table import RULES
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = {
@@ -96,6 +97,13 @@ def test_a_room_of_passes_holds_nothing_else(folder: str):
     named = {name.replace("-", "_"): factory for name, factory in {**PASSES, **LOWERING_PASSES}.items()}
     in_room = {name for name, factory in named.items() if factory().__module__ == f"{ROOMS[folder]}.{name}"}
     assert found == in_room
+
+
+def test_the_room_of_schedule_rules_holds_nothing_else():
+    found = {file.stem.replace("_", "-") for file in (ROOT / "passes/cpu/rules").glob("*.py")} - {"--init--"}
+    assert found == set(RULES)
+    for name, rule in RULES.items():
+        assert rule.__module__ == f"relex.passes.cpu.rules.{rule.__name__}", name
 
 
 @pytest.mark.parametrize("old", [*MOVED, "relex.passes.loops.rules.table", "relex.passes.loops.schedule.split"])

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import parse_module
 from relex.dialects.processors import PROCESSORS, Processor, baseline_of, processor_of
 from relex.dialects.target import Target, set_target
+from relex.dialects.tir import PrimFuncOp
 from relex.lowering import RelexPipelinePass
+from relex.passes.loops.schedule_cpu import schedule_function
 from relex.runtime.threads.pool import pool_text
 
 RISCV = Target("riscv64-unknown-linux-gnu", "", "+m,+a,+f,+d,+v")
@@ -40,8 +44,8 @@ def test_an_architecture_without_a_record() -> None:
     assert baseline_of(RISCV.triple) == Processor("riscv64")
 
 
-def scheduled(m: int, k: int, n: int, target: Target) -> str:
-    """The loops of a dense layer of a target."""
+def dense(m: int, k: int, n: int, target: Target) -> ModuleOp:
+    """A dense layer for a target."""
     x, w, y = (f"tensor<{rows}x{columns}xf32>" for rows, columns in ((m, k), (n, k), (m, n)))
     module = parse_module(f"""
         func.func @main(%x: {x}, %w: {w}) -> {y} {{
@@ -49,7 +53,12 @@ def scheduled(m: int, k: int, n: int, target: Target) -> str:
           func.return %y : {y}
         }}""")
     set_target(module, target)
-    return str(RelexPipelinePass("loops")(module))
+    return module
+
+
+def scheduled(m: int, k: int, n: int, target: Target) -> str:
+    """The loops of a dense layer for a target."""
+    return str(RelexPipelinePass("loops")(dense(m, k, n, target)))
 
 
 @pytest.mark.parametrize(("bits", "registers"), [(128, 32), (256, 16), (1024, 8)])
@@ -64,6 +73,19 @@ def test_a_record_is_all_that_tiles_need(bits: int, registers: int, monkeypatch:
     assert registers // 2 < rows * columns // lanes + 1 + columns // lanes <= registers
     assert re.search(rf"vectorized %\w+ @\w+ in [^)]*, {lanes}\)", loops)
     assert "vectorized" not in scheduled(64, 64, 64, Target(RISCV.triple))
+
+
+@pytest.mark.parametrize(("l2_bytes", "rule"), [(2**20, "dot-kernel"), (2**22, "tiles")])
+def test_where_the_second_cache_ends(l2_bytes: int, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles pack what is near for fewer rows than what is far away."""
+    target = KNOWN["x86-64 with AVX2"][0]
+    monkeypatch.setattr(PROCESSORS, "maps", [dict(PROCESSORS)])
+    PROCESSORS["x86-64 with AVX2"] = replace(PROCESSORS["x86-64 with AVX2"], l2_bytes=l2_bytes)
+    processor = processor_of(target)
+    assert processor is not None
+    module = RelexPipelinePass("loops")(dense(64, 256, 1024, Target("riscv64-unknown-linux-gnu")))
+    (func,) = (op for op in module.ops if isinstance(op, PrimFuncOp))
+    assert next(decision.rule for decision in schedule_function(func, processor)) == rule
 
 
 def test_waiting_threads_use_the_instruction_of_the_record(monkeypatch: pytest.MonkeyPatch) -> None:

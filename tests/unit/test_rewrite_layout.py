@@ -16,7 +16,7 @@ from relex.dialects.dtypes import array_from_dense
 from relex.dialects.relex import ConstantOp
 from relex.lowering import RelexPipelinePass
 from relex.passes import BindParamsPass, RewriteLayoutPass, SetTargetPass, run_pass
-from relex.passes.loops import rewrite_layout
+from relex.passes.cpu import cost
 from relex.reference import check_pass
 from relex.runtime import build
 
@@ -105,8 +105,8 @@ def test_a_constant_has_not_too_many_copies(monkeypatch: pytest.MonkeyPatch) -> 
     program = bound(dense(64, 64, 10), w)
     (small,) = constants(RelexPipelinePass("loops")(AVX512(program)))
     assert small.size == 16 * 64
-    monkeypatch.setattr(rewrite_layout, "ALWAYS_ALLOWED", 0)
-    monkeypatch.setattr(rewrite_layout, "MAX_GROWTH", 1)
+    monkeypatch.setattr(cost, "PACKED_BYTES_ALLOWED", 0)
+    monkeypatch.setattr(cost, "MAX_PACKED_GROWTH", 1)
     (large,) = constants(RelexPipelinePass("loops")(AVX512(program)))
     assert large.shape == w.shape
     np.testing.assert_array_equal(build(program)["main"](a), a @ w.T)

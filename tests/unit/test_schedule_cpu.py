@@ -18,7 +18,7 @@ from relex.dialects.target import Target, set_target
 from relex.dialects.tir import ForOp, LoopKind
 from relex.lowering import RelexPipelinePass
 from relex.passes import CheckTirPass, ScheduleCpuPass
-from relex.passes.cpu.tiles import best_tile
+from relex.passes.cpu.register_tiles import best_tile
 from relex.reference import interpret
 from relex.runtime import build
 

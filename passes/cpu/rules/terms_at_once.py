@@ -10,26 +10,10 @@ from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.constant_inputs import is_constant_input
 from relex.passes.analysis.loop_tree import label_of, name_of_block
-from relex.passes.cpu.columns import MAX_COLUMNS, columns_of
-from relex.passes.cpu.nests import Reduction, block_named, count, is_side_by_side, named, uses
+from relex.passes.cpu import cost
+from relex.passes.cpu.reductions import Reduction, block_named, count, is_side_by_side, named, uses
 from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Schedule
-
-MAX_AT_ONCE = 8
-"""Maximum number of terms; the hardware does not prefetch more rows."""
-
-MAX_USES = 8
-"""Maximum number of rows that use each element of a matrix; with more, it pays to pack one that leaves vectors
-partial."""
-
-FAR_APART = 2**11
-"""Bytes between the rows of a matrix from which on it is slow to read only a part of each."""
-
-MIN_COLUMNS = 64
-"""Minimum number of columns; with fewer, most of the time would go to the last vector of each row."""
-
-LARGE = 2**19
-"""Size in bytes from which on a matrix is read from far away each time."""
 
 
 def terms_at_once(block: BlockOp, processor: Processor) -> Plan:
@@ -50,7 +34,7 @@ def terms_at_once(block: BlockOp, processor: Processor) -> Plan:
     ```
     """
     reduction = Reduction.of(block)
-    loop = columns_of(reduction)
+    loop = reduction.columns()
     matrices = [access for access in reduction.reads if uses(access, loop)]
     if len(matrices) != 1 or len(reduction.reads) == 1:
         fail(block, f"expected one of several operands along {label_of(loop)}")
@@ -64,12 +48,13 @@ def terms_at_once(block: BlockOp, processor: Processor) -> Plan:
     size = width * count(reduction.terms) * reduction.bits // 8
     fills_vectors = width * reduction.bits % processor.vector_bits == 0
     rows = [other for other in reduction.spatial if not uses(matrix, other)]
-    if count(rows) > (most := 1 if fills_vectors else MAX_USES):
+    if count(rows) > (most := 1 if fills_vectors else cost.MAX_USES_AT_ONCE):
         fail(block, f"expected {name_of_block(block)} to use each element of {matrix_name} {most} times or less")
-    if fills_vectors and (size < LARGE or width * reduction.bits // 8 < FAR_APART):
-        fail(block, f"expected {LARGE} bytes of {matrix_name} in long rows, or rows that do not fill vectors")
-    if not MIN_COLUMNS <= width <= MAX_COLUMNS:
-        fail(block, f"expected {MIN_COLUMNS} to {MAX_COLUMNS} columns, found {width}")
+    large = int(cost.L2_SIZES_FROM_AFAR * processor.l2_bytes)
+    if fills_vectors and (size < large or width * reduction.bits // 8 < cost.FAR_APART):
+        fail(block, f"expected {large} bytes of {matrix_name} in long rows, or rows that do not fill vectors")
+    if not cost.MIN_COLUMNS_AT_ONCE <= width <= cost.MAX_COLUMNS:
+        fail(block, f"expected {cost.MIN_COLUMNS_AT_ONCE} to {cost.MAX_COLUMNS} columns, found {width}")
     at_once = _terms_at_once(reduction.terms[-1])
     return Plan(
         f"{at_once} around {label_of(loop)}", lambda schedule: _schedule(schedule, reduction, rows, loop, at_once)
@@ -81,7 +66,7 @@ def _terms_at_once(loop: ForOp) -> int:
     extent = loop.extent
     if not isinstance(extent, int):
         return 1
-    return max(number for number in range(1, MAX_AT_ONCE + 1) if extent % number == 0)
+    return max(number for number in range(1, cost.MAX_TERMS_AT_ONCE + 1) if extent % number == 0)
 
 
 def _schedule(schedule: Schedule, reduction: Reduction, rows: Sequence[ForOp], loop: ForOp, at_once: int) -> None:

@@ -4,24 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LATENCY = 8
-"""Number of sums in flight that lets an addition start in every half cycle, as each takes four cycles."""
-
-COST_OF_EDGES = 0.02
-"""Cost, relative to the whole, of tiles that are not all alike, or not all stored as a whole."""
-
-MAX_ROWS = 16
-"""Maximum number of rows of a tile; more are more code, and not faster."""
-
-LOW = 4
-"""Rows of a tile for the remainder of a number of rows that is only known at run time."""
-
-MAX_VECTORS = 8
-"""Maximum number of vectors in a row of a tile."""
-
-MAX_COPIES = 32
-"""Maximum number of copies of a block that unrolled loops make, the number of vectors in the largest tile; more are
-more code, and not faster."""
+from relex.passes.cpu import cost
 
 
 @dataclass(frozen=True)
@@ -41,13 +24,13 @@ class Tile:
         """Return whether the registers hold the tile, next to a row of vectors and an element of the other operand. A
         vector that is used for one row only is multiplied as it is loaded."""
         loaded = self.vectors if self.rows > 1 else 1
-        return self.vectors <= MAX_VECTORS and self.rows * self.vectors + loaded + 1 <= registers
+        return self.vectors <= cost.MAX_VECTORS and self.rows * self.vectors + loaded + 1 <= registers
 
     def heights(self, rows: int | None, step: int = 1) -> list[int]:
         """Return the heights of the tiles for a number of rows: this one, and then those for the remainder. If `rows`
         is None, the rows are counted at run time, in multiples of `step`."""
         if rows is None:
-            lower = sorted({LOW // step * step, step} - {0}, reverse=True)
+            lower = sorted({cost.LOW_ROWS // step * step, step} - {0}, reverse=True)
             return [self.rows, *(height for height in lower if height < self.rows)]
         return [height for height in (min(self.rows, rows), rows % self.rows if rows > self.rows else 0) if height]
 
@@ -58,7 +41,7 @@ class Tile:
             return panels * self._time(self.rows) / self.rows
         full, rest = divmod(rows, self.rows)
         edges = bool(rest) + bool(columns % self.columns)
-        return panels * (full * self._time(self.rows) + self._time(rest)) * (1 + COST_OF_EDGES * edges)
+        return panels * (full * self._time(self.rows) + self._time(rest)) * (1 + cost.COST_OF_EDGES * edges)
 
     def _time(self, rows: int) -> float:
         """Return the time of a tile of so many rows: two multiplications, or two loads, start in each cycle; the tile
@@ -66,13 +49,13 @@ class Tile:
         sums = rows * self.vectors
         if not sums:
             return 0
-        return max(sums, rows + self.vectors, LATENCY) * (1 + 1 / sums)
+        return max(sums, rows + self.vectors, cost.LATENCY) * (1 + 1 / sums)
 
 
 def best_tile(rows: int | None, columns: int, lanes: int, registers: int, step: int = 1) -> Tile:
     """Return the cheapest tile that fits into the registers, with a multiple of `step` rows."""
-    heights = range(step, max(step, min(rows or MAX_ROWS, MAX_ROWS)) + 1, step)
-    widths = range(1, min(-(-columns // lanes), MAX_VECTORS) + 1)
+    heights = range(step, max(step, min(rows or cost.MAX_ROWS, cost.MAX_ROWS)) + 1, step)
+    widths = range(1, min(-(-columns // lanes), cost.MAX_VECTORS) + 1)
     tiles = [Tile(height, vectors, lanes) for vectors in widths for height in heights]
     fitting = [tile for tile in tiles if tile.fits(registers)]
     return min(fitting, key=lambda tile: (tile.cost(rows, columns), tile.vectors, tile.rows))

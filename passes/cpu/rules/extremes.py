@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from xdsl.dialects import arith
 
-from relex.dialects.errors import fail, name_of
+from relex.dialects.errors import fail
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp
-from relex.passes.analysis.loop_tree import label_of, name_of_block
+from relex.passes.analysis.loop_tree import name_of_block
 from relex.passes.analysis.reductions import combiner_of
-from relex.passes.cpu.nests import Reduction, block_named, count, is_side_by_side, named, uses
+from relex.passes.cpu import cost
+from relex.passes.cpu.reductions import Reduction, block_named, check_at_least, count, named
 from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Schedule
-
-MIN_TERMS = 16
-"""Minimum number of terms in a row; LLVM does not vectorize fewer."""
 
 
 def extremes(block: BlockOp, processor: Processor) -> Plan:
@@ -43,11 +41,8 @@ def extremes(block: BlockOp, processor: Processor) -> Plan:
     if reduction.bits > processor.compared_bits:
         fail(block, "expected vectors of integers as wide as the floats that can be compared")
     last = reduction.terms[-1]
-    for access in reduction.reads:
-        if uses(access, last) and not is_side_by_side(access, last):
-            fail(block, f"expected terms of {name_of(access.buffer)} that lie side by side along {label_of(last)}")
-    if (terms := count([last])) < MIN_TERMS:
-        fail(block, f"expected {MIN_TERMS} terms or more in a row, found {terms}")
+    reduction.check_side_by_side(last)
+    check_at_least(block, cost.MIN_TERMS_OF_EXTREMES, count([last]), "terms in a row")
     return Plan("floats as integers in the same order", lambda schedule: _schedule(schedule, reduction))
 
 

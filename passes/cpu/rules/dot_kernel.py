@@ -10,50 +10,19 @@ from math import inf, prod
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
-from relex.dialects.errors import CompileError, fail, name_of
+from relex.dialects.errors import CompileError, fail
 from relex.dialects.processors import Processor
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind
 from relex.passes.analysis.buffers import accesses_in, buffers_written
 from relex.passes.analysis.dependence import BlockAccess
 from relex.passes.analysis.loop_tree import find_block, label_of, loops_of, name_of_block
 from relex.passes.analysis.reductions import combiner_of
-from relex.passes.cpu.columns import columns_of
-from relex.passes.cpu.nests import Reduction, bits_of, block_named, count, is_side_by_side, named, uses
-from relex.passes.cpu.reduction_axes import MIN_WORK, has_constant_panels
+from relex.passes.cpu import cost
+from relex.passes.cpu.reduction_axes import has_constant_panels
+from relex.passes.cpu.reductions import Reduction, bits_of, block_named, check_at_least, count, named, uses
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.tiles import LATENCY
 from relex.passes.cpu.unrolling import unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
-
-MIN_VECTORS = 4
-"""Minimum number of vectors of terms; with fewer, adding up the elements of the vectors at the end costs too much."""
-
-MIN_ROWS_TO_PACK = 64
-"""Uses of every element of every operand from which on tiles with contiguous columns make up for the packing."""
-
-FAR = 2**20
-"""Size in bytes from which on an operand is too large to be packed from a near cache."""
-
-MIN_ROWS_TO_PACK_FROM_FAR = 160
-"""`MIN_ROWS_TO_PACK` if the operand of the columns is that large."""
-
-MAX_STREAMS = 10
-"""Maximum number of operand rows that are read at the same time; the hardware does not prefetch more."""
-
-COST_FROM_AFAR = 2
-"""Cost of loading a vector of a large operand, in multiplications."""
-
-LARGE = 2**17
-"""Size in bytes from which on an operand is read from far away each time."""
-
-COST_OF_A_MASK = 1.2
-"""Cost of a loop with a condition for each term, relative to one without."""
-
-VECTORS = (1, 2, 4, 8)
-"""Numbers of vectors that a single result may be accumulated in."""
-
-MAX_SIDE = 8
-"""Maximum number of results of a tile along one loop; more are more code, and not faster."""
 
 
 @dataclass(frozen=True)
@@ -62,32 +31,33 @@ class DotKernel:
 
     reduction: Reduction
     lanes: ForOp
+    processor: Processor
 
     @classmethod
-    def of(cls, block: BlockOp) -> DotKernel:
+    def of(cls, block: BlockOp, processor: Processor) -> DotKernel:
         """Return a block as such a reduction; fail if it is none."""
         reduction = Reduction.of(block)
         combiner_of(block)
         lanes = reduction.terms[-1]
-        used = [access for access in reduction.reads if uses(access, lanes)]
-        for access in used:
-            if not is_side_by_side(access, lanes):
-                fail(block, f"expected terms of {name_of(access.buffer)} that lie side by side along {label_of(lanes)}")
-        if not used:
+        reduction.check_side_by_side(lanes)
+        if not any(uses(access, lanes) for access in reduction.reads):
             fail(block, f"expected {name_of_block(block)} to read something along {label_of(lanes)}")
-        return cls(reduction, lanes)
+        return cls(reduction, lanes, processor)
 
-    def check_worth_it(self, processor: Processor) -> None:
+    @property
+    def length(self) -> int:
+        """The number of terms in a vector."""
+        return self.processor.lanes(self.reduction.bits)
+
+    def check_worth_it(self) -> None:
         """Fail if there is too little work for vectors, or so much that it pays to pack the operands first."""
-        block, lanes = self.reduction.block, processor.lanes(self.reduction.bits)
-        if (terms := count([self.lanes])) < MIN_VECTORS * lanes:
-            fail(block, f"expected {MIN_VECTORS * lanes} terms or more, found {terms}")
-        if (steps := count([*self.reduction.spatial, *self.reduction.terms])) < MIN_WORK:
-            fail(block, f"expected {MIN_WORK} steps or more, found {steps}")
+        block, reduction = self.reduction.block, self.reduction
+        check_at_least(block, cost.MIN_VECTORS_OF_TERMS * self.length, count([self.lanes]), "terms")
+        check_at_least(block, cost.MIN_STEPS, count([*reduction.spatial, *reduction.terms]), "steps")
         if has_constant_panels(block):
             fail(block, "expected operands that are no constants, which tiles get in their order at no cost")
-        if self.least_uses >= MIN_ROWS_TO_PACK and not self._packs_from_far():
-            fail(block, f"expected an operand whose elements are used less than {MIN_ROWS_TO_PACK} times")
+        if self.least_uses >= cost.MIN_USES_FOR_TILES and not self._packs_from_far():
+            fail(block, f"expected an operand whose elements are used less than {cost.MIN_USES_FOR_TILES} times")
 
     @property
     def least_uses(self) -> int:
@@ -96,9 +66,9 @@ class DotKernel:
 
     def _packs_from_far(self) -> bool:
         """Return whether tiles would pack a large operand for rather few rows."""
-        columns = columns_of(self.reduction)
+        columns = self.reduction.columns()
         return all(
-            FAR <= _size(access) < inf and self._uses_of(access) < MIN_ROWS_TO_PACK_FROM_FAR
+            self.processor.l2_bytes <= _size(access) < inf and self._uses_of(access) < cost.MIN_USES_FOR_TILES_FROM_FAR
             for access in self.reduction.reads
             if uses(access, columns)
         )
@@ -106,27 +76,28 @@ class DotKernel:
     def _uses_of(self, access: BlockAccess) -> int:
         return count([loop for loop in self.reduction.spatial if not uses(access, loop)])
 
-    def tile(self, processor: Processor) -> Tile:
+    def tile(self) -> Tile:
         """Return the number of results to compute at the same time, given the registers of a CPU."""
-        tiles = [tile for tile in self._tiles(processor) if tile.sums + tile.streams < processor.vector_registers]
+        tiles = [tile for tile in self._tiles() if tile.sums + tile.streams < self.processor.vector_registers]
         if self.least_uses > 1 and all(tile.results == 1 for tile in tiles):
             fail(self.reduction.block, "expected sizes that can be divided into tiles")
         return min(tiles, key=lambda tile: (tile.cost, tile.far / tile.sums, tile.streams, -tile.sums))
 
-    def _tiles(self, processor: Processor) -> Iterator[Tile]:
-        length = processor.lanes(self.reduction.bits)
+    def _tiles(self) -> Iterator[Tile]:
+        large = cost.L1_SIZES_NEARBY * self.processor.l1_bytes
         operands = [access for access in self.reduction.reads if uses(access, self.lanes)]
         for sizes in product(*map(_sides, self.reduction.spatial)):
             rows = [self._rows(access, sizes) for access in operands]
-            far = sum(count for count, access in zip(rows, operands, strict=True) if _size(access) > LARGE)
+            far = sum(count for count, access in zip(rows, operands, strict=True) if _size(access) > large)
             is_single = prod(sizes) == 1
-            if sum(rows) > MAX_STREAMS or (sum(rows) >= prod(sizes) and not is_single):
+            if sum(rows) > cost.MAX_STREAMS or (sum(rows) >= prod(sizes) and not is_single):
                 continue
-            for vectors in VECTORS if is_single and self._fills(VECTORS[-1] * length) else (1,):
-                yield Tile(sizes, vectors, length, sum(rows), far * vectors, self._waste(vectors * length))
+            for vectors in cost.VECTORS_OF_A_SUM if is_single and self._fills_all_vectors() else (1,):
+                yield Tile(sizes, vectors, self.length, sum(rows), far * vectors, self._waste(vectors * self.length))
 
-    def _fills(self, step: int) -> bool:
-        return isinstance(self.lanes.extent, int) and self.lanes.extent % step == 0
+    def _fills_all_vectors(self) -> bool:
+        extent = self.lanes.extent
+        return isinstance(extent, int) and extent % (cost.VECTORS_OF_A_SUM[-1] * self.length) == 0
 
     def _rows(self, access: BlockAccess, sizes: Sequence[int]) -> int:
         """Return the number of rows of an operand that a tile reads."""
@@ -137,8 +108,8 @@ class DotKernel:
         """Return the relative cost of terms that do not fill all vectors."""
         extent = self.lanes.extent
         if not isinstance(extent, int):
-            return COST_OF_A_MASK
-        return -(-extent // step) * step / extent * (COST_OF_A_MASK if extent % step else 1)
+            return cost.COST_OF_A_MASK
+        return -(-extent // step) * step / extent * (cost.COST_OF_A_MASK if extent % step else 1)
 
 
 def _sides(loop: ForOp) -> list[int]:
@@ -146,7 +117,7 @@ def _sides(loop: ForOp) -> list[int]:
     extent = loop.extent
     if not isinstance(extent, int):
         return [1]
-    return [size for size in range(1, MAX_SIDE + 1) if extent % size == 0]
+    return [size for size in range(1, cost.MAX_SUMS_ALONG_A_LOOP + 1) if extent % size == 0]
 
 
 def _size(access: BlockAccess) -> float:
@@ -185,7 +156,7 @@ class Tile:
     def cost(self) -> float:
         """The cost of a term: two multiplications, or two loads, start in each cycle. Few accumulators waste cycles."""
         loads = self.streams * self.vectors
-        return max(self.sums + 1, loads, self.far * COST_FROM_AFAR, LATENCY) / self.sums * self.waste
+        return max(self.sums + 1, loads, self.far * cost.COST_FROM_AFAR, cost.LATENCY) / self.sums * self.waste
 
 
 LEFT_TO_LLVM = (arith.AddfOp, arith.MulfOp, arith.AddiOp)
@@ -212,10 +183,10 @@ def dot_kernel(block: BlockOp, processor: Processor) -> Plan:
     }
     ```
     """
-    kernel = DotKernel.of(block)
-    kernel.check_worth_it(processor)
-    tile = kernel.tile(processor)
-    if tile.results == 1 and (isinstance(combiner_of(block), LEFT_TO_LLVM) or tile.sums < LATENCY):
+    kernel = DotKernel.of(block, processor)
+    kernel.check_worth_it()
+    tile = kernel.tile()
+    if tile.results == 1 and (isinstance(combiner_of(block), LEFT_TO_LLVM) or tile.sums < cost.LATENCY):
         return Plan("left to LLVM, which makes vectors of a single sum as well", None)
     sides = " by ".join(map(str, tile.sizes)) if tile.results > 1 else "one"
     summary = f"{sides} at a time, in {tile.vectors * tile.lanes} partial results each"

@@ -7,15 +7,10 @@ from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp, IterKind
 from relex.passes.analysis.dependence import BlockAccess, block_accesses
 from relex.passes.analysis.loop_tree import label_of, name_of_block
-from relex.passes.cpu.nests import bits_of, count, is_side_by_side, loops_alone, named, uses
+from relex.passes.cpu import cost
+from relex.passes.cpu.reductions import bits_of, check_at_least, count, is_side_by_side, loops_alone, named, uses
 from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Loop, Schedule
-
-MIN_SIDE, MAX_SIDE = 4, 16
-"""Extents of a tile in elements: up to a cache line."""
-
-MIN_ELEMENTS = 2**12
-"""Minimum number of elements; fewer stay in the cache in any order."""
 
 
 def transpose(block: BlockOp, processor: Processor) -> Plan:
@@ -44,10 +39,10 @@ def transpose(block: BlockOp, processor: Processor) -> Plan:
     read = _loop_along(across, loops)
     if read is None:
         fail(block, f"expected a loop other than {label_of(written)} along which elements are read side by side")
-    if (elements := count(loops)) < MIN_ELEMENTS:
-        fail(block, f"expected {MIN_ELEMENTS} elements or more, found {elements}")
-    lanes = _side(written, min(processor.vector_bits // (bits_of(writes[0].buffer) or processor.vector_bits), MAX_SIDE))
-    rows = _side(read, MAX_SIDE)
+    check_at_least(block, cost.MIN_ELEMENTS_TO_TRANSPOSE, count(loops), "elements")
+    lanes = processor.lanes(bits_of(writes[0].buffer) or processor.vector_bits)
+    lanes = _side(written, min(lanes, cost.MAX_SIDE))
+    rows = _side(read, cost.MAX_SIDE)
     names = named(read), named(written), [named(loop) for loop in loops if loop not in (read, written)]
     return Plan(f"blocks of {rows} by {lanes}", lambda schedule: _schedule(schedule, *names, rows, lanes))
 
@@ -60,9 +55,9 @@ def _loop_along(accesses: list[BlockAccess], loops: list[ForOp]) -> ForOp | None
 
 def _side(loop: ForOp, most: int) -> int:
     """Return the largest permitted extent of a tile along a loop that divides the loop; fail if there is none."""
-    sides = [side for side in range(MIN_SIDE, most + 1) if count([loop]) % side == 0]
+    sides = [side for side in range(cost.MIN_SIDE, most + 1) if count([loop]) % side == 0]
     return max(sides, default=0) or fail(
-        loop, f"expected the extent of {label_of(loop)} to be a multiple of a number from {MIN_SIDE} to {most}"
+        loop, f"expected the extent of {label_of(loop)} to be a multiple of a number from {cost.MIN_SIDE} to {most}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Queries that rules make about the loops of a block."""
+"""Blocks as rules see them: reductions, their loops and operands."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import terms_of, values_in
 from relex.dialects.tir import BlockOp, ForOp, IterKind
 from relex.passes.analysis.buffers import buffers_written, statement_of
-from relex.passes.analysis.dependence import BlockAccess, block_accesses
+from relex.passes.analysis.dependence import BlockAccess, Element, block_accesses
 from relex.passes.analysis.loop_tree import (
     check_nested,
     check_serial,
     function_of,
     guard_of,
+    label_of,
     loops_of,
     name_of_block,
 )
+from relex.passes.cpu import cost
 from relex.passes.schedule import Block, Loop
 from relex.passes.schedule.decompose_reduction import variables_of_kind
 
@@ -57,8 +59,28 @@ class Reduction:
 
     @property
     def bits(self) -> int:
-        """The size of a result in bits."""
-        return result_bits(self.block, self.result)
+        """The size of a result in bits. Fails for sizes that CPUs do not compute with directly."""
+        bits = bits_of(self.result)
+        if bits not in (32, 64):
+            fail(self.block, f"expected {name_of(self.result)} to have elements of 32 or 64 bits, found {bits}")
+        return bits
+
+    def check_side_by_side(self, loop: ForOp) -> None:
+        """Fail unless the operands that vary along a loop are contiguous along it."""
+        for access in self.reads:
+            if uses(access, loop) and not is_side_by_side(access, loop):
+                name = name_of(access.buffer)
+                fail(self.block, f"expected elements of {name} that lie side by side along {label_of(loop)}")
+
+    def columns(self) -> ForOp:
+        """Return the loop along which the results are contiguous, and some operand varies; fail if there is none."""
+        results = [access for access in block_accesses(self.block) if access.buffer is self.result]
+        for loop in self.spatial:
+            used = any(uses(access, loop) for access in self.reads)
+            if used and all(is_side_by_side(access, loop) for access in results):
+                return loop
+        name = name_of_block(self.block)
+        fail(self.block, f"expected a loop along which {name} writes elements side by side")
 
 
 def loops_alone(block: BlockOp) -> list[ForOp]:
@@ -92,14 +114,6 @@ def bits_of(buffer: SSAValue) -> int:
     return kind.element_type.bitwidth if isinstance(kind.element_type, FixedBitwidthType) else 0
 
 
-def result_bits(block: BlockOp, result: SSAValue) -> int:
-    """Return the size of a result of a block in bits. Fail for sizes that CPUs do not compute with directly."""
-    bits = bits_of(result)
-    if bits not in (32, 64):
-        fail(block, f"expected {name_of(result)} to have elements of 32 or 64 bits, found {bits}")
-    return bits
-
-
 def is_side_by_side(access: BlockAccess, loop: ForOp) -> bool:
     """Return whether a block accesses neighbouring elements in consecutive iterations of a loop."""
     *outer, last = access.element or (0,)
@@ -111,10 +125,20 @@ def uses(access: BlockAccess, loop: ForOp) -> bool:
     return any(loop.variable in values_in(form) for form in access.element)
 
 
-MANY = 2**40
-"""The assumed trip count of a loop whose extent is only known at run time."""
+def count(loops: Iterable[ForOp], unknown: int = cost.MANY) -> int:
+    """Return the number of iterations of nested loops. Loops whose extent is only known at run time have `unknown`."""
+    return prod(loop.extent if isinstance(loop.extent, int) else unknown for loop in loops)
 
 
-def count(loops: Iterable[ForOp]) -> int:
-    """Return the number of iterations of nested loops."""
-    return prod(loop.extent if isinstance(loop.extent, int) else MANY for loop in loops)
+def element_written(block: BlockOp) -> Element:
+    """Return the indices of the element that a block writes; fail if it writes several."""
+    found = {access.element for access in block_accesses(block) if access.is_write and not access.in_init}
+    if len(found) != 1:
+        fail(block, f"expected {name_of_block(block)} to write one element a step")
+    return found.pop()
+
+
+def check_at_least(block: BlockOp, least: int, found: int, things: str) -> None:
+    """Fail unless a block has that many things."""
+    if found < least:
+        fail(block, f"expected {least} {things} or more, found {found}")

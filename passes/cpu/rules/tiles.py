@@ -7,22 +7,22 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from relex.dialects.errors import CompileError, PassError, fail
+from relex.dialects.errors import CompileError, fail
 from relex.dialects.index.expr import IndexExpr, atom_of, terms_of
 from relex.dialects.processors import Processor
 from relex.dialects.tir import AllocBufferOp, BlockOp
-from relex.passes.analysis.buffers import accesses_in
+from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import find_block, function_of, loops_of, name_of_block
-from relex.passes.cpu.nests import block_named, named
-from relex.passes.cpu.reduction_axes import Layout, ReductionAxes, output_of
+from relex.passes.cpu.reduction_axes import ReductionAxes, suitable
+from relex.passes.cpu.reductions import block_named, element_written, named
+from relex.passes.cpu.register_tiles import Tile
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.tiles import Tile
 from relex.passes.cpu.unrolling import unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
 
 
-def tile_reduction(block: BlockOp, processor: Processor) -> Plan:
+def tiles(block: BlockOp, processor: Processor) -> Plan:
     """
     Tile a reduction: the sums of a tile of rows and columns are accumulated side by side, each in its order, with the
     consumer of the block as an epilogue of each tile.
@@ -52,27 +52,16 @@ def tile_reduction(block: BlockOp, processor: Processor) -> Plan:
     }
     ```
     """
-    axes, tile = _choose(block, processor)
+
+    def tiled(axes: ReductionAxes) -> tuple[ReductionAxes, Tile]:
+        tile = axes.tile(processor)
+        axes.check_worth_it(tile)
+        return axes, tile
+
+    axes, tile = min(suitable(ReductionAxes.all_of(block), tiled), key=lambda choice: choice[0].cost(choice[1]))
     heights = tile.heights(axes.row_count, axes.step)
     summary = f"{' and '.join(map(str, heights))} by {tile.vectors} vectors of {tile.lanes} elements"
-    return Plan(summary, lambda schedule: _tile(schedule, axes, heights, tile, processor))
-
-
-def _choose(block: BlockOp, processor: Processor) -> tuple[ReductionAxes, Tile]:
-    """Return the cheapest view of a block as rows and columns, and its tile. Fail if none is worth it."""
-    found: list[tuple[ReductionAxes, Tile]] = []
-    problems: list[PassError] = []
-    for axes in ReductionAxes.all_of(block):
-        try:
-            tile = axes.tile(processor)
-            axes.check_worth_it(tile)
-        except PassError as e:
-            problems.append(e)
-        else:
-            found.append((axes, tile))
-    if not found:
-        raise problems[0]
-    return min(found, key=lambda choice: choice[0].cost(choice[1]))
+    return Plan(summary, lambda schedule: _tile(schedule, axes, heights, tile, processor.vector_registers))
 
 
 @dataclass(frozen=True)
@@ -93,30 +82,35 @@ class _Nest:
         return _Nest(block, outer, copies[self.rows], inside, copies[self.panels], copies[self.columns], terms)
 
 
-def _tile(schedule: Schedule, axes: ReductionAxes, heights: Sequence[int], tile: Tile, processor: Processor) -> None:
-    block = block_named(axes.block)
-    outer, inside, terms = (list(map(named, loops)) for loops in (axes.outer, axes.inside, axes.terms))
-    rows, columns = named(axes.rows), named(axes.columns)
-    panels, column = schedule.split(columns, [None, tile.columns])
+def _tile(schedule: Schedule, axes: ReductionAxes, heights: Sequence[int], tile: Tile, registers: int) -> None:
+    block = block_named(axes.reduction.block)
+    outer, inside, terms = (list(map(named, loops)) for loops in (axes.outer, axes.inside, axes.reduction.terms))
+    panels, column = schedule.split(named(axes.columns), [None, tile.columns])
     if axes.is_packed(tile):
-        _pack_columns(schedule, block, axes.panels(tile), tile, exact=axes.has_full_panels(tile))
-    nest = _Nest(block, outer, rows, inside, panels, column, terms)
+        _pack_columns(schedule, block, axes, tile)
+    nest = _Nest(block, outer, named(axes.rows), inside, panels, column, terms)
     *first, last = heights
     for height in first:
         rest = _part(schedule, nest, height // axes.step)
-        _tile_nest(schedule, nest, replace(tile, rows=height), axes, processor)
+        _tile_nest(schedule, nest, replace(tile, rows=height), axes, registers)
         nest = rest
-    _tile_nest(schedule, nest, replace(tile, rows=last), axes, processor)
+    _tile_nest(schedule, nest, replace(tile, rows=last), axes, registers)
 
 
-def _pack_columns(schedule: Schedule, block: Block, layout: Layout, tile: Tile, *, exact: bool) -> None:
-    """Pack the operand of the columns into panels, with vector stores if the panels are full."""
-    copy = schedule.cache_read(block, layout.number)
-    schedule.transform_layout(copy, ("write", 0), layout.index_map)
+def _pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: Tile) -> None:
+    """Pack the operand of the columns into panels as wide as a tile, their columns innermost, with vector stores if the
+    panels are full."""
+    copy = schedule.cache_read(block, buffers_read(axes.reduction.block).index(axes.right.buffer))
+    dimension, rank = axes.dimension, len(axes.right.element)
+    assert dimension is not None
+    indices = list(map(AffineExpr.dimension, range(rank)))
+    split = indices.pop(dimension)
+    layout = AffineMap(rank, 0, (split // tile.columns, *indices, split % tile.columns))
+    schedule.transform_layout(copy, ("write", 0), layout)
     loops = schedule.get_loops(copy)
-    panel, column = schedule.split(loops.pop(layout.dimension), [None, tile.columns])
+    panel, column = schedule.split(loops.pop(dimension), [None, tile.columns])
     schedule.reorder(panel, *loops, column)
-    if exact:
+    if axes.has_full_panels(tile):
         schedule.vectorize(column)
 
 
@@ -141,10 +135,10 @@ def _rows_of_reader(schedule: Schedule, nest: _Nest) -> Loop:
     """Return the loop along the rows in the only consumer of a nest's results."""
     op = find_block(schedule.function(nest.block.func), nest.block.name)
     rows = next(loop.variable for loop in loops_of(op) if named(loop) == nest.rows)
-    (element,) = {access.element for access in block_accesses(op) if access.is_write and not access.in_init}
-    dimension = element.index(IndexExpr.of(rows))
+    dimension = element_written(op).index(IndexExpr.of(rows))
     reader = _only_reader(op) or fail(op, f"expected one block that reads what {name_of_block(op)} writes")
-    atoms = {atom_of(access.element[dimension]) for access in block_accesses(reader) if access.buffer is output_of(op)}
+    (buffer,) = buffers_written(op)
+    atoms = {atom_of(access.element[dimension]) for access in block_accesses(reader) if access.buffer is buffer}
     loops = [loop for loop in loops_of(reader) if {loop.variable} == atoms]
     if not loops:
         fail(reader, f"expected {name_of_block(reader)} to go on with what {name_of_block(op)} writes row by row")
@@ -153,16 +147,16 @@ def _rows_of_reader(schedule: Schedule, nest: _Nest) -> Loop:
 
 def _only_reader(block: BlockOp) -> BlockOp | None:
     """Return the only consumer of a block's results, if they are used nowhere else."""
-    buffer = output_of(block)
+    (buffer,) = buffers_written(block)
     readers = {access.block for access in accesses_in(function_of(block), buffer)} - {block}
     return readers.pop() if isinstance(buffer.owner, AllocBufferOp) and len(readers) == 1 else None
 
 
-def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes, processor: Processor) -> None:
+def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes, registers: int) -> None:
     """Tile a nest; the height of the tile divides its rows."""
     row_tile, row = schedule.split(nest.rows, [None, tile.rows // axes.step])
     panels, *inner = [nest.panels]
-    if (count := axes.panels_at_once(tile, processor)) > 1:
+    if (count := axes.panels_at_once(tile, registers)) > 1:
         panels, *inner = schedule.split(nest.panels, [None, count])
     schedule.reorder(*nest.outer, panels, row_tile, *nest.terms, row, *nest.inside, *inner, nest.columns)
     epilogue = _finish_in(schedule, nest.block, row_tile)
@@ -196,7 +190,7 @@ def _finish_in(schedule: Schedule, block: Block, loop: Loop) -> Block:
 def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:
     """Change the layout of the sums of a tile so that those of neighbouring columns are contiguous."""
     op = find_block(schedule.function(block.func), block.name)
-    rank = len(next(access for access in block_accesses(op) if access.is_write).element)
+    rank = len(element_written(op))
     indices = list(map(AffineExpr.dimension, range(rank)))
     indices.append(indices.pop(dimension))
     schedule.transform_layout(block, ("write", 0), AffineMap(rank, 0, tuple(indices)))
@@ -206,7 +200,7 @@ def _put_columns_inside(schedule: Schedule, block: Block, follower: Block, tile_
     """Make the loop along the columns the innermost loop of the block that consumes the sums of a tile."""
     func = schedule.function(block.func)
     reader = find_block(func, follower.name)
-    sums = output_of(find_block(func, block.name))
+    (sums,) = buffers_written(find_block(func, block.name))
     index = next(access.element[-1] for access in block_accesses(reader) if access.buffer is sums)
     loops = schedule.get_loops(follower)
     inside = loops[loops.index(tile_loop) + 1 :]

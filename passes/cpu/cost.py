@@ -1,0 +1,159 @@
+"""
+Every number of the cost model, with its unit and the reason for its value.
+
+What depends on the processor, vector registers and caches, is in its record, `relex_dialects/processors.py`. Where
+nothing else is said, numbers were measured on processors with AVX2 and AVX-512.
+"""
+
+from __future__ import annotations
+
+# Sizes that are only known at run time
+
+MANY = 2**40
+"""Iterations of a loop whose extent is only known at run time, where few would be the worse case."""
+
+LIKELY_EXTENT = 64
+"""Iterations of such a loop, where costs are compared."""
+
+LIKELY_SIZE = 1024
+"""Dynamic size of a buffer in elements, for which buffers are packed into an arena."""
+
+# Which rules suit a block
+
+MIN_STEPS = 2**10
+"""Steps of a reduction; with fewer, no schedule is worth its compile time."""
+
+MIN_TERMS_OF_COLUMNS = 9
+"""Terms of a result; LLVM unrolls fewer, and vectorizes the columns itself."""
+
+MAX_COLUMNS = 2**16
+"""Columns of a row of results; more would not stay in the cache from one term to the next."""
+
+MIN_TERMS_OF_EXTREMES = 16
+"""Terms in a row; LLVM does not vectorize fewer."""
+
+TERMS_OF_A_ROW = (16, 512)
+"""Least and most terms of rows that are added up: LLVM unrolls fewer, and with more, adding up the elements of vectors
+at the end of each row does not matter."""
+
+MIN_ROWS_TO_ADD = 8
+"""Rows that are added up to one result."""
+
+MIN_ELEMENTS_TO_TRANSPOSE = 2**12
+"""Elements of a transpose; fewer stay in the cache in any order."""
+
+MIN_SIDE, MAX_SIDE = 4, 16
+"""Elements of a side of a tile of a transpose: up to a cache line."""
+
+# Dot kernels: vectors of terms
+
+MIN_VECTORS_OF_TERMS = 4
+"""Vectors of terms; with fewer, adding up the elements of the vectors at the end costs too much."""
+
+MIN_USES_FOR_TILES = 64
+"""Uses of every element of every operand from which on tiles with contiguous columns make up for the packing."""
+
+MIN_USES_FOR_TILES_FROM_FAR = 160
+"""`MIN_USES_FOR_TILES` if the operand of the columns is larger than the second-level cache."""
+
+MAX_STREAMS = 10
+"""Operand rows that are read at the same time; the hardware does not prefetch more."""
+
+L1_SIZES_NEARBY = 4
+"""Size of an operand, in first-level caches, above which it is read from far away each time."""
+
+COST_FROM_AFAR = 2
+"""Cost of loading a vector of such an operand, in multiplications."""
+
+COST_OF_A_MASK = 1.2
+"""Cost of a loop with a condition for each term, relative to one without."""
+
+VECTORS_OF_A_SUM = (1, 2, 4, 8)
+"""Numbers of vectors that a single result may be accumulated in."""
+
+MAX_SUMS_ALONG_A_LOOP = 8
+"""Results of a tile along one loop; more are more code, and not faster."""
+
+# Several terms at once
+
+MAX_TERMS_AT_ONCE = 8
+"""Rows of a matrix that are read at the same time; the hardware does not prefetch more."""
+
+MAX_USES_AT_ONCE = 8
+"""Rows that use each element of a matrix; with more, it pays to pack one that leaves vectors partial."""
+
+FAR_APART = 2**11
+"""Bytes between the rows of a matrix from which on it is slow to read only a part of each."""
+
+MIN_COLUMNS_AT_ONCE = 64
+"""Columns; with fewer, most of the time would go to the last vector of each row."""
+
+L2_SIZES_FROM_AFAR = 0.5
+"""Size of a matrix, in second-level caches, from which on it is read from far away each time."""
+
+# Tiles of vector registers
+
+LATENCY = 8
+"""Sums in flight that let an addition start in every half cycle, as each takes four cycles."""
+
+MAX_ROWS = 16
+"""Rows of a tile; more are more code, and not faster."""
+
+MAX_VECTORS = 8
+"""Vectors in a row of a tile."""
+
+MAX_COPIES = 32
+"""Copies of a block that unrolled loops make, the number of vectors in the largest tile; more are more code, and not
+faster."""
+
+LOW_ROWS = 4
+"""Rows of a tile for the remainder of a number of rows that is only known at run time."""
+
+FEW_ROWS = 8
+"""Rows up to which a tile may have room for all of them several times."""
+
+MIN_LANES = 2
+"""Elements of a vector for few columns."""
+
+COST_OF_EDGES = 0.02
+"""Cost, relative to the whole, of tiles that are not all alike, or not all stored as a whole."""
+
+COST_OF_A_SCALAR = 1.5
+"""Cost of copying an element, or of storing an element of a vector, in multiplications."""
+
+MIN_USES_TO_PACK = 8
+"""Rows that use an element of an operand; with fewer, packing its columns costs more than it saves."""
+
+MIN_ROWS_TO_PACK_CONTIGUOUS = 64
+"""Rows from which on columns are packed that are contiguous already, since vectors that a tile reads lie far apart."""
+
+MIN_SCATTERED_COLUMNS = 8
+"""Columns if the results of a vector must be stored one by one."""
+
+# Threads
+
+MIN_STEPS_FOR_THREADS = 2**24
+"""Steps between the start of threads and their end; tiles take about 100 microseconds for it."""
+
+ENOUGH_PARTS = 16
+"""Iterations that keep threads busy until the end; if no loop has as many, the longest one is best."""
+
+# Memory and code
+
+MAX_BUFFER_ON_STACK = 4096
+"""Bytes of a local buffer; larger ones are allocated on the heap."""
+
+MAX_ARENA_ON_STACK = 16 * 1024
+"""Bytes of an arena; larger ones, and those of dynamic size, are allocated on the heap."""
+
+MAX_VECTOR_LENGTH = 256
+"""Elements of a vector that a loop becomes; longer ones would be unrolled code."""
+
+FOLDED_BYTES_ALLOWED = 2**20
+"""Bytes by which the constants of a module may always grow when operators are folded."""
+
+MAX_PACKED_GROWTH = 4
+"""Size of all packed copies of a constant together, relative to the constant."""
+
+PACKED_BYTES_ALLOWED = 2**16
+"""Bytes of packed copies that are always allowed: padding at the edges may multiply a small constant."""
