@@ -20,6 +20,8 @@ import numpy as np
 from benchmarks.arrays import Array, aligned
 from benchmarks.contenders.in_numpy import NumPyOperators
 from benchmarks.rows import Row
+from relex.dialects.machine import Target
+from relex.dialects.processors import processor_of
 
 ACCUMULATORS = 12
 """Enough to hide the latency of an instruction, and fewer than there are registers."""
@@ -75,8 +77,8 @@ exit:
 
 def vector_bytes() -> int:
     """Return the width of the widest vector registers in bytes."""
-    features = llvm.get_host_cpu_features()
-    return 64 if features.get("avx512f") else 32 if features.get("avx") else 16
+    processor = processor_of(Target.host())
+    return processor.vector_bits // 8 if processor else 16
 
 
 def lines(pattern: str, count: int, **values: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 CONSTANT_ALIGNMENT = 64
 """The alignment of every constant in bytes, embedded or not."""
@@ -33,6 +34,7 @@ class Target:
     features: str = ""
 
     @classmethod
+    @cache
     def host(cls) -> Target:
         """Return the machine that this process runs on."""
         import llvmlite.binding as llvm

@@ -56,7 +56,7 @@ def release_memory() -> int:
 
 def check_runs_here(code: ObjectCode) -> None:
     """Raise `RelexError` unless this machine has every CPU feature that the code may use."""
-    target, host = code.target, _host()
+    target, host = code.target, Target.host()
     if target == host:
         return
     if _platform(target) != _platform(host):
@@ -72,11 +72,6 @@ def _platform(target: Target) -> tuple[str, str, str, bool]:
     parts = llvm.get_triple_parts(target.triple)
     # The x32 environments have 32-bit pointers.
     return parts.Arch, parts.OS, parts.ObjectFormat, parts.Env.endswith("x32")
-
-
-@lru_cache(maxsize=1)
-def _host() -> Target:
-    return Target.host()
 
 
 @lru_cache(maxsize=1)

@@ -8,10 +8,10 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast
 
-from xdsl.dialects.builtin import Float16Type, Float32Type
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.symbol_table import get_name_if_symbol
 
+from relex.dialects.dtypes import ARRAY_ELEMENTS, numpy_dtype
 from relex.dialects.errors import fail
 from relex.frontend.script.dtypes import NAMES
 
@@ -110,13 +110,7 @@ def python_number(value: float, t: Attribute) -> str:
         return repr(value)
     if not np.isfinite(value):
         return f'float("{special(value)}")'
-    match t:
-        case Float32Type():
-            return repr(float(str(np.float32(value))))
-        case Float16Type():
-            return repr(float(str(np.float16(value))))
-        case _:
-            return repr(value)
+    return repr(float(str(numpy_dtype(t).type(value))) if t in ARRAY_ELEMENTS else value)
 
 
 def special(value: float) -> str:

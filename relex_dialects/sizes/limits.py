@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType, TensorType
+from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
+from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.index.expr import Product, atoms_in, never_negative, parts_of
 from relex.dialects.index.values import Bounds, upper_terms
 from relex.dialects.sizes.expressions import MAX_ARGUMENT_SIZE, MAX_SIZE, Size, count
@@ -57,6 +58,4 @@ def bytes_of(t: Attribute, sizes: Sequence[Size]) -> Size:
     """Return the size of a tensor or buffer in bytes; 0 for other types."""
     if not isa(t, TensorType) and not isa(t, MemRefType):
         return 0
-    element = t.element_type
-    bits = element.bitwidth if isinstance(element, AnyFloat | IntegerType) else 64
-    return count(sizes) * -(-bits // 8)
+    return count(sizes) * size_in_bytes(t.element_type)

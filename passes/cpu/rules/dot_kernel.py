@@ -10,10 +10,9 @@ from math import inf, prod
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
-from relex.dialects.errors import CompileError, fail
+from relex.dialects.errors import fail
 from relex.dialects.processors import Processor
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind
-from relex.passes.analysis.buffers import accesses_in, buffers_written
+from relex.dialects.tir import BlockOp, ForOp, LoopKind
 from relex.passes.analysis.dependence import BlockAccess
 from relex.passes.analysis.loop_tree import find_block, label_of, loops_of, name_of_block
 from relex.passes.analysis.reductions import combiner_of
@@ -21,7 +20,7 @@ from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_axes import has_constant_panels
 from relex.passes.cpu.reductions import Reduction, bits_of, block_named, check_at_least, count, named, uses
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.unrolling import unroll_in_tile
+from relex.passes.cpu.steps import move_reader, unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
 
 
@@ -205,32 +204,18 @@ def _schedule(schedule: Schedule, kernel: DotKernel, tile: Tile) -> None:
         outer.append(parts[0])
         inner += parts[1:]
     schedule.reorder(*outer, *terms, *inner, lane)
-    following = _follow(schedule, block, outer[-1]) if outer else []
+    epilogue = move_reader(schedule, block, outer[-1]) if outer else None
+    if epilogue:
+        schedule.compact_buffer(block, 0)
     partial = schedule.rfactor(block, lane, terms[0])
     vectors = [Block(block.func, f"{partial.name}_init"), partial, block]
     init = schedule.decompose_reduction(block, schedule.get_loops(block)[-1])
     for part in vectors:
         schedule.vectorize(schedule.get_loops(part)[-1])
-    in_tiles = [*((part, partial) for part in vectors), *((part, block) for part in (init, *following))]
+    in_tiles = [*((part, partial) for part in vectors), *((part, block) for part in (init, epilogue) if part)]
     for part, producer in in_tiles:
         loops = _serial_loops(schedule, part)
         unroll_in_tile(schedule, part, [loop for loop in loops if loop not in (*outer, *terms)], producer)
-
-
-def _follow(schedule: Schedule, block: Block, loop: Loop) -> list[Block]:
-    """Move the consumer of a block into one of its loops as an epilogue, if possible."""
-    func = schedule.function(block.func)
-    (result,) = buffers_written(find_block(func, block.name))
-    readers = {access.block.block_name.data for access in accesses_in(func, result)} - {block.name}
-    if not isinstance(result.owner, AllocBufferOp) or len(readers) != 1:
-        return []
-    reader = Block(block.func, *readers)
-    try:
-        schedule.reverse_compute_at(reader, loop)
-    except CompileError:
-        return []  # The consumer needs more than a tile.
-    schedule.compact_buffer(block, 0)
-    return [reader]
 
 
 def _serial_loops(schedule: Schedule, block: Block) -> list[Loop]:

@@ -10,15 +10,15 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from relex.dialects.errors import CompileError, fail
 from relex.dialects.index.expr import IndexExpr, atom_of, terms_of
 from relex.dialects.processors import Processor
-from relex.dialects.tir import AllocBufferOp, BlockOp
-from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written
+from relex.dialects.tir import BlockOp
+from relex.passes.analysis.buffers import buffers_read, buffers_written
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.loop_tree import find_block, function_of, loops_of, name_of_block
+from relex.passes.analysis.loop_tree import find_block, loops_of, name_of_block
 from relex.passes.cpu.reduction_axes import ReductionAxes, suitable
 from relex.passes.cpu.reductions import block_named, element_written, named
 from relex.passes.cpu.register_tiles import Tile
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.unrolling import unroll_in_tile
+from relex.passes.cpu.steps import move_reader, only_reader, unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
 
 
@@ -136,20 +136,13 @@ def _rows_of_reader(schedule: Schedule, nest: _Nest) -> Loop:
     op = find_block(schedule.function(nest.block.func), nest.block.name)
     rows = next(loop.variable for loop in loops_of(op) if named(loop) == nest.rows)
     dimension = element_written(op).index(IndexExpr.of(rows))
-    reader = _only_reader(op) or fail(op, f"expected one block that reads what {name_of_block(op)} writes")
+    reader = only_reader(op) or fail(op, f"expected one block that reads what {name_of_block(op)} writes")
     (buffer,) = buffers_written(op)
     atoms = {atom_of(access.element[dimension]) for access in block_accesses(reader) if access.buffer is buffer}
     loops = [loop for loop in loops_of(reader) if {loop.variable} == atoms]
     if not loops:
         fail(reader, f"expected {name_of_block(reader)} to go on with what {name_of_block(op)} writes row by row")
     return named(loops[0])
-
-
-def _only_reader(block: BlockOp) -> BlockOp | None:
-    """Return the only consumer of a block's results, if they are used nowhere else."""
-    (buffer,) = buffers_written(block)
-    readers = {access.block for access in accesses_in(function_of(block), buffer)} - {block}
-    return readers.pop() if isinstance(buffer.owner, AllocBufferOp) and len(readers) == 1 else None
 
 
 def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes, registers: int) -> None:
@@ -159,7 +152,10 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes,
     if (count := axes.panels_at_once(tile, registers)) > 1:
         panels, *inner = schedule.split(nest.panels, [None, count])
     schedule.reorder(*nest.outer, panels, row_tile, *nest.terms, row, *nest.inside, *inner, nest.columns)
-    epilogue = _finish_in(schedule, nest.block, row_tile)
+    epilogue = move_reader(schedule, nest.block, row_tile)
+    if epilogue is None:
+        epilogue = schedule.cache_write(nest.block, 0)
+        schedule.reverse_compute_at(epilogue, row_tile)
     schedule.compact_buffer(nest.block, 0)
     if not axes.is_stored_in_vectors:
         _put_columns_last(schedule, nest.block, axes.output_dimension)
@@ -169,22 +165,6 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes,
     init = schedule.decompose_reduction(nest.block, nest.terms[0])
     for part in (init, nest.block, epilogue):
         _use_registers(schedule, part, nest, row_tile, tile.lanes)
-
-
-def _finish_in(schedule: Schedule, block: Block, loop: Loop) -> Block:
-    """Add an epilogue to a loop of a block: its only consumer, or a copy of the results."""
-    reader = _only_reader(find_block(schedule.function(block.func), block.name))
-    if reader is not None:
-        follower = block_named(reader)
-        try:
-            schedule.reverse_compute_at(follower, loop)
-        except CompileError:
-            pass  # The consumer needs more than a tile.
-        else:
-            return follower
-    copy = schedule.cache_write(block, 0)
-    schedule.reverse_compute_at(copy, loop)
-    return copy
 
 
 def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:

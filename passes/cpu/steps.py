@@ -1,14 +1,16 @@
-"""Unrolling of the loops of a tile."""
+"""Steps that several rules take: they unroll the loops of a tile, and move the consumer of its results into a loop."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relex.passes.analysis.buffers import buffers_written
+from relex.dialects.errors import CompileError
+from relex.dialects.tir import AllocBufferOp, BlockOp
+from relex.passes.analysis.buffers import accesses_in, buffers_written
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.loop_tree import find_block, find_loop
+from relex.passes.analysis.loop_tree import find_block, find_loop, function_of
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import count, named, uses
+from relex.passes.cpu.reductions import block_named, count, named, uses
 from relex.passes.schedule import Block, Loop, Schedule
 
 
@@ -31,3 +33,23 @@ def unroll_in_tile(schedule: Schedule, block: Block, loops: Sequence[Loop], prod
         chosen.append(loop)
     for loop in map(named, chosen):
         schedule.unroll(loop)
+
+
+def only_reader(block: BlockOp) -> BlockOp | None:
+    """Return the only consumer of a block's results, if they are used nowhere else."""
+    (buffer,) = buffers_written(block)
+    readers = {access.block for access in accesses_in(function_of(block), buffer)} - {block}
+    return readers.pop() if isinstance(buffer.owner, AllocBufferOp) and len(readers) == 1 else None
+
+
+def move_reader(schedule: Schedule, block: Block, loop: Loop) -> Block | None:
+    """Move the only consumer of a block's results into a loop of the block, as an epilogue; return it if possible."""
+    reader = only_reader(find_block(schedule.function(block.func), block.name))
+    if reader is None:
+        return None
+    epilogue = block_named(reader)
+    try:
+        schedule.reverse_compute_at(epilogue, loop)
+    except CompileError:
+        return None  # The consumer needs more than a tile.
+    return epilogue
