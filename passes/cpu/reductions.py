@@ -130,6 +130,12 @@ def count(loops: Iterable[ForOp], unknown: int = cost.MANY) -> int:
     return prod(loop.extent if isinstance(loop.extent, int) else unknown for loop in loops)
 
 
+def divisors(loop: ForOp, most: int) -> list[int]:
+    """Return the numbers up to `most` that divide the extent of a loop; only 1 if it is only known at run time."""
+    extent = loop.extent
+    return [n for n in range(1, most + 1) if extent % n == 0] if isinstance(extent, int) else [1]
+
+
 def element_written(block: BlockOp) -> Element:
     """Return the indices of the element that a block writes; fail if it writes several."""
     found = {access.element for access in block_accesses(block) if access.is_write and not access.in_init}

@@ -18,7 +18,7 @@ from relex.passes.analysis.loop_tree import find_block, label_of, loops_of, name
 from relex.passes.analysis.reductions import combiner_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_axes import has_constant_panels
-from relex.passes.cpu.reductions import Reduction, bits_of, block_named, check_at_least, count, named, uses
+from relex.passes.cpu.reductions import Reduction, bits_of, block_named, check_at_least, count, divisors, named, uses
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.steps import move_reader, unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
@@ -85,7 +85,7 @@ class DotKernel:
     def _tiles(self) -> Iterator[Tile]:
         large = cost.L1_SIZES_NEARBY * self.processor.l1_bytes
         operands = [access for access in self.reduction.reads if uses(access, self.lanes)]
-        for sizes in product(*map(_sides, self.reduction.spatial)):
+        for sizes in product(*(divisors(loop, cost.MAX_SUMS_ALONG_A_LOOP) for loop in self.reduction.spatial)):
             rows = [self._rows(access, sizes) for access in operands]
             far = sum(count for count, access in zip(rows, operands, strict=True) if _size(access) > large)
             is_single = prod(sizes) == 1
@@ -109,14 +109,6 @@ class DotKernel:
         if not isinstance(extent, int):
             return cost.COST_OF_A_MASK
         return -(-extent // step) * step / extent * (cost.COST_OF_A_MASK if extent % step else 1)
-
-
-def _sides(loop: ForOp) -> list[int]:
-    """Return the extents of a tile along a loop that divide the loop."""
-    extent = loop.extent
-    if not isinstance(extent, int):
-        return [1]
-    return [size for size in range(1, cost.MAX_SUMS_ALONG_A_LOOP + 1) if extent % size == 0]
 
 
 def _size(access: BlockAccess) -> float:

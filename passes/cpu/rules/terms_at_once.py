@@ -11,7 +11,7 @@ from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.constant_inputs import is_constant_input
 from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import Reduction, block_named, count, is_side_by_side, named, uses
+from relex.passes.cpu.reductions import Reduction, block_named, count, divisors, is_side_by_side, named, uses
 from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Schedule
 
@@ -55,18 +55,10 @@ def terms_at_once(block: BlockOp, processor: Processor) -> Plan:
         fail(block, f"expected {large} bytes of {matrix_name} in long rows, or rows that do not fill vectors")
     if not cost.MIN_COLUMNS_AT_ONCE <= width <= cost.MAX_COLUMNS:
         fail(block, f"expected {cost.MIN_COLUMNS_AT_ONCE} to {cost.MAX_COLUMNS} columns, found {width}")
-    at_once = _terms_at_once(reduction.terms[-1])
+    at_once = max(divisors(reduction.terms[-1], cost.MAX_TERMS_AT_ONCE))
     return Plan(
         f"{at_once} around {label_of(loop)}", lambda schedule: _schedule(schedule, reduction, rows, loop, at_once)
     )
-
-
-def _terms_at_once(loop: ForOp) -> int:
-    """Return the largest permitted number that divides the number of terms."""
-    extent = loop.extent
-    if not isinstance(extent, int):
-        return 1
-    return max(number for number in range(1, cost.MAX_TERMS_AT_ONCE + 1) if extent % number == 0)
 
 
 def _schedule(schedule: Schedule, reduction: Reduction, rows: Sequence[ForOp], loop: ForOp, at_once: int) -> None:
