@@ -50,7 +50,7 @@ def accesses_in(func: PrimFuncOp, buffer: SSAValue) -> Iterator[BlockAccess]:
     """Yield all accesses of a buffer; fail if it is used outside of blocks."""
     users: set[BlockOp] = set()
     for use in buffer.uses:
-        block = _outermost_block(use.operation)
+        block = outermost_block(use.operation)
         if block is not None:
             users.add(block)
         elif not isinstance(use.operation, memref.DimOp):
@@ -60,8 +60,8 @@ def accesses_in(func: PrimFuncOp, buffer: SSAValue) -> Iterator[BlockAccess]:
             yield from (access for access in block_accesses(block) if access.buffer is buffer)
 
 
-def _outermost_block(op: Operation) -> BlockOp | None:
-    """Return the outermost block around an op, or None."""
+def outermost_block(op: Operation) -> BlockOp | None:
+    """Return the outermost block that an op is in, or is; None if there is none."""
     found: BlockOp | None = None
     scope: Operation | None = op
     while scope is not None:
@@ -107,10 +107,15 @@ def buffer_name(buffer: SSAValue) -> str:
     return buffer.name_hint or "buffer"
 
 
-def size_asked(op: Operation) -> SSAValue | None:
+def allocated_sizes(alloc: AllocBufferOp) -> list[int | SSAValue]:
+    """Return the sizes that a buffer is allocated with."""
+    dynamic = iter(alloc.sizes)
+    return [next(dynamic) if size == DYNAMIC_INDEX else size for size in alloc.buffer.type.get_shape()]
+
+
+def size_asked(op: Operation) -> int | SSAValue | None:
     """Return the size that a `memref.dim` of a local buffer queries, as given to the allocation; otherwise None."""
     if not isinstance(op, memref.DimOp) or not isinstance(op.source.owner, AllocBufferOp):
         return None
-    unknown = [d for d, size in enumerate(op.source.owner.buffer.type.get_shape()) if size == DYNAMIC_INDEX]
-    dimension = constant_value(op.index)
-    return op.source.owner.sizes[unknown.index(dimension)] if dimension in unknown else None
+    dimension, sizes = constant_value(op.index), allocated_sizes(op.source.owner)
+    return sizes[dimension] if dimension is not None and 0 <= dimension < len(sizes) else None

@@ -10,9 +10,10 @@ from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
-from relex.dialects.index.expr import IndexExpr
+from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterVar, LoopKind, PrimFuncOp, loops_around
+from relex.dialects.tir.accesses import is_pure
 
 
 def structures_in(func: Operation) -> Iterator[Operation]:
@@ -96,6 +97,19 @@ def loops_in(scope: Operation) -> Iterator[ForOp]:
     yield from (op for op in steps_in(scope) if isinstance(op, ForOp))
 
 
+def only_step(loop: ForOp) -> Operation | None:
+    """Return the last op in a loop, if all others are pure; None if there are others."""
+    last = loop.body.block.last_op
+    return last if all(is_pure(op) and not op.regions for op in loop.body.block.ops if op is not last) else None
+
+
+def following(op: Operation) -> Iterator[Operation]:
+    """Yield the ops after an op in its block."""
+    while op.next_op is not None:
+        op = op.next_op
+        yield op
+
+
 def check_structure(scope: Operation) -> None:
     """Fail unless `scope` consists of loops around blocks, local buffers and index arithmetic. Each block may have a
     guard of its own."""
@@ -164,16 +178,17 @@ def runs_for_all_values(block: BlockOp) -> bool:
 
 
 def _keeps_in_range(condition: SSAValue, v: IterVar) -> bool:
+    extent = v.extent if isinstance(v.extent, int) else IndexExpr.of(v.extent)
+    return comparison_of(condition) in (("slt", index_of(v.binding) - extent), ("sge", index_of(v.binding)))
+
+
+def comparison_of(condition: SSAValue) -> tuple[str, Index] | None:
+    """Return a comparison by its predicate and the difference of its operands, which it compares with 0; None for other
+    conditions."""
     op = condition.owner
-    if not isinstance(op, arith.CmpiOp) or index_of(op.lhs) != index_of(v.binding):
-        return False
-    match op.predicate.value.data:
-        case 2:  # less, signed
-            return index_of(op.rhs) == (v.extent if isinstance(v.extent, int) else IndexExpr.of(v.extent))
-        case 5:  # at least, signed
-            return index_of(op.rhs) == 0
-        case _:
-            return False
+    if not isinstance(op, arith.CmpiOp):
+        return None
+    return arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data], index_of(op.lhs) - index_of(op.rhs)
 
 
 def steps_in(scope: Operation) -> Iterator[Operation]:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.rewriter import Rewriter
 
-from relex.dialects.index.domains import constant_value
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
+from relex.dialects.errors import PassError
+from relex.dialects.index.expr import terms_of
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, IterVar, PrimFuncOp
 from relex.dialects.tir.accesses import accesses
-from relex.passes.analysis.producers import Producer
+from relex.dialects.tir.indices import known_size
+from relex.passes.analysis.buffers import buffers_written, size_asked
+from relex.passes.analysis.loop_tree import only_step
 from relex.passes.analysis.sharing import has_views, is_understood
 from relex.passes.base import RelexPass
+from relex.passes.schedule.compute_inline import alike, compute_inline
+from relex.passes.support.buffer_edits import remove_buffer
 
 
 @dataclass(frozen=True)
@@ -64,17 +74,19 @@ class InlineBlocksPass(RelexPass):
 
 def _inline_in(function: PrimFuncOp) -> None:
     """Visit the nests from last to first, so that the readers of a buffer are settled before its producer."""
-    order = {op: i for i, op in enumerate(function.body.block.ops)}
-    for nest in reversed(order):
-        producer = Producer.of(nest, function, order)
-        if producer is not None and producer.is_worth_it():
-            producer.inline()
+    for nest in reversed(list(function.body.block.ops)):
         if _is_dead(nest):
-            nest.detach()
-            nest.erase()
+            Rewriter.erase_op(nest)
+            continue
+        step: Operation | None = nest
+        while isinstance(step, ForOp):
+            step = only_step(step)
+        if isinstance(step, BlockOp) and _is_worth_it(step):
+            with suppress(PassError):
+                compute_inline(step)
     for op in list(function.body.block.ops):
-        if isinstance(op, AllocBufferOp):
-            _erase_if_unused(op)
+        if isinstance(op, AllocBufferOp) and all(size_asked(use.operation) is not None for use in op.buffer.uses):
+            remove_buffer(op)
 
 
 def _is_dead(nest: Operation) -> bool:
@@ -89,23 +101,54 @@ def _is_dead(nest: Operation) -> bool:
     )
 
 
-def _erase_if_unused(buffer: AllocBufferOp) -> None:
-    """Erase a buffer that is only used for its sizes."""
-    dims = [use.operation for use in buffer.buffer.uses]
-    sizes = [_size(buffer, op) for op in dims]
-    if None in sizes:
-        return
-    for op, size in zip(dims, sizes, strict=True):
-        if size is not None:
-            op.results[0].replace_all_uses_with(size)
-        op.detach()
-        op.erase()
-    buffer.detach()
-    buffer.erase()
+def _is_worth_it(block: BlockOp) -> bool:
+    """Return whether inlining a block computes no more elements than the block does now."""
+    written = buffers_written(block)
+    loads = [use.operation for buffer in written for use in buffer.uses if not block.is_ancestor(use.operation)]
+    readers = [same[0] for same in alike(load for load in loads if isinstance(load, memref.LoadOp))]
+    if not readers:
+        return False
+    if len(readers) == 1 and _reads_an_element_once(readers[0]):
+        return True
+    now, then = _extents(block.iter_vars), list(map(_times, readers))
+    if len(readers) == 1 and then[0] == now:
+        return True
+    return all(map(_is_known, (now, *then))) and sum(map(_product, then)) <= _product(now)
 
 
-def _size(buffer: AllocBufferOp, op: Operation) -> SSAValue | None:
-    """Return the size that an op queries of a buffer, if the buffer was allocated with it."""
-    dimension = constant_value(op.index) if isinstance(op, memref.DimOp) else None
-    unknown = [d for d, size in enumerate(buffer.buffer.type.get_shape()) if size == DYNAMIC_INDEX]
-    return dict(zip(unknown, buffer.sizes, strict=True)).get(dimension) if dimension is not None else None
+def _reads_an_element_once(load: memref.LoadOp) -> bool:
+    """Return whether no two iterations read the same element: each variable of the block is the only variable of some
+    index."""
+    variables = _variables_around(load)
+    alone = [set(terms_of(index_of(i))) for i in load.indices]
+    return variables is not None and all({v.variable} in alone for v in variables)
+
+
+def _times(load: memref.LoadOp) -> list[Hashable] | None:
+    """Return extents whose product bounds how often an op runs; None if that is unclear."""
+    variables = _variables_around(load)
+    return None if variables is None else _extents(variables)
+
+
+def _variables_around(op: Operation) -> list[IterVar] | None:
+    """Return the variables, with more than one value, that an op runs for: those of the block directly around it,
+    through conditions and inits only. None if there is no such block."""
+    in_init, scope = False, op.parent_op()
+    while isinstance(scope, scf.IfOp | InitOp):
+        in_init, scope = in_init or isinstance(scope, InitOp), scope.parent_op()
+    if not isinstance(scope, BlockOp):
+        return None
+    return [v for v in scope.iter_vars if v.extent != 1 and not (in_init and v.kind is IterKind.REDUCE)]
+
+
+def _extents(variables: Iterable[IterVar]) -> list[Hashable]:
+    """Return the extents of variables, in an order that does not depend on the order of the variables."""
+    return sorted((known_size(v.extent) for v in variables if v.extent != 1), key=str)
+
+
+def _is_known(extents: list[Hashable] | None) -> bool:
+    return extents is not None and all(isinstance(extent, int) for extent in extents)
+
+
+def _product(extents: list[Hashable] | None) -> int:
+    return prod(extent for extent in extents or () if isinstance(extent, int))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
+from operator import is_not
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
+from xdsl.rewriter import Rewriter
 
 from relex.dialects.tir import (
     AllocBufferOp,
@@ -21,9 +25,12 @@ from relex.dialects.tir import (
 )
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.tir.indices import known_size
+from relex.passes.analysis.loop_tree import following, only_step
 from relex.passes.analysis.op_patterns import pattern_of_block
 from relex.passes.analysis.sharing import depends_on, has_views, is_spatial, is_understood, may_share_loop
 from relex.passes.base import RelexPass
+from relex.passes.schedule.code_motion import move_before
+from relex.passes.support.loop_edits import take_body
 
 
 @dataclass(frozen=True)
@@ -66,36 +73,31 @@ class MergeLoopsPass(RelexPass):
 def _merge_in(block: Block, function: PrimFuncOp) -> bool:
     """Merge each nest in a block with the one before it; return whether any were merged."""
     is_changed = False
-    previous: ForOp | None = None
-    between: list[Operation] = []
+    previous: Operation | None = None
     for op in list(block.ops):
         if isinstance(op, AllocBufferOp) or (is_pure(op) and not op.regions):
-            between.append(op)
             continue
-        if isinstance(op, ForOp) and previous is not None and (depth := _shared_depth(previous, op, function)):
-            _put_before(previous, between)
-            _merge(previous, op, depth)
+        if shared := _shared_loops(previous, op, function):
+            _merge(shared)
             is_changed = True
         else:
-            previous = op if isinstance(op, ForOp) else None
-        between = []
+            previous = op
     return is_changed
 
 
-def _shared_depth(first: ForOp, second: ForOp, function: PrimFuncOp) -> int:
-    """Return how many loops two nests may share; 0 if they should not."""
-    if not (depends_on(second, first) and is_understood(first) and is_understood(second)):
-        return 0
-    shared: list[ForOp] = []
-    outer: ForOp | None = first
-    inner: ForOp | None = second
-    while outer is not None and inner is not None and _may_be_one(outer, inner, function):
-        shared.append(outer)
-        outer, inner = _last_loop(outer), _only_loop(inner)
-    if not shared or _products(second):
-        return 0
+def _shared_loops(first: Operation | None, second: Operation | None, function: PrimFuncOp) -> list[tuple[ForOp, ForOp]]:
+    """Return the loops that two nests may share, in pairs, outermost first; none if they should not."""
+    if not isinstance(first, ForOp) or not isinstance(second, ForOp) or not depends_on(second, first):
+        return []
+    if not is_understood(first) or not is_understood(second) or _products(second):
+        return []
     spatial = {loop for product in _products(first) for loop in loops_around(product) if is_spatial(loop)}
-    return len(shared) if spatial <= set(shared) else 0
+    shared: list[tuple[ForOp, ForOp]] = []
+    outer, inner = first, second
+    while isinstance(outer, ForOp) and isinstance(inner, ForOp) and _may_be_one(outer, inner, function):
+        shared.append((outer, inner))
+        outer, inner = outer.body.block.last_op, only_step(inner)
+    return shared if spatial <= {outer for outer, _ in shared} else []
 
 
 def _may_be_one(first: ForOp, second: ForOp, function: PrimFuncOp) -> bool:
@@ -114,35 +116,10 @@ def _products(nest: ForOp) -> list[BlockOp]:
     return [block for block in reductions if pattern_of_block(block) is OpPattern.OUT_ELEMENTWISE_FUSABLE]
 
 
-def _last_loop(loop: ForOp) -> ForOp | None:
-    last = loop.body.block.last_op
-    return last if isinstance(last, ForOp) else None
-
-
-def _only_loop(loop: ForOp) -> ForOp | None:
-    """Return the loop that makes up the body of another one, apart from pure ops before it."""
-    last = loop.body.block.last_op
-    others = (op for op in loop.body.block.ops if op is not last)
-    return last if isinstance(last, ForOp) and all(is_pure(op) and not op.regions for op in others) else None
-
-
-def _merge(first: ForOp, second: ForOp, depth: int) -> None:
-    """Append the body of the second loop to that of the first, down to a depth."""
-    outer, inner = _last_loop(first), _only_loop(second)
-    second.variable.replace_all_uses_with(first.variable)
-    ops = list(second.body.block.ops)
-    for op in ops:
-        op.detach()
-    first.body.block.add_ops(ops)
-    second.detach()
-    second.erase()
-    if depth > 1 and outer is not None and inner is not None:
-        _put_before(outer, ops[:-1])
-        _merge(outer, inner, depth - 1)
-
-
-def _put_before(place: Operation, ops: Sequence[Operation]) -> None:
-    for op in ops:
-        op.detach()
-        if place.parent is not None:
-            place.parent.insert_op_before(op, place)
+def _merge(shared: Sequence[tuple[ForOp, ForOp]]) -> None:
+    """Append the body of each second loop to that of the first."""
+    for first, second in shared:
+        move_before(list(takewhile(partial(is_not, second), following(first))), first)
+        second.variable.replace_all_uses_with(first.variable)
+        first.body.block.add_ops(take_body(second))
+        Rewriter.erase_op(second)

@@ -19,6 +19,7 @@ from relex.passes.analysis.dependence import BlockAccess, block_accesses
 from relex.passes.analysis.footprints import Interval
 from relex.passes.analysis.loop_tree import (
     check_conditions,
+    following,
     function_of,
     guard_of,
     is_scalar,
@@ -56,23 +57,16 @@ def branches(block: BlockOp, loop: ForOp) -> tuple[Operation, Operation]:
 
 def accesses_from(first: Operation, last: Operation) -> Iterator[BlockAccess]:
     """Yield the accesses of the statements from `first` to `last`, inclusive."""
-    op: Operation | None = first
-    while op is not None:
-        if isinstance(op, ForOp | BlockOp) or op.regions:
+    for op in (first, *following(first)):
+        if op.regions:
             yield from statement_accesses(op)
         if op is last:
             return
-        op = op.next_op
 
 
 def stands_before(first: Operation, second: Operation) -> bool:
     """Return whether the first of two ops comes before the second in a block."""
-    op = first.next_op
-    while op is not None:
-        if op is second:
-            return True
-        op = op.next_op
-    return False
+    return any(op is second for op in following(first))
 
 
 def check_independent(block: BlockOp, passed: Sequence[BlockAccess], exempt: Sequence[SSAValue] = ()) -> None:
@@ -134,7 +128,7 @@ def find_late_values(block: BlockOp, place: Operation) -> list[Operation]:
 
     def visit(value: SSAValue) -> None:
         op = value.owner
-        if not isinstance(op, Operation) or block.is_ancestor(op) or op in late or _is_available(op, place):
+        if not isinstance(op, Operation) or block.is_ancestor(op) or op in late or is_available(op, place):
             return
         if not is_scalar(op) and not isinstance(op, AllocBufferOp | memref.DimOp):
             fail(block, f"expected {name_of_block(block)} to use nothing that is computed behind "
@@ -149,7 +143,7 @@ def find_late_values(block: BlockOp, place: Operation) -> list[Operation]:
     return list(late)
 
 
-def _is_available(op: Operation, place: Operation) -> bool:
+def is_available(op: Operation, place: Operation) -> bool:
     """Return whether an op comes before `place`, or before an op around it."""
     scope: Operation | None = place
     while scope is not None:

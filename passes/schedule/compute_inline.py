@@ -2,64 +2,101 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from functools import reduce
+
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import ConstantLike
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.domains import constant_value
 from relex.dialects.schedule.blocks import ComputeInlineOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind
+from relex.dialects.tir.indices import known_size, sizes_of, variable_of
 from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.buffers import (
-    accesses_in,
     buffers_read,
-    buffers_written,
     check_only_writer,
     local_buffer,
+    outermost_block,
+    size_asked,
     statement_of,
 )
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.loop_tree import blocks_in, check_conditions, function_of, guard_of, name_of_block
+from relex.passes.analysis.loop_tree import check_conditions, function_of, guard_of, name_of_block
+from relex.passes.analysis.sharing import is_understood
+from relex.passes.schedule.code_motion import is_available, stands_before
 from relex.passes.schedule.table import primitive
+from relex.passes.support.buffer_edits import remove_buffer
+from relex.passes.support.index_arithmetic import constant
 from relex.passes.support.loop_edits import erase_empty
 
 
 @primitive(ComputeInlineOp)
 def compute_inline(block: BlockOp) -> None:
     """Compute the elements that a block writes where they are read, and remove the block and its buffer."""
-    func = function_of(block)
     store = elementwise_store(block)
-    buffer = store.memref
-    alloc = local_buffer(buffer, block)
-    check_only_writer(func, buffer, block)
+    alloc = local_buffer(store.memref, block)
+    loads = _loads_alone(block, store)
     check_whole_buffer(block, store, alloc)
-    readers = [access for access in accesses_in(func, buffer) if access.block is not block]
-    _check_inputs_last(block, [reader.block for reader in readers])
-    for reader in readers:
-        _replace_load(reader.access.op, block, store)
+    _check_inputs_last(block, loads)
+    places = [(same, _missing_at(same[0], block)) for same in alike(loads)]
+    for same, missing in places:
+        value = _compute_at(same[0], block, store, missing)
+        for load in same:
+            Rewriter.replace_op(load, [], [value])
     remove_block(block, alloc)
+
+
+def alike(loads: Iterable[memref.LoadOp]) -> list[list[memref.LoadOp]]:
+    """Return loads in groups that one computation does for: of the same element, in the same place; the first comes
+    first."""
+    groups: dict[object, list[memref.LoadOp]] = defaultdict(list)
+    for load in loads:
+        groups[load.parent, tuple(load.indices)].append(load)
+    for same in groups.values():
+        first = reduce(lambda a, b: a if a.is_before_in_block(b) else b, same)
+        same.sort(key=lambda load: load is not first)
+    return list(groups.values())
 
 
 def elementwise_store(block: BlockOp) -> memref.StoreOp:
     """Return the only store of a block that writes one element for each combination of its variables, with each
     variable as an index once; fail if the block is not of this form."""
     name = name_of_block(block)
-    if any(kind.data is IterKind.REDUCE for kind in block.kinds):
+    if any(v.kind is IterKind.REDUCE and v.extent != 1 for v in block.iter_vars):
         fail(block, f"expected {name} to have spatial variables only, found a reduction")
     stores = [access.access.op for access in block_accesses(block) if access.is_write]
     if len(stores) != 1 or not isinstance(stores[0], memref.StoreOp) or stores[0].parent_op() is not block:
         fail(block, f"expected {name} to write one element")
     store = stores[0]
     variables = [index for index in store.indices if constant_value(index) is None]
-    if set(variables) != set(block.body.block.args) or len(variables) != len(set(variables)):
+    needed = {v.variable for v in block.iter_vars if v.extent != 1}
+    if not needed <= set(variables) <= set(block.body.block.args) or len(variables) != len(set(variables)):
         fail(store, f"expected the variables of {name} as indices, each once")
     if any(isinstance(op, ForOp | BlockOp | AllocBufferOp) for op in block.walk() if op is not block):
         fail(block, f"expected {name} to hold no loops, blocks and buffers of its own")
+    if not is_understood(block):
+        fail(block, f"expected {name} to have no effects but its store")
     if any(access.buffer is store.memref and not access.is_write for access in block_accesses(block)):
         fail(block, f"expected {name} not to read {name_of(store.memref)}, which it writes")
     return store
+
+
+def _loads_alone(block: BlockOp, store: memref.StoreOp) -> list[memref.LoadOp]:
+    """Return the loads of what a block writes; fail if anything else uses it, except for its sizes."""
+    buffer = store.memref
+    uses = [use.operation for use in buffer.uses if use.operation is not store]
+    for op in uses:
+        if outermost_block(op) is None and not isinstance(op, memref.DimOp):
+            fail(op, f"expected {name_of(buffer)} to be used in blocks only")
+        if not isinstance(op, memref.LoadOp) and size_asked(op) is None:
+            check_only_writer(function_of(block), buffer, block)
+            fail(op, f"expected loads of {name_of(buffer)} only, found '{op.name}'")
+    return [op for op in uses if isinstance(op, memref.LoadOp)]
 
 
 def check_whole_buffer(block: BlockOp, store: memref.StoreOp, alloc: AllocBufferOp) -> None:
@@ -67,51 +104,70 @@ def check_whole_buffer(block: BlockOp, store: memref.StoreOp, alloc: AllocBuffer
     check_conditions(block)
     if guard_of(block) is not None:
         fail(block, f"expected {name_of_block(block)} to run without a condition")
-    sizes = iter(alloc.sizes)
-    shape = [next(sizes) if size == DYNAMIC_INDEX else size for size in alloc.buffer.type.get_shape()]
-    for index, size in zip(store.indices, shape, strict=True):
-        extent = block.extent_of(index) if isinstance(index, BlockArgument) else 1
-        if extent != size:
+    for index, size in zip(store.indices, sizes_of(alloc.buffer), strict=True):
+        if extent_of_index(index, block) != size:
             fail(block, f"expected {name_of_block(block)} to write all of {name_of(alloc.buffer)}")
 
 
-def _check_inputs_last(block: BlockOp, readers: list[BlockOp]) -> None:
+def extent_of_index(index: SSAValue, block: BlockOp) -> Hashable:
+    """Return the number of values of an index, which is a variable of a block or a constant."""
+    v = variable_of(index, block)
+    return 1 if v is None else known_size(v.extent)
+
+
+def _check_inputs_last(block: BlockOp, loads: Sequence[memref.LoadOp]) -> None:
     """Fail if the inputs of a block may change before its result is read."""
-    func = function_of(block)
-    everything = list(blocks_in(func))
-    start = everything.index(block)
-    end = max((everything.index(reader) for reader in readers), default=start)
-    # Blocks that share loops with the block or its readers run again in the next iteration.
-    statement = {statement_of(block), *(statement_of(reader) for reader in readers)}
-    between = [b for i, b in enumerate(everything) if start < i <= end or statement_of(b) in statement]
-    for other in between:
-        for written in buffers_written(other):
-            if other is not block and any(may_alias(written, read, func) for read in buffers_read(block)):
+    func, start = function_of(block), statement_of(block)
+    ends = [statement_of(outermost_block(load) or load) for load in loads]
+    for read in buffers_read(block):
+        for buffer in dict.fromkeys([read, *(arg for arg in func.args if may_alias(arg, read, func))]):
+            for op in [use.operation for use in buffer.uses if not block.is_ancestor(use.operation)]:
+                writer = outermost_block(op) or op
+                if isinstance(op, memref.LoadOp | memref.DimOp) or not _may_run_between(writer, start, ends):
+                    continue
+                other = name_of_block(writer) if isinstance(writer, BlockOp) else f"'{writer.name}'"
                 fail(block, f"expected what {name_of_block(block)} reads not to change before its result is read, "
-                            f"found {name_of_block(other)}, which writes {name_of(written)}")  # fmt: skip
+                            f"found {other}, which writes {name_of(buffer)}")  # fmt: skip
 
 
-def _replace_load(load: Operation, block: BlockOp, store: memref.StoreOp) -> None:
-    """Replace a load by the computation of the element that it reads."""
-    assert isinstance(load, memref.LoadOp)
-    values: dict[SSAValue, SSAValue] = {}
-    for variable, index in zip(store.indices, load.indices, strict=True):
-        if isinstance(variable, BlockArgument):
-            values[variable] = index
-    copies = [op.clone(values) for op in block.body.block.ops if op is not store]
+def _may_run_between(op: Operation, start: Operation, ends: Sequence[Operation]) -> bool:
+    """Return whether an op may run after one statement and before others. What shares their loops runs again in the
+    next iteration."""
+    statement = statement_of(op)
+    return statement in (start, *ends) or (
+        stands_before(start, statement) and any(stands_before(statement, end) for end in ends)
+    )
+
+
+def _missing_at(load: memref.LoadOp, block: BlockOp) -> list[Operation]:
+    """Return the constants that a block uses and that are not there at a load of its result. Fail if that is so for
+    other values."""
+    missing: dict[Operation, None] = {}
+    for value in (value for op in block.body.walk() for value in op.operands):
+        op = value.owner
+        if not isinstance(op, Operation) or block.is_ancestor(op) or is_available(op, load):
+            continue
+        if not op.has_trait(ConstantLike):
+            fail(block, f"expected {name_of_block(block)} to use nothing that is not there where its result is read, "
+                        f"found {name_of(value)}")  # fmt: skip
+        missing[op] = None
+    return list(missing)
+
+
+def _compute_at(load: memref.LoadOp, block: BlockOp, store: memref.StoreOp, missing: Sequence[Operation]) -> SSAValue:
+    """Compute the element that a load reads, before the load."""
+    indices = dict(zip(store.indices, load.indices, strict=True))
+    values = {v: indices[v] if v in indices else constant(0, load) for v in block.body.block.args}
+    copies = [op.clone(values) for op in (*missing, *block.body.block.ops) if op is not store]
     for copy in copies:
         copy.location = load.location
     Rewriter.insert_op(copies, InsertPoint.before(load))
-    load.res.replace_all_uses_with(values.get(store.value, store.value))
-    load.detach()
-    load.erase()
+    return values.get(store.value, store.value)
 
 
 def remove_block(block: BlockOp, alloc: AllocBufferOp) -> None:
-    """Remove a block, the loops that hold nothing else, and its buffer, which must be unused."""
+    """Remove a block, the loops that hold nothing else, and its buffer, which must be unused but for its sizes."""
     scope = block.parent_op()
-    block.detach()
-    block.erase()
+    Rewriter.erase_op(block)
     erase_empty(scope)
-    alloc.detach()
-    alloc.erase()
+    remove_buffer(alloc)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement, pairwise
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, StringAttr
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -19,13 +19,14 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.dialects.tir.indices import known_size
 from relex.dialects.tir.indices import sizes_of as known_sizes
 from relex.passes.analysis.alias import may_alias
-from relex.passes.analysis.buffers import buffer_name, size_asked, statement_accesses, statement_of
+from relex.passes.analysis.buffers import allocated_sizes, buffer_name, size_asked, statement_accesses, statement_of
 from relex.passes.analysis.dependence import BlockAccess
 from relex.passes.analysis.loop_tree import (
     base_name,
     blocks_in,
     check_serial,
     check_structure,
+    following,
     function_of,
     is_scalar,
     label_of,
@@ -138,8 +139,7 @@ class _Group:
 
     def _part(self, alloc: AllocBufferOp, dimension: int, size: Size) -> SSAValue:
         """Allocate a buffer for `size` elements of another one along `dimension`."""
-        unknown = iter(alloc.sizes)
-        shape = [next(unknown) if n == DYNAMIC_INDEX else n for n in alloc.buffer.type.get_shape()]
+        shape = allocated_sizes(alloc)
         shape[dimension] = size
         at = InsertPoint.before(self.nests[0])
         return make_buffer(alloc.buffer.type.element_type, shape, buffer_name(alloc.buffer), at, alloc)
@@ -179,13 +179,12 @@ def _check_loop(loop: ForOp, first: ForOp) -> None:
 
 def _check_follows(before: Operation, after: Operation) -> None:
     """Fail if anything with effects stands between two nests."""
-    op = before.next_op
-    while op is not None and op is not after:
+    for op in following(before):
+        if op is after:
+            return
         if not is_scalar(op) and not isinstance(op, AllocBufferOp | memref.DimOp):
             fail(op, "expected nests that follow each other")
-        op = op.next_op
-    if op is None:
-        fail(before, "expected nests that follow each other, in their order")
+    fail(before, "expected nests that follow each other, in their order")
 
 
 def _check_meet(a: BlockAccess, first: ForOp, b: BlockAccess, second: ForOp) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects import memref
 from xdsl.ir import SSAValue
+from xdsl.rewriter import Rewriter
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import IndexExpr, terms_of
@@ -27,7 +28,7 @@ from relex.passes.schedule.code_motion import (
     move_before,
     stands_before,
 )
-from relex.passes.schedule.compute_inline import check_whole_buffer, elementwise_store, remove_block
+from relex.passes.schedule.compute_inline import check_whole_buffer, elementwise_store, extent_of_index, remove_block
 from relex.passes.schedule.table import primitive
 
 
@@ -56,8 +57,7 @@ def reverse_compute_inline(block: BlockOp) -> None:
         if op is not load:
             producer.body.block.insert_op_before(op.clone(values), store)
     alloc = local_buffer(store.memref, block)
-    store.detach()
-    store.erase()
+    Rewriter.erase_op(store)
     remove_block(block, alloc)
 
 
@@ -83,10 +83,5 @@ def _check_reads_all(block: BlockOp, load: memref.LoadOp, producer: BlockOp, sto
     if own != set(map(index_of, variables)) or len(variables) != len(block.kinds):
         fail(block, f"expected the variables of {name_of_block(block)} as indices of {name_of(load.memref)}, each once")
     for read, written in zip(load.indices, store.indices, strict=True):
-        if _extent(block, read) != _extent(producer, written):
+        if extent_of_index(read, block) != extent_of_index(written, producer):
             fail(block, f"expected {name_of_block(block)} to read all of {name_of(load.memref)}")
-
-
-def _extent(block: BlockOp, index: SSAValue) -> int | SSAValue:
-    """Return the number of values of an index, which is a variable of the block or a constant."""
-    return next((v.extent for v in block.iter_vars if v.variable is index), 1)

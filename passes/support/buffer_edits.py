@@ -49,6 +49,7 @@ def remove_buffer(alloc: AllocBufferOp) -> None:
     for use in list(alloc.buffer.uses):
         size = size_asked(use.operation)
         if size is not None:
-            use.operation.results[0].replace_all_uses_with(size)
+            known = constant(size, alloc) if isinstance(size, int) else size
+            use.operation.results[0].replace_all_uses_with(known)
             Rewriter.erase_op(use.operation)
     Rewriter.erase_op(alloc)

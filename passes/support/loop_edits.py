@@ -11,7 +11,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.index.expr import Index
-from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, LoopKind
+from relex.dialects.tir.accesses import is_pure
 from relex.passes.analysis.loop_tree import guard_of, steps_in
 from relex.passes.support.index_arithmetic import Emitter, constant
 
@@ -49,11 +50,15 @@ def take_body(loop: ForOp) -> list[Operation]:
 
 
 def erase_empty(scope: Operation | None) -> None:
-    """Erase `scope`, and the loops and conditions around it, as long as they hold no blocks."""
-    while isinstance(scope, ForOp | scf.IfOp) and not any(isinstance(op, BlockOp) for op in steps_in(scope)):
+    """Erase `scope`, and the loops and conditions around it, as long as nothing in them does anything."""
+    while isinstance(scope, ForOp | scf.IfOp) and all(map(_does_nothing, steps_in(scope))):
         parent = scope.parent_op()
         Rewriter.erase_op(scope)
         scope = parent
+
+
+def _does_nothing(op: Operation) -> bool:
+    return isinstance(op, ForOp | scf.IfOp | scf.YieldOp | AllocBufferOp) or is_pure(op)
 
 
 def add_guard(block: BlockOp, form: Index, bound: int | SSAValue, predicate: str = "slt") -> None:

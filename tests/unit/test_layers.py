@@ -83,6 +83,32 @@ def test_imports_are_absolute(floor: str):
     assert relative == []
 
 
+WRITES = {
+    "add_op", "add_ops", "clone", "detach", "erase", "erase_arg", "erase_op", "insert_arg", "insert_op",
+    "insert_op_after", "insert_op_before", "insert_ops_after", "insert_ops_before", "move_blocks",
+    "remove_argument_attr", "replace_all_uses_with", "replace_op", "replace_uses_with_if", "set_argument_attr",
+}  # fmt: skip
+"""Functions and methods that change IR."""
+READS_FROM = ("relex.dialects", "relex.passes.analysis")
+
+
+def test_analyses_only_read():
+    wrong: list[str] = []
+    for file in sorted((ROOT / "passes" / "analysis").glob("*.py")):
+        tree = ast.parse(file.read_text())
+        for line, name in _imports(tree):
+            if name in ("xdsl.builder", "xdsl.rewriter") or (
+                name.startswith("relex.") and not name.startswith(READS_FROM)
+            ):
+                wrong.append(f"{file.name}:{line} imports {name}")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call):
+                called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                if called in WRITES:
+                    wrong.append(f"{file.name}:{node.lineno} calls {called}")
+    assert wrong == []
+
+
 ROOMS = {
     "passes/graph": "relex.passes.graph",
     "passes/loops": "relex.passes.loops",

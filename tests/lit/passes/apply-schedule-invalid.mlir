@@ -1362,3 +1362,48 @@ schedule.sequence for @order_of_results {
   // expected-error @+1 {{'schedule.order_as_integers' op expected %Y to be a local buffer, found an argument of the function}}
   schedule.order_as_integers @T
 }
+
+// -----
+
+// A value that is computed in the loop that the block stands in.
+tir.prim_func @a_value_in_the_loop(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %one = arith.constant 1.0 : f32
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    %n = arith.addf %one, %one : f32
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      %t = arith.addf %x, %n : f32
+      memref.store %t, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %i @i1 in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @a_value_in_the_loop {
+  // expected-error @+1 {{'schedule.compute_inline' op expected @T to use nothing that is not there where its result is read, found %n}}
+  schedule.compute_inline @T
+}
+
+// -----
+
+// Something that has an effect in each iteration.
+func.func private @tick()
+tir.prim_func @an_effect(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      func.call @tick() : () -> ()
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @an_effect {
+  // expected-error @+1 {{'schedule.compute_inline' op expected @T to have no effects but its store}}
+  schedule.compute_inline @T
+}

@@ -360,6 +360,42 @@ schedule.sequence for @inline {
 
 // -----
 
+// The size of a buffer that goes is known, and what else its loop does stays.
+
+// CHECK-LABEL: @inline_from_a_busy_loop
+// CHECK: %c8 = arith.constant 8 : index
+// CHECK-NOT: tir.alloc_buffer
+// CHECK: tir.for %i @i in (8) {
+// CHECK-NEXT: memref.store %zero, %N[%c0]
+// CHECK: tir.for %i{{.*}} @i1 in (%c8) {
+// CHECK-NEXT: tir.block @Y
+// CHECK-NEXT: memref.load %X
+tir.prim_func @inline_from_a_busy_loop(%X: memref<8xf32>) outs(%Y: memref<8xf32>, %N: memref<1xf32>)
+    attributes {tir.noalias} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %T = tir.alloc_buffer : memref<8xf32>
+  %n = memref.dim %T, %c0 : memref<8xf32>
+  tir.for %i @i in (8) {
+    memref.store %zero, %N[%c0] : memref<1xf32>
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %i @i1 in (%n) {
+    tir.block @Y (%vi: spatial<%n> = %i) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @inline_from_a_busy_loop {
+  schedule.compute_inline @T
+}
+
+// -----
+
 // The schedule of a linear layer that is known from TVM: tiles of columns in parallel, each with its sum, and what
 // comes behind it.
 
