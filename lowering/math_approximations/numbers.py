@@ -11,6 +11,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
 from xdsl.utils.type import get_element_type_or_self
 
 from relex.dialects.dtypes import record_of

@@ -10,8 +10,9 @@ from xdsl.ir import BlockArgument, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.index.expr import Index, IndexExpr, constant_of, terms_of, values_in
+from relex.dialects.index.expr import Index, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
+from relex.dialects.index.values import replace_atoms
 from relex.dialects.schedule.blocks import CompactBufferOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
 from relex.passes.analysis.buffers import accesses_in, local_buffer, pick_buffer
@@ -25,10 +26,9 @@ from relex.passes.analysis.loop_tree import (
     runs_for_all_values,
     steps_in,
 )
-from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, set_indices
+from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, redirect
 from relex.passes.schedule.table import primitive
 from relex.passes.support.buffer_edits import make_buffer, remove_buffer
-from relex.passes.support.index_arithmetic import remove_unused
 
 
 @primitive(CompactBufferOp)
@@ -118,19 +118,5 @@ def _shift(
 ) -> None:
     """Redirect the accesses of a block to the new buffer, with indices relative to `bases`."""
     block, loops = bind_to_loops(block, variables)
-    for access in block_accesses(block):
-        if access.buffer is old:
-            indices = [
-                index_of(index) - _in_variables(base, loops)
-                for index, base in zip(access.access.indices, bases, strict=True)
-            ]
-            set_indices(access.access.op, new, indices)
-    remove_unused(list(block.walk()))
-
-
-def _in_variables(form: Index, loops: dict[SSAValue, Index]) -> Index:
-    """Rewrite an index expression of loops in terms of the variables of a block."""
-    result = constant_of(form)
-    for atom, factor in terms_of(form).items():
-        result += (loops[atom] if isinstance(atom, SSAValue) and atom in loops else IndexExpr.of(atom)) * factor
-    return result
+    starts = [replace_atoms(base, lambda atom: loops.get(atom)) for base in bases]  # In variables of the block.
+    redirect(block, old, new, lambda indices: [index - start for index, start in zip(indices, starts, strict=True)])

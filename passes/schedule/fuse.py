@@ -7,7 +7,7 @@ from math import prod
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail
 from relex.dialects.index.expr import Index, IndexExpr
@@ -37,22 +37,14 @@ def fuse(*loops: ForOp, names: NewNames) -> ForOp:
     insert_nest([fused], take_body(loops[-1]), InsertPoint.before(outer))
     substitute(fused, _indices(loops, fused))
     substitute(fused)  # Quotients by dynamic extents are emitted at the top of the loop.
-    outer.detach()
-    outer.erase()
+    Rewriter.erase_op(outer)
     return fused
 
 
 def _product(loops: Sequence[ForOp]) -> int | SSAValue:
     """Return the product of the trip counts."""
-    known = prod(loop.extent for loop in loops if isinstance(loop.extent, int))
-    emitter = Emitter(loops[0])
-    total: SSAValue | None = None
-    for loop in loops:
-        if isinstance(loop.extent, SSAValue):
-            total = loop.extent if total is None else emitter.add(arith.MuliOp(total, loop.extent))
-    if total is None:
-        return known
-    return emitter.emit(IndexExpr.of(total) * known)
+    total = prod(loop.extent if isinstance(loop.extent, int) else IndexExpr.of(loop.extent) for loop in loops)
+    return total if isinstance(total, int) else Emitter(loops[0]).emit(total)
 
 
 def _indices(loops: Sequence[ForOp], fused: ForOp) -> dict[SSAValue, Index]:

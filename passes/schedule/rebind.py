@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IndexType
@@ -12,7 +12,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects.index.expr import Atom, Index, IndexExpr, terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, IterVar
-from relex.passes.support.index_arithmetic import Emitter
+from relex.passes.analysis.dependence import block_accesses
+from relex.passes.support.index_arithmetic import Emitter, remove_unused
 
 
 def is_bound_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> bool:
@@ -26,14 +27,14 @@ def is_bound_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> boo
     return True
 
 
-def bind_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> tuple[BlockOp, dict[SSAValue, Index]]:
+def bind_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> tuple[BlockOp, dict[Atom, Index]]:
     """
     Replace block variables that are bound to sums of loops by one variable for each of these loops. Return the new
     block, and the loops in terms of its variables.
     """
     columns = [v for v in block.iter_vars if v.variable not in variables]
     old = [v for v in block.iter_vars if v.variable in variables]
-    loops: dict[SSAValue, Index] = {
+    loops: dict[Atom, Index] = {
         v.binding: IndexExpr.of(v.variable) for v in columns if isinstance(v.binding, BlockArgument)
     }
     for v in old:
@@ -93,6 +94,16 @@ def _replace_variable(block: BlockOp, variable: BlockArgument, form: Index) -> N
 
 def _first_step(block: BlockOp) -> Operation | None:
     return next((op for op in block.body.block.ops if not isinstance(op, InitOp)), None)
+
+
+def redirect(
+    block: BlockOp, old: SSAValue, new: SSAValue, change: Callable[[Sequence[Index]], Sequence[Index]]
+) -> None:
+    """Redirect the accesses of one buffer in a block to another buffer, at other indices."""
+    for access in block_accesses(block):
+        if access.buffer is old:
+            set_indices(access.access.op, new, change([index_of(index) for index in access.access.indices]))
+    remove_unused(list(block.walk()))
 
 
 def set_indices(access: memref.LoadOp | memref.StoreOp, buffer: SSAValue, indices: Sequence[Index]) -> None:

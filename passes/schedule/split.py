@@ -7,7 +7,7 @@ from math import prod
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail
 from relex.dialects.index.expr import Index, IndexExpr
@@ -48,8 +48,7 @@ def replace_loop(loop: ForOp, loops: Sequence[ForOp], form: Index, *, exact: boo
     for block in [] if exact else list(blocks_in(loops[0])):
         add_guard(block, form, loop.extent)
     substitute(loops[0], {loop.variable: form})
-    loop.detach()
-    loop.erase()
+    Rewriter.erase_op(loop)
 
 
 def _extents(loop: ForOp, factors: Sequence[int | None]) -> list[int | None]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -25,10 +25,9 @@ from relex.dialects.tir import BlockOp, IterKind
 from relex.passes.analysis.buffers import accesses_in, buffer_name, local_buffer, pick_buffer
 from relex.passes.analysis.dependence import block_accesses, equal_atoms
 from relex.passes.analysis.loop_tree import function_of
-from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, set_indices
+from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, redirect
 from relex.passes.schedule.table import primitive
 from relex.passes.support.buffer_edits import make_buffer
-from relex.passes.support.index_arithmetic import remove_unused
 
 
 @primitive(TransformLayoutOp)
@@ -63,70 +62,60 @@ def _new_sizes(buffer: SSAValue, shape: Sequence[int], block: BlockOp, index_map
     same = equal_atoms([(place, place) for place in places], everything)
     if any(size > 1 and variable not in same for size, variable in zip(shape, variables, strict=True)):
         fail(block, f"expected a map that puts each element of {name} at a place of its own")
-    spans = [_room(expr, shape) for expr in index_map.results]
+    # These range over all integers, so that no remainder is taken for its dividend.
+    extents = dict(zip(Block(arg_types=[IndexType()] * len(shape)).args, shape, strict=True))
+    spans = [_room(place, extents) for place in apply_map(index_map, [*map(IndexExpr.of, extents)], block)]
     if any(span.low < 0 for span in spans):
         fail(block, f"expected a map to places from 0 on, found {int(min(span.low for span in spans))}")
     return [int(span.high) + 1 for span in spans]
 
 
-def _room(expr: AffineExpr, shape: Sequence[int]) -> Span:
+def _room(place: Index, extents: Mapping[BlockArgument, int]) -> Span:
     """Return the places that a layout has room for: remainders by a number take all values below it, even if the buffer
     is too small to need them."""
-    match expr:
-        case AffineConstantExpr(value):
-            return Span(value, value)
-        case AffineDimExpr(position):
-            return Span(0, shape[position] - 1)
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Add, lhs, rhs):
-            return _room(lhs, shape) + _room(rhs, shape)
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, AffineConstantExpr(factor), other):
-            return _room(other, shape).scaled(factor)
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, other, AffineConstantExpr(factor)):
-            return _room(other, shape).scaled(factor)
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Mod, _, AffineConstantExpr(divisor)):
-            return Span(0, divisor - 1)
-        case AffineBinaryOpExpr(AffineBinaryOpKind.FloorDiv, lhs, AffineConstantExpr(divisor)):
-            span = _room(lhs, shape)
-            return Span(span.low // divisor, span.high // divisor)
-        case AffineBinaryOpExpr(AffineBinaryOpKind.CeilDiv, lhs, AffineConstantExpr(divisor)):
-            span = _room(lhs, shape)
-            return Span(-(-span.low // divisor), -(-span.high // divisor))
-        case _:
-            return ANYTHING
+    room = Span(constant_of(place), constant_of(place))
+    for atom, factor in terms_of(place).items():
+        match atom:
+            case Remainder(divisor=divisor):
+                room += Span(0, divisor - 1).scaled(factor)
+            case Quotient(dividend=dividend, divisor=divisor):
+                span = _room(dividend, extents)
+                room += Span(span.low // divisor, span.high // divisor).scaled(factor)
+            case BlockArgument():
+                room += Span(0, extents[atom] - 1).scaled(factor)
+            case _:
+                return ANYTHING
+    return room
 
 
 def apply_map(index_map: AffineMap, indices: Sequence[Index], op: Operation) -> list[Index]:
     """Apply a map to indices. Fail at `op` if it has anything but sums, quotients and remainders."""
 
-    def evaluate(expr: AffineExpr) -> Index:
+    def apply(expr: AffineExpr) -> Index:
         match expr:
             case AffineConstantExpr(value):
                 return value
             case AffineDimExpr(position):
                 return indices[position]
             case AffineBinaryOpExpr(kind, lhs, rhs):
-                return combine(kind, evaluate(lhs), evaluate(rhs))
+                match kind, apply(lhs), apply(rhs):
+                    case AffineBinaryOpKind.Add, left, right:
+                        return left + right
+                    case (AffineBinaryOpKind.Mul, int(factor), other) | (AffineBinaryOpKind.Mul, other, int(factor)):
+                        return other * factor
+                    case AffineBinaryOpKind.FloorDiv, left, int(divisor) if divisor > 0:
+                        return left // divisor
+                    case AffineBinaryOpKind.CeilDiv, left, int(divisor) if divisor > 0:
+                        return (left + (divisor - 1)) // divisor
+                    case AffineBinaryOpKind.Mod, left, int(divisor) if divisor > 0:
+                        return left % divisor
+                    case _:
+                        pass
             case _:
-                fail(op, f"expected a map of sums, quotients and remainders, found {expr}")
+                pass
+        fail(op, f"expected a map of sums, quotients and remainders by numbers, found {expr}")
 
-    def combine(kind: AffineBinaryOpKind, left: Index, right: Index) -> Index:
-        if kind is AffineBinaryOpKind.Add:
-            return left + right
-        if kind is AffineBinaryOpKind.Mul and not terms_of(left):
-            return right * constant_of(left)
-        if terms_of(right) or (kind is not AffineBinaryOpKind.Mul and constant_of(right) < 1):
-            fail(op, "expected a map of sums, quotients and remainders, found an operation on two indices")
-        match kind:
-            case AffineBinaryOpKind.Mul:
-                return left * constant_of(right)
-            case AffineBinaryOpKind.FloorDiv:
-                return left // constant_of(right)
-            case AffineBinaryOpKind.CeilDiv:
-                return (left + (constant_of(right) - 1)) // constant_of(right)
-            case AffineBinaryOpKind.Mod:
-                return left % constant_of(right)
-
-    return [evaluate(expr) for expr in index_map.results]
+    return [apply(expr) for expr in index_map.results]
 
 
 def _use_layout(block: BlockOp, old: SSAValue, new: SSAValue, index_map: AffineMap) -> None:
@@ -134,11 +123,7 @@ def _use_layout(block: BlockOp, old: SSAValue, new: SSAValue, index_map: AffineM
     variables = _variables_to_bind(block, old, index_map)
     if variables and is_bound_to_loops(block, variables):
         block, _ = bind_to_loops(block, variables)
-    for access in block_accesses(block):
-        if access.buffer is old:
-            indices = [index_of(index) for index in access.access.indices]
-            set_indices(access.access.op, new, apply_map(index_map, indices, block))
-    remove_unused(list(block.walk()))
+    redirect(block, old, new, lambda indices: apply_map(index_map, indices, block))
 
 
 def _variables_to_bind(block: BlockOp, buffer: SSAValue, index_map: AffineMap) -> list[BlockArgument]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from xdsl.dialects import arith
 from xdsl.ir import BlockArgument, SSAValue
+from xdsl.rewriter import Rewriter
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import constant_of, span_of, terms_of, values_in
@@ -17,6 +17,7 @@ from relex.passes.analysis.buffers import buffers_written, check_only_writer
 from relex.passes.analysis.dependence import block_accesses, equal_atoms
 from relex.passes.analysis.loop_tree import (
     check_conditions,
+    comparison_of,
     conditions_of,
     function_of,
     guard_of,
@@ -61,8 +62,7 @@ def unguard(block: BlockOp) -> None:
     holder = guard.parent_block()
     assert holder is not None
     holder.insert_op_before(block, guard)
-    guard.detach()
-    guard.erase()
+    Rewriter.erase_op(guard)
     substitute(loops_of(block)[-1])
 
 
@@ -72,11 +72,11 @@ def _holds_at_first(block: BlockOp) -> bool:
 
 
 def _holds_at_zero(condition: SSAValue) -> bool:
-    op = condition.owner
-    if not isinstance(op, arith.CmpiOp) or arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data] != "slt":
-        return False
-    difference = index_of(op.lhs) - index_of(op.rhs)
-    return constant_of(difference) < 0 and all(isinstance(atom, BlockArgument) for atom in terms_of(difference))
+    match comparison_of(condition):
+        case "slt", difference:
+            return constant_of(difference) < 0 and all(isinstance(atom, BlockArgument) for atom in terms_of(difference))
+        case _:
+            return False
 
 
 def _variables_around(block: BlockOp) -> set[BlockArgument]:

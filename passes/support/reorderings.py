@@ -6,17 +6,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import BlockArgument, SSAValue
+from xdsl.rewriter import Rewriter
 
 from relex.dialects.errors import PassError
-from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, IterKind, IterKindAttr, PrimFuncOp
 from relex.dialects.tir.accesses import Access, accesses
 from relex.passes.analysis.buffers import buffers_read
 from relex.passes.analysis.dependence import BlockAccess, block_accesses
-from relex.passes.analysis.loop_tree import blocks_in, check_conditions, conditions_of, is_scalar, loops_of
+from relex.passes.analysis.loop_tree import (
+    blocks_in,
+    check_conditions,
+    comparison_of,
+    conditions_of,
+    is_scalar,
+    loops_of,
+)
 from relex.passes.support.gathers import AxisIndex, Gather, Limit
 from relex.passes.support.loop_edits import erase_empty
 
@@ -61,12 +68,10 @@ class Reordering:
         """Replace the block and its buffer by an existing copy."""
         copy.name_hint = self.buffer.buffer.name_hint
         scope = self.block.parent_op()
-        self.block.detach()
-        self.block.erase()
+        Rewriter.erase_op(self.block)
         erase_empty(scope)
         self.buffer.buffer.replace_all_uses_with(copy)
-        self.buffer.detach()
-        self.buffer.erase()
+        Rewriter.erase_op(self.buffer)
 
 
 def reorderings(func: PrimFuncOp, source: SSAValue) -> Iterator[Reordering]:
@@ -116,8 +121,8 @@ _HOLDS: dict[str, Callable[[Any], Any]] = {"slt": lambda difference: difference 
 
 def _limit(condition: SSAValue) -> Limit | None:
     """Return a condition as an index expression and a predicate on its value."""
-    op = condition.owner
-    if not isinstance(op, arith.CmpiOp):
-        return None
-    holds = _HOLDS.get(arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data])
-    return Limit(index_of(op.lhs) - index_of(op.rhs), holds) if holds is not None else None
+    match comparison_of(condition):
+        case predicate, difference if predicate in _HOLDS:
+            return Limit(difference, _HOLDS[predicate])
+        case _:
+            return None
