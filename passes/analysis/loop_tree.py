@@ -12,8 +12,8 @@ from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterVar, LoopKind, PrimFuncOp, loops_around
-from relex.dialects.tir.accesses import is_pure
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, IterVar, LoopKind, PrimFuncOp, loops_around
+from relex.dialects.tir.accesses import is_pure, variables_in
 
 
 def structures_in(func: Operation) -> Iterator[Operation]:
@@ -85,6 +85,12 @@ def loops_of(block: BlockOp) -> list[ForOp]:
     return list(loops_around(block))[::-1]
 
 
+def variables_of_kind(block: BlockOp, kind: IterKind) -> set[SSAValue]:
+    """Return the loop variables that drive the block variables of a kind."""
+    func = function_of(block)
+    return {arg for v in block.iter_vars if v.kind is kind for arg in variables_in(v.binding, func)}
+
+
 def blocks_in(scope: Operation) -> Iterator[BlockOp]:
     """Yield the blocks in `scope`, except those nested in other blocks."""
     return (op for op in steps_in(scope) if isinstance(op, BlockOp))
@@ -150,6 +156,13 @@ def check_nested(loops: Sequence[ForOp]) -> None:
         others = [op for op in outer.body.block.ops if op is not inner and not is_scalar(op)]
         if others:
             fail(outer, f"expected {label_of(inner)} to be all that {label_of(outer)} holds, found {_name(others[0])}")
+
+
+def check_extents(nest: Sequence[ForOp]) -> None:
+    """Fail if the extent of a loop is computed in the outermost one."""
+    for loop in nest:
+        if isinstance(loop.extent, SSAValue) and nest[0].is_ancestor(loop.extent.owner):
+            fail(loop, f"expected the extent of {label_of(loop)} not to change in {label_of(nest[0])}")
 
 
 def guard_of(block: BlockOp) -> scf.IfOp | None:

@@ -7,7 +7,7 @@ from math import inf, nan
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IntegerType
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
@@ -34,14 +34,20 @@ _EXACT = (
 _ROUNDED = (arith.AddfOp, arith.MulfOp)
 """Ops that give the same result in any order up to rounding, which the flag `reassoc` allows."""
 
-_IDENTITIES: dict[type[Operation], float] = {
+_LOWEST, _HIGHEST = "lowest", "highest"
+
+_IDENTITIES: dict[type[Operation], float | str] = {
     arith.AddfOp: -0.0,
     arith.AddiOp: 0,
     arith.AndIOp: -1,
     arith.MaximumfOp: -inf,
     arith.MaxnumfOp: nan,
+    arith.MaxSIOp: _LOWEST,
+    arith.MaxUIOp: 0,
     arith.MinimumfOp: inf,
     arith.MinnumfOp: nan,
+    arith.MinSIOp: _HIGHEST,
+    arith.MinUIOp: -1,
     arith.MulfOp: 1.0,
     arith.MuliOp: 1,
     arith.OrIOp: 0,
@@ -51,24 +57,13 @@ _IDENTITIES: dict[type[Operation], float] = {
 
 def identity_of(combine: Operation) -> float | None:
     """Return the identity element of the op that combines the steps of a reduction; None for other ops."""
-    low, high = _range(combine.results[0].type) if combine.results else (0, 0)
-    match combine:
-        case arith.MaxSIOp():
-            return low
-        case arith.MinSIOp():
-            return high
-        case arith.MaxUIOp():
-            return 0
-        case arith.MinUIOp():
-            return -1
-        case _:
-            return _IDENTITIES.get(type(combine))
-
-
-def _range(kind: Attribute) -> tuple[int, int]:
-    """Return the smallest and the largest signed number of a type."""
-    bits = kind.width.data if isa(kind, IntegerType) else 64
-    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    match _IDENTITIES.get(type(combine)):
+        case str(extreme):
+            kind = combine.results[0].type
+            half = 1 << ((kind.width.data if isa(kind, IntegerType) else 64) - 1)
+            return -half if extreme == _LOWEST else half - 1
+        case identity:
+            return identity
 
 
 def combiner_of(block: BlockOp) -> Operation:

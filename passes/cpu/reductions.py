@@ -23,10 +23,10 @@ from relex.passes.analysis.loop_tree import (
     label_of,
     loops_of,
     name_of_block,
+    variables_of_kind,
 )
 from relex.passes.cpu import cost
 from relex.passes.schedule import Block, Loop
-from relex.passes.schedule.decompose_reduction import variables_of_kind
 
 
 @dataclass(frozen=True)

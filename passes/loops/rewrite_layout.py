@@ -78,8 +78,7 @@ class RewriteLayoutPass(RelexPass):
                 _Rewriting(known, made).run()
         for constant in constants:
             if constant.result.first_use is None:
-                constant.detach()
-                constant.erase()
+                Rewriter.erase_op(constant)
 
 
 class _Copies:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
 
 from relex.dialects.errors import CompileError, CompileRemark, Diagnostic, PassError, diagnose
@@ -129,22 +129,15 @@ def schedule_function(func: PrimFuncOp, processor: Processor) -> list[Decision]:
     for block in [b.block_name.data for b in blocks_in(func)]:
         schedule, decision = _schedule_block(schedule, Block(name, block), processor)
         decisions.append(decision)
-    shared = _share_loops(schedule, name)
+    candidates = [_share_first(schedule, loops) for loops in loops_to_share(schedule.function(name))]
+    shared = [decision for decision in candidates if decision is not None]
     if shared or schedule is not first:
         new = schedule.function(name)
         if any(map(has_unknown, new.function_type.inputs)):
             cse(new)  # The steps recompute sizes wherever they need them.
         new.detach()
-        Rewriter.insert_op(new, InsertPoint.before(func))
-        func.detach()
-        func.erase()
+        Rewriter.replace_op(func, new)
     return [*decisions, *shared]
-
-
-def _share_loops(schedule: Schedule, name: str) -> list[Decision]:
-    """Parallelize the loops that are large enough."""
-    shared = [_share_first(schedule, loops) for loops in loops_to_share(schedule.function(name))]
-    return [decision for decision in shared if decision is not None]
 
 
 def _share_first(schedule: Schedule, candidates: Sequence[ForOp]) -> Decision | None:

@@ -54,7 +54,7 @@ def cache_write(block: BlockOp, index: int, names: NewNames) -> BlockOp:
     check_only_writer(function_of(block), buffer, block)
     for access in statement_accesses(statement):
         if access.buffer is buffer and access.block is not block:
-            fail(block, f"expected {name_of(buffer)} to be read behind the loops around {name_of_block(block)}, "
+            fail(block, f"expected {name_of(buffer)} to be read after the loops around {name_of_block(block)}, "
                         f"found {name_of_block(access.block)} in them")  # fmt: skip
     return _use_copy(block, buffer, names, is_written=True)
 

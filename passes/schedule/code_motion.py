@@ -131,7 +131,7 @@ def find_late_values(block: BlockOp, place: Operation) -> list[Operation]:
         if not isinstance(op, Operation) or block.is_ancestor(op) or op in late or is_available(op, place):
             return
         if not is_scalar(op) and not isinstance(op, AllocBufferOp | memref.DimOp):
-            fail(block, f"expected {name_of_block(block)} to use nothing that is computed behind "
+            fail(block, f"expected {name_of_block(block)} to use nothing that is computed after "
                         f"its new place, found '{op.name}'")  # fmt: skip
         for operand in op.operands:
             visit(operand)

@@ -10,11 +10,17 @@ from relex.dialects.index.expr import IndexExpr, terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule.blocks import ComputeAtOp
 from relex.dialects.tir import BlockOp, ForOp, IterKind, loops_around
-from relex.dialects.tir.accesses import variables_in
 from relex.passes.analysis.buffers import accesses_in, buffers_written, check_only_writer, local_buffer
 from relex.passes.analysis.dependence import Element, block_accesses
 from relex.passes.analysis.footprints import Interval, Region, covers, region_of
-from relex.passes.analysis.loop_tree import check_serial, check_structure, function_of, label_of, name_of_block
+from relex.passes.analysis.loop_tree import (
+    check_serial,
+    check_structure,
+    function_of,
+    label_of,
+    name_of_block,
+    variables_of_kind,
+)
 from relex.passes.schedule.code_motion import (
     Placement,
     accesses_from,
@@ -80,9 +86,8 @@ def written_element(block: BlockOp) -> tuple[SSAValue, Element]:
 def _check_whole_reduction(block: BlockOp, other: Operation) -> None:
     """Fail if a reduction shares loops of its own with its consumers, which would then see partial results."""
     shared = {loop.variable for loop in loops_around(other)}
-    for v in block.iter_vars:
-        if v.kind is IterKind.REDUCE and variables_in(v.binding, function_of(block)) & shared:
-            fail(block, f"expected the loops of the reduction {name_of_block(block)} around it alone")
+    if variables_of_kind(block, IterKind.REDUCE) & shared:
+        fail(block, f"expected the loops of the reduction {name_of_block(block)} around it alone")
 
 
 def _ranges(block: BlockOp, element: Element, region: Region) -> list[Interval | None]:

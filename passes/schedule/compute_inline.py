@@ -39,6 +39,8 @@ from relex.passes.support.loop_edits import erase_empty
 def compute_inline(block: BlockOp) -> None:
     """Compute the elements that a block writes where they are read, and remove the block and its buffer."""
     store = elementwise_store(block)
+    if outermost_block(block) is not block:
+        fail(block, f"expected {name_of_block(block)} to stand in no other block")
     alloc = local_buffer(store.memref, block)
     loads = _loads_alone(block, store)
     check_whole_buffer(block, store, alloc)
@@ -157,7 +159,9 @@ def _missing_at(load: memref.LoadOp, block: BlockOp) -> list[Operation]:
 def _compute_at(load: memref.LoadOp, block: BlockOp, store: memref.StoreOp, missing: Sequence[Operation]) -> SSAValue:
     """Compute the element that a load reads, before the load."""
     indices = dict(zip(store.indices, load.indices, strict=True))
-    values = {v: indices[v] if v in indices else constant(0, load) for v in block.body.block.args}
+    values: dict[SSAValue, SSAValue] = {
+        v: indices[v] if v in indices else constant(0, load) for v in block.body.block.args
+    }
     copies = [op.clone(values) for op in (*missing, *block.body.block.ops) if op is not store]
     for copy in copies:
         copy.location = load.location

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.index.expr import Index, IndexExpr
+from relex.dialects.index.expr import IndexExpr
 from relex.dialects.schedule.blocks import DecomposeReductionOp
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind
 from relex.dialects.tir.accesses import variables_in
@@ -23,6 +25,7 @@ from relex.passes.analysis.loop_tree import (
     label_of,
     loops_of,
     name_of_block,
+    variables_of_kind,
 )
 from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.table import primitive
@@ -52,17 +55,24 @@ def decompose_reduction(block: BlockOp, loop: ForOp, names: NewNames) -> BlockOp
     (name,), labels = names.take([f"{block.block_name.data}_init"], [f"{base_name(around)}_init" for around in copied])
 
     substitute(loop)
-    copies = [new_loop(old.extent, label, old, old.kind.data) for old, label in zip(copied, labels, strict=True)]
     start = _init_block(block, init, name)
-    insert_nest(copies, start, InsertPoint.before(loop))
-    for condition in conditions:
-        add_condition(start, condition)
-    variables: dict[SSAValue, Index] = {
-        old.variable: IndexExpr.of(new.variable) for old, new in zip(copied, copies, strict=True)
-    }
-    substitute(copies[0] if copies else loop, variables)
+    copies = [new_loop(old.extent, label, old, old.kind.data) for old, label in zip(copied, labels, strict=True)]
+    add_nest(dict(zip(copied, copies, strict=True)), start, InsertPoint.before(loop), conditions)
+    if not copies:
+        substitute(loop)
     Rewriter.erase_op(init)
     return start
+
+
+def add_nest(copies: Mapping[ForOp, ForOp], block: BlockOp, at: InsertPoint, conditions: Sequence[SSAValue]) -> None:
+    """Insert a block that is bound to some loops into copies of them, guarded by conditions on them."""
+    insert_nest(list(copies.values()), block, at)
+    for condition in conditions:
+        add_condition(block, condition)
+    if copies:
+        substitute(
+            next(iter(copies.values())), {old.variable: IndexExpr.of(new.variable) for old, new in copies.items()}
+        )
 
 
 def loops_from(loop: ForOp, block: BlockOp) -> list[ForOp]:
@@ -77,12 +87,6 @@ def loops_from(loop: ForOp, block: BlockOp) -> list[ForOp]:
             fail(outer, f"expected the loops of the reduction {name_of_block(block)} to stand in {label_of(loop)}, "
                         f"found {label_of(outer)} around it")  # fmt: skip
     return around[start:]
-
-
-def variables_of_kind(block: BlockOp, kind: IterKind) -> set[SSAValue]:
-    """Return the loop variables that drive the block variables of a kind."""
-    func = function_of(block)
-    return {arg for v in block.iter_vars if v.kind is kind for arg in variables_in(v.binding, func)}
 
 
 def spatial_conditions(block: BlockOp, loop: ForOp, reduce: set[SSAValue]) -> list[SSAValue]:
@@ -121,7 +125,7 @@ def _check_init_may_move(init: InitOp, block: BlockOp, loop: ForOp) -> None:
                 harmless = mine.is_write and not meets
             else:
                 harmless = not other.is_write and (
-                    not mine.is_write or (not meets and _is_behind(other.block, block, loop))
+                    not mine.is_write or (not meets and _is_after(other.block, block, loop))
                 )
             if not harmless:
                 fail(block, f"expected {name_of(other.buffer)} to be left alone in {label_of(loop)} until "
@@ -132,7 +136,7 @@ def _check_init_may_move(init: InitOp, block: BlockOp, loop: ForOp) -> None:
                 fail(op, f"expected {name_of(operand)} to be computed outside of {label_of(loop)}")
 
 
-def _is_behind(block: BlockOp, other: BlockOp, scope: Operation) -> bool:
+def _is_after(block: BlockOp, other: BlockOp, scope: Operation) -> bool:
     order = [op for op in scope.walk() if op is block or op is other]
     return order[-1] is block
 

@@ -9,11 +9,10 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects.errors import fail
 from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.schedule.loops import FuseOp
 from relex.dialects.tir import ForOp
-from relex.passes.analysis.loop_tree import base_name, check_nested, check_serial, check_structure, label_of
+from relex.passes.analysis.loop_tree import base_name, check_extents, check_nested, check_serial, check_structure
 from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.table import primitive
 from relex.passes.support.index_arithmetic import Emitter, substitute
@@ -27,9 +26,7 @@ def fuse(*loops: ForOp, names: NewNames) -> ForOp:
     for loop in loops:
         check_serial(loop)
     check_structure(outer)
-    for loop in loops[1:]:
-        if isinstance(loop.extent, SSAValue) and outer.is_ancestor(loop.extent.owner):
-            fail(loop, f"expected the extent of {label_of(loop)} not to change in {label_of(outer)}")
+    check_extents(loops)
     check_nested(loops)
     _, (label,) = names.take(loops=[f"{'_'.join(map(base_name, loops))}_fused"])
     substitute(outer)

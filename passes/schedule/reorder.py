@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.schedule.loops import ReorderOp
-from relex.dialects.tir import ForOp, LoopKind
+from relex.dialects.tir import ForOp, LoopKind, loops_around
 from relex.passes.analysis.dependence import carrying, check_bindings_differ, conflicts
-from relex.passes.analysis.loop_tree import blocks_in, check_nested, check_structure, label_of, name_of_block
+from relex.passes.analysis.loop_tree import (
+    blocks_in,
+    check_extents,
+    check_nested,
+    check_structure,
+    label_of,
+    name_of_block,
+)
 from relex.passes.analysis.reductions import order_matters
 from relex.passes.schedule.table import primitive
 from relex.passes.support.index_arithmetic import substitute
@@ -24,9 +30,7 @@ def reorder(*loops: ForOp) -> None:
     nest = _nest(loops)
     check_structure(nest[0])
     check_nested(nest)
-    for loop in nest:
-        if isinstance(loop.extent, SSAValue) and nest[0].is_ancestor(loop.extent.owner):
-            fail(loop, f"expected the extent of {label_of(loop)} not to change in {label_of(nest[0])}")
+    check_extents(nest)
     given = iter(loops)
     order = [next(given) if loop in loops else loop for loop in nest]
     _check_order(nest, order)
@@ -36,7 +40,7 @@ def reorder(*loops: ForOp) -> None:
 
 def _nest(loops: Sequence[ForOp]) -> list[ForOp]:
     """Return the given loops and those between them, outermost first."""
-    nest = [max(loops, key=_depth)]
+    nest = [max(loops, key=lambda loop: len(list(loops_around(loop))))]
     while not set(loops) <= set(nest):
         scope = nest[-1].parent_op()
         if not isinstance(scope, ForOp):
@@ -44,13 +48,6 @@ def _nest(loops: Sequence[ForOp]) -> list[ForOp]:
             fail(loops[0], f"expected {names} to stand in each other, with nothing but loops between")
         nest.append(scope)
     return nest[::-1]
-
-
-def _depth(loop: ForOp) -> int:
-    depth, scope = 0, loop.parent_op()
-    while scope is not None:
-        depth, scope = depth + 1, scope.parent_op()
-    return depth
 
 
 def _check_order(nest: Sequence[ForOp], order: Sequence[ForOp]) -> None:

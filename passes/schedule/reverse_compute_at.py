@@ -39,7 +39,7 @@ def reverse_compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     check_structure(loop)
     branch, other = branches(block, loop)
     if not stands_before(other, branch):
-        fail(block, f"expected {name_of_block(block)} to stand behind {label_of(loop)}")
+        fail(block, f"expected {name_of_block(block)} to stand after {label_of(loop)}")
     if any(kind.data is IterKind.REDUCE for kind in block.kinds):
         fail(block, f"expected {name_of_block(block)} to have spatial variables only, found a reduction")
     if any(around.kind.data is not LoopKind.SERIAL for around in (loop, *loops_around(loop))):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects import arith, memref
@@ -12,20 +12,20 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.index.expr import Index, IndexExpr, values_in
+from relex.dialects.index.expr import Index, values_in
 from relex.dialects.schedule.blocks import RfactorOp
 from relex.dialects.tir import BlockOp, ForOp, IterKind
 from relex.passes.analysis.buffers import buffer_name, buffers_written, check_aliases
 from relex.passes.analysis.dependence import check_bindings_differ
 from relex.passes.analysis.loop_tree import base_name, blocks_in, check_structure, label_of, name_of_block
 from relex.passes.analysis.reductions import combiner_of, identity_of
-from relex.passes.schedule.decompose_reduction import loops_from, spatial_conditions, variables_of_kind
+from relex.passes.schedule.decompose_reduction import add_nest, loops_from, spatial_conditions, variables_of_kind
 from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, set_indices, with_variables
 from relex.passes.schedule.table import primitive
 from relex.passes.support.buffer_edits import make_buffer
 from relex.passes.support.index_arithmetic import substitute
-from relex.passes.support.loop_edits import add_condition, insert_nest, new_loop, spatial_block
+from relex.passes.support.loop_edits import new_loop, spatial_block
 
 
 @primitive(RfactorOp)
@@ -53,13 +53,17 @@ def rfactor(block: BlockOp, along: ForOp, at: ForOp, names: NewNames) -> BlockOp
     new_blocks, labels = names.take(new_blocks, labels)
 
     substitute(at)
-    partial = _buffer(block, kept, at)
+    (result,) = buffers_written(block)
+    assert isa(result.type, MemRefType)
+    sizes, before = [loop.extent for loop in kept], InsertPoint.before(at)
+    partial = make_buffer(result.type.element_type, sizes, f"{buffer_name(result)}_rf", before, block)
     block, variables = bind_to_loops(block, sums)
     place = [variables[loop.variable] for loop in kept]
-    behind = _combining_block(block, along, partial, place)
+    combining = _combining_block(block, along, partial, place)
     init = _init_block(new_blocks[0], partial, combine, kept)
-    _add_nest(kept, labels[: len(kept)], init, InsertPoint.before(at), [])
-    _add_nest(kept, labels[len(kept) :], behind, InsertPoint.after(at), conditions)
+    inits, partials = labels[: len(kept)], labels[len(kept) :]
+    add_nest(_copies(kept, inits), init, InsertPoint.before(at), [])
+    add_nest(_copies(kept, partials), combining, InsertPoint.after(at), conditions)
     block = _make_partial(block, along, partial, place, new_blocks[1])
     return block
 
@@ -73,14 +77,6 @@ def _check_may_wait(block: BlockOp, loop: ForOp) -> None:
     check_aliases(buffer, loop)
     if loop.is_ancestor(buffer.owner):
         fail(block, f"expected {name_of(buffer)} to live outside of {label_of(loop)}")
-
-
-def _buffer(block: BlockOp, loops: Sequence[ForOp], at: ForOp) -> SSAValue:
-    """Allocate a buffer with an element for each iteration of some loops."""
-    (result,) = buffers_written(block)
-    assert isa(result.type, MemRefType)
-    sizes = [loop.extent for loop in loops]
-    return make_buffer(result.type.element_type, sizes, f"{buffer_name(result)}_rf", InsertPoint.before(at), block)
 
 
 def _accesses(block: BlockOp) -> tuple[memref.LoadOp, memref.StoreOp]:
@@ -125,16 +121,8 @@ def _identity(combine: Operation) -> IntegerAttr[IntegerType | IndexType] | Floa
     return IntegerAttr(int(value), kind)
 
 
-def _add_nest(
-    loops: Iterable[ForOp], labels: Sequence[str], block: BlockOp, at: InsertPoint, conditions: Sequence[SSAValue]
-) -> None:
-    """Insert a block that is bound to some loops into copies of them, guarded by conditions on them."""
-    copies = {loop: new_loop(loop.extent, label, loop) for loop, label in zip(loops, labels, strict=True)}
-    first = next(iter(copies.values()))
-    insert_nest(list(copies.values()), block, at)
-    for condition in conditions:
-        add_condition(block, condition)
-    substitute(first, {old.variable: IndexExpr.of(new.variable) for old, new in copies.items()})
+def _copies(loops: Sequence[ForOp], labels: Sequence[str]) -> dict[ForOp, ForOp]:
+    return {loop: new_loop(loop.extent, label, loop) for loop, label in zip(loops, labels, strict=True)}
 
 
 def _make_partial(block: BlockOp, along: ForOp, partial: SSAValue, place: Sequence[Index], name: str) -> BlockOp:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from inspect import Parameter, getdoc
-from typing import Any
+from typing import Any, cast
 
 from relex.dialects.errors import UnknownNameError
 from relex.dialects.schedule import PrimitiveOp
@@ -50,10 +50,10 @@ def add_method(op: type[PrimitiveOp], carry: Callable[..., Any]) -> None:
     setattr(Steps, name, step)
 
 
-def _function_of(arguments: Iterable[Any]) -> str:
+def _function_of(arguments: Iterable[object]) -> str:
     """Return the function that all blocks and loops are in; fail if there are several."""
-    flat = [part for value in arguments for part in (value if isinstance(value, Sequence) else [value])]
-    names = sorted({part.func for part in flat if isinstance(part, Block | Loop)})
+    several = [cast("Sequence[object]", value) if isinstance(value, Sequence) else [value] for value in arguments]
+    names = sorted({part.func for parts in several for part in parts if isinstance(part, Block | Loop)})
     if len(names) != 1:
         raise UnknownNameError(f"expected blocks and loops of one function, found {', '.join(names) or 'none'}")
     return names[0]

@@ -25,6 +25,7 @@ from relex.passes.analysis.loop_tree import (
     loops_of,
     may_trap,
     name_of_block,
+    variables_of_kind,
 )
 from relex.passes.schedule.code_motion import check_unshared_outputs
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops
@@ -45,11 +46,11 @@ def unguard(block: BlockOp) -> None:
     check_conditions(block)
     check_unshared_outputs(block)
     guarded = variables_in(guard.cond, func)
-    for v in block.iter_vars:
-        if v.kind is IterKind.REDUCE and variables_in(v.binding, func) & guarded:
-            fail(block, f"expected a condition around {name_of_block(block)} that does not depend on its reduction")
+    if variables_of_kind(block, IterKind.REDUCE) & guarded:
+        fail(block, f"expected a condition around {name_of_block(block)} that does not depend on its reduction")
     # If the guard holds in some iteration, accesses that do not depend on its variables are made anyway.
-    changes = guarded if _holds_at_first(block) else _variables_around(block)
+    holds_at_first = all(map(_holds_at_zero, conditions_of(block)))
+    changes = guarded if holds_at_first else {loop.variable for loop in loops_of(block)}
     beyond = [v.variable for v in block.iter_vars if not _stays_in_range(v, changes)]
     if beyond and not is_bound_to_loops(block, beyond):
         variable = f"{name_of(beyond[0])} of {name_of_block(block)}"
@@ -66,21 +67,13 @@ def unguard(block: BlockOp) -> None:
     substitute(loops_of(block)[-1])
 
 
-def _holds_at_first(block: BlockOp) -> bool:
-    """Return whether the guard holds in the first iteration of all loops."""
-    return all(map(_holds_at_zero, conditions_of(block)))
-
-
 def _holds_at_zero(condition: SSAValue) -> bool:
+    """Return whether a condition holds in the first iteration of all loops."""
     match comparison_of(condition):
         case "slt", difference:
             return constant_of(difference) < 0 and all(isinstance(atom, BlockArgument) for atom in terms_of(difference))
         case _:
             return False
-
-
-def _variables_around(block: BlockOp) -> set[BlockArgument]:
-    return {loop.variable for loop in loops_of(block)}
 
 
 def _stays_in_range(v: IterVar, changes: AbstractSet[SSAValue]) -> bool:
@@ -104,8 +97,7 @@ def _check_bounds(block: BlockOp, changes: AbstractSet[SSAValue]) -> None:
 
 def _check_own_elements(block: BlockOp) -> None:
     """Fail if two iterations of the spatial loops may write the same element."""
-    func = function_of(block)
-    reduce = {arg for v in block.iter_vars if v.kind is IterKind.REDUCE for arg in variables_in(v.binding, func)}
+    reduce = variables_of_kind(block, IterKind.REDUCE)
     loops = loops_of(block)
     if not loops:
         fail(block, f"expected {name_of_block(block)} to stand in a loop")

@@ -1,4 +1,4 @@
-"""The grouping of a graph: the decisions behind `fuse-ops`."""
+"""The grouping of a graph: the decisions of `fuse-ops`."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ class _Round:
     def run(self) -> list[list[int]]:
         """Return the groups."""
         dominators = post_dominators(self._users)
-        for is_turn in (_is_simple_or_sum, _is_injective):
+        for turn in (_SIMPLE_OR_SUM, (OpPattern.INJECTIVE,)):
             for i, dominator in enumerate(dominators):
-                if dominator is not None and is_turn(self._nodes[i].pattern):
+                if dominator is not None and self._nodes[i].pattern in turn:
                     self._join_dominator(i, dominator)
         self._join_users()
         return [sorted(members) for members in self._members.values()]
@@ -103,10 +103,10 @@ class _Round:
     def _join_dominator(self, node: int, dominator: int) -> None:
         if self._group[node] == self._group[dominator]:
             return
-        if not _may_end_in(self._nodes[node].pattern, self._nodes[dominator].pattern):
+        limit, end = _LIMITS[self._nodes[node].pattern]
+        if not self._nodes[dominator].pattern.is_at_most(end):
             return
         between = self._between(node, dominator)
-        limit = _LIMITS_BETWEEN[self._nodes[node].pattern]
         if between is not None and all(self._nodes[i].pattern.is_at_most(limit) for i in between):
             self._join([node, *between, dominator])
 
@@ -177,31 +177,17 @@ class _Round:
 _CLOSED = (OpPattern.REDUCTION, OpPattern.OPAQUE)
 """Patterns of groups that take in no users of their results."""
 
-_LIMITS_BETWEEN = {
-    OpPattern.ELEMENTWISE: OpPattern.INJECTIVE,
-    OpPattern.BROADCAST: OpPattern.INJECTIVE,
-    OpPattern.INJECTIVE: OpPattern.INJECTIVE,
-    OpPattern.OUT_ELEMENTWISE_FUSABLE: OpPattern.BROADCAST,
+_SIMPLE_OR_SUM = (OpPattern.ELEMENTWISE, OpPattern.BROADCAST, OpPattern.OUT_ELEMENTWISE_FUSABLE)
+"""Patterns of nodes that join their post-dominators first."""
+
+_LIMITS = {
+    OpPattern.ELEMENTWISE: (OpPattern.INJECTIVE, OpPattern.REDUCTION),
+    OpPattern.BROADCAST: (OpPattern.INJECTIVE, OpPattern.REDUCTION),
+    OpPattern.INJECTIVE: (OpPattern.INJECTIVE, OpPattern.INJECTIVE),
+    OpPattern.OUT_ELEMENTWISE_FUSABLE: (OpPattern.BROADCAST, OpPattern.BROADCAST),
 }
-"""The widest pattern that may lie between a node and its post-dominator."""
-
-
-def _is_simple_or_sum(pattern: OpPattern) -> bool:
-    return pattern in (OpPattern.ELEMENTWISE, OpPattern.BROADCAST, OpPattern.OUT_ELEMENTWISE_FUSABLE)
-
-
-def _is_injective(pattern: OpPattern) -> bool:
-    return pattern is OpPattern.INJECTIVE
-
-
-def _may_end_in(node: OpPattern, dominator: OpPattern) -> bool:
-    match node:
-        case OpPattern.ELEMENTWISE | OpPattern.BROADCAST:
-            return dominator.is_at_most(OpPattern.REDUCTION)
-        case OpPattern.INJECTIVE:
-            return dominator.is_at_most(OpPattern.INJECTIVE)
-        case _:
-            return dominator.is_at_most(OpPattern.BROADCAST)
+"""For each pattern of nodes that join their post-dominator, the widest one that may lie between them, and the widest
+one that the post-dominator may have."""
 
 
 def _fit_together(patterns: Sequence[OpPattern]) -> bool:

@@ -7,21 +7,20 @@ from collections.abc import Mapping, Sequence
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.traits import IsolatedFromAbove
 
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.to_ir import IndexBuilder
 from relex.dialects.tir import BlockOp, ForOp, loops_around
-from relex.passes.analysis.loop_tree import is_scalar, may_trap, steps_in
+from relex.passes.analysis.loop_tree import function_of, is_scalar, may_trap, steps_in
 
 
 def constant(value: int, user: Operation) -> SSAValue:
     """Return an index constant at the top of the function around `user`; equal constants are shared."""
-    top = function_block(user)
+    top = function_of(user).body.block
     attr = IntegerAttr(value, IndexType())
     for op in top.ops:
         if not isinstance(op, arith.ConstantOp):
@@ -33,16 +32,6 @@ def constant(value: int, user: Operation) -> SSAValue:
     op.result.name_hint = f"c{value}" if value >= 0 else None
     top.insert_op_before(op, top.first_op) if top.first_op is not None else top.add_op(op)
     return op.result
-
-
-def function_block(op: Operation) -> Block:
-    """Return the body of the function around `op`."""
-    scope: Operation | None = op
-    while scope is not None and not scope.has_trait(IsolatedFromAbove):
-        scope = scope.parent_op()
-    if scope is None:
-        raise ValueError(f"expected '{op.name}' to stand in a function")
-    return scope.regions[0].block
 
 
 class Emitter(IndexBuilder):
@@ -102,8 +91,7 @@ def remove_unused(ops: Sequence[Operation]) -> None:
     """Erase the unused arithmetic among `ops`."""
     for op in reversed(ops):
         if is_scalar(op) and not any(result.uses for result in op.results):
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
 
 
 class _Rebuilder:

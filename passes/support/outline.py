@@ -143,7 +143,7 @@ def _outline(group: Group, name: str, later: Sequence[Operation]) -> FuncOp:
     function.attributes[PRIMITIVE_ATTR] = UnitAttr()
     call = CallOp(name, list(arguments), types)
     function.location = call.location = fuse_locations(group.ops)
-    _insert_behind(group.ops[-1], [call, *later])
+    _insert_after(group.ops[-1], [call, *later])
     for value, result in zip(group.outputs, call.results, strict=True):
         value.replace_uses_with_if(result, lambda use: use.operation not in group.ops)
     body = function.body.block
@@ -169,7 +169,7 @@ def _arguments(group: Group) -> dict[SSAValue, str | None]:
     return arguments
 
 
-def _insert_behind(place: Operation, ops: Sequence[Operation]) -> None:
+def _insert_after(place: Operation, ops: Sequence[Operation]) -> None:
     """Insert ops in order after another one; ops that are in a block already are moved."""
     for op in ops:
         if op.parent is not None:

@@ -624,7 +624,7 @@ tir.prim_func @reverse_behind(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attribu
   }
 }
 schedule.sequence for @reverse_behind {
-  // expected-error @+1 {{'schedule.reverse_compute_at' op expected @T to stand behind @j}}
+  // expected-error @+1 {{'schedule.reverse_compute_at' op expected @T to stand after @j}}
   schedule.reverse_compute_at @T at @j
 }
 
@@ -844,7 +844,7 @@ tir.prim_func @cache_write_inside(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>, %
 }
 schedule.sequence for @cache_write_inside {
   schedule.reverse_compute_at @Z at @i
-  // expected-error @+1 {{'schedule.cache_write' op expected %Y to be read behind the loops around @Y, found @Z in them}}
+  // expected-error @+1 {{'schedule.cache_write' op expected %Y to be read after the loops around @Y, found @Z in them}}
   schedule.cache_write @Y write 0
 }
 
@@ -1405,5 +1405,26 @@ tir.prim_func @an_effect(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {
 }
 schedule.sequence for @an_effect {
   // expected-error @+1 {{'schedule.compute_inline' op expected @T to have no effects but its store}}
+  schedule.compute_inline @T
+}
+
+// -----
+
+// A block in another one.
+tir.prim_func @a_block_in_a_block(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  tir.for %i @i in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      %T = tir.alloc_buffer : memref<8xf32>
+      tir.block @T (%vj: spatial<8> = %vi) {
+        %x = memref.load %X[%vj] : memref<8xf32>
+        memref.store %x, %T[%vj] : memref<8xf32>
+      }
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @a_block_in_a_block {
+  // expected-error @+1 {{'schedule.compute_inline' op expected @T to stand in no other block}}
   schedule.compute_inline @T
 }
