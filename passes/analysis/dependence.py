@@ -1,13 +1,16 @@
-"""Loop-carried dependences.
+"""
+Dependences: whether two accesses may reach the same element, at least one of them writing, in two iterations.
 
-Two accesses of one element, at least one of them a write, must keep their order. Assuming that they access the same
-element, some loops are proved to be at the same iteration in both; the others carry a dependence.
+Such accesses must keep their order. `may_conflict` is the question, and `Meeting` the part of it that is about indices.
+Bounds of the indices decide most cases; the rest goes to the solver, which also knows the conditions around the
+accesses. What it cannot decide with little work may happen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import TypeAlias
 
@@ -16,6 +19,9 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from relex.dialects.errors import fail
+from relex.dialects.index.constraints import System, different, same
+from relex.dialects.index.domains import domain_of
+from relex.dialects.index.elimination import Contradiction, TooHardError
 from relex.dialects.index.expr import (
     Atom,
     Index,
@@ -23,27 +29,59 @@ from relex.dialects.index.expr import (
     Quotient,
     Remainder,
     constant_of,
+    span_of,
     span_of_atom,
     terms_of,
     values_in,
 )
-from relex.dialects.index.from_ir import Lookup, index_of
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.index.solve import find_point
 from relex.dialects.index.span import Span
+from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp
 from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.alias import may_alias
+from relex.passes.analysis.instances import Instance
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, name_of_block
+
+MOST_STEPS = 50
+"""A limit on the steps of the solver for one question."""
 
 Element: TypeAlias = tuple[Index, ...]
 
 
 @dataclass(frozen=True)
-class BlockAccess:
-    """An access in a block, with its indices expressed in the loops around the block."""
+class Place:
+    """Values that an op uses, such as the indices of an access, with their expressions in the loops around it."""
 
-    block: BlockOp
+    op: Operation
+    values: Sequence[SSAValue]
+    forms: Element
+
+    @classmethod
+    def of(cls, op: Operation, values: Sequence[SSAValue]) -> Place:
+        """Return the place of an op and values that it uses."""
+        return cls(op, values, tuple(index_of(value, _binding) for value in values))
+
+
+def _binding(variable: SSAValue) -> Index | None:
+    block = variable.owner.parent_op()
+    if isinstance(block, BlockOp) and isinstance(variable, BlockArgument):
+        return index_of(block.bindings[variable.index], _binding)
+    return None
+
+
+@dataclass(frozen=True)
+class LoopAccess:
+    """An access, with its indices expressed in the loops around it."""
+
     access: Access
     element: Element
+
+    @classmethod
+    def of(cls, access: Access) -> LoopAccess:
+        """Return an access in terms of the loops around it."""
+        return cls(access, Place.of(access.op, access.indices).forms)
 
     @property
     def buffer(self) -> SSAValue:
@@ -56,26 +94,32 @@ class BlockAccess:
         return self.access.is_write
 
     @property
+    def place(self) -> Place:
+        """The indices of the access."""
+        return Place(self.access.op, self.access.indices, self.element)
+
+
+@dataclass(frozen=True)
+class BlockAccess(LoopAccess):
+    """An access in a block."""
+
+    block: BlockOp
+
+    @property
     def in_init(self) -> bool:
         """Whether the access is in the init of the block."""
         init = self.block.init
         return init is not None and init.is_ancestor(self.access.op)
 
 
-def bound_variables(block: BlockOp) -> Lookup:
-    """Return the lookup that maps the variables of a block to index expressions of the loops around it."""
-    forms = {v.variable: index_of(v.binding) for v in block.iter_vars}
-    return lambda value: forms.get(value) if isinstance(value, BlockArgument) else None
-
-
 def block_accesses(block: BlockOp) -> list[BlockAccess]:
     """Return the accesses of a block; fail at ops that use memory in other ways."""
-    variables = bound_variables(block)
+    bound: dict[SSAValue, Index] = {v.variable: index_of(v.binding) for v in block.iter_vars}
     found: list[BlockAccess] = []
     for op in block.walk():
         if isinstance(op, memref.LoadOp | memref.StoreOp):
             access = Access(op)
-            found.append(BlockAccess(block, access, tuple(index_of(index, variables) for index in access.indices)))
+            found.append(BlockAccess(access, tuple(index_of(i, bound.get) for i in access.indices), block))
         elif _uses_memory(op):
             fail(op, f"expected only loads and stores in a scheduled block, found '{op.name}'")
     return found
@@ -87,40 +131,145 @@ def _uses_memory(op: Operation) -> bool:
     return any(isinstance(value.type, MemRefType) for value in (*op.operands, *op.results))
 
 
-def conflicts(scope: Operation) -> Iterator[tuple[BlockAccess, BlockAccess]]:
-    """Yield the pairs of accesses in `scope` that may access the same element, at least one of them a write."""
-    function = function_of(scope)
-    found = [access for block in blocks_in(scope) for access in block_accesses(block)]
-    for a, b in combinations_with_replacement(found, 2):
-        if (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, function):
-            yield a, b
+Pairs: TypeAlias = Sequence[tuple[SSAValue, SSAValue]]
+"""Pairs of values, the left ones in one run of a piece of the program, the right ones in another."""
 
 
-def carrying(loops: Sequence[ForOp], a: BlockAccess, b: BlockAccess) -> list[ForOp]:
-    """Return the loops of a nest that may be at different iterations when two accesses reach the same element."""
+def may_conflict(a: LoopAccess, b: LoopAccess, scope: Operation | None = None, apart: Pairs | None = None) -> bool:
+    """
+    Return whether two accesses may reach the same element, at least one of them writing, within one run of `scope`: at
+    any time, or where the values of a pair in `apart` differ, such as the variables of the loops around them. Without
+    `scope`, that is wherever their blocks are moved.
+    """
+    if not (a.is_write or b.is_write):
+        return False
     if a.buffer is not b.buffer:
-        return list(loops)
-    outermost = loops[0]
-    private = {loop.variable for loop in loops if loop.is_ancestor(a.buffer.owner)}
-    same = equal_atoms(list(zip(a.element, b.element, strict=True)), outermost, private)
-    return [loop for loop in loops if loop.variable not in same and loop.extent != 1]
+        return may_alias(a.buffer, b.buffer, function_of(a.access.op))
+    if scope is None:
+        pairs = zip(a.access.indices, b.access.indices, strict=True)
+        return all(span_of(index_of(i)).meets(span_of(index_of(j))) for i, j in pairs)
+    return Meeting(a.place, b.place, lifetime(a.buffer, scope), apart or ()).may_happen(apart)
+
+
+def lifetime(buffer: SSAValue, scope: Operation) -> Operation:
+    """Return the largest part of `scope` in which a buffer is one and the same."""
+    home = buffer.owner.parent_op()
+    return home if home is not None and scope.is_ancestor(home) else scope
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """A run of an op and one of another, within one run of `scope`, for which the values of two places are equal."""
+
+    a: Place
+    b: Place
+    scope: Operation
+    loops: Pairs = ()
+    """Variables of loops around the first and the second place that the question is about."""
+    conditions: bool = True
+    """Whether the conditions around the ops hold."""
+
+    def may_happen(self, apart: Pairs | None = None) -> bool:
+        """Return whether the runs may happen, if given with different values in a pair of `apart`. If that is not
+        decided with little work, they may."""
+        apart = [pair for pair in apart if not self._are_equal(*pair)] if apart is not None else None
+        if apart == [] or self._equal is None:
+            return False
+        left, right = self._forms
+        if left == right and (apart is None or any(v not in self._used and w in self._alike for v, w in apart)):
+            return True
+        one = Instance(self.a.op, conditions=self.conditions)
+        two = Instance(self.b.op, one, self.scope, conditions=self.conditions)
+        met = System(tuple(same(one.form(v), two.form(w)) for v, w in zip(self.a.values, self.b.values, strict=True)))
+        if apart is not None:
+            met &= different([one.form(v) for v, _ in apart], [two.form(w) for _, w in apart])
+        try:
+            return find_point(one.system & two.system & met, MOST_STEPS) is not None
+        except TooHardError:
+            return True
+
+    def _are_equal(self, v: SSAValue, w: SSAValue) -> bool:
+        """Return whether two variables certainly have the same value."""
+        if _is_shared(v, self.scope) or not domain_of(v).width:
+            return True
+        return self._equal is not None and v in self._equal and w in self._alike
+
+    @cached_property
+    def _alike(self) -> dict[SSAValue, Index]:
+        """The variables in `loops` that run through the same values: they count as one, so that their differences
+        cancel."""
+        return {w: IndexExpr.of(v) for v, w in self.loops if domain_of(v) == domain_of(w)}
+
+    @cached_property
+    def _forms(self) -> tuple[Element, Element]:
+        if all(v is w for v, w in self.loops):
+            return self.a.forms, self.b.forms
+        renamed = (replace_atoms(form, self._renamed) for form in self.b.forms)
+        return self.a.forms, tuple(renamed)
+
+    def _renamed(self, atom: Atom) -> Index | None:
+        return self._alike.get(atom) if isinstance(atom, SSAValue) else None
+
+    @cached_property
+    def _used(self) -> set[SSAValue]:
+        return {value for forms in self._forms for form in forms for value in values_in(form)}
+
+    @cached_property
+    def _equal(self) -> set[Atom] | None:
+        """The atoms that are certainly equal in both runs; None if there are no such runs."""
+        shared = [value for value in self._used if _is_shared(value, self.scope)]
+        try:
+            return equal_atoms(zip(*self._forms, strict=True), self.scope, shared)
+        except Contradiction:
+            return None
+
+
+def _is_shared(value: SSAValue, scope: Operation) -> bool:
+    """Return whether a value is the same throughout one run of a scope."""
+    home = value.owner.parent_op()
+    return home is not None and home.is_ancestor(scope)
+
+
+def dependences(loops: Sequence[ForOp]) -> Iterator[tuple[BlockAccess, BlockAccess, list[ForOp]]]:
+    """Yield the pairs of accesses in a nest that depend on each other, with the loops that carry the dependence."""
+    found = [access for block in blocks_in(loops[0]) for access in block_accesses(block)]
+    for a, b in combinations_with_replacement(found, 2):
+        if carried := carrying(loops, a, b):
+            yield a, b, carried
+
+
+def carrying(loops: Sequence[ForOp], a: LoopAccess, b: LoopAccess, *, conditions: bool = True) -> list[ForOp]:
+    """Return the loops of a nest that may be at different iterations when two accesses reach the same element, at
+    least one of them writing."""
+    if not loops or not (a.is_write or b.is_write):
+        return []
+    if a.buffer is not b.buffer:
+        return list(loops) if may_alias(a.buffer, b.buffer, function_of(loops[0])) else []
+    return _differing(loops, a.place, b.place, lifetime(a.buffer, _around(loops)), conditions)
+
+
+def _differing(loops: Sequence[ForOp], a: Place, b: Place, scope: Operation, conditions: bool = True) -> list[ForOp]:
+    variables = [(loop.variable, loop.variable) for loop in loops]
+    meeting = Meeting(a, b, scope, variables, conditions)
+    return [loop for loop, pair in zip(loops, variables, strict=True) if meeting.may_happen([pair])]
+
+
+def _around(loops: Sequence[ForOp]) -> Operation:
+    return loops[0].parent_op() or loops[0]
 
 
 def check_bindings_differ(block: BlockOp, loops: Sequence[ForOp]) -> None:
     """Fail unless the variables of a block take different values in each iteration of the nest `loops`."""
-    bindings = [index_of(binding) for binding in block.bindings]
-    same = equal_atoms([(binding, binding) for binding in bindings], loops[0])
-    for loop in loops:
-        if loop.variable not in same and loop.extent != 1:
-            fail(block, f"expected bindings of {name_of_block(block)} that tell the iterations of {label_of(loop)} "
-                        "apart")  # fmt: skip
+    bindings = Place.of(block, block.bindings)
+    for loop in _differing(loops, bindings, bindings, _around(loops)):
+        fail(block, f"expected bindings of {name_of_block(block)} that tell the iterations of {label_of(loop)} apart")
 
 
 def equal_atoms(equations: Iterable[tuple[Index, Index]], scope: Operation, known: Iterable[Atom] = ()) -> set[Atom]:
     """
     Return the atoms that have the same value in two iterations of the loops in `scope` if the equations hold, with the
     left sides evaluated in one iteration and the right sides in the other. Atoms in `known`, and values defined outside
-    of `scope`, are the same in both.
+    of `scope`, are the same in both. Raises `Contradiction` if the equations cannot hold.
     """
     pending = list(equations)
     same: set[Atom] = set(known)
@@ -144,13 +293,16 @@ def _solve(left: Index, right: Index, scope: Operation, same: set[Atom]) -> set[
     rest = Span(constant_of(left) - constant_of(right), constant_of(left) - constant_of(right))
     for atom in {**terms_of(left), **terms_of(right)}:
         a, b = terms_of(left).get(atom, 0), terms_of(right).get(atom, 0)
-        if atom in same or _is_outside(atom, scope) or not span_of_atom(atom).width:
+        if atom in same or _is_fixed(atom, scope, same) or not span_of_atom(atom).width:
             rest += span_of_atom(atom).scaled(a - b) if a != b else Span(0, 0)
         elif a == b:
             unknown.append((abs(a), atom))
         else:
             rest += span_of_atom(atom).scaled(a) + span_of_atom(atom).scaled(-b)
     found: set[Atom] = set()
+    most = sum(factor * span_of_atom(atom).width for factor, atom in unknown)
+    if rest.low > most or rest.high < -most:
+        raise Contradiction
     unknown.sort(key=lambda term: term[0])
     reach = max(abs(rest.low), abs(rest.high))
     reaches = [reach]
@@ -165,5 +317,5 @@ def _solve(left: Index, right: Index, scope: Operation, same: set[Atom]) -> set[
     return found
 
 
-def _is_outside(atom: Atom, scope: Operation) -> bool:
-    return not any(scope.is_ancestor(value.owner) for value in values_in(IndexExpr.of(atom)))
+def _is_fixed(atom: Atom, scope: Operation, same: set[Atom]) -> bool:
+    return all(value in same or not scope.is_ancestor(value.owner) for value in values_in(IndexExpr.of(atom)))

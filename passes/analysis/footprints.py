@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from xdsl.ir import BlockArgument, SSAValue
 
+from relex.dialects.index.bounds import range_of
 from relex.dialects.index.expr import (
     Atom,
     Index,
@@ -81,13 +82,8 @@ def interval_of(form: Index, loop: ForOp) -> Interval | None:
 
 def is_full(form: Index) -> bool:
     """Return whether a sum of independent variables takes every value between its bounds."""
-    reach: float = 0
-    for atom, factor in sorted(terms_of(form).items(), key=lambda term: abs(term[1])):
-        width = span_of_atom(atom).width
-        if not isinstance(atom, SSAValue) or (width and abs(factor) > reach + 1):
-            return False
-        reach += abs(factor) * width
-    return True
+    found = range_of(form)
+    return found is not None and found.full is True and all(isinstance(atom, SSAValue) for atom in terms_of(form))
 
 
 def covers(interval: Interval, extent: int) -> bool:

@@ -13,20 +13,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IndexType, MemRefType, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import name_of
-from relex.dialects.functions import DIMS_ATTR, argument_attr
 from relex.dialects.index.constraints import Constraint, System, less, limits_of, same, within
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import Atom, Extreme, Index, IndexExpr, Origin, Quotient, Remainder, Variable
 from relex.dialects.index.from_ir import EXPRESSIONS
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp, loops_around
-from relex.dialects.tir.accesses import variables_in
+from relex.dialects.tir.indices import stated_name
 from relex.passes.analysis.choices import CHOICES, condition_of, type_limits
+from relex.passes.analysis.loop_tree import variables_of_kind
 
 LARGEST_SIZE = 2**47
 """An upper bound on the elements of a buffer; index arithmetic on sizes does not wrap around."""
@@ -35,7 +36,9 @@ LARGEST_SIZE = 2**47
 class Instance:
     """One run of `op`, which is in `scope`, within the run of that scope that `outer` belongs to."""
 
-    def __init__(self, op: Operation, outer: Instance | None = None, scope: Operation | None = None):
+    def __init__(
+        self, op: Operation, outer: Instance | None = None, scope: Operation | None = None, *, conditions: bool = True
+    ):
         self.op = op
         self.system = System()
         """The conditions under which this run takes place, given the run of the shared scope."""
@@ -49,7 +52,7 @@ class Instance:
         idle = idle_loops(op)
         child = op
         for around in [s for s in scopes_around(op) if scope is None or not s.is_ancestor(scope)]:
-            if around not in idle:
+            if around not in idle and (conditions or not isinstance(around, scf.IfOp)):
                 self._enter(around, child, bool(idle))
             child = around
 
@@ -112,7 +115,7 @@ class Instance:
     def _argument_size(self, buffer: SSAValue, dimension: int) -> Index:
         if self._outer is not None:
             return self._outer._argument_size(buffer, dimension)
-        name = _size_name(buffer, dimension)
+        name = stated_name(buffer, dimension)
         key = name or (buffer, dimension)
         if key not in self._sizes:
             text = name or f"size({name_of(buffer)}, {dimension})"
@@ -212,10 +215,18 @@ class Instance:
 def scopes_around(op: Operation) -> Iterator[Operation]:
     """Yield the ops around `op`, innermost first, up to the function."""
     scope: Operation | None = op
-    while scope is not None and not isinstance(scope, PrimFuncOp):
+    while scope is not None and not scope.has_trait(IsolatedFromAbove):
         scope = scope.parent_op()
         if scope is not None:
             yield scope
+
+
+def comes_first(first: Operation, second: Operation, scope: Operation) -> bool:
+    """Return whether an op precedes another in one run of the innermost scope around both."""
+    if first is second:
+        return False
+    a, b = (next(o for o in (op, *scopes_around(op)) if o.parent_op() is scope) for op in (first, second))
+    return a.parent_block() is b.parent_block() and a.is_before_in_block(b)
 
 
 def idle_loops(op: Operation) -> set[Operation]:
@@ -227,19 +238,5 @@ def idle_loops(op: Operation) -> set[Operation]:
     around = list(loops_around(block))
     if not all(isinstance(scope, ForOp) for scope, _ in zip(scopes_around(block), around, strict=False)):
         return set()  # A condition in between may depend on them.
-    function = list(scopes_around(op))[-1]
-    used = {kind: set[SSAValue]() for kind in IterKind}
-    for v in block.iter_vars:
-        used[v.kind] |= variables_in(v.binding, function)
-    return {loop for loop in around if loop.variable in used[IterKind.REDUCE] - used[IterKind.SPATIAL]}
-
-
-def _size_name(buffer: SSAValue, dimension: int) -> str | None:
-    """Return the name of a size in the attribute of an argument; sizes of one name are equal."""
-    function = buffer.owner.parent_op()
-    if not isinstance(buffer, BlockArgument) or not isinstance(function, PrimFuncOp):
-        return None
-    names = argument_attr(function, buffer.index, DIMS_ATTR)
-    if not isa(names, ArrayAttr[StringAttr]) or dimension >= len(names):
-        return None
-    return names.data[dimension].data or None
+    reduce, spatial = (variables_of_kind(block, kind) for kind in (IterKind.REDUCE, IterKind.SPATIAL))
+    return {loop for loop in around if loop.variable in reduce - spatial}

@@ -12,8 +12,8 @@ from relex.dialects.index.constraints import at, outside, unknowns
 from relex.dialects.index.expr import Index, constant_of
 from relex.dialects.tir import BlockOp, PrimFuncOp
 from relex.passes.analysis.instances import Instance
+from relex.passes.analysis.touches import Touch, touches
 from relex.passes.checking.findings import Finding, when
-from relex.passes.checking.touches import Touch, touches
 from relex.passes.checking.verdicts import Wrong, judge
 
 

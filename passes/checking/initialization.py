@@ -21,7 +21,7 @@ from functools import cached_property
 from itertools import islice
 
 from xdsl.dialects import memref, scf
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from relex.dialects.errors import name_of
 from relex.dialects.index.constraints import Constraint, Point, System, different, less, same, unknowns, within
@@ -29,9 +29,9 @@ from relex.dialects.index.elimination import TooHardError, inner_projection
 from relex.dialects.index.expr import Index, IndexExpr, Origin, combination, constant_of
 from relex.dialects.index.solve import find_point
 from relex.dialects.tir import AllocBufferOp, ForOp, PrimFuncOp
-from relex.passes.analysis.instances import Instance, idle_loops, scopes_around
+from relex.passes.analysis.instances import Instance, comes_first, idle_loops, scopes_around
+from relex.passes.analysis.touches import Touch, strangers, touches
 from relex.passes.checking.findings import Finding, element, when
-from relex.passes.checking.touches import Touch, strangers, touches
 from relex.passes.checking.uses import Use, uses_of
 from relex.passes.checking.verdicts import TOO_HARD, Undecided, Verdict, Wrong, judge, unless_partial
 
@@ -105,9 +105,9 @@ def _check_output(output: SSAValue, writes: Sequence[Touch], function: PrimFuncO
 def _pieces_before(write: Touch, read: Touch, place: Sequence[Index], run: Instance) -> Iterator[_Piece]:
     """Yield the pieces that a write has written before an instance of a read."""
     home = write.buffer.owner.parent_op()
-    around_write, around_read = ([touch.op, *scopes_around(touch.op)] for touch in (write, read))
-    common = [scope for scope in around_read if scope in around_write]
-    if _comes_first(write.op, read.op, common[0], around_write, around_read):
+    around_write = [write.op, *scopes_around(write.op)]
+    common = [scope for scope in (read.op, *scopes_around(read.op)) if scope in around_write]
+    if comes_first(write.op, read.op, common[0]):
         yield _Piece(Instance(write.op, run, common[0]), write, place)
     for loop in common:
         if isinstance(loop, ForOp | scf.ForOp) and loop is not home and home is not None and home.is_ancestor(loop):
@@ -115,16 +115,6 @@ def _pieces_before(write: Touch, read: Touch, place: Sequence[Index], run: Insta
             variable = loop.body.block.args[0]
             earlier.require(System.of(less(earlier.form(variable), run.form(variable))))
             yield _Piece(earlier, write, place)
-
-
-def _comes_first(
-    write: Operation, read: Operation, common: Operation, around_write: list[Operation], around_read: list[Operation]
-) -> bool:
-    """Return whether a write precedes a read in one run of the innermost scope around both."""
-    if write is read:
-        return False
-    first, second = (around[around.index(common) - 1] for around in (around_write, around_read))
-    return first.parent_block() is second.parent_block() and first.is_before_in_block(second)
 
 
 class _Piece:

@@ -9,9 +9,10 @@ from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.index.constraints import System, different, same
 from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind, PrimFuncOp, loops_around
+from relex.passes.analysis.dependence import lifetime
 from relex.passes.analysis.instances import Instance, idle_loops
+from relex.passes.analysis.touches import Touch, touches
 from relex.passes.checking.findings import Finding, element, in_line, values_of
-from relex.passes.checking.touches import Touch, touches
 from relex.passes.checking.verdicts import Undecided, Wrong, judge, unless_partial
 
 
@@ -80,8 +81,7 @@ def _check_buffer(group: Group, own: Sequence[Touch], function: PrimFuncOp) -> F
 
 def _check_pair(group: Group, writer: Touch, other: Touch, function: PrimFuncOp) -> Finding | None:
     one = Instance(writer.op, Instance(function), function)
-    scope = _shared_scope(group, writer.buffer)
-    two = Instance(other.op, one, scope)
+    two = Instance(other.op, one, lifetime(writer.buffer, group.scope))
     places = writer.place(one), other.place(two)
     own, others = ([run.form(value) for value in group.values] for run in (one, two))
     domain = one.whole_system & two.system
@@ -99,9 +99,3 @@ def _check_pair(group: Group, writer: Touch, other: Touch, function: PrimFuncOp)
         case Undecided(reason=reason):
             message = f"cannot decide whether another {group.kind} {rival} the element: {reason}"
             return Finding(writer.op, message, certain=False)
-
-
-def _shared_scope(group: Group, buffer: SSAValue) -> Operation:
-    """Return the scope that two runs share: they are within one lifetime of the buffer."""
-    home = buffer.owner.parent_op()
-    return home if home is not None and group.scope.is_ancestor(home) else group.scope

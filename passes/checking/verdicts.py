@@ -9,7 +9,7 @@ from relex.dialects.index.constraints import Point, System, same
 from relex.dialects.index.elimination import TooHardError
 from relex.dialects.index.expr import IndexExpr, Origin
 from relex.dialects.index.solve import find_point
-from relex.passes.checking.touches import Touch
+from relex.passes.analysis.touches import Touch
 
 SAMPLES = (1, 2, 3, 5, 16)
 """Sample values for all sizes that are only known at run time. What goes wrong for each of them is an error."""

@@ -23,11 +23,12 @@ from relex.dialects.tir import (
     PrimFuncOp,
     loops_around,
 )
-from relex.dialects.tir.accesses import is_pure
+from relex.dialects.tir.accesses import accesses, is_pure
 from relex.dialects.tir.indices import known_size
+from relex.passes.analysis.dependence import LoopAccess, may_conflict
 from relex.passes.analysis.loop_tree import following, only_step
 from relex.passes.analysis.op_patterns import pattern_of_block
-from relex.passes.analysis.sharing import depends_on, has_views, is_spatial, is_understood, may_share_loop
+from relex.passes.analysis.sharing import depends_on, has_views, is_spatial, is_understood
 from relex.passes.base import RelexPass
 from relex.passes.schedule.code_motion import move_before
 from relex.passes.support.loop_edits import take_body
@@ -101,13 +102,14 @@ def _shared_loops(first: Operation | None, second: Operation | None, function: P
 
 
 def _may_be_one(first: ForOp, second: ForOp, function: PrimFuncOp) -> bool:
-    return (
-        known_size(first.extent) == known_size(second.extent)
-        and (first.kind, first.attributes) == (second.kind, second.attributes)
-        and is_spatial(first)
-        and is_spatial(second)
-        and may_share_loop(first, second, function)
-    )
+    """Return whether two loops may run iteration by iteration: those with different numbers do not conflict."""
+    if (first.kind, first.attributes) != (second.kind, second.attributes):
+        return False
+    if known_size(first.extent) != known_size(second.extent) or not (is_spatial(first) and is_spatial(second)):
+        return False
+    apart = [(first.variable, second.variable)]
+    before, after = (list(map(LoopAccess.of, accesses(loop))) for loop in (first, second))
+    return not any(may_conflict(a, b, function, apart) for a in before for b in after)
 
 
 def _products(nest: ForOp) -> list[BlockOp]:

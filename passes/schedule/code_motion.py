@@ -13,9 +13,8 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import Atom, Index, IndexExpr, span_of, terms_of
 from relex.dialects.index.from_ir import index_of, is_below
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, PrimFuncOp
-from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.buffers import statement_accesses
-from relex.passes.analysis.dependence import BlockAccess, block_accesses
+from relex.passes.analysis.dependence import BlockAccess, block_accesses, may_conflict
 from relex.passes.analysis.footprints import Interval
 from relex.passes.analysis.loop_tree import (
     check_conditions,
@@ -70,13 +69,13 @@ def stands_before(first: Operation, second: Operation) -> bool:
 
 
 def check_independent(block: BlockOp, passed: Sequence[BlockAccess], exempt: Sequence[SSAValue] = ()) -> None:
-    """Fail if a block conflicts with an access that it is moved across: both may access the same buffer, and one is a
+    """Fail if a block conflicts with an access that it is moved across: both may access the same element, and one is a
     write. Buffers in `exempt` do not count."""
     for own in block_accesses(block):
         for other in passed:
-            if other.block is block or not (own.is_write or other.is_write):
+            if other.block is block or own.buffer in exempt:
                 continue
-            if may_alias(own.buffer, other.buffer, function_of(block)) and own.buffer not in exempt:
+            if may_conflict(own, other):
                 verb = "writes" if other.is_write else "reads"
                 fail(block, f"expected {name_of_block(block)} to pass nothing that it depends on, found "
                             f"{name_of_block(other.block)}, which {verb} {name_of(other.buffer)}")  # fmt: skip

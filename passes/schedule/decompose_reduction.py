@@ -120,7 +120,8 @@ def _check_init_may_move(init: InitOp, block: BlockOp, loop: ForOp) -> None:
             spatial = variables_of_kind(block, IterKind.SPATIAL)
             shared = [around for around in loops_of(block) if around.is_ancestor(other.block)]
             shared = [around for around in shared if loop.is_ancestor(around) and around.variable in spatial]
-            meets = bool(carrying(shared, mine, other)) if shared else mine.buffer is not other.buffer
+            carried = carrying(shared, mine, other, conditions=False)
+            meets = bool(carried) if shared else mine.buffer is not other.buffer
             if other.block is block:
                 harmless = mine.is_write and not meets
             else:

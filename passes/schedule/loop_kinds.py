@@ -7,7 +7,7 @@ from collections.abc import Callable
 from relex.dialects.errors import fail, name_of
 from relex.dialects.schedule.loops import ParallelOp, UnrollOp, VectorizeOp
 from relex.dialects.tir import BlockOp, ForOp, LoopKind, LoopKindAttr
-from relex.passes.analysis.dependence import carrying, conflicts
+from relex.passes.analysis.dependence import dependences
 from relex.passes.analysis.loop_tree import check_serial, check_structure, label_of, name_of_block
 from relex.passes.analysis.reductions import order_matters
 from relex.passes.schedule.table import primitive
@@ -43,8 +43,8 @@ def _check_independent(loop: ForOp, except_for: Callable[[BlockOp], bool] = lamb
     """Fail if an iteration writes what another one accesses, except within a block that `except_for` accepts."""
     check_serial(loop)
     check_structure(loop)
-    for a, b in conflicts(loop):
-        if not carrying([loop], a, b) or (a.block is b.block and a.buffer is b.buffer and except_for(a.block)):
+    for a, b, _ in dependences([loop]):
+        if a.block is b.block and a.buffer is b.buffer and except_for(a.block):
             continue
         who = name_of_block(a.block) if a.block is b.block else f"{name_of_block(a.block)} and {name_of_block(b.block)}"
         fail(loop, f"expected iterations of {label_of(loop)} that do not depend on each other, found elements of "

@@ -12,22 +12,20 @@ from xdsl.ir import Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.index.expr import Index, IndexExpr, values_in
+from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule.loops import PartitionOp
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
 from relex.dialects.tir.indices import known_size
 from relex.dialects.tir.indices import sizes_of as known_sizes
-from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.buffers import allocated_sizes, buffer_name, size_asked, statement_accesses, statement_of
-from relex.passes.analysis.dependence import BlockAccess
+from relex.passes.analysis.dependence import BlockAccess, may_conflict
 from relex.passes.analysis.loop_tree import (
     base_name,
     blocks_in,
     check_serial,
     check_structure,
     following,
-    function_of,
     is_scalar,
     label_of,
     loops_in,
@@ -87,8 +85,7 @@ class _Group:
             _check_follows(before, after)
         found = [(access, loop) for loop, nest in zip(loops, nests, strict=True) for access in statement_accesses(nest)]
         for (a, first), (b, second) in combinations_with_replacement(found, 2):
-            if (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, function_of(loops[0])):
-                _check_meet(a, first, b, second)
+            _check_meet(a, first, b, second)
         buffers = dict.fromkeys(access.buffer.owner for access, _ in found)
         allocs = [op for op in buffers if isinstance(op, AllocBufferOp) and op.parent is nests[0].parent]
         own = {alloc: _own_dimension(alloc, found) for alloc in allocs}
@@ -189,19 +186,10 @@ def _check_follows(before: Operation, after: Operation) -> None:
 
 def _check_meet(a: BlockAccess, first: ForOp, b: BlockAccess, second: ForOp) -> None:
     """Fail unless two accesses reach the same element only in iterations of the same number."""
-    if first is second and first.is_ancestor(a.buffer.owner):
-        return
-    if a.buffer is not b.buffer or not any(
-        _tells_apart(x, first) and x - IndexExpr.of(first.variable) == y - IndexExpr.of(second.variable)
-        for x, y in zip(a.element, b.element, strict=True)
-    ):
+    scope = statement_of(first).parent_op()
+    assert scope is not None
+    if may_conflict(a, b, scope, [(first.variable, second.variable)]):
         fail(a.block, f"expected each iteration of {label_of(first)} to use elements of {name_of(a.buffer)} of its own")
-
-
-def _tells_apart(index: Index, loop: ForOp) -> bool:
-    """Return whether an index is the variable of a loop plus something that is invariant in the function."""
-    rest = index - IndexExpr.of(loop.variable)
-    return all(isinstance(value.owner.parent_op(), PrimFuncOp) for value in values_in(rest))
 
 
 def _own_dimension(alloc: AllocBufferOp, found: Sequence[tuple[BlockAccess, ForOp]]) -> int | None:

@@ -9,7 +9,7 @@ from xdsl.rewriter import InsertPoint
 from relex.dialects.errors import fail, name_of
 from relex.dialects.schedule.loops import ReorderOp
 from relex.dialects.tir import ForOp, LoopKind, loops_around
-from relex.passes.analysis.dependence import carrying, check_bindings_differ, conflicts
+from relex.passes.analysis.dependence import check_bindings_differ, dependences
 from relex.passes.analysis.loop_tree import (
     blocks_in,
     check_extents,
@@ -54,8 +54,7 @@ def _check_order(nest: Sequence[ForOp], order: Sequence[ForOp]) -> None:
     for block in blocks_in(nest[0]):
         if block.init is not None:
             check_bindings_differ(block, nest)
-    for a, b in conflicts(nest[0]):
-        carried = carrying(nest, a, b)
+    for a, b, carried in dependences(nest):
         fixed = [loop for loop in carried if loop.kind.data in (LoopKind.PARALLEL, LoopKind.VECTORIZED)]
         if fixed and nest != order:
             fail(fixed[0], f"expected {label_of(fixed[0])} to stay in its place, as it is {fixed[0].kind.data}")

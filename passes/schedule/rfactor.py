@@ -17,9 +17,16 @@ from relex.dialects.schedule.blocks import RfactorOp
 from relex.dialects.tir import BlockOp, ForOp, IterKind
 from relex.passes.analysis.buffers import buffer_name, buffers_written, check_aliases
 from relex.passes.analysis.dependence import check_bindings_differ
-from relex.passes.analysis.loop_tree import base_name, blocks_in, check_structure, label_of, name_of_block
+from relex.passes.analysis.loop_tree import (
+    base_name,
+    blocks_in,
+    check_structure,
+    label_of,
+    name_of_block,
+    variables_of_kind,
+)
 from relex.passes.analysis.reductions import combiner_of, identity_of
-from relex.passes.schedule.decompose_reduction import add_nest, loops_from, spatial_conditions, variables_of_kind
+from relex.passes.schedule.decompose_reduction import add_nest, loops_from, spatial_conditions
 from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, set_indices, with_variables
 from relex.passes.schedule.table import primitive

@@ -16,30 +16,32 @@ from relex.dialects.index.elimination import (
 from relex.dialects.index.expr import Index, Variable, combination
 
 MOST_STEPS = 3000
+"""A limit on the steps of a search, unless it is told another."""
 
 MOST_BRANCHES = 100
 """A limit on nested branches: if the bounds of a variable move along with another one, there is always a next one."""
 
 
-def find_point(system: System) -> Point | None:
-    """Return a point that satisfies the system; None if there certainly is none. Raises `TooHardError`.
+def find_point(system: System, most_steps: int = MOST_STEPS) -> Point | None:
+    """Return a point that satisfies the system; None if there certainly is none. Raises `TooHardError` after
+    `most_steps`.
 
     Eliminating all variables shows whether there is a rational solution; back substitution then gives each variable an
     integer between its bounds. If there is none between them, another variable that these depend on is tried with
     larger and with smaller values.
     """
-    return _Search().find(system.constraints, system.choices)
+    return _Search(most_steps).find(system.constraints, system.choices)
 
 
 class _Search:
-    def __init__(self) -> None:
-        self._steps = 0
+    def __init__(self, most_steps: int) -> None:
+        self._steps_left = most_steps
         self._branches = 0
 
     def find(self, constraints: Sequence[Constraint], choices: Sequence[Sequence[System]]) -> Point | None:
-        self._steps += 1
-        if self._steps > MOST_STEPS:
+        if not self._steps_left:
             raise TooHardError
+        self._steps_left -= 1
         try:
             inequalities, replacements = remove_equalities(constraints, lambda _: True)
             _, order = eliminate(inequalities, {v for c in inequalities for v in unknowns(c.form)})

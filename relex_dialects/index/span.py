@@ -18,6 +18,10 @@ class Span:
         """The largest distance between two of the values."""
         return max(self.high - self.low, 0)
 
+    def meets(self, other: Span) -> bool:
+        """Return whether there is a number in both intervals."""
+        return self.low <= other.high and other.low <= self.high
+
     def __add__(self, other: Span) -> Span:
         return Span(self.low + other.low, self.high + other.high)
 

@@ -90,10 +90,10 @@ def _dimension(buffer: SSAValue, dimension: int) -> Hashable | None:
         return shape[dimension]
     if isinstance(buffer.owner, AllocBufferOp):
         return known_size(buffer.owner.sizes[shape[:dimension].count(DYNAMIC_INDEX)])
-    return _stated_name(buffer, dimension) or (buffer, dimension)
+    return stated_name(buffer, dimension) or (buffer, dimension)
 
 
-def _stated_name(buffer: SSAValue, dimension: int) -> str | None:
+def stated_name(buffer: SSAValue, dimension: int) -> str | None:
     """Return the name that a function gives to a size of one of its arguments."""
     func = buffer.owner.parent_op() if isinstance(buffer.owner, Block) else None
     if not isinstance(buffer, BlockArgument) or not isinstance(func, PrimFuncOp):

@@ -736,3 +736,95 @@ tir.prim_func @largest(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>) attributes {
 schedule.sequence for @largest {
   schedule.order_as_integers @T
 }
+
+// -----
+
+// Iterations that write parts of one buffer are independent of each other.
+
+// CHECK-LABEL: @halves(
+// CHECK: tir.for parallel %i @i in (4) {
+tir.prim_func @halves(%X: memref<4xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %c4 = arith.constant 4 : index
+  tir.for %i @i in (4) {
+    tir.block @low (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xf32>
+      memref.store %x, %Y[%v] : memref<8xf32>
+    }
+    tir.block @high (%v: spatial<4> = %i) {
+      %j = arith.addi %v, %c4 : index
+      %x = memref.load %X[%v] : memref<4xf32>
+      memref.store %x, %Y[%j] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @halves {
+  schedule.parallel @i
+}
+
+// -----
+
+// So are iterations that their conditions keep apart: the first block writes two elements only.
+
+// CHECK-LABEL: @guarded(
+// CHECK: tir.for parallel %i @i in (4) {
+tir.prim_func @guarded(%X: memref<4xf32>) outs(%Y: memref<6xf32>) attributes {tir.noalias} {
+  %c2 = arith.constant 2 : index
+  tir.for %i @i in (4) {
+    %few = arith.cmpi slt, %i, %c2 : index
+    scf.if %few {
+      tir.block @low (%v: spatial<4> = %i) {
+        %x = memref.load %X[%v] : memref<4xf32>
+        memref.store %x, %Y[%v] : memref<6xf32>
+      }
+    }
+    tir.block @high (%v: spatial<4> = %i) {
+      %j = arith.addi %v, %c2 : index
+      %x = memref.load %X[%v] : memref<4xf32>
+      memref.store %x, %Y[%j] : memref<6xf32>
+    }
+  }
+}
+schedule.sequence for @guarded {
+  schedule.parallel @i
+}
+
+// -----
+
+// A block moves across accesses of other elements of its buffers.
+
+// CHECK-LABEL: @across(
+// CHECK: tir.for %j @j in (4) {
+// CHECK-NEXT: tir.block @T
+// CHECK: tir.block @Z
+tir.prim_func @across(%X: memref<8xf32>) outs(%Y: memref<8xf32>, %Z: memref<4xf32>) attributes {tir.noalias} {
+  %c4 = arith.constant 4 : index
+  %T = tir.alloc_buffer : memref<4xf32>
+  tir.for %i @i in (4) {
+    tir.block @low (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<8xf32>
+      memref.store %x, %Y[%v] : memref<8xf32>
+    }
+  }
+  tir.for %i @k in (4) {
+    tir.block @T (%v: spatial<4> = %i) {
+      %y = memref.load %Y[%v] : memref<8xf32>
+      memref.store %y, %T[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i @l in (4) {
+    tir.block @high (%v: spatial<4> = %i) {
+      %w = arith.addi %v, %c4 : index
+      %x = memref.load %X[%w] : memref<8xf32>
+      memref.store %x, %Y[%w] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (4) {
+    tir.block @Z (%v: spatial<4> = %j) {
+      %t = memref.load %T[%v] : memref<4xf32>
+      memref.store %t, %Z[%v] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @across {
+  schedule.compute_at @T at @j
+}

@@ -300,3 +300,30 @@ tir.prim_func @independent(%X: memref<4xf32>) outs(%T: memref<4xf32>, %Y: memref
 }
 tir.prim_func private @other() outs(%Y: memref<4xf32>) {
 }
+
+// -----
+
+// Elements in the middle of a buffer are told apart as well: each is used in the iteration that computes it.
+// CHECK-LABEL: tir.prim_func @padded(
+// CHECK:         tir.for %i in (4) {
+// CHECK-NEXT:      tir.block @T
+// CHECK:           tir.block @Y
+// CHECK-NOT:     tir.for
+tir.prim_func @padded(%X: memref<4xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %c2 = arith.constant 2 : index
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i in (4) {
+    tir.block @T (%v: spatial<4> = %i) {
+      %w = arith.addi %v, %c2 : index
+      %x = memref.load %X[%v] : memref<4xf32>
+      memref.store %x, %T[%w] : memref<8xf32>
+    }
+  }
+  tir.for %i in (4) {
+    tir.block @Y (%v: spatial<4> = %i) {
+      %w = arith.addi %v, %c2 : index
+      %x = memref.load %T[%w] : memref<8xf32>
+      memref.store %x, %Y[%v] : memref<4xf32>
+    }
+  }
+}
