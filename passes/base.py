@@ -49,9 +49,8 @@ def steps_of(p: ModulePass) -> Sequence[ModulePass]:
 
 
 def same_call_of(p: ModulePass) -> SameCall | None:
-    """Return the `same_call` method of any xDSL pass; None if the pass does not change the arguments of functions."""
-    method = getattr(p, "same_call", None)
-    return None if method is None or getattr(method, "__func__", None) is RelexPass.same_call else method
+    """Return the `same_call` method of any xDSL pass; None if it has none."""
+    return getattr(p, "same_call", None)
 
 
 def run_pass(p: ModulePass, module: ModuleOp) -> ModuleOp:

@@ -305,7 +305,9 @@ class _Call:
         compared."""
         old, new = find_function(before.module, before.name), find_function(module, before.name)
         assert old is not None
-        if same_call is not None and same_call(old, _placeholders(before.interface)) is None:
+        given = _placeholders(before.interface)
+        pair = (given, given) if same_call is None else same_call(old, given)
+        if pair is None:
             return None
         if new is None and SymbolTable.lookup_symbol(module, before.name) is not None:
             return Mismatch("", "a function to keep its body", "a declaration")
@@ -314,7 +316,7 @@ class _Call:
         if isinstance(new, llvm.FuncOp):
             return cls(before.interface, None, is_native=True) if before.is_public else None
         interface = interface_of(new)
-        if same_call is not None:
+        if same_call is not None and not (pair[0] is given and pair[1] is given):
 
             def rewrite(arguments: Sequence[Any]) -> tuple[list[Any], list[Any]]:
                 pair = same_call(old, arguments)

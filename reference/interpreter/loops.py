@@ -26,7 +26,8 @@ def interpret_for(op: ForOp, preparation: Preparation) -> Run:
     blocks = [inner for inner in op.walk() if isinstance(inner, BlockOp)]
     reductions = [_Reduction(block, op, preparation) for block in blocks if _starts_in(block, op)]
     is_watched = preparation.checked and op.kind.data is LoopKind.PARALLEL
-    starts_inside = all(b.init is None or reduction_loop(b) in op.walk() for b in blocks)
+    drivers = [reduction_loop(block) for block in blocks if block.init is not None]
+    starts_inside = all(loop is not None and op.is_ancestor(loop) for loop in drivers)
     at_once = whole_arrays(op, preparation) if starts_inside and not preparation.checked else None
 
     def run(frame: Frame, *_: Any) -> None:

@@ -136,3 +136,39 @@ def test_it_can_be_checked() -> None:
     w = np.arange(33 * 71, dtype=np.float32).reshape(71, 33)
     report = check_pass(RelexPipelinePass("loops"), AVX512(bound(dense(64, 33, 71), w)))
     assert ("rewrite-layout", "main") in report.compared
+
+
+SQUARE = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %w = relex.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %y = relex.call_tir @f(%x, %w) : (tensor<2xf32>, tensor<2x2xf32>) -> tensor<2xf32>
+  func.return %y : tensor<2xf32>
+}
+tir.prim_func private @f(%x: memref<2xf32>, %w: memref<2x2xf32>) outs(%y: memref<2xf32>) {
+  %w_local = tir.alloc_buffer : memref<2x2xf32>
+  %zero = arith.constant 0.0 : f32
+  tir.for %j, %i in (2, 2) {
+    tir.block @w_local (%vj: spatial<2> = %j, %vi: spatial<2> = %i) {
+      %0 = memref.load %w[%vi, %vj] : memref<2x2xf32>
+      memref.store %0, %w_local[%vj, %vi] : memref<2x2xf32>
+    }
+  }
+  tir.for %i in (2) {
+    tir.block @y (%vi: spatial<2> = %i) {
+      %c1 = arith.constant 1 : index
+      %0 = memref.load %x[%vi] : memref<2xf32>
+      %1 = memref.load %w_local[%c1, %vi] : memref<2x2xf32>
+      %2 = arith.mulf %0, %1 : f32
+      memref.store %2, %y[%vi] : memref<2xf32>
+    }
+  }
+}
+"""
+
+
+def test_an_argument_of_the_same_type_is_another_one() -> None:
+    """The function is not compared, as it takes the transposed constant; the one that calls it is."""
+    module = parse_module(SQUARE)
+    assert "%w_local: memref<2x2xf32>" in str(RewriteLayoutPass()(module))
+    report = check_pass(RewriteLayoutPass(), module)
+    assert report.compared == [("rewrite-layout", "main")]

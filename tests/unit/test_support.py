@@ -6,11 +6,12 @@ import pytest
 
 from relex.dialects import CompileError, parse_module
 from relex.dialects.context import make_context
-from relex.dialects.relex import ReluOp
+from relex.dialects.relex import Operator, ReluOp
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering import LegalizeOpsPass
 from relex.lowering.conversion.unsupported import find_unsupported
 from relex.lowering.relex_pipeline import RelexPipelinePass
+from relex.lowering.te import Tensor
 
 STEPS = RelexPipelinePass().steps()
 
@@ -93,7 +94,11 @@ def test_a_scalar_op_without_a_rule():
           %y = relex.relu %x : (tensor<4xf32>) -> tensor<4xf32>
           func.return %y : tensor<4xf32>
         }""")
-    legalize = LegalizeOpsPass(overrides={ReluOp: lambda op, x: loops})
+
+    def finished(op: Operator, x: Tensor) -> PrimFuncOp:
+        return loops
+
+    legalize = LegalizeOpsPass(overrides={ReluOp: finished})
     passes = [legalize if isinstance(p, LegalizeOpsPass) else p for p in STEPS]
     assert find_unsupported(make_context(), module, STEPS) == []
     (found,) = find_unsupported(make_context(), module, passes)
