@@ -54,6 +54,7 @@ from relex.reference.equivalence.bounded import (
     value_of,
     where,
 )
+from relex.reference.interpreter.math import FUNCTIONS
 from relex.reference.interpreter.memory import Buffer, fresh_array
 from relex.reference.interpreter.numbers import Numbers
 from relex.reference.interpreter.program import Function, Program
@@ -308,47 +309,26 @@ def bound_float_to_integer(op: Operation, value: Any, a: Any) -> Any:
     return plain(value, where(is_known & fits, 0.0, np.inf))
 
 
-_EXACT: dict[type[Operation], Any] = {
-    math.CeilOp: np.ceil,
-    math.FloorOp: np.floor,
-    math.RoundEvenOp: np.rint,
-    math.SqrtOp: np.sqrt,
-    math.TruncOp: np.trunc,
-}
+_EXACT = (math.CeilOp, math.FloorOp, math.RoundEvenOp, math.SqrtOp, math.TruncOp)
 """Increasing functions with one correct result."""
 
-_GROWING: dict[type[Operation], Any] = {
-    math.AcosOp: np.arccos,
-    math.AsinOp: np.arcsin,
-    math.AsinhOp: np.arcsinh,
-    math.AtanOp: np.arctan,
-    math.AtanhOp: np.arctanh,
-    math.AcoshOp: np.arccosh,
-    math.CbrtOp: np.cbrt,
-    math.Exp2Op: np.exp2,
-    math.ExpM1Op: np.expm1,
-    math.ExpOp: np.exp,
-    math.Log10Op: np.log10,
-    math.Log1pOp: np.log1p,
-    math.Log2Op: np.log2,
-    math.LogOp: np.log,
-    math.SinhOp: np.sinh,
-    math.TanhOp: np.tanh,
-}
+_INVERSES = (math.AcosOp, math.AcoshOp, math.AsinOp, math.AsinhOp, math.AtanOp, math.AtanhOp, math.CbrtOp)
+_EXPONENTIALS = (math.Exp2Op, math.ExpM1Op, math.ExpOp, math.SinhOp, math.TanhOp)
+_LOGARITHMS = (math.Log10Op, math.Log1pOp, math.Log2Op, math.LogOp)
 """Monotonic functions from libraries."""
 
 _STEADY: dict[type[Operation], float] = {math.CosOp: 1.0, math.SinOp: 1.0, math.ErfOp: 1.13}
 """Functions from libraries, with bounds of their slopes (Lipschitz constants)."""
 
 
-@RULES.rule(*_EXACT, *_GROWING)
+@RULES.rule(*_EXACT, *_INVERSES, *_EXPONENTIALS, *_LOGARITHMS)
 def bound_monotonic_function(op: Operation, value: Any, a: Any) -> Any:
     """Bound a monotonic function by its values at both ends of the operand's range."""
-    function = _EXACT.get(type(op)) or _GROWING[type(op)]
+    function = FUNCTIONS[type(op)]
     wide, spread = _wide(a), spread_of(a)
     exact = where(spread > 0, np.abs(function(wide + spread) - function(wide - spread)), 0.0)
     result = _rounded(op, value, exact, (a,))
-    return result if type(op) in _EXACT else _from_library(op, result)
+    return result if isinstance(op, _EXACT) else _from_library(op, result)
 
 
 @RULES.rule(*_STEADY)
@@ -357,15 +337,7 @@ def bound_lipschitz_function(op: Operation, value: Any, a: Any) -> Any:
     return _from_library(op, _rounded(op, value, _STEADY[type(op)] * spread_of(a), (a,)))
 
 
-def _rsqrt(a: Any) -> Any:
-    return 1 / np.sqrt(a)
-
-
-_CORNERED: dict[type[Operation], Any] = {
-    math.CoshOp: np.cosh,
-    math.PowFOp: np.power,
-    math.RsqrtOp: _rsqrt,
-}
+_CORNERED = (math.CoshOp, math.PowFOp, math.RsqrtOp)
 """Functions from libraries that are monotonic in each argument, as long as the first one keeps its sign."""
 
 
@@ -373,7 +345,7 @@ _CORNERED: dict[type[Operation], Any] = {
 def bound_cornered_function(op: Operation, value: Any, *operands: Any) -> Any:
     """Bound a function by its values at the corners of the operands' ranges."""
     ends = [(_wide(x) - spread_of(x), _wide(x) + spread_of(x)) for x in operands]
-    corners = np.broadcast_arrays(*(_CORNERED[type(op)](*corner) for corner in product(*ends)))
+    corners = np.broadcast_arrays(*(FUNCTIONS[type(op)](*corner) for corner in product(*ends)))
     exact = np.max(corners, axis=0) - np.min(corners, axis=0)
     straddles = np.abs(_wide(operands[0])) <= spread_of(operands[0])
     is_known = np.all(np.broadcast_arrays(*(spread_of(x) == 0 for x in operands)), axis=0)

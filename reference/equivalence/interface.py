@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,25 +70,19 @@ class Interface:
         """Return whether this is `other`, an interface on values, with buffers for the results that are not scalars."""
         inputs = (*other.inputs, *(spec for spec in other.outputs if spec.shape is not None))
         outputs = [spec for spec in other.outputs if spec.shape is None]
-        return (
-            not other.written
-            and (len(self.inputs), len(self.outputs)) == (len(inputs), len(outputs))
-            and all(map(Spec.fits, self.inputs, inputs))
-            and all(map(Spec.fits, self.outputs, outputs))
-        )
+        return not other.written and _fit(self.inputs, inputs) and _fit(self.outputs, outputs)
 
     def equals(self, other: Interface) -> bool:
         """Return whether functions with these interfaces take the same arguments and return the same results."""
-        return (
-            len(self.inputs) == len(other.inputs)
-            and len(self.outputs) == len(other.outputs)
-            and all(map(Spec.fits, self.inputs, other.inputs))
-            and all(map(Spec.fits, self.outputs, other.outputs))
-            and len(self.written) == len(other.written)
-        )
+        written = len(self.written) == len(other.written)
+        return written and _fit(self.inputs, other.inputs) and _fit(self.outputs, other.outputs)
 
     def __str__(self) -> str:
         return f"({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})"
+
+
+def _fit(specs: Sequence[Spec], others: Sequence[Spec]) -> bool:
+    return len(specs) == len(others) and all(map(Spec.fits, specs, others))
 
 
 class NotComparable(Exception):
