@@ -24,13 +24,8 @@ if TYPE_CHECKING:
     from relex.frontend.script.modules import ModuleReader
 
 
-def read_graph_function(unit: Unit, node: ast.FunctionDef, functions: ModuleReader, *, private: bool) -> FuncOp:
-    """Return the `func.func` for a function decorated with `R.function`. Raises `ScriptError`."""
-    return _GraphFunctionReader(unit, node, functions).read(private)
-
-
-class _GraphFunctionReader:
-    """Reads one graph function."""
+class GraphFunctionReader:
+    """Reads a function decorated with `R.function`."""
 
     def __init__(self, unit: Unit, node: ast.FunctionDef, functions: ModuleReader):
         self._unit = unit
@@ -43,8 +38,8 @@ class _GraphFunctionReader:
         self._outputs_of_block: dict[str, Value] = {}
         self._returned: Sequence[SSAValue] | None = None
 
-    def read(self, private: bool) -> FuncOp:
-        """Return the function."""
+    def read(self, *, private: bool) -> FuncOp:
+        """Return the function. Raises `ScriptError`."""
         for arg in plain_parameters(self._node):
             if arg.annotation is None:
                 raise ScriptError(arg, f"expected a type for parameter '{arg.arg}': R.Tensor(shape, dtype)")
@@ -56,9 +51,7 @@ class _GraphFunctionReader:
         entry = self._scope.entry
         kind = FunctionType.from_lists(entry.arg_types, [value.type for value in self._returned or ()])
         result = FuncOp(self._node.name, kind, Region(entry), "private" if private else None)
-        self._parameters.describe(result)
-        result.location = self._unit.source.location(self._node)
-        result.attributes.update(self._attributes)
+        self._parameters.describe(result, self._node, self._attributes)
         return result
 
     # Statements.

@@ -27,15 +27,10 @@ OUTPUTS_KEY = "relex.outputs"
 """Key in `T.func_attr`: the number of output parameters, where it does not follow from the body."""
 
 
-def read_loop_function(unit: Unit, node: ast.FunctionDef, *, private: bool) -> PrimFuncOp:
-    """Return the `tir.prim_func` for a function decorated with `T.prim_func`. Raises `ScriptError`."""
-    return _LoopFunctionReader(unit, node).read(private)
-
-
-class _LoopFunctionReader:
+class LoopFunctionReader:
     """
-    Reads one loop function. Its outputs are the parameters that it writes, which must be last: relex, unlike TVM,
-    requires outputs to be known.
+    Reads a function decorated with `T.prim_func`. Its outputs are the parameters that it writes, which must be last:
+    relex, unlike TVM, requires outputs to be known.
     """
 
     def __init__(self, unit: Unit, node: ast.FunctionDef):
@@ -48,8 +43,8 @@ class _LoopFunctionReader:
         self._layout_free: Sequence[int] = ()
         self._outputs: int | None = None
 
-    def read(self, private: bool) -> PrimFuncOp:
-        """Return the function."""
+    def read(self, *, private: bool) -> PrimFuncOp:
+        """Return the function. Raises `ScriptError`."""
         body, matched = self._split(self._node.body)
         nodes = plain_parameters(self._node)
         parameters = [(arg, *self._parameter(arg, matched)) for arg in nodes]
@@ -60,11 +55,9 @@ class _LoopFunctionReader:
         entry = self._scope.entry
         visibility = "private" if private else None
         result = PrimFuncOp(self._node.name, entry.arg_types, [], Region(entry), visibility=visibility)
-        self._parameters.describe(result)
+        self._parameters.describe(result, self._node, self._attributes)
         for position in self._layout_free:
             set_argument_attr(result, position, LAYOUT_FREE_ATTR, UnitAttr())
-        result.location = self._unit.source.location(self._node)
-        result.attributes.update(self._attributes)
         outputs = self._outputs
         if outputs is None:
             outputs = self._count - self._first_output(result, [name for _, name, *_ in parameters])

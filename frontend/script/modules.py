@@ -17,8 +17,8 @@ from relex.dialects.tir import PrimFuncOp
 from relex.dialects.upstream.verifier import verify_module
 from relex.frontend.script.constants import Constants
 from relex.frontend.script.graph_expressions import GRAPH, LOOPS, missing_constants
-from relex.frontend.script.graph_functions import read_graph_function
-from relex.frontend.script.loop_functions import read_loop_function
+from relex.frontend.script.graph_functions import GraphFunctionReader
+from relex.frontend.script.loop_functions import LoopFunctionReader
 from relex.frontend.script.scope import FollowUp, Unit
 from relex.frontend.script.source import ScriptError, Source
 from relex.frontend.script.vocabulary import Vocabulary
@@ -193,10 +193,9 @@ class ModuleReader:
         definition.is_open = True
         others_complete, self.unit.complete = self.unit.complete, True
         try:
-            if definition.kind == LOOPS:
-                op = read_loop_function(self.unit, definition.node, private=definition.private)
-            else:
-                op = read_graph_function(self.unit, definition.node, self, private=definition.private)
+            is_loops, node = definition.kind == LOOPS, definition.node
+            reader = LoopFunctionReader(self.unit, node) if is_loops else GraphFunctionReader(self.unit, node, self)
+            op = reader.read(private=definition.private)
             definition.op = op if self.unit.complete else None
         except ScriptError as e:
             self.unit.leave_out(e)

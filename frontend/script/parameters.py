@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import memref, tensor
 from xdsl.dialects.builtin import IndexType, MemRefType
@@ -72,8 +72,11 @@ class Parameters:
             Rewriter.insert_op(op, start)
             self._last_size = op
 
-    def describe(self, function: Operation) -> None:
-        """Set the attributes of the function's arguments: names that SSA values cannot keep, and names of sizes."""
+    def describe(self, function: Operation, node: ast.FunctionDef, attributes: Mapping[str, Attribute]) -> None:
+        """Set the location and the attributes of the function, and those of its arguments: names that SSA values cannot
+        keep, and names of sizes."""
+        function.location = self._scope.unit.source.location(node)
+        function.attributes.update(attributes)
         keep_argument_names(function, list(self._names.values()))
         for position, value in enumerate(self._names):
             state_dims(function, position, self._dims[value])

@@ -48,19 +48,11 @@ INLINE_ELEMENTS = 16
 """Constants with more elements are printed on lines of their own."""
 
 
-def print_graph_function(
-    function: FuncOp, writer: Writer, module_name: str, constants: list[ConstantOp] | None
-) -> None:
-    """Print a graph function. Fails on ops that scripts cannot express.
+class GraphPrinter(ExpressionPrinter):
+    """Prints a graph function. Fails on ops that scripts cannot express.
 
     Constants are printed in full; if `constants` is given, long ones are appended to it instead.
     """
-    with writer.scope():
-        _GraphPrinter(function, writer, module_name, constants).print()
-
-
-class _GraphPrinter(ExpressionPrinter):
-    """Prints one function."""
 
     def __init__(self, function: FuncOp, writer: Writer, module_name: str, constants: list[ConstantOp] | None):
         super().__init__(writer)

@@ -31,12 +31,6 @@ _LOOPS = {kind: name for name, kind in reversed(LOOPS.items())}
 _AXES = {kind: name for name, kind in reversed(AXES.items())}
 
 
-def print_loop_function(function: PrimFuncOp, writer: Writer) -> None:
-    """Print a loop function. Fails on ops that scripts cannot express."""
-    with writer.scope():
-        _LoopPrinter(function, writer).print()
-
-
 @dataclass(frozen=True)
 class _Head:
     """The printed name and annotations of a loop."""
@@ -45,8 +39,8 @@ class _Head:
     annotations: Mapping[str, object]
 
 
-class _LoopPrinter(ExpressionPrinter):
-    """Prints one function."""
+class LoopPrinter(ExpressionPrinter):
+    """Prints a loop function. Fails on ops that scripts cannot express."""
 
     def __init__(self, function: PrimFuncOp, writer: Writer):
         super().__init__(writer)

@@ -14,8 +14,8 @@ from relex.dialects.errors import fail
 from relex.dialects.names import Names
 from relex.dialects.relex import ConstantOp
 from relex.dialects.tir import PrimFuncOp
-from relex.frontend.script.print_graphs import print_graph_function
-from relex.frontend.script.print_loops import print_loop_function
+from relex.frontend.script.print_graphs import GraphPrinter
+from relex.frontend.script.print_loops import LoopPrinter
 from relex.frontend.script.writing import CANNOT, Writer
 
 _IMPORTS = (
@@ -46,13 +46,14 @@ def print_script(module: ModuleOp, *, elide: bool = False) -> str:
             if i:
                 writer.line("")
             try:
-                match op:
-                    case PrimFuncOp():
-                        print_loop_function(op, writer)
-                    case FuncOp():
-                        print_graph_function(op, writer, name, constants)
-                    case _:
-                        fail(op, f"{CANNOT}: expected functions")
+                with writer.scope():
+                    match op:
+                        case PrimFuncOp():
+                            LoopPrinter(op, writer).print()
+                        case FuncOp():
+                            GraphPrinter(op, writer, name, constants).print()
+                        case _:
+                            fail(op, f"{CANNOT}: expected functions")
             except RecursionError:
                 fail(op, f"{CANNOT}: expected a function that nests less deeply")
         if not module.ops.first:
