@@ -57,14 +57,9 @@ def convert_conditional_branch(op: cf.ConditionalBranchOp, conversion: Conversio
     """Convert a conditional branch and the arguments of its targets."""
     conversion.convert_arguments(op.then_block)
     conversion.convert_arguments(op.else_block)
-    branch = llvm.CondBrOp(
-        conversion.value(op.cond),
-        op.then_block,
-        conversion.values(op.then_arguments),
-        op.else_block,
-        conversion.values(op.else_arguments),
-    )
-    conversion.add(branch)
+    then_arguments, else_arguments = conversion.values(op.then_arguments), conversion.values(op.else_arguments)
+    condition = conversion.value(op.cond)
+    conversion.add(llvm.CondBrOp(condition, op.then_block, then_arguments, op.else_block, else_arguments))
     conversion.replace()
 
 
@@ -73,15 +68,11 @@ def convert_switch(op: cf.SwitchOp, conversion: Conversion) -> None:
     """Convert a switch and the arguments of its targets."""
     for block in op.successors:
         conversion.convert_arguments(block)
-    switch = SwitchOp(
-        conversion.value(op.flag),
-        op.default_block,
-        conversion.values(op.default_operands),
-        list(op.case_values.get_values()) if op.case_values is not None else (),
-        op.case_blocks,
-        [conversion.values(operands) for operands in op.case_operand],
-    )
-    conversion.add(switch)
+    numbers = [*op.case_values.get_values()] if op.case_values is not None else []
+    default = conversion.values(op.default_operands)
+    arguments = [*map(conversion.values, op.case_operand)]
+    new = SwitchOp(conversion.value(op.flag), op.default_block, default, numbers, op.case_blocks, arguments)
+    conversion.add(new)
     conversion.replace()
 
 

@@ -1,4 +1,10 @@
-"""Conversion of the whole core level to the LLVM dialect."""
+"""Conversion of the whole core level to the LLVM dialect.
+
+xDSL 0.74 converts no op of `arith`, `math`, `cf` or `func` to the LLVM dialect. Of `memref` and `vector` it converts
+loads, stores and subviews, to its dialect `ptr` and from there to LLVM. A memref is one pointer there, without sizes or
+dynamic strides; vectors are accessed with LLVM's alignment, which ours do not have; and addresses are sums of integers,
+so that LLVM no longer knows which buffer an access is to.
+"""
 
 from __future__ import annotations
 
