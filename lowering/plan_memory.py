@@ -9,7 +9,7 @@ from functools import reduce
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnitAttr, i8
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, i8
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -21,12 +21,10 @@ from relex.lowering.memory.in_place import work_in_place
 from relex.lowering.memory.lifetimes import lifetimes
 from relex.lowering.memory.needs import BufferSizes
 from relex.lowering.memory.offsets import Interval, below, place
+from relex.lowering.support.signatures import states_memory
 from relex.lowering.support.size_values import SizeValues
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
-
-PLANNED_ATTR = "relex.planned"
-"""On a module: memory has been planned."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +38,8 @@ class PlanMemoryPass(RelexPass):
     sizes must follow from those of the arguments; offsets are computed from them. A single buffer that is not small
     stays as it is.
 
-    A module is planned once: of what the text of a planned module calls, some functions were loop functions, whose
-    buffers are where their schedules put them.
+    A module whose functions state how much memory they need is left alone: some of its functions were loop functions,
+    whose buffers are where their schedules put them.
 
     With `report`, emits a remark for each function: how much memory it needs, and the total size of its buffers.
 
@@ -81,9 +79,8 @@ class PlanMemoryPass(RelexPass):
     report: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if PLANNED_ATTR in op.attributes:
+        if any(map(states_memory, op.ops)):
             return
-        op.attributes[PLANNED_ATTR] = UnitAttr()
         functions = [f for f in op.ops if isinstance(f, func.FuncOp) and _allocates(f)]
         before = [_Arena(function).sum for function in functions] if self.report else ()
         work_in_place(op, functions)

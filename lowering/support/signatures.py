@@ -229,6 +229,12 @@ def stated_signature(function: Operation, name: str) -> Signature | None:
     return signature
 
 
+def states_memory(function: Operation) -> bool:
+    """Return whether a function states how much memory its calls need: it has been lowered to the core level."""
+    attribute = function.attributes.get(SIGNATURE_ATTR)
+    return isinstance(attribute, DictionaryAttr) and "temporaries" in attribute.data
+
+
 def expect_signature(function: Operation, expected: Signature, found: Signature) -> None:
     """Fail unless a signature that a function states is the one that it has."""
     for field in fields(Signature):
