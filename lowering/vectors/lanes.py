@@ -13,6 +13,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
+from relex.dialects.index.expr import IndexExpr, terms_of, values_in
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
 from relex.lowering.te.scalars import build_constant
 
@@ -173,3 +175,15 @@ class Emitter:
             properties={"kind": vector.CombiningKindAttr(kind), "fastmath": flags},
         )
         return self.add(op).dest
+
+
+def index_step(value: SSAValue, loop: scf.ForOp) -> int | None:
+    """Return the step of an index in a loop; None if it is not a constant, or if the index depends on other values
+    computed in the loop."""
+    variable, step = loop.body.block.args[0], 0
+    for atom, factor in terms_of(index_of(value)).items():
+        if atom is variable:
+            step = factor
+        elif any(loop.is_ancestor(part.owner) for part in values_in(IndexExpr.of(atom))):
+            return None
+    return step

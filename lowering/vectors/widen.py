@@ -11,17 +11,15 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_speculatable
 from xdsl.utils.hints import isa
 
-from relex.dialects.ancestors import ancestors
 from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.upstream.memref import PrefetchOp
-from relex.lowering.vectors.dependences import check_independent
+from relex.lowering.vectors.dependences import check_independent, in_loop
 from relex.lowering.vectors.forms import can_widen, on_vectors, select
-from relex.lowering.vectors.lanes import Emitter, Lanes
+from relex.lowering.vectors.lanes import Emitter, Lanes, index_step
 from relex.lowering.vectors.reductions import Reduction, reductions
 from relex.lowering.vectors.speculation import is_private
-from relex.lowering.vectors.steps import index_step
 
 Mask = SSAValue | None
 """The lanes in which an op executes; None for all."""
@@ -197,7 +195,7 @@ class _Widening:
     def _update(self, reduction: Reduction, out: Emitter, mask: Mask) -> None:
         """Combine the terms of all lanes into one element, in order or, if reassociation is allowed, in any order."""
         op = reduction.store
-        if reduction.ordered and next(o for o in ancestors(op) if isinstance(o, scf.ForOp)) is not self._loop:
+        if reduction.ordered and in_loop(op, self._loop):
             fail(op, "expected a sum that may be reordered (fastmath<reassoc>) in a loop inside of a vectorized loop")
         (term,) = self._of([reduction.term])
         terms = out.as_vector(term)

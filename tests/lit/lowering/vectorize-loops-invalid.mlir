@@ -109,3 +109,17 @@ func.func @triangle(%x: memref<8x8xf32>, %a: f32) {
   } {relex.vectorized}
   func.return
 }
+
+// -----
+
+// The loop inside would run first: another iteration of %i would be the last to write an element.
+tir.prim_func @windows(%X: memref<8xf32>) outs(%Y: memref<11xf32>) {
+  tir.for vectorized %i in (8) {
+    tir.for %k in (4) {
+      %at = arith.addi %i, %k : index
+      %x = memref.load %X[%i] : memref<8xf32>
+      // expected-error@+1 {{expected iterations of %i that do not depend on each other, found another access to %Y that may meet this one}}
+      memref.store %x, %Y[%at] : memref<11xf32>
+    }
+  }
+}

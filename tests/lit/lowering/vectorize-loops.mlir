@@ -288,6 +288,23 @@ func.func @scalar_ops(%x: memref<8xf32>, %n: memref<8xi32>, %y: memref<8xf32>) {
   func.return
 }
 
+// Iterations that store to different parts of a buffer, one of them moved by a constant.
+// CHECK-LABEL: func.func @halves
+func.func @halves(%x: memref<8xf32>, %y: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  // CHECK:      vector.store %{{.+}}, %y[%c0] : memref<16xf32>, vector<8xf32>
+  // CHECK:      vector.store %{{.+}}, %y[%{{.+}}] : memref<16xf32>, vector<8xf32>
+  scf.for %i = %c0 to %c8 step %c1 {
+    %a = memref.load %x[%i] : memref<8xf32>
+    memref.store %a, %y[%i] : memref<16xf32>
+    %j = arith.addi %i, %c8 : index
+    memref.store %a, %y[%j] : memref<16xf32>
+  } {relex.vectorized}
+  func.return
+}
+
 // Other loops stay as they are, and so does one with a single iteration.
 // CHECK-LABEL: func.func @others
 func.func @others(%x: memref<8xf32>, %a: f32) {
