@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.dialects import func, memref
+from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.functions import DIMS_ATTR, SIGNATURE_ATTR, argument_attr
 from relex.dialects.names import Names
 from relex.dialects.relex.calls import resolve
 from relex.dialects.symbols import erase_unused
-from relex.dialects.tir import BlockOp, CallOp, ForOp, IterKind, PrimFuncOp
-from relex.dialects.tir.accesses import Access
-from relex.dialects.tir.indices import plain_indices
+from relex.dialects.tir import CallOp, ForOp, PrimFuncOp
 from relex.dialects.tir.op_pattern import OP_PATTERN_ATTR
 from relex.lowering.memory.lifetimes import Lifetime, lifetimes, uses_of_memory
 from relex.lowering.memory.needs import BufferSizes
+from relex.passes.analysis.dependence import Meeting, Place
+from relex.passes.analysis.instances import comes_first, scopes_around
 from relex.passes.analysis.sharing import is_understood
 
 
@@ -103,49 +103,40 @@ class _Function:
 def may_share_place(function: PrimFuncOp, source: int, target: int) -> bool:
     """Return whether input number `source` may be the same memory as output number `target`.
 
-    That is legal if one block, which runs once for each element, reads at most that element of the input before it
-    writes it in the output, and nothing else accesses either.
+    That is legal if nothing else uses either, and no element is read after it has been written, nor in another
+    iteration of a loop around both: it may be parallel, or be vectorized.
     """
     read, written = function.args[source], function.args[target]
-    if read.type != written.type:
+    if read.type != written.type or _dims(function, source) != _dims(function, target):
         return False
-    stores = [use.operation for use in written.uses if not isinstance(use.operation, memref.DimOp)]
-    loads = [use.operation for use in read.uses if not isinstance(use.operation, memref.DimOp)]
-    if len(stores) != 1 or not isinstance(store := stores[0], memref.StoreOp):
-        return False
-    block = store.parent_op()
-    if not isinstance(block, BlockOp) or block.body.block.last_op is not store or not is_understood(block):
-        return False
-    place = plain_indices(Access(store), block)
-    return (
-        place is not None
-        and _runs_once_for_each(block, place)
-        and all(
-            isinstance(load, memref.LoadOp) and block.is_ancestor(load) and plain_indices(Access(load), block) == place
-            for load in loads
-        )
-        and _dims(function, source) == _dims(function, target)
+    readers, writers = (
+        [use.operation for use in buffer.uses if not isinstance(use.operation, memref.DimOp)]
+        for buffer in (read, written)
     )
+    loads = [op for op in readers if isinstance(op, memref.LoadOp)]
+    stores = [op for op in writers if isinstance(op, memref.StoreOp)]
+    if (loads, stores) != (readers, writers):
+        return False
+    return all(map(is_understood, function.body.block.ops)) and not any(
+        _may_clobber(store, load, function) for store in stores for load in loads
+    )
+
+
+def _may_clobber(store: memref.StoreOp, load: memref.LoadOp, function: PrimFuncOp) -> bool:
+    """Return whether a store may come before a load of the same element, or in another iteration of their loops."""
+    around = set(scopes_around(store))
+    common = [scope for scope in scopes_around(load) if scope in around]
+    loops = [scope.body.block.args[0] for scope in common if isinstance(scope, ForOp | scf.ForOp)]
+    places = Place.of(store, store.indices), Place.of(load, load.indices)
+    if Meeting(*places, function).may_happen([(v, v) for v in loops]):
+        return True
+    scope = common[0] if common else function
+    return comes_first(store, load, scope) and Meeting(*places, scope).may_happen()
 
 
 def _dims(function: PrimFuncOp, argument: int) -> Attribute | None:
     """The names of an argument's sizes that a function states. It may need them."""
     return argument_attr(function, argument, DIMS_ATTR)
-
-
-def _runs_once_for_each(block: BlockOp, place: list[BlockArgument]) -> bool:
-    """Return whether no two instances of a block have the same values of the variables in `place`."""
-    loops: list[ForOp] = []
-    scope = block.parent_op()
-    while isinstance(scope, ForOp):
-        loops.append(scope)
-        scope = scope.parent_op()
-    variables = [v for v in block.iter_vars if v.extent != 1]
-    return (
-        isinstance(scope, PrimFuncOp)
-        and all(v.kind is IterKind.SPATIAL and v.variable in place for v in variables)
-        and {v.binding for v in variables} == {loop.variable for loop in loops if loop.extent != 1}
-    )
 
 
 def in_place(function: PrimFuncOp, source: int, target: int, name: str) -> PrimFuncOp:

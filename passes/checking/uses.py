@@ -19,7 +19,7 @@ from relex.dialects.index.domains import is_same_value
 from relex.dialects.tir import AllocBufferOp
 from relex.passes.analysis.instances import Instance
 from relex.passes.analysis.loop_tree import may_trap
-from relex.passes.checking.touches import Touch
+from relex.passes.analysis.touches import Touch
 
 
 @dataclass(frozen=True)

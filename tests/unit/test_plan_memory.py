@@ -231,7 +231,7 @@ def main_of(module: ModuleOp) -> func.FuncOp:
 def test_random_graphs(graph: ModuleOp) -> None:
     rng = np.random.default_rng(0)
     specs = signatures(graph)["main"].with_sizes({}).inputs
-    check(graph, [[random_array(rng, s.dtype.name, s.shape_with({})) for s in specs]])
+    check(graph, [[np.asarray(random_array(rng, s.dtype.name, s.shape_with({}))) for s in specs]])
 
 
 @settings(max_examples=12)
