@@ -18,7 +18,8 @@ def check_independent(loop: scf.ForOp, found: Iterable[Reduction]) -> None:
     variable, scope = loop.body.block.args[0], loop.parent_op()
     assert scope is not None
     read_by: dict[Operation, Operation] = {r.store: r.load for r in found}
-    everything = [LoopAccess.of(access) for access in accesses(loop)]
+    written = {access.buffer for access in accesses(loop) if access.is_write}
+    everything = [LoopAccess.of(access) for access in accesses(loop) if access.buffer in written]
     for store in (access for access in everything if access.is_write):
         for other in (access for access in everything if access.buffer is store.buffer):
             if other.access.op is read_by.get(store.access.op):

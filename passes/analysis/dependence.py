@@ -289,28 +289,29 @@ def equal_atoms(equations: Iterable[tuple[Index, Index]], scope: Operation, know
 
 def _solve(left: Index, right: Index, scope: Operation, same: set[Atom]) -> set[Atom]:
     """Return the atoms that must have the same value where `left` in one iteration equals `right` in another."""
-    unknown: list[tuple[int, Atom]] = []
+    unknown: list[tuple[int, float, Atom]] = []
     rest = Span(constant_of(left) - constant_of(right), constant_of(left) - constant_of(right))
-    for atom in {**terms_of(left), **terms_of(right)}:
-        a, b = terms_of(left).get(atom, 0), terms_of(right).get(atom, 0)
-        if atom in same or _is_fixed(atom, scope, same) or not span_of_atom(atom).width:
-            rest += span_of_atom(atom).scaled(a - b) if a != b else Span(0, 0)
+    ours, theirs = terms_of(left), terms_of(right)
+    for atom in {**ours, **theirs}:
+        a, b, span = ours.get(atom, 0), theirs.get(atom, 0), span_of_atom(atom)
+        if atom in same or not span.width or _is_fixed(atom, scope, same):
+            rest += span.scaled(a - b) if a != b else Span(0, 0)
         elif a == b:
-            unknown.append((abs(a), atom))
+            unknown.append((abs(a), span.width, atom))
         else:
-            rest += span_of_atom(atom).scaled(a) + span_of_atom(atom).scaled(-b)
-    found: set[Atom] = set()
-    most = sum(factor * span_of_atom(atom).width for factor, atom in unknown)
+            rest += span.scaled(a) + span.scaled(-b)
+    most = sum(factor * width for factor, width, _ in unknown)
     if rest.low > most or rest.high < -most:
         raise Contradiction
+    found: set[Atom] = set()
     unknown.sort(key=lambda term: term[0])
     reach = max(abs(rest.low), abs(rest.high))
     reaches = [reach]
-    for factor, atom in unknown:
-        reach += factor * span_of_atom(atom).width
+    for factor, width, _ in unknown:
+        reach += factor * width
         reaches.append(reach)
     # If the smaller terms together cannot make up for one step of the largest, its atom is the same. Then the next one.
-    for i, (factor, atom) in reversed(list(enumerate(unknown))):
+    for i, (factor, _, atom) in reversed(list(enumerate(unknown))):
         if factor <= reaches[i]:
             break
         found.add(atom)
@@ -318,4 +319,5 @@ def _solve(left: Index, right: Index, scope: Operation, same: set[Atom]) -> set[
 
 
 def _is_fixed(atom: Atom, scope: Operation, same: set[Atom]) -> bool:
-    return all(value in same or not scope.is_ancestor(value.owner) for value in values_in(IndexExpr.of(atom)))
+    values = (atom,) if isinstance(atom, SSAValue) else values_in(IndexExpr.of(atom))
+    return all(value in same or not scope.is_ancestor(value.owner) for value in values)

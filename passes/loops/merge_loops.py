@@ -25,6 +25,7 @@ from relex.dialects.tir import (
 )
 from relex.dialects.tir.accesses import accesses, is_pure
 from relex.dialects.tir.indices import known_size
+from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.dependence import LoopAccess, may_conflict
 from relex.passes.analysis.loop_tree import following, only_step
 from relex.passes.analysis.op_patterns import pattern_of_block
@@ -108,8 +109,12 @@ def _may_be_one(first: ForOp, second: ForOp, function: PrimFuncOp) -> bool:
     if known_size(first.extent) != known_size(second.extent) or not (is_spatial(first) and is_spatial(second)):
         return False
     apart = [(first.variable, second.variable)]
-    before, after = (list(map(LoopAccess.of, accesses(loop))) for loop in (first, second))
-    return not any(may_conflict(a, b, function, apart) for a in before for b in after)
+    return not any(
+        may_conflict(LoopAccess.of(a), LoopAccess.of(b), function, apart)
+        for a in accesses(first)
+        for b in accesses(second)
+        if (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, function)
+    )
 
 
 def _products(nest: ForOp) -> list[BlockOp]:
