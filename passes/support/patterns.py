@@ -16,9 +16,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import permutations
-from typing import Any
+from typing import Any, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, UnitAttr, i1
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, StringAttr, UnitAttr, i1
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.traits import ConstantLike
@@ -195,7 +195,7 @@ def python_value(attr: Attribute | None) -> Any:
         case StringAttr():
             return attr.data
         case DenseArrayBase():
-            return attr.get_values()
+            return cast(DenseArrayBase[IntegerType], attr).get_values()
         case _:
             return attr
 

@@ -21,9 +21,9 @@ list of rules is a pass:
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -34,7 +34,7 @@ from relex.dialects.errors import InferenceError, UnknownNameError, fail
 from relex.dialects.locations import fuse_locations
 from relex.dialects.relex import Operator, Relex
 from relex.passes.base import RelexPass
-from relex.passes.support.patterns import Match, OpPattern, Pattern, attribute, op, values, wildcard
+from relex.passes.support.patterns import Match, Pattern, attribute, op, values, wildcard
 
 REWRITES_PER_OP = 100
 """Rewrites for each op of a module after which rules are taken to never come to an end."""
@@ -63,22 +63,17 @@ Condition = Callable[[Any], bool]
 """Say whether a rule applies, from the `Bindings` of a match."""
 
 
-Values = SSAValue | Operation | tuple[SSAValue, ...]
-"""One operand, or what `values` has collected."""
-
-
 @dataclass(frozen=True)
 class OperatorFunction:
     """An operator on both sides of a rule: a pattern for its results on patterns, the operator itself on values."""
 
     kind: type[Operator]
 
-    @overload
-    def __call__(self, *operands: Pattern, **properties: Any) -> OpPattern: ...
-    @overload
-    def __call__(self, *operands: Values, **properties: Any) -> SSAValue: ...
-    def __call__(self, *operands: Any, **properties: Any) -> OpPattern | SSAValue:
-        flat = [one for operand in operands for one in (operand if isinstance(operand, tuple) else (operand,))]
+    def __call__(self, *operands: Pattern | SSAValue | Operation | tuple[SSAValue, ...], **properties: Any) -> Any:
+        """Return an `OpPattern` if an operand is a pattern, else the result of a new operator."""
+        flat: list[Any] = []
+        for operand in operands:
+            flat += operand if isinstance(operand, tuple) else (operand,)
         if any(isinstance(operand, Pattern) for operand in flat):
             return op(self.kind, *flat, **properties)
         return self.kind(*flat, **properties).results[0]
@@ -185,7 +180,7 @@ class RulesPass(RelexPass, ABC):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         limit = self.max_rewrites or REWRITES_PER_OP * sum(1 for _ in op.walk())
         ordered = sorted(self.rules, key=lambda rule: -rule.benefit)
-        counted = [_Counted(rule, self.name, limit) for rule in ordered]
+        counted: list[RewritePattern] = [_Counted(rule, self.name, limit) for rule in ordered]
         PatternRewriteWalker(GreedyRewritePatternApplier(counted)).rewrite_module(op)
 
 
@@ -250,8 +245,14 @@ class _Symbols:
 def _parts(part: object) -> Iterator[object]:
     """Yield a pattern and all that it is made of."""
     yield part
-    if isinstance(part, Pattern):
-        for inner in vars(part).values():
-            several = inner.values() if isinstance(inner, Mapping) else inner if isinstance(inner, tuple) else (inner,)
-            for one in several:
-                yield from _parts(one)
+    match part:
+        case Pattern():
+            inside: Iterable[object] = vars(part).values()
+        case tuple():
+            inside = cast(tuple[object, ...], part)
+        case Mapping():
+            inside = cast(Mapping[object, object], part).values()
+        case _:
+            inside = ()
+    for inner in inside:
+        yield from _parts(inner)
