@@ -327,3 +327,33 @@ tir.prim_func @padded(%X: memref<4xf32>) outs(%Y: memref<4xf32>) attributes {tir
     }
   }
 }
+
+// -----
+
+// Panels are packed apart from what reads them again and again.
+
+// CHECK-LABEL: @panels
+// CHECK: tir.for %{{.+}}, %{{.+}} in (4, 8) {
+// CHECK: tir.block @pack
+// CHECK: tir.for %{{.+}}, %{{.+}} in (4, 8) {
+// CHECK: tir.block @use
+tir.prim_func @panels(%X: memref<32xf32>) outs(%Y: memref<4x8xf32>) attributes {tir.noalias} {
+  %c8 = arith.constant 8 : index
+  %P = tir.alloc_buffer : memref<4x8xf32>
+  tir.for %a, %b in (4, 8) {
+    %0 = arith.muli %a, %c8 : index
+    %1 = arith.addi %0, %b : index
+    tir.block @pack (%v: spatial<32> = %1) {
+      %x = memref.load %X[%v] : memref<32xf32>
+      %panel = arith.divsi %v, %c8 : index
+      %column = arith.remsi %v, %c8 : index
+      memref.store %x, %P[%panel, %column] : memref<4x8xf32>
+    }
+  }
+  tir.for %a, %b in (4, 8) {
+    tir.block @use (%va: spatial<4> = %a, %vb: spatial<8> = %b) {
+      %x = memref.load %P[%va, %vb] : memref<4x8xf32>
+      memref.store %x, %Y[%va, %vb] : memref<4x8xf32>
+    }
+  }
+}
