@@ -172,7 +172,7 @@ def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
 @T.prim_func
 def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
     for i in range(8):
-# expected-error@+1:23 {{expected a dtype among float32, float64, float16, bfloat16, bool, int8, int32, int64, found 'float99'}}
+# expected-error@+1:23 {{expected a dtype among float16, bfloat16, float32, float64, bool, int8, int32, int64, found 'float99'}}
         Y[i] = T.Cast("float99", X[i])
 
 # -----
@@ -412,7 +412,7 @@ def f(X: T.Tensor((8,), "float32"), Y: T.Buffer((8,), "float32")):
 # -----
 
 @T.prim_func
-# expected-error@+1:25 {{expected a dtype among float32, float64, float16, bfloat16, bool, int8, int32, int64, found 'uint8'}}
+# expected-error@+1:25 {{expected a dtype among float16, bfloat16, float32, float64, bool, int8, int32, int64, found 'uint8'}}
 def f(X: T.Buffer((8,), "uint8"), Y: T.Buffer((8,), "float32")):
     for i in range(8):
         Y[i] = X[i]
