@@ -1,7 +1,16 @@
 """Settings that all unit tests share."""
 
+import gc
+
 from hypothesis import HealthCheck, settings
 
 # Compiling takes as long as it takes; a slow machine is no failure.
 settings.register_profile("relex", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("relex")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector away from what lives until the end, and let it come less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 50)

@@ -18,7 +18,7 @@ def test_no_operator_is_forgotten() -> None:
     assert {operator_of(make) for make in MAKERS} == {op for op in Relex.operations if issubclass(op, Operator)}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(module=graphs())
 def test_all_levels_agree(module: ModuleOp) -> None:
     """Every level is compared with the one above; the bounds of what may differ are those of the program."""

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from relex import lowering, passes
 from relex.reference.equivalence import execution
+from relex.tools.pipelines import flatten, instantiate, parse_passes
 from relex.tools.relex_opt import main
 
 ROOT = Path(__file__).parents[2]
@@ -36,12 +38,31 @@ def commands(path: Path) -> list[list[str]]:
 NOT_RIGHT = ("check-each.mlir", "legalize-ops-overrides.mlir", "verify-roundtrip.mlir", "load-passes.mlir")
 """Files that load what changes programs."""
 
-COMMANDS = {
-    f"{path.relative_to(LIT)}-{i}": words
+
+def steps(words: list[str]) -> tuple[str, ...]:
+    """The file of a command, its options but for the form of the output, and the passes, with pipelines taken apart."""
+    words = shlex.split(re.sub(r" -t \w+| --print-op-generic", "", shlex.join(words)))
+    known = {**passes.PASSES, **lowering.PASSES}
+    at = words.index("-p") if "-p" in words else len(words)
+    found = [str(Path(words[0]).resolve()), *words[1:at], *words[at + 2 :]]
+    for spec in parse_passes("".join(words[at + 1 : at + 2])):
+        is_ours = spec.name in known
+        found += map(repr, flatten(instantiate("pass", known[spec.name](), spec))) if is_ours else [str(spec)]
+    return tuple(found)
+
+
+# Each pass is checked, so that the longest of several pipelines on the same file is enough.
+CHAINS = {
+    steps(words): (f"{path.relative_to(LIT)}-{i}", words)
     for path in sorted(LIT.rglob("*.mlir"))
     if path.name not in NOT_RIGHT
     for i, words in enumerate(commands(path))
 }
+COMMANDS = dict(
+    named
+    for chain, named in CHAINS.items()
+    if not any(len(other) > len(chain) and other[: len(chain)] == chain for other in CHAINS)
+)
 
 
 def run(words: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> str:
@@ -60,7 +81,7 @@ def test_commands_are_found() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_lit_inputs(name: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(execution, "SECONDS", 0.5)
+    monkeypatch.setattr(execution, "SECONDS", 0.2)
     run(COMMANDS[name], monkeypatch, capfd)
 
 
@@ -71,6 +92,6 @@ EXAMPLES = [path for path in sorted(ROOT.glob("examples/**/*.mlir")) if path.par
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_examples(example: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     # What takes longer at one level is compared at the next, as machine code in the end.
-    monkeypatch.setattr(execution, "SECONDS", 0.3)
+    monkeypatch.setattr(execution, "SECONDS", 0.1)
     err = run([str(example), "-p", "relex-pipeline"], monkeypatch, capfd)
     assert "after pass 'convert-to-llvm'" not in err

@@ -55,8 +55,8 @@ def said(op: Operation) -> tuple[object, ...]:
 
 
 def operators() -> Iterator[ModuleOp]:
-    """Each operator, on operands of known sizes and of any."""
-    for make, operands in CASES:
+    """Half of the operators, and some on operands of any size."""
+    for make, operands in CASES[::2]:
         yield parse_module(operator_program(make, operands))
     for make, types, _ in OPENED[::8]:
         yield parse_module(program(make, types))

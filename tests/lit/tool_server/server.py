@@ -8,6 +8,7 @@ arguments, environment, folder and standard streams over a socket, and gets the 
 
 from __future__ import annotations
 
+import gc
 import marshal
 import os
 import pkgutil
@@ -70,6 +71,8 @@ def _answer(connection: socket.socket, tools: Mapping[str, Callable[[], Any]]) -
         os.environ.clear()
         os.environ.update(environment)
         sys.argv = arguments
+        # A short life needs no garbage collector.
+        gc.disable()
         sys.exit(tools[Path(arguments[0]).name]())
     if connection in select.select([os.pidfd_open(pid), connection], [], [])[0]:
         # The client was stopped.
