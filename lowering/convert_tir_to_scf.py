@@ -24,7 +24,6 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
-from relex.dialects.ancestors import ancestors
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import fail
 from relex.dialects.functions import C_INTERFACE_ATTR
@@ -41,6 +40,7 @@ from relex.dialects.tir import (
 )
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
+from relex.dialects.walks import ancestors
 from relex.lowering.lower_call_tir import ALIGNMENT
 from relex.lowering.support.init_nests import InitNest, empty_loop, init_nest, outer_operands
 from relex.lowering.vectors import VECTORIZED_ATTR

@@ -22,10 +22,10 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import SymbolTable
 
-from relex.dialects.ancestors import ancestors
 from relex.dialects.functions import PARALLEL_ATTR, argument_attr
 from relex.dialects.index.domains import constant_value
 from relex.dialects.names import Names
+from relex.dialects.walks import ancestors
 from relex.passes.base import RelexPass
 
 NOALIAS = "llvm.noalias"

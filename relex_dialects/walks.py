@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 ThingT = TypeVar("ThingT", bound=Hashable)
 
 
-def scopes(op: Operation) -> Iterator[Operation]:
+def ancestors(op: Operation) -> Iterator[Operation]:
     """Yield the ops around `op`, innermost first."""
     scope = op.parent_op()
     while scope is not None:

@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, MemRefT
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from relex.dialects.ancestors import ancestors
 from relex.dialects.index.expr import Atom, IndexExpr
 from relex.dialects.index.text import ordered_terms
 from relex.dialects.index.to_ir import IndexBuilder
 from relex.dialects.sizes.attributes import FunctionSizes, has_unknown, sizes_in_type
 from relex.dialects.sizes.modules import ModuleSizes
+from relex.dialects.walks import ancestors
 
 Sources = Mapping[str, tuple[SSAValue, int]]
 """For each name, the tensor, buffer or index of the function that has that size, and the dimension."""

@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.tir.accesses import accesses
+from relex.dialects.walks import ancestors
 from relex.lowering.vectors.reductions import Reduction
 from relex.passes.analysis.dependence import LoopAccess, may_conflict
 
@@ -36,9 +37,4 @@ def check_independent(loop: scf.ForOp, found: Iterable[Reduction]) -> None:
 
 def in_loop(op: Operation, scope: scf.ForOp) -> bool:
     """Return whether another loop is between an op and the loop `scope`."""
-    around = op.parent_op()
-    while around is not None and around is not scope:
-        if isinstance(around, scf.ForOp):
-            return True
-        around = around.parent_op()
-    return False
+    return next((around for around in ancestors(op) if isinstance(around, scf.ForOp)), scope) is not scope

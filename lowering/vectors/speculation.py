@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
@@ -9,6 +11,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.index.expr import span_of
 from relex.dialects.index.from_ir import index_of
+from relex.dialects.walks import ancestors
 
 
 def is_private(access: memref.LoadOp | memref.StoreOp) -> bool:
@@ -24,12 +27,8 @@ def is_private(access: memref.LoadOp | memref.StoreOp) -> bool:
 
 def _is_shared(made: memref.AllocaOp, access: Operation) -> bool:
     """Return whether concurrent iterations may access a buffer."""
-    scope = access.parent_op()
-    while scope is not None and not scope.is_ancestor(made):
-        if isinstance(scope, scf.ParallelOp):
-            return True
-        scope = scope.parent_op()
-    return False
+    inside = takewhile(lambda scope: not scope.is_ancestor(made), ancestors(access))
+    return any(isinstance(scope, scf.ParallelOp) for scope in inside)
 
 
 def _is_below(index: SSAValue, size: int) -> bool:

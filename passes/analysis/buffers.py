@@ -12,6 +12,7 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.index.domains import constant_value
 from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import accesses
+from relex.dialects.walks import ancestors
 from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.dependence import BlockAccess, block_accesses
 from relex.passes.analysis.loop_tree import blocks_in, function_of, name_of_block
@@ -62,13 +63,8 @@ def accesses_in(func: PrimFuncOp, buffer: SSAValue) -> Iterator[BlockAccess]:
 
 def outermost_block(op: Operation) -> BlockOp | None:
     """Return the outermost block that an op is in, or is; None if there is none."""
-    found: BlockOp | None = None
-    scope: Operation | None = op
-    while scope is not None:
-        if isinstance(scope, BlockOp):
-            found = scope
-        scope = scope.parent_op()
-    return found
+    blocks = [scope for scope in (op, *ancestors(op)) if isinstance(scope, BlockOp)]
+    return blocks[-1] if blocks else None
 
 
 def check_only_writer(func: PrimFuncOp, buffer: SSAValue, block: BlockOp) -> None:

@@ -58,14 +58,14 @@ def convert_cast(op: arith.IndexCastOp | arith.ExtSIOp, values: Values) -> Index
 @CHOICES.rule(arith.DivSIOp)
 def convert_divsi(op: arith.DivSIOp, values: Values) -> Index | None:
     """Divide by a positive constant, rounding towards zero."""
-    divisor = divisor_of(op.rhs)
+    divisor = divisor_of(values.form(op.rhs))
     return _towards_zero(values.form(op.lhs), divisor) if divisor else None
 
 
 @CHOICES.rule(arith.RemSIOp)
 def convert_remsi(op: arith.RemSIOp, values: Values) -> Index | None:
     """Return the remainder of a division by a positive constant that rounds towards zero."""
-    dividend, divisor = values.form(op.lhs), divisor_of(op.rhs)
+    dividend, divisor = values.form(op.lhs), divisor_of(values.form(op.rhs))
     return dividend - _towards_zero(dividend, divisor) * divisor if divisor else None
 
 
@@ -76,14 +76,14 @@ def _towards_zero(dividend: Index, divisor: int) -> Index:
 @CHOICES.rule(arith.DivUIOp)
 def convert_divui(op: arith.DivUIOp, values: Values) -> Index | None:
     """Divide by a positive constant as unsigned numbers."""
-    divisor = divisor_of(op.rhs)
+    divisor = divisor_of(values.form(op.rhs))
     return _signed(_unsigned(op.lhs, values) // divisor, op.lhs.type, values) if divisor else None
 
 
 @CHOICES.rule(arith.RemUIOp)
 def convert_remui(op: arith.RemUIOp, values: Values) -> Index | None:
     """Return the remainder of an unsigned division by a positive constant."""
-    divisor = divisor_of(op.rhs)
+    divisor = divisor_of(values.form(op.rhs))
     return _unsigned(op.lhs, values) % divisor if divisor else None
 
 

@@ -14,6 +14,7 @@ from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, IterVar, LoopKind, PrimFuncOp, loops_around
 from relex.dialects.tir.accesses import is_pure, variables_in
+from relex.dialects.walks import ancestors
 
 
 def structures_in(func: Operation) -> Iterator[Operation]:
@@ -74,10 +75,8 @@ def name_of_block(block: BlockOp) -> str:
 
 def function_of(op: Operation) -> PrimFuncOp:
     """Return the loop function around `op`."""
-    scope: Operation | None = op
-    while scope is not None and not isinstance(scope, PrimFuncOp):
-        scope = scope.parent_op()
-    return scope if scope is not None else fail(op, "expected to stand in a 'tir.prim_func'")
+    found = next((scope for scope in (op, *ancestors(op)) if isinstance(scope, PrimFuncOp)), None)
+    return found or fail(op, "expected to stand in a 'tir.prim_func'")
 
 
 def loops_of(block: BlockOp) -> list[ForOp]:
@@ -137,9 +136,7 @@ def check_conditions(block: BlockOp) -> None:
     guard = guard_of(block)
     if guard is not None and not _is_guard(guard):
         fail(guard, "expected one block in a condition, no else and no results")
-    scope = (guard or block).parent_op()
-    while isinstance(scope, ForOp):
-        scope = scope.parent_op()
+    scope = next((scope for scope in ancestors(guard or block) if not isinstance(scope, ForOp)), None)
     if not isinstance(scope, PrimFuncOp | BlockOp | None):
         fail(scope, f"expected loops only around {name_of_block(block)} and its own condition, found '{scope.name}'")
 

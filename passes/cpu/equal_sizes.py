@@ -6,7 +6,6 @@ from collections.abc import Hashable, Sequence
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
 
 from relex.dialects.functions import DIMS_ATTR, REQUIRES_ATTR, argument_names, set_argument_attr
 from relex.dialects.index.expr import name_of_size
@@ -16,6 +15,7 @@ from relex.dialects.sizes.attributes import has_unknown, sizes_in_type, stated_a
 from relex.dialects.sizes.expressions import Size, Sizes
 from relex.dialects.sizes.modules import ModuleSizes
 from relex.dialects.tir import PrimFuncOp
+from relex.dialects.walks import ancestors
 from relex.passes.analysis.constant_inputs import known_calls
 
 
@@ -29,11 +29,7 @@ def name_sizes(module: ModuleOp) -> None:
 
 def _sizes_passed(call: CallTirOp, sizes: ModuleSizes) -> Sequence[Sizes]:
     """Return the sizes of the arguments and results of a call."""
-    scope: Operation | None = call
-    while not isinstance(scope, FuncOp):
-        assert scope is not None
-        scope = scope.parent_op()
-    inside = sizes.inside(scope)
+    inside = sizes.inside(next(scope for scope in ancestors(call) if isinstance(scope, FuncOp)))
     return [inside.get(value, ()) for value in (*call.arguments, *call.results)]
 
 

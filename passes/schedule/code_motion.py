@@ -13,6 +13,7 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import Atom, Index, IndexExpr, span_of, terms_of
 from relex.dialects.index.from_ir import index_of, is_below
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, PrimFuncOp
+from relex.dialects.walks import ancestors
 from relex.passes.analysis.buffers import statement_accesses
 from relex.passes.analysis.dependence import BlockAccess, block_accesses, may_conflict
 from relex.passes.analysis.footprints import Interval
@@ -144,12 +145,8 @@ def find_late_values(block: BlockOp, place: Operation) -> list[Operation]:
 
 def is_available(op: Operation, place: Operation) -> bool:
     """Return whether an op comes before `place`, or before an op around it."""
-    scope: Operation | None = place
-    while scope is not None:
-        if scope.parent is op.parent:
-            return stands_before(op, scope)
-        scope = scope.parent_op()
-    return False
+    beside = next((scope for scope in (place, *ancestors(place)) if scope.parent is op.parent), None)
+    return beside is not None and stands_before(op, beside)
 
 
 def move_before(ops: Sequence[Operation], place: Operation) -> None:

@@ -13,6 +13,7 @@ from relex.dialects.index.expr import IndexExpr
 from relex.dialects.schedule.blocks import DecomposeReductionOp
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind
 from relex.dialects.tir.accesses import variables_in
+from relex.dialects.walks import ancestors
 from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.buffers import statement_accesses
 from relex.passes.analysis.dependence import carrying, check_bindings_differ
@@ -91,11 +92,8 @@ def loops_from(loop: ForOp, block: BlockOp) -> list[ForOp]:
 
 def spatial_conditions(block: BlockOp, loop: ForOp, reduce: set[SSAValue]) -> list[SSAValue]:
     """Return the conjuncts of a block's guard that do not depend on the reduction: the init runs under these alone."""
-    guard = guard_of(block)
-    scope = block.parent_op() if guard is None else guard.parent_op()
-    while isinstance(scope, ForOp) and scope is not loop:
-        scope = scope.parent_op()
-    if scope is not loop:
+    around = ancestors(guard_of(block) or block)
+    if next((scope for scope in around if not isinstance(scope, ForOp) or scope is loop), None) is not loop:
         fail(block, f"expected conditions directly around {name_of_block(block)} only")
     kept: list[SSAValue] = []
     for condition in conditions_of(block):

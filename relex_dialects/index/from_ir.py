@@ -67,25 +67,25 @@ def _product(op: arith.MuliOp, of: Callable[[SSAValue], Index]) -> Index | None:
 
 @EXPRESSIONS.rule(arith.FloorDivSIOp)
 def _quotient(op: arith.FloorDivSIOp, of: Callable[[SSAValue], Index]) -> Index | None:
-    divisor = _divisor(of(op.rhs))
+    divisor = divisor_of(of(op.rhs))
     return of(op.lhs) // divisor if divisor else None
 
 
 @EXPRESSIONS.rule(arith.CeilDivSIOp)
 def _quotient_rounded_up(op: arith.CeilDivSIOp, of: Callable[[SSAValue], Index]) -> Index | None:
-    divisor = _divisor(of(op.rhs))
+    divisor = divisor_of(of(op.rhs))
     return (of(op.lhs) + (divisor - 1)) // divisor if divisor else None
 
 
 @EXPRESSIONS.rule(arith.DivSIOp, arith.DivUIOp)
 def _quotient_of_natural(op: arith.DivSIOp | arith.DivUIOp, of: Callable[[SSAValue], Index]) -> Index | None:
-    dividend, divisor = of(op.lhs), _divisor(of(op.rhs))
+    dividend, divisor = of(op.lhs), divisor_of(of(op.rhs))
     return dividend // divisor if divisor and never_negative(dividend) else None
 
 
 @EXPRESSIONS.rule(arith.RemSIOp, arith.RemUIOp)
 def _remainder_of_natural(op: arith.RemSIOp | arith.RemUIOp, of: Callable[[SSAValue], Index]) -> Index | None:
-    dividend, divisor = of(op.lhs), _divisor(of(op.rhs))
+    dividend, divisor = of(op.lhs), divisor_of(of(op.rhs))
     return dividend % divisor if divisor and never_negative(dividend) else None
 
 
@@ -99,13 +99,7 @@ def _maximum(op: arith.MaxSIOp, of: Callable[[SSAValue], Index]) -> Index:
     return larger(of(op.lhs), of(op.rhs))
 
 
-def divisor_of(value: SSAValue) -> int | None:
-    """Return a constant larger than 0, else None."""
-    constant = constant_value(value)
-    return constant if constant is not None and constant > 0 else None
-
-
-def _divisor(index: Index) -> int | None:
+def divisor_of(index: Index) -> int | None:
     """Return a number larger than 0, else None."""
     return index if isinstance(index, int) and index > 0 else None
 

@@ -18,7 +18,7 @@ from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.expressions import Size, count
 from relex.dialects.sizes.requirements import Requirement
 from relex.dialects.tir import BlockOp, CallOp, ForOp, InitOp, PrimFuncOp
-from relex.dialects.walks import scopes
+from relex.dialects.walks import ancestors
 
 
 @SIZES.rule(memref.LoadOp, memref.StoreOp)
@@ -93,7 +93,7 @@ def _extent(variable: BlockArgument, analysis: SizeAnalysis) -> Size | None:
 
 def _runs_always(op: Operation) -> bool:
     """Return whether only loops and blocks surround an op of a loop function, so that no condition guards it."""
-    inside = takewhile(lambda scope: not isinstance(scope, PrimFuncOp), scopes(op))
+    inside = takewhile(lambda scope: not isinstance(scope, PrimFuncOp), ancestors(op))
     return all(isinstance(scope, ForOp | BlockOp | InitOp) for scope in inside)
 
 

@@ -27,7 +27,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from relex.dialects.index.domains import Counting
 from relex.dialects.tir.loops import ForOp, parse_size, print_size, resolve_size, verify_name
-from relex.dialects.walks import scopes
+from relex.dialects.walks import ancestors
 
 
 class IterKind(StrEnum):
@@ -248,5 +248,5 @@ class InitOp(IRDLOperation):
 
 def loops_around(op: Operation) -> Iterator[ForOp]:
     """Return the loops around `op`, innermost first, up to the enclosing block or function."""
-    inside = takewhile(lambda scope: not isinstance(scope, BlockOp), scopes(op))
+    inside = takewhile(lambda scope: not isinstance(scope, BlockOp), ancestors(op))
     return (scope for scope in inside if isinstance(scope, ForOp))

@@ -15,7 +15,7 @@ from relex.dialects.index.bounds import Range, range_of, variable_range
 from relex.dialects.tir.accesses import Access, accesses, variables_in
 from relex.dialects.tir.blocks import BlockOp, InitOp, IterKind, IterVar, loops_around
 from relex.dialects.tir.loops import ForOp
-from relex.dialects.walks import reachable, scopes
+from relex.dialects.walks import ancestors, reachable
 
 
 def verify_block(block: BlockOp) -> None:
@@ -53,7 +53,7 @@ def verify_bounds(access: Access) -> None:
 
 def innermost_block(op: Operation) -> BlockOp | None:
     """Return the innermost block around an op, if there is one."""
-    return next((scope for scope in scopes(op) if isinstance(scope, BlockOp)), None)
+    return next((scope for scope in ancestors(op) if isinstance(scope, BlockOp)), None)
 
 
 def _verify_binding(block: BlockOp, v: IterVar) -> None:
@@ -77,7 +77,7 @@ def _verify_binding(block: BlockOp, v: IterVar) -> None:
 def _runs(op: Operation) -> bool:
     """Return whether an op executes: no condition between it and its block, and no empty loop or block around it."""
     in_init = False
-    for scope in scopes(op):
+    for scope in ancestors(op):
         match scope:
             case InitOp():
                 in_init = True
@@ -99,7 +99,7 @@ def _runs(op: Operation) -> bool:
 def is_guarded(block: BlockOp) -> bool:
     """Return whether anything other than loops stands between the block and the outermost loop around it."""
     around = list(loops_around(block))
-    inside = takewhile(lambda scope: scope is not around[-1], scopes(block)) if around else ()
+    inside = takewhile(lambda scope: scope is not around[-1], ancestors(block)) if around else ()
     return not all(isinstance(scope, ForOp) for scope in inside)
 
 
@@ -148,7 +148,7 @@ def _argument_kind(argument: BlockArgument) -> str | None:
 def _is_repeated(op: Operation) -> bool:
     """Return whether an op may execute more than once per call of the function. Constants do not count: their value is
     always the same."""
-    return not op.has_trait(ConstantLike) and any(isinstance(scope, ForOp | BlockOp) for scope in scopes(op))
+    return not op.has_trait(ConstantLike) and any(isinstance(scope, ForOp | BlockOp) for scope in ancestors(op))
 
 
 def _may_read(op: Operation) -> bool:
@@ -177,7 +177,7 @@ def _is_fixed(block: BlockOp, v: IterVar, buffer: SSAValue) -> bool:
     elements."""
     if v.extent in (0, 1):
         return True
-    function = next((scope for scope in scopes(block) if scope.has_trait(IsolatedFromAbove)), block)
+    function = next((scope for scope in ancestors(block) if scope.has_trait(IsolatedFromAbove)), block)
     owners = (variable.owner.parent_op() for variable in variables_in(v.binding, function))
     return all(owner is not None and owner.is_ancestor(buffer.owner) for owner in owners)
 
