@@ -80,7 +80,7 @@ def _unpadded(op: AvgPool2dOp, x: Tensor, dimension: int, name: str) -> Tensor:
 def _padded(x: Tensor, windows: Windows, value: float) -> Tensor:
     if not any(windows.padding):
         return x
-    return padded(x, (0, 0, *windows.before), (0, 0, *windows.behind), value)
+    return padded(x, (0, 0, *windows.before), (0, 0, *windows.after), value)
 
 
 def _window_axes(windows: Windows) -> tuple[Axis, Axis]:

@@ -56,9 +56,9 @@ def take(op: TakeOp, x: Tensor, indices: Tensor) -> Tensor:
     last = x.shape[axis] - 1
 
     def element(*i: Axis) -> Expr:
-        behind = axis + indices.ndim
-        place = cast(indices[*i[axis:behind]], IndexType())
-        return x[*i[:axis], minimum(maximum(place, 0), last), *i[behind:]]
+        after = axis + indices.ndim
+        place = cast(indices[*i[axis:after]], IndexType())
+        return x[*i[:axis], minimum(maximum(place, 0), last), *i[after:]]
 
     return compute(result_shape(op, x, indices), element, name="take")
 
@@ -66,18 +66,18 @@ def take(op: TakeOp, x: Tensor, indices: Tensor) -> Tensor:
 @legalizes(PadOp)
 def pad(op: PadOp, x: Tensor) -> Tensor:
     """Legalize to `padded`."""
-    return padded(x, op.before, op.behind, op.value, "pad")
+    return padded(x, op.before, op.after, op.value, "pad")
 
 
-def padded(x: Tensor, before: Sequence[int], behind: Sequence[int], value: float, name: str = "padded") -> Tensor:
+def padded(x: Tensor, before: Sequence[int], after: Sequence[int], value: float, name: str = "padded") -> Tensor:
     """Surround a tensor with a constant. Nothing is read in the padding."""
 
     def element(*i: Axis) -> Expr:
         inside = [index >= width for index, width in zip(i, before, strict=True) if width]
         ends = (first + size for first, size in zip(before, x.shape, strict=True))
-        inside += [index < end for index, end, width in zip(i, ends, behind, strict=True) if width]
+        inside += [index < end for index, end, width in zip(i, ends, after, strict=True) if width]
         place = [index - width if width else index for index, width in zip(i, before, strict=True)]
         return if_then_else(reduce(lambda a, b: a & b, inside), x[place], value) if inside else x[place]
 
-    shape = [sum(sizes) for sizes in zip(before, x.shape, behind, strict=True)]
+    shape = [sum(sizes) for sizes in zip(before, x.shape, after, strict=True)]
     return compute(shape, element, name=name)

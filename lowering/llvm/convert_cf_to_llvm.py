@@ -94,8 +94,8 @@ def convert_assert(op: cf.AssertOp, conversion: Conversion) -> None:
     for new in failed.ops:
         new.location = op.location
     condition = conversion.value(op.arg)
-    before, behind = conversion.split_block()
-    branch = llvm.CondBrOp(condition, behind, (), failed, ())
+    before, after = conversion.split_block()
+    branch = llvm.CondBrOp(condition, after, (), failed, ())
     branch.location = op.location
     before.add_op(branch)
     region = before.parent

@@ -170,7 +170,7 @@ def _pointer(
     if isa(element, IntegerType) and element.bitwidth not in (8, 16, 32, 64):
         fail(op, f"expected elements that fill whole bytes in a vector as in memory, found {kind.element_type}")
     if not strides or strides[-1] != 1:
-        fail(op, f"expected elements that lie one behind the other in the last dimension, found {kind}")
+        fail(op, f"expected contiguous elements in the last dimension, found {kind}")
     return buffer.pointer(indices, inside=not masked)
 
 

@@ -160,14 +160,14 @@ def convert_alloca_scope(op: memref.AllocaScopeOp, conversion: Conversion) -> No
     """Inline the scope, between saving and restoring the stack pointer."""
     stack = conversion.add(llvm.StackSaveOp()).res
     conversion.add(llvm.BrOp(op.scope.blocks[0]))
-    _, behind = conversion.split_block()
-    results = [behind.insert_arg(convert_type(op, old.type), i) for i, old in enumerate(op.results)]
+    _, after = conversion.split_block()
+    results = [after.insert_arg(convert_type(op, old.type), i) for i, old in enumerate(op.results)]
     for block in op.scope.blocks:
         if isinstance(leave := block.last_op, memref.AllocaScopeReturnOp):
             # Passed on to the rule of the return.
             leave.operands = [*leave.operands, stack]
-            leave.successors = [behind]
-    op.scope.move_blocks_before(behind)
+            leave.successors = [after]
+    op.scope.move_blocks_before(after)
     conversion.replace(*results)
 
 

@@ -173,7 +173,7 @@ class _Fusion:
         """Return the loop function."""
         for op in self._group.body.block.ops:
             self._add(op)
-        self._copy_what_is_returned_again()
+        self._copy_repeated_results()
         self._new.location = self._group.location
         self._new.attributes |= self._attributes()
         if self._group.arg_attrs is not None:
@@ -234,7 +234,7 @@ class _Fusion:
             elif isinstance(inner, ForOp) and inner.label is not None:
                 inner.label = StringAttr(self._labels.fresh(inner.label.data))
 
-    def _copy_what_is_returned_again(self) -> None:
+    def _copy_repeated_results(self) -> None:
         """Copy to the outputs that no call computes: arguments, constants, and results that are returned twice."""
         for value, output in zip(_returned(self._group), self._new.outputs, strict=True):
             if (source := self._values[value]) is not output:

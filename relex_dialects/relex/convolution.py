@@ -19,8 +19,8 @@ from relex.dialects.relex.operator import Exactness, Operand, Operator, ieee_ari
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, integer, integers
 from relex.dialects.relex.types import (
     SizedType,
-    contract,
     expect_element_type,
+    expect_equal,
     expect_integers,
     same_element_type,
     shape_str,
@@ -77,7 +77,7 @@ class Conv2dOp(Operator):
         for channels, what in ((data[1], "input"), (weight[0], "output")):
             if not equal(channels % groups, 0):
                 raise InferenceError(f"expected {what} channels that {groups} groups share, found {channels}")
-        contract(data[1] // groups, weight[1], "input channels of a group and of the weight")
+        expect_equal(data[1] // groups, weight[1], "input channels of a group and of the weight")
         counts = Windows.read(weight[2:], properties).counts(data[2:])
         return SizedType(element_type, (data[0], weight[0], *counts))
 

@@ -148,10 +148,10 @@ def taken(part: slice, size: Size) -> tuple[Size, Size]:
         return 0, size
     begin, end, step = part.start, part.stop, part.step
     if step > 0:
-        first, behind = _clipped(begin, size, 0, size), _clipped(end, size, 0, size)
-        return first, larger((behind - first + step - 1) // step, 0)
-    first, behind = _clipped(begin, size, -1, size - 1), _clipped(end, size, -1, size - 1)
-    return first, larger((first - behind - step - 1) // -step, 0)
+        first, stop = _clipped(begin, size, 0, size), _clipped(end, size, 0, size)
+        return first, larger((stop - first + step - 1) // step, 0)
+    first, stop = _clipped(begin, size, -1, size - 1), _clipped(end, size, -1, size - 1)
+    return first, larger((first - stop - step - 1) // -step, 0)
 
 
 def _clipped(place: int, size: Size, low: Size, high: Size) -> Size:
@@ -247,7 +247,7 @@ class PadOp(Operator):
         widths = expect_integers(as_integers(properties["pad_width"]), "widths", count=2 * len(shape), least=0)
         if "pad_value" in properties:
             expect_scalar(properties["pad_value"], operand)
-        sizes = [before + size + behind for size, before, behind in zip(shape, widths[::2], widths[1::2], strict=True)]
+        sizes = [before + size + after for size, before, after in zip(shape, widths[::2], widths[1::2], strict=True)]
         return SizedType(operand.element_type, sizes)
 
     @property
@@ -256,7 +256,7 @@ class PadOp(Operator):
         return as_integers(self.pad_width)[::2]
 
     @property
-    def behind(self) -> Shape:
+    def after(self) -> Shape:
         """The widths after each dimension."""
         return as_integers(self.pad_width)[1::2]
 
@@ -269,7 +269,7 @@ class PadOp(Operator):
         (x,) = operands
         # np.pad does not accept scalars.
         result = np.full(
-            [sum(sizes) for sizes in zip(self.before, x.shape, self.behind, strict=True)], self.value, x.dtype
+            [sum(sizes) for sizes in zip(self.before, x.shape, self.after, strict=True)], self.value, x.dtype
         )
         result[tuple(slice(start, start + size) for start, size in zip(self.before, x.shape, strict=True))] = x
         return result

@@ -11,7 +11,7 @@ from relex.dialects.arrays import Array
 from relex.dialects.dtypes import TensorConstr
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Operator, ieee_arithmetic, tensor_type
-from relex.dialects.relex.types import SizedType, broadcast, contract, same_element_type, shape_str
+from relex.dialects.relex.types import SizedType, broadcast, expect_equal, same_element_type, shape_str
 
 
 @irdl_op_definition
@@ -37,7 +37,7 @@ class DenseOp(Operator):
             raise InferenceError("expected data of rank 1 or more, found a scalar")
         if len(weight) != 2:
             raise InferenceError(f"expected a weight of rank 2, NxK, found {shape_str(weight)}")
-        contract(data[-1], weight[1], "last sizes of data and weight")
+        expect_equal(data[-1], weight[1], "last sizes of data and weight")
         return SizedType(element_type, (*data[:-1], weight[0]))
 
     @property
@@ -72,7 +72,7 @@ class MatmulOp(Operator):
         lhs, rhs = (t.get_shape() for t in operands)
         if not lhs or not rhs:
             raise InferenceError("expected operands of rank 1 or more, found a scalar")
-        contract(lhs[-1], rhs[max(len(rhs) - 2, 0)], "sizes of the summed dimension")
+        expect_equal(lhs[-1], rhs[max(len(rhs) - 2, 0)], "sizes of the summed dimension")
         rows, columns = lhs[-2:-1], rhs[-1:] if len(rhs) > 1 else ()
         return SizedType(element_type, (*broadcast(lhs[:-2], rhs[:-2]), *rows, *columns))
 

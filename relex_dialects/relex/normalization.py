@@ -27,8 +27,8 @@ from relex.dialects.relex.properties import (
 from relex.dialects.relex.types import (
     Shape,
     SizedType,
-    contract,
     expect_element_type,
+    expect_equal,
     normalize_axes,
     normalize_axis,
     rank_of,
@@ -219,4 +219,4 @@ def _expect_shape(t: SizedType, sizes: Sequence[Size], name: str) -> None:
     if len(shape) != len(sizes):
         raise InferenceError(f"expected {name} of shape {shape_str(sizes)}, found {shape_str(shape)}")
     for found, size in zip(shape, sizes, strict=True):
-        contract(found, size, f"sizes of {name} and data")
+        expect_equal(found, size, f"sizes of {name} and data")

@@ -92,7 +92,7 @@ def _broadcast_sizes(sizes: Sequence[Size], shapes: Sequence[Sequence[Size]]) ->
     return wide[0] if wide else 1
 
 
-def contract(lhs: Size, rhs: Size, what: str) -> None:
+def expect_equal(lhs: Size, rhs: Size, what: str) -> None:
     """Check that two sizes are equal, such as those of a dimension that is summed over; dynamic ones are checked at run
     time."""
     if not equal(lhs, rhs):
@@ -130,5 +130,5 @@ def expect_integers(values: Sequence[int], what: str, *, count: int | None = Non
 
 def merge(lhs: Size, rhs: Size, what: str) -> Size:
     """Return one size for two that must be equal, preferring a static one."""
-    contract(lhs, rhs, what)
+    expect_equal(lhs, rhs, what)
     return lhs if isinstance(lhs, int) else rhs

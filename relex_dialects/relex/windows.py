@@ -47,7 +47,7 @@ class Windows:
         return self.padding[:2]
 
     @property
-    def behind(self) -> Shape:
+    def after(self) -> Shape:
         """The padding at the bottom and at the right."""
         return self.padding[2:]
 
@@ -61,7 +61,7 @@ class Windows:
         return tuple((size - 1) * step + 1 for size, step in zip(self.size, self.dilation, strict=True))
 
     def _count(self, dimension: int, size: Size) -> Size:
-        room = self.before[dimension] + size + self.behind[dimension]
+        room = self.before[dimension] + size + self.after[dimension]
         span = self.spans[dimension]
         if not at_most(span, room):
             raise InferenceError(f"expected windows of {room} elements at most, as the padded data has, found {span}")
@@ -69,7 +69,7 @@ class Windows:
 
     def over(self, x: Array, fill: float) -> Array:
         """Return the windows of an array, as two more dimensions after those that number the windows."""
-        widths = [(0, 0)] * (x.ndim - 2) + list(zip(self.before, self.behind, strict=True))
+        widths = [(0, 0)] * (x.ndim - 2) + list(zip(self.before, self.after, strict=True))
         padded = np.pad(x, widths, constant_values=x.dtype.type(fill))
         windows = np.lib.stride_tricks.sliding_window_view(padded, cast(Any, self.spans), axis=(-2, -1))
         (down, right), (inner_down, inner_right) = self.strides, self.dilation

@@ -86,7 +86,7 @@ def _array_type(rank: int) -> str:
 #ifndef RELEX_ARRAY{rank}
 #define RELEX_ARRAY{rank}
 
-/* An array of rank {rank}. Its elements begin `offset` elements behind `data`. */
+/* An array of rank {rank}. Its elements begin `offset` elements after `data`. */
 typedef struct {{
   void *allocation, *data;
   int64_t offset{sizes};

@@ -26,7 +26,7 @@ func.func @transposed(%x: memref<?x?xf32>, %i: index, %p: f32) {
 // -----
 
 func.func @gaps(%x: memref<?xf32, strided<[2]>>, %i: index) {
-  // CHECK: :30:8: error: 'vector.load' op expected elements that lie one behind the other in the last dimension, found memref<?xf32, strided<[2]>>
+  // CHECK: :30:8: error: 'vector.load' op expected contiguous elements in the last dimension, found memref<?xf32, strided<[2]>>
   %0 = vector.load %x[%i] : memref<?xf32, strided<[2]>>, vector<4xf32>
   func.return
 }
