@@ -101,7 +101,7 @@ def test_memory() -> None:
 
 @pytest.mark.parametrize("page", ["adding-an-op.md", "writing-a-pass.md"])
 def test_files_of_a_page(page: str, tmp_path: Path) -> None:
-    """The files that a page shows pass their own test, and each command prints what the page shows behind it."""
+    """The files that a page shows pass their own test, and each command prints what the page shows after it."""
     text = (DOCS / page).read_text()
     files: dict[str, str] = {}
     for name, part in re.findall(r"^`([\w.]+)`\n\n^```\w+\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
@@ -127,8 +127,8 @@ LESSONS = sorted(f"lessons/{path.name}" for path in (DOCS / "lessons").iterdir()
 
 
 @pytest.mark.parametrize("page", ["calls.md", "library.md", "tour.md", *LESSONS])
-def test_code_prints_what_stands_behind_it(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python of a page is one program; what a block prints stands in the block behind it."""
+def test_code_prints_what_stands_after_it(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Python of a page is one program; what a block prints stands in the block after it."""
     monkeypatch.chdir(DOCS.parent)
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", (DOCS / page).read_text(), re.MULTILINE | re.DOTALL)
     names: dict[str, object] = {}
@@ -156,7 +156,7 @@ def run_block(code: str, file: str, names: dict[str, object]) -> str:
 
 
 def test_saving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python and the commands of the page, in their order, print what stands behind them."""
+    """The Python and the commands of the page, in their order, print what stands after them."""
     page = (DOCS / "saving.md").read_text()
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (program,) = re.findall(r'build\("""\n(.*?)"""\)', page, re.DOTALL)
