@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 from array import array
 from collections.abc import Generator
 from pathlib import Path
@@ -16,6 +17,7 @@ from relex.dialects import RelexError, parse_module
 from relex.dialects.errors import ArityError, CompileError, DTypeError, ShapeError, UnknownNameError
 from relex.dialects.target import Target
 from relex.runtime import Executable, build
+from relex.runtime.compilation import compile_program
 
 PROGRAM = """
 func.func @main(%x: tensor<2x3xf32>, %w: tensor<3xf32>) -> tensor<2x3xf32> {
@@ -406,3 +408,14 @@ def test_errors_of_passes_show_the_line() -> None:
     )
     assert line == text.splitlines()[1]
     assert caret == "       ^"
+
+
+def test_compilation_leaves_the_garbage_collector_as_it_was():
+    before = gc.get_threshold()
+    seen: list[int] = []
+    compile_program(parse_module(PROGRAM), instrument=lambda p, module: seen.append(gc.get_threshold()[0]))
+    assert min(seen) >= 10_000
+    assert gc.get_threshold() == before
+    with pytest.raises(CompileError):
+        build("func.func @main(%x: tensor<2xf32>) -> tensor<?xf32> { func.return %x : tensor<2xf32> }")
+    assert gc.get_threshold() == before
