@@ -16,13 +16,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import permutations
-from typing import Any, cast
+from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, StringAttr, UnitAttr, i1
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.traits import ConstantLike
 
+from relex.dialects.relex.properties import python_value
 from relex.passes.support.constants import holds_only
 
 
@@ -181,23 +181,6 @@ class OpPattern(Pattern):
 
 def _has(found: Attribute | None, wanted: Any) -> bool:
     return isinstance(wanted, attribute) or found == wanted or (found is not None and python_value(found) == wanted)
-
-
-def python_value(attr: Attribute | None) -> Any:
-    """Return a property as what the builders of operators take: a number, a text, a list, or the attribute itself."""
-    match attr:
-        case UnitAttr():
-            return True
-        case IntegerAttr():
-            return bool(attr.value.data) if attr.type == i1 else attr.value.data
-        case FloatAttr():
-            return attr.value.data
-        case StringAttr():
-            return attr.data
-        case DenseArrayBase():
-            return cast(DenseArrayBase[IntegerType], attr).get_values()
-        case _:
-            return attr
 
 
 def _extend_all(patterns: tuple[Pattern, ...], values: tuple[SSAValue, ...], match: Match) -> Iterator[Match]:

@@ -29,6 +29,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import InferenceError, UnknownNameError, fail
 from relex.dialects.locations import fuse_locations
@@ -115,10 +116,12 @@ class Rule(RewritePattern):
             return None
         for match in self.pattern.matches(op):
             if (value := self._replacement_of(match)) is not None:
-                made = list(_new_ops(value))
+                made = list(dict.fromkeys(_new_ops(value)))
                 for new in made:
                     new.location = fuse_locations(match.ops)
-                rewriter.replace(op, made, [value])
+                rewriter.insert(made, InsertPoint.before(op))
+                _discard_new_users(match)
+                rewriter.replace(op, [], [value])
                 return value
         return None
 

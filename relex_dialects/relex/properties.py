@@ -7,7 +7,18 @@ from contextlib import suppress
 from operator import index
 from typing import Any
 
-from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, UnitAttr, f64, i1, i64
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    UnitAttr,
+    f64,
+    i1,
+    i64,
+)
 from xdsl.ir import Attribute
 from xdsl.irdl import AttrConstraint, BaseAttr
 from xdsl.utils.hints import isa
@@ -128,3 +139,18 @@ def as_integer(attr: Attribute) -> int:
     if not isa(attr, IntegerAttr):
         raise InferenceError(f"expected an integer, found {attr}")
     return attr.value.data
+
+
+def python_value(attr: Attribute | None) -> Any:
+    """Return a property as what the builders of operators take: a number, a text, a tuple, or the attribute itself."""
+    match attr:
+        case UnitAttr():
+            return True
+        case IntegerAttr() | FloatAttr():
+            return number(attr)
+        case StringAttr():
+            return attr.data
+        case DenseArrayBase() if isa(attr, DenseArrayBase[IntegerType]):
+            return as_integers(attr)
+        case _:
+            return attr

@@ -136,6 +136,19 @@ def test_new_operators_have_the_locations_of_the_match():
     assert all(place in str(made.location) for place in ("first.py", "second.py"))
 
 
+def test_a_new_operator_may_be_used_twice_or_not_at_all():
+    def square(m: Any) -> Any:
+        negative(negative(m.x))  # Nothing is made of it.
+        made = add(m.x, m.x)
+        return multiply(made, made)
+
+    after = apply(parse_module(NEGATIVES), rule(negative(negative(x)), square))
+    assert names(after) == ["add", "multiply", "add"]
+    assert all(use.operation.parent is not None for op in after.walk() for v in op.results for use in v.uses)
+    (function,) = after.ops
+    assert all(use.operation.parent is not None for v in function.regions[0].block.args for use in v.uses)
+
+
 def test_benefit_orders_rules():
     low, high = rule(negative(x), lambda m: m.x, benefit=1), rule(negative(x), lambda m: multiply(m.x, m.x), benefit=2)
     for rules in ((low, high), (high, low)):
