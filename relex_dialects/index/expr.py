@@ -353,11 +353,13 @@ def _extreme(which: Literal["min", "max"], lhs: Index, rhs: Index) -> Index:
 
 def never_negative(index: Index) -> bool:
     """Return whether an index is certainly 0 or more, whatever its atoms stand for."""
+    if span_of(index).low >= 0:
+        return True
     for atom, factor in terms_of(index).items():
         if factor < 0 and isinstance(atom, Quotient):
             # A quotient is rounded down: no more is subtracted than without rounding.
             return never_negative((index - IndexExpr.of(atom) * factor) * atom.divisor + atom.dividend * factor)
-    return span_of(index).low >= 0
+    return False
 
 
 def parts_of(atom: Atom) -> Iterator[Index]:

@@ -4,8 +4,10 @@ import gc
 
 from hypothesis import HealthCheck, settings
 
-# Compiling takes as long as it takes; a slow machine is no failure.
-settings.register_profile("relex", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Compiling takes as long as it takes; a slow machine is no failure. Examples are the same in every run, so that a
+# change is blamed for what it breaks and for nothing else; `--hypothesis-profile=search` draws new ones.
+settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("relex", settings.get_profile("search"), derandomize=True)
 settings.load_profile("relex")
 
 

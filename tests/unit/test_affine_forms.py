@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.index.elimination import Contradiction
-from relex.dialects.index.expr import Extreme, Index, IndexExpr, atom_of, span_of
+from relex.dialects.index.expr import Extreme, Index, IndexExpr, atom_of, never_negative, span_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import BlockOp, ForOp, IterKind, PrimFuncOp
@@ -62,6 +62,13 @@ def test_quotients_and_remainders_are_simplified() -> None:
     assert (i * 8 + k) // 16 == i // 2
     assert (i * 8 + k) % 16 == (i % 2) * 8 + k
     assert (k + 4) // 4 == 1
+
+
+def test_signs_are_read_from_bounds_and_from_roundings() -> None:
+    i, j, _ = map(IndexExpr.of, VARIABLES)
+    assert never_negative(-((1 - i * 4) // 3))  # By its bounds: the dividend may be positive.
+    assert never_negative(i - i // 2)  # A quotient is rounded down.
+    assert not never_negative(i - j - 1)
 
 
 COEFFICIENTS = st.sampled_from([-4, -1, 0, 1, 1, 2, 3, 4, 4, 8, 12])
