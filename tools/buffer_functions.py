@@ -68,7 +68,7 @@ class BufferFunction:
 class MachineFunction:
     """A function at the machine level. It has no shapes, so those of the arguments are not checked."""
 
-    def __init__(self, op: llvm.FuncOp, name: str, arguments: Sequence[Any], module: ModuleOp):
+    def __init__(self, op: llvm.FuncOp, name: str, arguments: Sequence[Any], module: ModuleOp, *, strict: bool):
         specs = [
             TensorSpec(f"argument {i}", array.shape, str(element_type_of(array.dtype)))
             for i, array in enumerate(map(np.asarray, arguments))
@@ -77,7 +77,7 @@ class MachineFunction:
         if len(passed.inputs) != len(specs) or not isinstance(passed.output, llvm.LLVMVoidType):
             fail(op, f"expected an --input for each of {len(passed.inputs)} buffers, and no result, found {len(specs)}")
         self.signature = Signature(name, tuple(specs), (), writes_inputs=True)
-        code = load(compile_module(RelexPipelinePass()(module)))
+        code = load(compile_module(RelexPipelinePass(strict=strict)(module)))
         self._call = CFunction(code.address(op.sym_name.data), code)
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:

@@ -193,7 +193,8 @@ def prepare(module: ModuleOp, args: argparse.Namespace, inputs: Sequence[Input])
     if args.level == "native":
         op = find_machine_function(module, args.entry)
         if op is not None:
-            return {args.entry: MachineFunction(op, args.entry, [i.value(0) for i in inputs], module)}
+            values = [i.value(0) for i in inputs]
+            return {args.entry: MachineFunction(op, args.entry, values, module, strict=args.strict)}
         return compiled(module, args)
     from relex.lowering.relex_pipeline import RelexPipelinePass
     from relex.lowering.support.signatures import signatures

@@ -18,7 +18,7 @@ from xdsl.rewriter import InsertPoint
 from relex.dialects.functions import SIGNATURE_ATTR
 from relex.dialects.machine import PACKED_PREFIX
 from relex.lowering.llvm.c_interface import call, extract, new_function
-from relex.lowering.llvm.interface import entry_of, expect_type, seal
+from relex.lowering.llvm.interface import SEAL_ATTR, entry_of, expect_sealed
 from relex.lowering.llvm.types import PTR
 from relex.lowering.support.signatures import stated_signature
 from relex.passes.base import RelexPass
@@ -27,15 +27,16 @@ from relex.passes.base import RelexPass
 @dataclass(frozen=True)
 class AddPackedEntriesPass(RelexPass):
     """
-    Adds an entry `_relex_packed_NAME` for every function with a signature, which moves to the entry. There, nothing
-    but `relex.seal` tells whether it is still the one that the code was made for: a digest of the signature and the
-    type of the function.
+    Adds an entry `_relex_packed_NAME` for every function with a signature, which moves to the entry. At this level,
+    nothing but `relex.seal` tells whether it is still the one that the code was made for: a digest of the signature
+    and the type of the function, from `convert-func-to-llvm`.
 
     ```mlir
     llvm.func @f(%x: i64, %y: f32) -> f32
         attributes {relex.signature = {inputs = [{name = "x", shape = [], element_type = "i64", is_scalar = true},
                                                  {name = "y", shape = [], element_type = "f32", is_scalar = true}],
-                                       outputs = [{name = "z", shape = [], element_type = "f32", is_scalar = true}]}} {
+                                       outputs = [{name = "z", shape = [], element_type = "f32", is_scalar = true}]},
+                    relex.seal = "e3ba11fffec625ba"} {
       llvm.return %y : f32
     }
     // add-packed-entries
@@ -66,11 +67,10 @@ class AddPackedEntriesPass(RelexPass):
             signature = stated_signature(function, function.sym_name.data)
             if signature is None:
                 continue
-            expect_type(function, signature)
+            expect_sealed(function, function, signature)
             entry = _packed_entry(function)
             entry.location = function.location
-            entry.attributes[SIGNATURE_ATTR] = function.attributes.pop(SIGNATURE_ATTR)
-            seal(entry, function)
+            entry.attributes |= {name: function.attributes.pop(name) for name in (SIGNATURE_ATTR, SEAL_ATTR)}
             op.body.block.add_op(entry)
 
 

@@ -24,12 +24,12 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
+from relex.dialects.functions import C_INTERFACE_ATTR
 from relex.dialects.libraries import BUFFERS_ATTR, LIBRARY_ATTR, OUTPUTS_ATTR
 from relex.dialects.machine import ALLOCATOR_ATTR
 from relex.lowering.llvm.descriptor import field_type, positions
 from relex.lowering.llvm.types import LLVM_TYPES, PTR, convert_type
 
-C_INTERFACE = "llvm.emit_c_interface"
 C_PREFIX = "_mlir_ciface_"
 
 
@@ -136,7 +136,7 @@ def _c_signature(op: func.FuncOp, result: Attribute) -> llvm.LLVMFunctionType:
 
 def _c_function(op: func.FuncOp, signature: llvm.LLVMFunctionType, body: Region) -> llvm.FuncOp:
     function = new_function(C_PREFIX + op.sym_name.data, signature, llvm.LinkageAttr("external"), body)
-    function.attributes[C_INTERFACE] = op.attributes[C_INTERFACE]
+    function.attributes[C_INTERFACE_ATTR] = op.attributes[C_INTERFACE_ATTR]
     return function
 
 

@@ -13,12 +13,15 @@ from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, MemRefType, St
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects.functions import C_INTERFACE_ATTR, SIGNATURE_ATTR
 from relex.dialects.libraries import library_function
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
-from relex.lowering.llvm.c_interface import C_INTERFACE, call, extract, new_function, wrap_declaration, wrap_definition
+from relex.lowering.llvm.c_interface import call, extract, new_function, wrap_declaration, wrap_definition
 from relex.lowering.llvm.descriptor import ALIGNED, Descriptor, field_name, field_type, positions
+from relex.lowering.llvm.interface import seal
 from relex.lowering.llvm.parallel_calls import is_shared, share_call
 from relex.lowering.llvm.types import LLVM_TYPES, convert_type
+from relex.lowering.support.signatures import expect_stated_signature
 
 FUNC_TO_LLVM = ConversionTable("convert-func-to-llvm")
 """Conversion rules for `func`."""
@@ -32,7 +35,8 @@ class ConvertFuncToLlvmPass(ConversionPass):
     Converts functions, calls and returns. The attribute `llvm.noalias` of a memref argument, like every other `llvm.`
     attribute, moves to its aligned pointer. A private function gets internal linkage. A function with the attribute
     `llvm.emit_c_interface` gets a wrapper `_mlir_ciface_NAME` that takes and returns pointers to descriptors. A call
-    with the attribute `relex.parallel` goes through the runtime, which distributes it over threads.
+    with the attribute `relex.parallel` goes through the runtime, which distributes it over threads. A signature
+    (`relex.signature`) is checked a last time and sealed, since the types that it describes are gone afterwards.
 
     ```mlir
     func.func @f(%x: memref<4xf32> {llvm.noalias}) -> (i32, i32) { ... func.return %a, %b : i32, i32 }
@@ -59,11 +63,12 @@ def convert_function(op: func.FuncOp, conversion: Conversion) -> None:
     """Convert a function and the arguments of its blocks, with a C wrapper if it is requested."""
     # It fails for a declaration whose attributes say nothing sensible.
     library_function(op)
+    expect_stated_signature(op)
     attributes = dict(op.attributes)
     linkage = attributes.pop(LINKAGE, None)
     private = op.sym_visibility == StringAttr("private")
     if not isinstance(linkage, llvm.LinkageAttr):
-        has_body = not op.is_declaration or C_INTERFACE in attributes
+        has_body = not op.is_declaration or C_INTERFACE_ATTR in attributes
         linkage = llvm.LinkageAttr("internal" if private and has_body else "external")
     argument_attrs = _argument_attributes(op)
     function_type = llvm.LLVMFunctionType(
@@ -74,8 +79,10 @@ def convert_function(op: func.FuncOp, conversion: Conversion) -> None:
         _convert_blocks(op, conversion)
     new = new_function(op.sym_name.data, function_type, linkage, op.detach_region(op.body), argument_attrs)
     new.attributes |= attributes
+    if SIGNATURE_ATTR in attributes:
+        seal(new)
     conversion.add(new)
-    if C_INTERFACE in attributes:
+    if C_INTERFACE_ATTR in attributes:
         wrap = wrap_declaration if new.body.first_block is None else wrap_definition
         conversion.add(wrap(op, new))
     conversion.replace()

@@ -19,8 +19,8 @@ from relex.lowering.llvm.types import LLVM_TYPES
 from relex.lowering.support.signatures import SCALARS, stated_signature
 
 SEAL_ATTR = "relex.seal"
-"""On a packed entry: a digest of its signature and of the type of the function that it calls, by which a signature that
-was changed in the text is told."""
+"""Beside a signature: a digest of it and of the type of its function, by which a signature that was changed in the text
+is told."""
 
 _SCALARS = {str(t): LLVM_TYPES.convert(t) for t in SCALARS}
 
@@ -37,13 +37,18 @@ def entry_signatures(module: ModuleOp) -> dict[str, Signature]:
         function, signature = SymbolTable.lookup_symbol(module, name), stated_signature(op, name)
         if not isinstance(function, llvm.FuncOp) or signature is None:
             fail(op, f"expected '{SIGNATURE_ATTR}' and a function of the LLVM dialect named '{name}', found none")
-        expect_type(function, signature)
-        expected, sealed = _digest(op, function), op.attributes.get(SEAL_ATTR)
-        if sealed != expected:
-            message = f"expected '{name}' with the signature that it was compiled for, found {signature}"
-            fail(op, f"{message}: expected '{SEAL_ATTR}' of {expected}, found {sealed or 'none'}")
+        expect_sealed(op, function, signature)
         found[name] = signature
     return found
+
+
+def expect_sealed(holder: llvm.FuncOp, function: llvm.FuncOp, signature: Signature) -> None:
+    """Fail unless the signature that `holder` states is the one that `function` was compiled for."""
+    expect_type(function, signature)
+    expected, sealed = _digest(holder, function), holder.attributes.get(SEAL_ATTR)
+    if sealed != expected:
+        message = f"expected '{signature.name}' with the signature that it was compiled for, found {signature}"
+        fail(holder, f"{message}: expected '{SEAL_ATTR}' of {expected}, found {sealed or 'none'}")
 
 
 def entry_of(op: llvm.FuncOp) -> str | None:
@@ -71,11 +76,11 @@ def _passed(spec: TensorSpec) -> list[Attribute]:
     return [field_type(position) for position in positions(len(spec.shape))]
 
 
-def seal(entry: llvm.FuncOp, function: llvm.FuncOp) -> None:
-    """Seal the signature of an entry that calls a function."""
-    entry.attributes[SEAL_ATTR] = _digest(entry, function)
+def seal(function: llvm.FuncOp) -> None:
+    """Seal the signature that a function states."""
+    function.attributes[SEAL_ATTR] = _digest(function, function)
 
 
-def _digest(entry: llvm.FuncOp, function: llvm.FuncOp) -> StringAttr:
-    text = f"{entry.attributes[SIGNATURE_ATTR]} {function.function_type}"
+def _digest(holder: llvm.FuncOp, function: llvm.FuncOp) -> StringAttr:
+    text = f"{holder.attributes[SIGNATURE_ATTR]} {function.function_type}"
     return StringAttr(sha256(text.encode()).hexdigest()[:16])

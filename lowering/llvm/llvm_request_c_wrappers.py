@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
-from relex.lowering.llvm.c_interface import C_INTERFACE
+from relex.dialects.functions import C_INTERFACE_ATTR
 from relex.passes.base import RelexPass
 
 
@@ -29,4 +29,4 @@ class LlvmRequestCWrappersPass(RelexPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.walk():
             if isinstance(function, func.FuncOp):
-                function.attributes[C_INTERFACE] = UnitAttr()
+                function.attributes[C_INTERFACE_ATTR] = UnitAttr()

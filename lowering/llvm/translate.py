@@ -23,8 +23,8 @@ from xdsl.utils.exceptions import LLVMTranslationException
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.functions import C_INTERFACE_ATTR
 from relex.dialects.machine import CONSTANT_ALIGNMENT
-from relex.lowering.llvm.c_interface import C_INTERFACE
 from relex.lowering.llvm.parallel_calls import add_serial_entry
 from relex.lowering.llvm.reserved import MATH, MEMORY, functions_of
 from relex.lowering.llvm.translate_ops import Body, translate_op
@@ -207,7 +207,7 @@ def _declare_function(op: llvm.FuncOp, target: _Module) -> None:
 def _function_attributes(op: llvm.FuncOp) -> Iterator[str]:
     """The attributes of a function, from its properties and from `passthrough`."""
     # Inlining a function into its C wrapper would duplicate and recompile all of its code.
-    if op.no_inline is not None or C_INTERFACE in op.attributes:
+    if op.no_inline is not None or C_INTERFACE_ATTR in op.attributes:
         yield "noinline"
     if op.no_unwind is not None:
         yield "nounwind"

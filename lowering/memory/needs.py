@@ -22,7 +22,8 @@ class BufferSizes:
     def __init__(self, function: func.FuncOp):
         analysis = SizeAnalysis(function, sizes_at_entry)
         self.of_function: FunctionSizes = analysis.run(body=False)
-        for op in function.body.blocks[0].ops:
+        # Loops may be branches between blocks by now; what is known of a value holds wherever it is used.
+        for op in (op for block in function.body.blocks for op in block.ops):
             if _is_about_sizes(op, analysis) and (rule := SIZES.find(op)) is not None:
                 rule(op, analysis)
         self._found = analysis.sizes_by_value()

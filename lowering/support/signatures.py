@@ -59,6 +59,12 @@ def signatures(module: ModuleOp) -> dict[str, Signature]:
     return {s.name: s for op in functions if (s := _signature(op, sizes)) is not None}
 
 
+def expect_stated_signature(function: func.FuncOp) -> None:
+    """Fail if a function states a signature that does not fit it."""
+    if SIGNATURE_ATTR in function.attributes:
+        _signature(function, ModuleSizes())
+
+
 def refusals(module: ModuleOp) -> dict[str, str]:
     """Return, by name, the reasons why other functions of a module cannot be called from outside."""
     functions = [op for op in module.ops if isinstance(op, func.FuncOp | PrimFuncOp)]
@@ -75,9 +81,7 @@ def _refusal(op: func.FuncOp | PrimFuncOp) -> str | None:
     other = next((t for t in types if not isinstance(t, TensorType | MemRefType) and t not in SCALARS), None)
     if other is not None:
         return f"expected tensors and scalars as arguments and results, found {other}"
-    if _is_on_buffers(op) and SIGNATURE_ATTR not in op.attributes:
-        return _refusal_of_buffers(op)
-    return None
+    return _refusal_of_buffers(op) if _is_on_buffers(op) else None
 
 
 def _is_on_buffers(op: func.FuncOp | PrimFuncOp) -> bool:
@@ -86,10 +90,14 @@ def _is_on_buffers(op: func.FuncOp | PrimFuncOp) -> bool:
 
 
 def _refusal_of_buffers(op: func.FuncOp | PrimFuncOp) -> str | None:
-    if op.function_type.outputs.data:
-        return "expected a function on buffers to have no results"
+    states_signature = SIGNATURE_ATTR in op.attributes
+    for t in op.function_type.outputs:
+        if not states_signature or t not in SCALARS:
+            return f"expected a function on buffers to have no results{' but scalars' * states_signature}, found {t}"
     for t in op.function_type.inputs:
         if not isa(t, MemRefType):
+            if states_signature and t in SCALARS:
+                continue
             return f"expected buffers alone as arguments, found {t}"
         if t.element_type not in ARRAY_ELEMENTS or {t.layout, t.memory_space} != {NoneAttr()}:
             return f"expected buffers that arrays can be, found {t}"

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import InterpreterFunctions
 from xdsl.traits import SymbolTable
@@ -55,8 +56,9 @@ def interpret(
     variables, one writes an element that the other reads or writes, and when a block variable leaves its range.
     Accesses are always bounds-checked.
 
-    Lowering turns outputs into trailing arguments. `interface` gives the signatures from before (`signatures(module)`),
-    by which functions are called; without it, a function on buffers takes all of them and writes into them.
+    Lowering turns outputs into trailing arguments. A function is called by the signature that it states, as those do
+    that the pipeline has lowered, or by that in `interface` (`signatures(module)` of the module before lowering); a
+    function on buffers with neither takes all of them and writes into them.
     `implementations` are those of xDSL's interpreter for further dialects.
 
     Raises `CompileError` for an invalid program; a run raises `ExecutionError`, which names the op.
@@ -118,10 +120,10 @@ class InterpretedFunction:
 
     def _run(self, inputs: Sequence[Array], given: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Array]:
         op, signature = self._function.op, self.signature
-        if isinstance(op, FuncOp) and len(op.function_type.inputs) == len(inputs):
-            if not signature.writes_inputs:
-                values = self._passed(inputs, lambda array: array)
-                return [np.array(result) for result in self._function(*values)]
+        if isinstance(op, FuncOp) and not any(isinstance(t, MemRefType) for t in op.function_type.inputs):
+            values = self._passed(inputs, lambda array: array)
+            return [np.array(result) for result in self._function(*values)]
+        if signature.writes_inputs:
             expect_in_place(signature, inputs, given)
             self._function(*self._passed(inputs, Buffer))
             return []

@@ -38,7 +38,8 @@ def test_arguments_and_results_have_a_word_each() -> None:
     outputs = ", ".join(scalar.format(*of_one) for of_one in (("a", "f64"), ("b", "i8"), ("c", "i64")))
     module = parse_module(f"""
       llvm.func @f(%x: i64, %y: i8, %z: f64) -> !llvm.struct<(f64, i8, i64)>
-          attributes {{relex.signature = {{inputs = [{inputs}], outputs = [{outputs}]}}}} {{
+          attributes {{relex.signature = {{inputs = [{inputs}], outputs = [{outputs}]}},
+                       relex.seal = "43008d5026aad5d3"}} {{
         %0 = llvm.mlir.undef : !llvm.struct<(f64, i8, i64)>
         %1 = llvm.insertvalue %z, %0[0] : !llvm.struct<(f64, i8, i64)>
         %2 = llvm.insertvalue %y, %1[1] : !llvm.struct<(f64, i8, i64)>

@@ -12,6 +12,7 @@ import pytest
 from code_hashes import example, open_operator, operator
 from operator_cases import CASES
 from programs import Array
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import CompileError, parse_module
@@ -71,6 +72,28 @@ func.func @main(%x: tensor<?x3xf32> {relex.dims = ["n", ""]}, %w: tensor<?x3xf32
   func.return %2, %s : tensor<?x3xf32>, i64
 }
 """
+
+
+SOME = """
+func.func @main(%x: tensor<?x3xf32> {relex.dims = ["n", ""]}, %w: tensor<?x3xf32> {relex.dims = ["m", ""]}, %s: i64)
+    -> (tensor<?x?xf32>, i64) attributes {relex.requires = ["m <= n"]} {
+  %0 = relex.permute_dims %w {axes = [1, 0]} : (tensor<?x3xf32>) -> tensor<3x?xf32>
+  %1 = relex.matmul %x, %0 : (tensor<?x3xf32>, tensor<3x?xf32>) -> tensor<?x?xf32>
+  %2 = relex.exp %1 : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  func.return %2, %s : tensor<?x?xf32>, i64
+}
+"""
+
+
+def test_text_after_every_pass_is_called_like_the_program() -> None:
+    """Between levels, a pass may find something to do that it did not see in the program: the code may differ."""
+    module, x, w = parse_module(SOME), np.ones((2, 3), np.float32), np.zeros((1, 3), np.float32)
+    expected, number = build(SOME)["main"](x, w, 7)
+    for p in RelexPipelinePass().steps():
+        p.apply(Context(), module)
+        found, same_number = build(str(module), cache=False)["main"](x, w, 7)
+        np.testing.assert_array_equal(found, expected, p.name)
+        assert number == same_number == 7
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -142,6 +165,62 @@ def test_wrong_signatures(level: Level, case: str) -> None:
     assert wrong != text
     with pytest.raises(CompileError, match=r"expected .*main.*, found|cannot .*main"):
         build(parse_module(wrong), cache=False)
+
+
+def after(name: str) -> str:
+    """What is printed after the pass of this name."""
+    module = parse_module(CALLS)
+    for p in RelexPipelinePass().steps():
+        p.apply(Context(), module)
+        if p.name == name:
+            break
+    return str(module)
+
+
+@pytest.mark.parametrize("name", ["convert-scf-to-cf", "convert-to-llvm"])
+def test_wrong_signatures_on_the_way_to_llvm(name: str) -> None:
+    text = after(name)
+    wrong = text.replace('shape = ["2 * m + 2 * n"', 'shape = ["3 * m + 2 * n"')
+    assert wrong != text
+    with pytest.raises(CompileError, match=r"expected .*main.*, found"):
+        build(parse_module(wrong), cache=False)
+
+
+STATED = """
+func.func @main({}) attributes {{relex.signature = {{
+    inputs = [{{name = "x", shape = [4 : i64], element_type = "f32"}}], outputs = []}}}} {{
+  func.return {}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    "x, result, value, message",
+    [
+        ("memref<4xf32, strided<[1000]>>", "", "", "expected buffers that arrays can be, found memref<4xf32, strided"),
+        ("memref<4xf32, 3 : i64>", "", "", "expected buffers that arrays can be, found memref<4xf32, 3"),
+        ("memref<4xf32>", "-> memref<4xf32>", "%x : memref<4xf32>", "no results but scalars, found memref<4xf32>"),
+    ],
+)
+def test_functions_that_no_signature_makes_callable(x: str, result: str, value: str, message: str) -> None:
+    text = STATED.replace("({})", f"(%x: {x}) {result}").replace("return {}", f"return {value}").format()
+    for use in (build, interpret):
+        with pytest.raises(CompileError, match=message):
+            use(text)
+
+
+@pytest.mark.parametrize("at", ["graph", "core"])
+def test_functions_with_scalar_results_alone(at: Level) -> None:
+    module = printed(
+        parse_module("""
+          func.func @main(%x: tensor<3xf32>, %s: i64) -> i64 {
+            func.return %s : i64
+          }
+        """),
+        at,
+    )
+    assert interpret(module)["main"](np.ones(3, np.float32), 7) == 7
+    assert build(module, cache=False)["main"](np.ones(3, np.float32), 7) == 7
 
 
 def test_wrong_libraries() -> None:
