@@ -195,7 +195,7 @@ func.func @main({}) attributes {{relex.signature = {{
 
 
 @pytest.mark.parametrize(
-    "x, result, value, message",
+    ("x", "result", "value", "message"),
     [
         ("memref<4xf32, strided<[1000]>>", "", "", "expected buffers that arrays can be, found memref<4xf32, strided"),
         ("memref<4xf32, 3 : i64>", "", "", "expected buffers that arrays can be, found memref<4xf32, 3"),
