@@ -19,8 +19,17 @@ from xdsl.dialects.builtin import (
     TensorType,
     i1,
 )
-from xdsl.ir import Attribute
-from xdsl.irdl import AnyAttr, AttrConstraint, AttrSetConstraint, EqAttrConstraint, ParamAttrConstraint
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    AttrConstraint,
+    AttrSetConstraint,
+    EqAttrConstraint,
+    ParamAttrConstraint,
+    VarOperand,
+    operand_def,
+    var_operand_def,
+)
 from xdsl.utils.hints import isa
 
 from relex.dialects.element_types import ELEMENTS, NUMPY_NAMES, ElementType
@@ -53,6 +62,17 @@ TensorConstr: AttrConstraint[TensorType] = ParamAttrConstraint(
     TensorType, (AnyAttr(), ElementConstr, EqAttrConstraint(NoneAttr()))
 )
 """Tensors of these element types, without an encoding."""
+
+
+def tensor_operand_def() -> SSAValue[TensorType]:
+    """Declare an operand of tensor type. xDSL's `operand_def(TensorConstr)` does the same, but type checkers do not
+    know then that the type of the value is a tensor type."""
+    return cast(SSAValue[TensorType], operand_def(TensorConstr))
+
+
+def var_tensor_operand_def() -> VarOperand[TensorType]:
+    """Declare any number of operands of tensor type."""
+    return cast(VarOperand[TensorType], var_operand_def(TensorConstr))
 
 
 def record_of(element_type: Attribute) -> ElementType:

@@ -66,6 +66,9 @@ from relex.dialects.relex.structure import DataflowOp as DataflowOp
 from relex.dialects.relex.structure import OutputOp as OutputOp
 from relex.dialects.relex.tensors import AllocTensorOp as AllocTensorOp
 from relex.dialects.relex.tensors import ConstantOp as ConstantOp
+from relex.dialects.relex.tensors import array_of as array_of
+from relex.dialects.relex.types import rank_of as rank_of
+from relex.dialects.relex.types import shape_of as shape_of
 from relex.dialects.relex.unary import AbsOp as AbsOp
 from relex.dialects.relex.unary import AstypeOp as AstypeOp
 from relex.dialects.relex.unary import ClipOp as ClipOp

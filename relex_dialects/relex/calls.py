@@ -33,7 +33,7 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import TensorConstr
+from relex.dialects.dtypes import TensorConstr, var_tensor_operand_def
 from relex.dialects.relex.structure import impurity
 from relex.dialects.relex.tensors import verify_sizes
 from relex.dialects.symbols import VerifiesCallee, resolve
@@ -50,7 +50,7 @@ PRIMITIVE_ATTR = "relex.primitive"
 class _CallWithResults(IRDLOperation, ABC):
     """A call that allocates its results, and passes them after the arguments: one size for each `?` of the results."""
 
-    arguments = var_operand_def(TensorConstr)
+    arguments = var_tensor_operand_def()
     sizes = var_operand_def(IndexType)
     outputs = var_result_def(TensorConstr)
 
@@ -183,7 +183,7 @@ class CallOp(IRDLOperation):
     name = "relex.call"
 
     callee = prop_def(FlatSymbolRefAttrConstr)
-    arguments = var_operand_def(TensorConstr)
+    arguments = var_tensor_operand_def()
     outputs = var_result_def(TensorConstr)
 
     traits = traits_def(Pure(), VerifiesCallee())

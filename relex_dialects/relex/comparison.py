@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def
+from xdsl.irdl import irdl_op_definition
 
-from relex.dialects.dtypes import TensorConstr
+from relex.dialects.dtypes import tensor_operand_def
 from relex.dialects.relex.elementwise import BinaryFunction, Element, Formula, Functions
-from relex.dialects.relex.operator import Exactness
+from relex.dialects.relex.operator import Exactness, Operand
 from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
 
 
@@ -117,9 +117,13 @@ class WhereOp(Formula):
     name = "relex.where"
     EXACTNESS: ClassVar = Exactness.BITS
 
-    condition = operand_def(TensorConstr)
-    x = operand_def(TensorConstr)
-    y = operand_def(TensorConstr)
+    condition = tensor_operand_def()
+    x = tensor_operand_def()
+    y = tensor_operand_def()
+
+    if TYPE_CHECKING:
+
+        def __init__(self, condition: Operand, x: Operand, y: Operand): ...
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:

@@ -9,13 +9,13 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import FLOATS, NUMBERS, TensorConstr
+from relex.dialects.dtypes import FLOATS, NUMBERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.extremes import largest
-from relex.dialects.relex.operator import Exactness, Operand, Operator, ieee_arithmetic, tensor_type
+from relex.dialects.relex.operator import Exactness, Operand, Operator, ieee_arithmetic
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, integer, integers
 from relex.dialects.relex.types import (
     SizedType,
@@ -49,8 +49,8 @@ class Conv2dOp(Operator):
     name = "relex.conv2d"
     SCRIPT_NAMESPACE: ClassVar = "nn"
 
-    data = operand_def(TensorConstr)
-    weight = operand_def(TensorConstr)
+    data = tensor_operand_def()
+    weight = tensor_operand_def()
     strides = prop_def(IntegersConstr, default_value=_ONES)
     padding = prop_def(IntegersConstr, default_value=_NO_PADDING)
     dilation = prop_def(IntegersConstr, default_value=_ONES)
@@ -83,7 +83,7 @@ class Conv2dOp(Operator):
 
     @property
     def terms(self) -> int:
-        return prod(tensor_type(self.weight.type).get_shape()[1:])
+        return prod(self.weight.type.get_shape()[1:])
 
     def windows(self, weight: Sequence[Size]) -> Windows:
         """Return the windows that a weight of this shape slides over."""
@@ -106,7 +106,7 @@ class _Pool2d(Operator, ABC):
     right) or four (top, left, bottom, right).
     """
 
-    data = operand_def(TensorConstr)
+    data = tensor_operand_def()
     pool_size = prop_def(IntegersConstr)
     strides = prop_def(IntegersConstr, default_value=_ONES)
     padding = prop_def(IntegersConstr, default_value=_NO_PADDING)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def
+from xdsl.irdl import irdl_op_definition
 
 from relex.dialects.arrays import Array
-from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, TensorConstr
+from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, tensor_operand_def
 from relex.dialects.relex.numpy_functions import NumPyFunctions
-from relex.dialects.relex.operator import Exactness, Operator, ieee_arithmetic
+from relex.dialects.relex.operator import Exactness, Operand, Operator, ieee_arithmetic
 from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
 
 Element = Any
@@ -42,22 +42,30 @@ class Elementwise(Operator, ABC):
 class UnaryElementwise(Elementwise, ABC):
     """An elementwise operator on one tensor."""
 
-    operand = operand_def(TensorConstr)
+    operand = tensor_operand_def()
 
     IDEMPOTENT: ClassVar[bool] = False
     """True if the operator changes nothing when it is applied again."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, operand: Operand, *, properties: Mapping[str, object] | None = None): ...
 
 
 class BinaryElementwise(Elementwise, ABC):
     """An elementwise operator on two tensors."""
 
-    lhs = operand_def(TensorConstr)
-    rhs = operand_def(TensorConstr)
+    lhs = tensor_operand_def()
+    rhs = tensor_operand_def()
 
     NEUTRAL: ClassVar[tuple[float | None, float | None]] = (None, None)
     """The numbers with which the operator is exactly the other operand: on the left, and on the right."""
     IDEMPOTENT: ClassVar[bool] = False
     """True if the operator gives `x` for `x` and `x`."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, lhs: Operand, rhs: Operand, *, properties: Mapping[str, object] | None = None): ...
 
 
 class Formula(Elementwise, ABC):
@@ -218,9 +226,13 @@ class EwiseFMAOp(Formula):
     name = "relex.ewise_fma"
     EXACTNESS: ClassVar = Exactness.NUMBERS
 
-    x = operand_def(TensorConstr)
-    y = operand_def(TensorConstr)
-    z = operand_def(TensorConstr)
+    x = tensor_operand_def()
+    y = tensor_operand_def()
+    z = tensor_operand_def()
+
+    if TYPE_CHECKING:
+
+        def __init__(self, x: Operand, y: Operand, z: Operand): ...
 
     def formula(self, f: Functions, *elements: Element) -> Element:
         x, y, z = elements

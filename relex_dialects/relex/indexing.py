@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, var_operand_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import INTEGERS, TensorConstr
+from relex.dialects.dtypes import INTEGERS, tensor_operand_def, var_tensor_operand_def
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, tensor_type
+from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator
 from relex.dialects.relex.properties import (
     IntegerConstr,
     IntegersConstr,
@@ -51,7 +51,7 @@ class ConcatOp(AlongAxis):
     name = "relex.concat"
     EXACTNESS: ClassVar = Exactness.BITS
 
-    tensors = var_operand_def(TensorConstr)
+    tensors = var_tensor_operand_def()
     axis = prop_def(IntegerConstr, default_value=integer(0))
 
     def __init__(self, *tensors: Operand, axis: int = 0):
@@ -95,7 +95,7 @@ class StridedSliceOp(Operator):
     name = "relex.strided_slice"
     EXACTNESS: ClassVar = Exactness.BITS
 
-    operand = operand_def(TensorConstr)
+    operand = tensor_operand_def()
     axes = prop_def(IntegersConstr)
     begin = prop_def(IntegersConstr)
     end = prop_def(IntegersConstr)
@@ -177,8 +177,8 @@ class TakeOp(Operator):
     name = "relex.take"
     EXACTNESS: ClassVar = Exactness.BITS
 
-    operand = operand_def(TensorConstr)
-    indices = operand_def(TensorConstr)
+    operand = tensor_operand_def()
+    indices = tensor_operand_def()
     axis = opt_prop_def(IntegerConstr)
 
     def __init__(self, operand: Operand, indices: Operand, axis: int | None = None):
@@ -198,7 +198,7 @@ class TakeOp(Operator):
     @property
     def normal_axis(self) -> int:
         """The axis, counted from the front."""
-        return _axis(self.properties, tensor_type(self.operand.type).get_shape())
+        return _axis(self.properties, self.operand.type.get_shape())
 
     def evaluate(self, *operands: Array) -> Array:
         x, indices = operands
@@ -233,7 +233,7 @@ class PadOp(Operator):
     SCRIPT_NAMESPACE: ClassVar = "nn"
     EXACTNESS: ClassVar = Exactness.BITS
 
-    operand = operand_def(TensorConstr)
+    operand = tensor_operand_def()
     pad_width = prop_def(IntegersConstr)
     pad_value = opt_prop_def(ScalarConstr)
 

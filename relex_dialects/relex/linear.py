@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def
+from xdsl.irdl import irdl_op_definition
 
 from relex.dialects.arrays import Array
-from relex.dialects.dtypes import TensorConstr
+from relex.dialects.dtypes import tensor_operand_def
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import Operator, ieee_arithmetic, tensor_type
+from relex.dialects.relex.operator import Operand, Operator, ieee_arithmetic
 from relex.dialects.relex.types import SizedType, broadcast, expect_equal, same_element_type, shape_str
 
 
@@ -26,8 +27,12 @@ class DenseOp(Operator):
 
     name = "relex.dense"
 
-    data = operand_def(TensorConstr)
-    weight = operand_def(TensorConstr)
+    data = tensor_operand_def()
+    weight = tensor_operand_def()
+
+    if TYPE_CHECKING:
+
+        def __init__(self, data: Operand, weight: Operand): ...
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -42,7 +47,7 @@ class DenseOp(Operator):
 
     @property
     def terms(self) -> int:
-        return tensor_type(self.data.type).get_shape()[-1]
+        return self.data.type.get_shape()[-1]
 
     def evaluate(self, *operands: Array) -> Array:
         data, weight = operands
@@ -63,8 +68,12 @@ class MatmulOp(Operator):
 
     name = "relex.matmul"
 
-    lhs = operand_def(TensorConstr)
-    rhs = operand_def(TensorConstr)
+    lhs = tensor_operand_def()
+    rhs = tensor_operand_def()
+
+    if TYPE_CHECKING:
+
+        def __init__(self, lhs: Operand, rhs: Operand): ...
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -78,7 +87,7 @@ class MatmulOp(Operator):
 
     @property
     def terms(self) -> int:
-        return tensor_type(self.lhs.type).get_shape()[-1]
+        return self.lhs.type.get_shape()[-1]
 
     def evaluate(self, *operands: Array) -> Array:
         lhs, rhs = operands

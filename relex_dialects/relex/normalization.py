@@ -9,10 +9,10 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, f64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+from xdsl.irdl import irdl_op_definition, prop_def
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import FLOATS, TensorConstr
+from relex.dialects.dtypes import FLOATS, tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import AlongAxis, Operand, Operator, ieee_arithmetic
 from relex.dialects.relex.properties import (
@@ -45,7 +45,7 @@ class _Softmax(AlongAxis, ABC):
 
     SCRIPT_NAMESPACE: ClassVar = "nn"
 
-    data = operand_def(TensorConstr)
+    data = tensor_operand_def()
     axis = prop_def(IntegerConstr, default_value=integer(-1))
 
     def __init__(self, data: Operand, axis: int = -1):
@@ -116,9 +116,9 @@ class LayerNormOp(Operator):
     name = "relex.layer_norm"
     SCRIPT_NAMESPACE: ClassVar = "nn"
 
-    data = operand_def(TensorConstr)
-    gamma = operand_def(TensorConstr)
-    beta = operand_def(TensorConstr)
+    data = tensor_operand_def()
+    gamma = tensor_operand_def()
+    beta = tensor_operand_def()
     axes = prop_def(IntegersConstr, default_value=integers([-1]))
     epsilon = prop_def(Float64Constr, default_value=_EPSILON)
 
@@ -174,11 +174,11 @@ class BatchNormOp(AlongAxis):
     name = "relex.batch_norm"
     SCRIPT_NAMESPACE: ClassVar = "nn"
 
-    data = operand_def(TensorConstr)
-    gamma = operand_def(TensorConstr)
-    beta = operand_def(TensorConstr)
-    moving_mean = operand_def(TensorConstr)
-    moving_var = operand_def(TensorConstr)
+    data = tensor_operand_def()
+    gamma = tensor_operand_def()
+    beta = tensor_operand_def()
+    moving_mean = tensor_operand_def()
+    moving_var = tensor_operand_def()
     axis = prop_def(IntegerConstr, default_value=integer(1))
     epsilon = prop_def(Float64Constr, default_value=_EPSILON)
 

@@ -45,9 +45,10 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     A pure graph operator with one result.
 
     Its operands and properties are declared, and its syntax follows: operands, then each property by its name, in the
-    order of the declarations. Its type rule `infer` serves the builder and the verifier alike; `evaluate` defines in
-    NumPy what it computes. Operators of other packages derive from this class, too; nothing else in relex needs to know
-    them before lowering.
+    order of the declarations. The constructor takes any operands; for type checkers, classes state theirs below
+    `if TYPE_CHECKING`. The type rule `infer` serves the builder and the verifier alike; `evaluate` defines in NumPy
+    what the operator computes. Operators of other packages derive from this class, too; nothing else in relex needs to
+    know them before lowering.
     """
 
     result = result_def(TensorConstr)

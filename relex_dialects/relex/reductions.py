@@ -9,10 +9,10 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, TensorConstr
+from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.extremes import largest, smallest
 from relex.dialects.relex.operator import Exactness, Operand, Operator, ieee_arithmetic
@@ -27,7 +27,7 @@ class Reduction(Operator, ABC):
     remain, with size 1.
     """
 
-    operand = operand_def(TensorConstr)
+    operand = tensor_operand_def()
     axis = opt_prop_def(IntegersConstr)
     keepdims = opt_prop_def(UnitAttr)
 
@@ -175,7 +175,7 @@ class ArgmaxOp(Operator):
     name = "relex.argmax"
     EXACTNESS: ClassVar = Exactness.BITS
 
-    operand = operand_def(TensorConstr)
+    operand = tensor_operand_def()
     axis = opt_prop_def(IntegerConstr)
     keepdims = opt_prop_def(UnitAttr)
 

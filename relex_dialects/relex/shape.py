@@ -8,10 +8,10 @@ from math import prod
 from typing import ClassVar
 
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import TensorConstr
+from relex.dialects.dtypes import tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Exactness, Operand, Operator
 from relex.dialects.relex.properties import IntegersConstr, as_integers, as_list
@@ -34,7 +34,7 @@ class PermuteDimsOp(Operator):
     name = "relex.permute_dims"
     EXACTNESS: ClassVar = Exactness.BITS
 
-    operand = operand_def(TensorConstr)
+    operand = tensor_operand_def()
     axes = opt_prop_def(IntegersConstr)
 
     def __init__(self, operand: Operand, axes: Sequence[int] | None = None):
@@ -66,7 +66,7 @@ class _ToShape(Operator, ABC):
 
     EXACTNESS: ClassVar = Exactness.BITS
 
-    operand = operand_def(TensorConstr)
+    operand = tensor_operand_def()
     shape = prop_def(IntegersConstr)
 
     def __init__(self, operand: Operand, shape: Sequence[int]):
@@ -126,7 +126,7 @@ class ExpandDimsOp(Operator):
     name = "relex.expand_dims"
     EXACTNESS: ClassVar = Exactness.BITS
 
-    operand = operand_def(TensorConstr)
+    operand = tensor_operand_def()
     axis = prop_def(IntegersConstr)
 
     def __init__(self, operand: Operand, axis: int | Sequence[int]):
@@ -160,7 +160,7 @@ class SqueezeOp(Operator):
     name = "relex.squeeze"
     EXACTNESS: ClassVar = Exactness.BITS
 
-    operand = operand_def(TensorConstr)
+    operand = tensor_operand_def()
     axis = opt_prop_def(IntegersConstr)
 
     def __init__(self, operand: Operand, axis: int | Sequence[int] | None = None):

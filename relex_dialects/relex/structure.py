@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, region_def, traits_def, var_operand_def, var_result_def
+from xdsl.irdl import IRDLOperation, irdl_op_definition, region_def, traits_def, var_result_def
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import (
@@ -20,7 +20,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from relex.dialects.dtypes import TensorConstr
+from relex.dialects.dtypes import TensorConstr, var_tensor_operand_def
 from relex.dialects.errors import WrongOp
 
 _EFFECTS = {
@@ -113,7 +113,7 @@ class OutputOp(IRDLOperation):
 
     name = "relex.output"
 
-    values = var_operand_def(TensorConstr)
+    values = var_tensor_operand_def()
 
     traits = traits_def(IsTerminator(), HasParent(DataflowOp), Pure())
 

@@ -13,7 +13,7 @@ from xdsl.traits import ConstantLike, MemoryAllocEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.arrays import Array
-from relex.dialects.dtypes import TensorConstr, dense_from_array
+from relex.dialects.dtypes import TensorConstr, array_from_dense, dense_from_array
 from relex.dialects.upstream.dense import parse_dense, print_dense
 from relex.dialects.upstream.printer import ExactPrinter
 
@@ -60,6 +60,12 @@ class ConstantOp(IRDLOperation):
             printer.print_attribute(self.value)  # Exact as well, unless it elides.
         else:
             print_dense(printer, self.value)
+
+
+def array_of(value: SSAValue) -> Array | None:
+    """Return the elements of a constant, as an array that shares its memory and cannot be written; None for other
+    values. `ConstantOp(array)` is the way back. Elements of bf16, which NumPy does not have, are their bits."""
+    return array_from_dense(value.owner.value) if isinstance(value.owner, ConstantOp) else None
 
 
 @irdl_op_definition

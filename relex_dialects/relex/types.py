@@ -46,6 +46,11 @@ def tensor_type(t: Attribute) -> TensorType:
     return t
 
 
+def shape_of(tensor: SSAValue) -> Shape:
+    """Return the sizes of a tensor, with `DYNAMIC_INDEX` for each `?`. Raises `InferenceError` for other values."""
+    return tensor_type(tensor.type).get_shape()
+
+
 def rank_of(tensor: SSAValue) -> int:
     """Return the number of dimensions of a tensor."""
     return tensor_type(tensor.type).get_num_dims()

@@ -7,10 +7,13 @@ An error that is expected here and not found is an error itself.
 
 from typing import assert_type
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import SSAValue
 
 import relex
 from relex import dialects, frontend, lowering, passes, runtime, tools
+from relex.dialects.arrays import Array
+from relex.dialects.relex import AddOp, ConcatOp, NegativeOp, WhereOp, array_of, shape_of
 from relex.frontend import Var, op
 from relex.frontend.expressions import Call
 from relex.reference import Interpretation
@@ -31,6 +34,24 @@ def right(module: ModuleOp) -> None:
     assert_type(op.concat([x, x], x, axis=1), Call)
     assert_type(op.nn.relu(x), Call)
     assert_type(op.astype(x, "float16"), Call)
+
+
+def right_ops(add: AddOp, concat: ConcatOp) -> None:
+    assert_type(add.lhs.type, TensorType)
+    assert_type(add.lhs.type.get_shape(), tuple[int, ...])
+    assert_type([tensor.type.get_num_dims() for tensor in concat.tensors], list[int])
+    assert_type(add.result.type, TensorType)
+    assert_type(shape_of(add.result), tuple[int, ...])
+    assert_type(array_of(add.rhs), Array | None)
+    assert_type(AddOp(add.lhs, NegativeOp(add.rhs)), AddOp)
+
+
+def wrong_ops(x: SSAValue) -> None:
+    AddOp(x)  # pyright: ignore[reportCallIssue]
+    AddOp(x, x, x)  # pyright: ignore[reportCallIssue]
+    AddOp(x, "x")  # pyright: ignore[reportArgumentType]
+    NegativeOp()  # pyright: ignore[reportCallIssue]
+    WhereOp(x, x)  # pyright: ignore[reportCallIssue]
 
 
 def wrong(module: ModuleOp) -> None:

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     BytesAttr,
     DenseIntOrFPElementsAttr,
+    IndexType,
     ModuleOp,
     TensorType,
     bf16,
@@ -30,10 +31,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
+from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects import CompileError, RelexError, make_context, parse_module
 from relex.dialects.dtypes import array_from_dense, dense_from_array, element_type_of, numpy_dtype
-from relex.dialects.relex import ConstantOp
+from relex.dialects.errors import InferenceError
+from relex.dialects.relex import ConstantOp, NegativeOp, array_of, rank_of, shape_of
 from relex.dialects.upstream.printer import ElidingPrinter, ExactPrinter
 
 SIZES = {f16: 2, bf16: 2, f32: 4, f64: 8, i1: 1, i8: 1, i32: 4, i64: 8}
@@ -255,3 +258,19 @@ def test_views_of_all_bytes_share_them() -> None:
 
 def test_any_byte_of_a_bool_but_0_is_true() -> None:
     assert dense_from_array(np.frombuffer(b"\x07\x00\x01", np.bool_)).data.data == b"\x01\x00\x01"
+
+
+def test_arrays_from_constants_and_back() -> None:
+    array = np.array([[1.5, -0.0, np.nan]], np.float32)
+    constant = ConstantOp(array)
+    found = array_of(constant.result)
+    assert found is not None
+    assert found.tobytes() == array.tobytes()
+    assert shape_of(constant.result) == found.shape == (1, 3)
+    assert rank_of(constant.result) == 2
+    assert ConstantOp(found).value == constant.value
+    assert array_of(NegativeOp(constant).result) is None
+    index = create_ssa_value(IndexType())
+    assert array_of(index) is None
+    with pytest.raises(InferenceError, match="expected a ranked tensor, found index"):
+        shape_of(index)
