@@ -89,7 +89,7 @@ WRITES = {
     "remove_argument_attr", "replace_all_uses_with", "replace_op", "replace_uses_with_if", "set_argument_attr",
 }  # fmt: skip
 """Functions and methods that change IR."""
-READS_FROM = ("relex.dialects", "relex.passes.analysis")
+READS_FROM = ("relex.dialects", "relex.lazy", "relex.passes.analysis")
 
 
 def test_analyses_only_read():

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAZY = [
     "relex",
     *(f"relex.{floor}" for floor in ("dialects", "passes", "lowering", "runtime", "reference", "frontend", "tools")),
+    "relex.passes.analysis",
 ]
 """Packages whose names are imported when they are first used."""
 
