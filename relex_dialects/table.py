@@ -14,6 +14,7 @@ STEPS.find(op)  # the rule for the class of op, or for the nearest one that it d
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
@@ -61,9 +62,10 @@ class Table(ChainMap[KeyT, EntryT]):
         return enter
 
     def add(self, entry: EntryT, *keys: KeyT) -> None:
-        """Add an entry for all of these keys. If one has an entry already, add none and raise `DuplicateError`."""
+        """Add an entry for all of these keys. If one has an entry already, add none and raise `DuplicateError`, unless
+        it is this entry: a file may be executed twice, as part of its package and by itself."""
         for key in keys:
-            if key in self:
+            if key in self and not is_same_definition(self[key], entry):
                 raise DuplicateError(
                     f"{self.name}: expected one entry for {describe(key)}, found {describe(self[key])} and "
                     f"{describe(entry)}; assign to replace one"
@@ -93,6 +95,27 @@ def parts_of(entry: Any) -> Iterator[Any]:
         yield from parts_of([type(entry), *(getattr(entry, field.name) for field in fields(entry))])
     else:
         yield entry
+
+
+def packages_of(table: Table[Any, Any], key: Any) -> set[str]:
+    """Return the packages other than relex and its dependencies that an entry comes from: of the module that made it,
+    and of its parts."""
+    modules = [table.entered_by.get(key, "relex")]
+    modules += [getattr(part, "__module__", None) or "builtins" for part in (*parts_of(key), *parts_of(table[key]))]
+    return {module.partition(".")[0] for module in modules} - {"relex", "xdsl", "builtins"}
+
+
+def is_same_definition(a: object, b: object) -> bool:
+    """Return whether two entries are made by executing the same lines of the same file, once or twice."""
+    return a is b or [_definition(part) for part in parts_of(a)] == [_definition(part) for part in parts_of(b)]
+
+
+def _definition(part: Any) -> object:
+    code = getattr(part, "__code__", None)
+    if code is not None and part.__closure__ is None:
+        return os.path.realpath(code.co_filename), code.co_firstlineno, part.__qualname__
+    file = getattr(sys.modules.get(part.__module__), "__file__", None) if isinstance(part, type) else None
+    return part if file is None else (os.path.realpath(file), part.__qualname__)
 
 
 def describe(entry: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from hashlib import sha256
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
@@ -17,7 +18,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.features import default_target
 from relex.dialects.machine import Target
-from relex.dialects.table import TABLES, describe, parts_of
+from relex.dialects.table import TABLES, describe, packages_of, parts_of
 from relex.dialects.upstream.printer import ExactPrinter
 from relex.runtime.container import VERSION
 
@@ -49,11 +50,10 @@ def _of_others(module: ModuleOp) -> list[str] | None:
         return None
     for table in TABLES:
         for place, (key, entry) in enumerate(table.items()):
-            parts = [*parts_of(key), *parts_of(entry)]
-            of_entry = {table.entered_by.get(key, "relex").partition(".")[0], *map(_package, parts)}
-            if of_entry <= _OWN:
+            of_entry = packages_of(table, key)
+            if not of_entry:
                 continue
-            if not all(map(_is_known, parts)):
+            if not all(map(_is_known, (*parts_of(key), *parts_of(entry)))):
                 return None
             packages |= of_entry
             # Named rules are tried in order.
@@ -99,6 +99,9 @@ def _digest(package: str) -> str | None:
     except (ImportError, ValueError):
         return None
     if spec is None or not (spec.has_location or spec.submodule_search_locations):
+        return None
+    if not spec.submodule_search_locations and PathFinder.find_spec(package) is None:
+        # A file that a tool was given: what it imports from its folder counts too, and is not known.
         return None
     folders = [Path(folder) for folder in spec.submodule_search_locations or ()]
     files = [file for folder in folders for file in sorted(folder.rglob("*.py"))]

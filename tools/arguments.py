@@ -62,17 +62,19 @@ def _normalize(arg: str, passes: Container[str]) -> str:
 def plugin_files(args: Sequence[str]) -> list[str]:
     """Return the files of `--load-passes`, which are needed before the other arguments are parsed."""
     parser = argparse.ArgumentParser(prog="relex-opt", add_help=False, allow_abbrev=False)
-    _add_load_passes(parser)
+    add_load_passes(parser)
     return parser.parse_known_args(args)[0].load_passes
 
 
-def _add_load_passes(parser: argparse.ArgumentParser) -> None:
+def add_load_passes(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--load-passes`."""
     parser.add_argument(
         "--load-passes",
         action="append",
         default=[],
         metavar="FILE.py",
-        help="add the passes that a Python file defines, and what its UNIVERSE holds; may be given several times",
+        help="add the passes that a Python file defines, what its UNIVERSE holds and what it adds to tables, such as "
+        "legalizations; may be given several times",
     )
 
 
@@ -151,7 +153,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"print constants of more than N elements (--elide alone: {DEFAULT_ELIDE}) as "
         "dense_resource<__elided__>; the text is for reading and does not parse",
     )
-    _add_load_passes(parser)
+    add_load_passes(parser)
     parser.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
 
 

@@ -1,12 +1,18 @@
-"""Passes from a Python file that is not part of a package: `relex-opt --load-passes my_passes.py`."""
+"""Passes, dialects and rules from Python files: `relex-opt --load-passes my_passes.py`."""
 
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import invalidate_caches
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, module_from_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -17,6 +23,7 @@ from xdsl.universe import Universe
 from xdsl.utils.target import Target
 
 from relex.dialects.errors import CompileError, Diagnostic, add_source, describe
+from relex.dialects.table import TABLES, is_same_definition, packages_of
 from relex.tools.diagnostics import ToolError, read_text
 
 T = TypeVar("T")
@@ -30,20 +37,36 @@ class Plugins:
     passes: dict[str, Callable[[], type[ModulePass]]] = field(default_factory=dict[str, Callable[[], type[ModulePass]]])
     targets: dict[str, Callable[[], type[Target]]] = field(default_factory=dict[str, Callable[[], type[Target]]])
 
+    @classmethod
+    def of(cls, paths: Iterable[str]) -> Plugins:
+        """Load several files, in order."""
+        plugins = cls()
+        for path in paths:
+            plugins.load(path)
+        return plugins
+
     def load(self, path: str) -> None:
         """
-        Import a file and collect every pass that it defines, and the contents of its `UNIVERSE` if it has one.
+        Import a file and collect every pass that it defines, and the contents of its `UNIVERSE` if it has one. What it
+        adds to tables needs no collecting.
 
-        Raises `CompileError` at the line with the error, and `ToolError` for a name that is taken.
+        Raises `CompileError` at the line with the error, and `ToolError` for a name that is taken, a pass without a
+        name, or a file that brings nothing.
         """
+        entries = _count_entries()
         module = import_file(path)
         universe = getattr(module, "UNIVERSE", Universe())
         if not isinstance(universe, Universe):
             raise ToolError(f"'{path}': expected UNIVERSE to be a Universe of xDSL, found {type(universe).__name__}")
         passes = dict(universe.all_passes)
-        for cls in _defined_passes(module):
+        for cls in _defined_passes(module, path):
             if cls.name not in universe.all_passes:
                 _add(passes, {cls.name: lambda cls=cls: cls}, "pass", f"'{path}'")
+        if not (passes or universe.all_dialects or universe.all_targets or _count_entries() > entries):
+            raise ToolError(
+                f"'{path}' brings nothing: expected a pass (a class derived from RelexPass, defined in this file), "
+                "a UNIVERSE, or an entry of a table"
+            )
         _add(self.dialects, universe.all_dialects, "dialect", f"'{path}'")
         _add(self.passes, passes, "pass", f"'{path}'")
         _add(self.targets, universe.all_targets, "target", f"'{path}'")
@@ -51,9 +74,10 @@ class Plugins:
     def add_dialects(self, context: Context) -> None:
         """Register the dialects. Like the methods below, raises `ToolError` for a name that is taken."""
         for name, factory in self.dialects.items():
-            if name in context.registered_dialect_names:
-                raise ToolError(f"--load-passes brings a dialect '{name}', which is there already")
-            context.register_dialect(name, factory)
+            if name not in context.registered_dialect_names:
+                context.register_dialect(name, factory)
+            elif not _is_same(context.get_dialect(name), factory()):
+                raise _taken("--load-passes", "dialect", name)
 
     def add_passes(self, known: dict[str, Callable[[], type[ModulePass]]]) -> None:
         """Add the passes to the known ones."""
@@ -65,38 +89,145 @@ class Plugins:
 
 
 def _add(known: dict[str, T], new: Mapping[str, T], kind: str, where: str) -> None:
+    """Add factories to the known ones. What is known already, as its package is installed, may be there twice."""
     for name, factory in new.items():
-        if name in known:
-            raise ToolError(f"{where} brings a {kind} '{name}', which is there already")
-        known[name] = factory
+        if name in known and not _is_same(_made(known[name]), _made(factory)):
+            raise _taken(where, kind, name)
+        known.setdefault(name, factory)
 
 
-def _defined_passes(module: ModuleType) -> list[type[ModulePass]]:
-    """Return the passes that a file defines itself, without those it imports."""
-    return [
-        value
-        for value in vars(module).values()
-        if isinstance(value, type)
-        and issubclass(value, ModulePass)
-        and value.__module__ == module.__name__
-        and not inspect.isabstract(value)
-        and hasattr(value, "name")
-    ]
+def _taken(where: str, kind: str, name: str) -> ToolError:
+    return ToolError(f"{where} brings a {kind} '{name}', which is there already")
+
+
+def _made(factory: Any) -> Any:
+    return factory()
+
+
+def _is_same(known: object, new: object) -> bool:
+    """Return whether two passes, targets or dialects are one, or come from executing one file twice."""
+    if isinstance(known, Dialect) and isinstance(new, Dialect):
+        kinds = zip([*known.operations, *known.attributes], [*new.operations, *new.attributes], strict=False)
+        return known is new or all(is_same_definition(*pair) for pair in kinds)
+    return is_same_definition(known, new)
+
+
+def _defined_passes(module: ModuleType, path: str) -> list[type[ModulePass]]:
+    """Return the passes that a file defines itself, without those it imports, and without base classes of others.
+    Raises `ToolError` for one that lacks its name, or what it does."""
+    found: list[type[ModulePass]] = []
+    for cls in vars(module).values():
+        if not (isinstance(cls, type) and issubclass(cls, ModulePass) and cls.__module__ == module.__name__):
+            continue
+        if isinstance(getattr(cls, "name", None), str) and not inspect.isabstract(cls):
+            found.append(cls)
+        elif not cls.__subclasses__() and inspect.isabstract(cls):
+            missing = " or ".join(sorted(cls.__abstractmethods__))
+            raise ToolError(f"'{path}': pass {cls.__name__} has no {missing}")
+        elif not cls.__subclasses__():
+            words = re.findall(r"[A-Z]*[a-z0-9]+|[A-Z]+", cls.__name__.removesuffix("Pass")) or ["my", "pass"]
+            raise ToolError(f"'{path}': pass {cls.__name__} has no name; add name = \"{'-'.join(words).lower()}\"")
+    return found
+
+
+def _count_entries() -> int:
+    """Return the number of table entries that are not relex's own, and of registered library functions."""
+    library = sys.modules.get("relex.runtime.library")
+    functions: Mapping[str, object] = library.LIBRARY if library is not None else {}
+    return len(functions) + sum(bool(packages_of(table, key)) for table in TABLES for key in table)
+
+
+_EXECUTED: dict[Path, tuple[str, ModuleType]] = {}
+"""The files that were executed, each with its text then."""
+
+_NEIGHBORS: dict[str, Path] = {}
+"""The modules that loaded files have imported from their own folders, with the folders."""
 
 
 def import_file(path: str) -> ModuleType:
-    """Execute a Python file. Raises `CompileError` at the line with the error."""
+    """
+    Execute a Python file, unless it has been imported already: entries of tables are made once.
+
+    It may import the files beside it or, as part of a package, the package; they import it under its own name, unless
+    that is taken. Raises `CompileError` at the line with the error.
+    """
     name, text = read_text(path)
-    # A name that `import` cannot refer to. It must be registered, as dataclasses look up their module.
-    module = ModuleType(f"relex-opt:{name}")
-    module.__file__ = name
-    sys.modules[module.__name__] = module
+    file = Path(name).resolve()
+    if file not in _EXECUTED or _EXECUTED[file][0] != text:
+        try:
+            _EXECUTED[file] = text, _import(file, name, text)
+        except (Exception, SystemExit) as e:
+            raise CompileError(_diagnose(e, name, text)) from e
+    return _EXECUTED[file][1]
+
+
+def _import(file: Path, path: str, text: str) -> ModuleType:
+    folder, name = _place(file)
+    is_taken = "." not in name and not _is_of(file, _find(name), default=True)
+    with _importing_from(folder):
+        spec = _find(name)
+        if is_taken or spec is None or not _is_of(file, spec):
+            # A name that `import` cannot refer to.
+            spec = ModuleSpec(f"relex-opt:{path}", None, origin=path)
+        elif name in sys.modules and file not in _EXECUTED:
+            return sys.modules[name]
+        module = module_from_spec(spec)
+        module.__file__ = path
+        # It must be registered, as dataclasses look up their module.
+        sys.modules[spec.name] = module
+        try:
+            exec(compile(text, path, "exec"), vars(module))
+        except BaseException:
+            del sys.modules[spec.name]
+            raise
+        return module
+
+
+def _place(file: Path) -> tuple[Path, str]:
+    """Return the folder from which Python would import a file, and the name that it would have."""
+    folder, names = file.parent, [file.stem]
+    while (folder / "__init__.py").exists():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return folder, ".".join(names).removesuffix(".__init__")
+
+
+def _find(name: str) -> ModuleSpec | None:
+    """Return what `import` finds by a name."""
     try:
-        exec(compile(text, name, "exec"), vars(module))
-    except (Exception, SystemExit) as e:
-        del sys.modules[module.__name__]
-        raise CompileError(_diagnose(e, name, text)) from e
-    return module
+        return find_spec(name) if all(map(str.isidentifier, name.split("."))) else None
+    except ValueError:
+        # A module that was made by other means.
+        return ModuleSpec(name, None)
+
+
+def _is_of(file: Path, spec: ModuleSpec | None, *, default: bool = False) -> bool:
+    return default if spec is None else spec.origin is not None and Path(spec.origin).resolve() == file
+
+
+@contextmanager
+def _importing_from(folder: Path) -> Generator[None]:
+    """Let `import` look into a folder first. What it finds there is not found by files of other folders that have a
+    module of the same name."""
+    for name, other in list(_NEIGHBORS.items()):
+        if other != folder and ((folder / f"{name}.py").exists() or (folder / name).is_dir()):
+            del _NEIGHBORS[name]
+            for inner in [m for m in sys.modules if m.partition(".")[0] == name]:
+                del sys.modules[inner]
+    path, known = sys.path[:], set(sys.modules)
+    sys.path.insert(0, str(folder))
+    invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        new = {name.partition(".")[0] for name in sys.modules.keys() - known}
+        _NEIGHBORS.update(dict.fromkeys((n for n in new if _is_below(folder, sys.modules.get(n))), folder))
+
+
+def _is_below(folder: Path, module: ModuleType | None) -> bool:
+    origin = getattr(module, "__file__", None)
+    return origin is not None and Path(origin).resolve().is_relative_to(folder)
 
 
 def _diagnose(error: BaseException, path: str, text: str) -> Diagnostic:

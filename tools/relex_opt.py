@@ -79,9 +79,7 @@ class RelexOptMain(xDSLOptMain):
 
     def __init__(self, args: Sequence[str]):
         # xDSL registers everything before it parses the arguments.
-        self._plugins = Plugins()
-        for path in plugin_files(args):
-            self._plugins.load(path)
+        self._plugins = Plugins.of(plugin_files(args))
         self._arguments = list(args)
         self._timing = Timing()
         self._warnings: list[Diagnostic] = []

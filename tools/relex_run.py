@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from relex.dialects.errors import CompileError, DTypeError, RangeError, ShapeError
 from relex.dialects.readers import READERS, find_reader, is_metadata
-from relex.tools.arguments import raise_tool_errors
+from relex.tools.arguments import add_load_passes, raise_tool_errors
 from relex.tools.diagnostics import Source, ToolError, compile_warnings, file_kind, read_text, run_tool
 from relex.tools.inputs import Input, count_calls, for_argument, source_of
 from relex.tools.native_code import check_trusted
-from relex.tools.plugins import import_file
+from relex.tools.plugins import Plugins, import_file
 from relex.tools.progress import with_progress
 from relex.tools.version import VersionAction
 
@@ -82,6 +82,7 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="FILE.py",
         help="execute a Python file first, which registers library functions; may be given several times",
     )
+    add_load_passes(parser)
     parser.add_argument(
         "--cache",
         action="store_true",
@@ -125,6 +126,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> None:
     """Run the tool with parsed arguments."""
+    from relex.dialects.context import make_context
     from relex.passes.graph.bind_params import BindParamsPass
     from relex.passes.support.array_files import load_arrays
     from relex.tools.library_errors import explain_library_errors
@@ -135,6 +137,7 @@ def run(args: argparse.Namespace) -> None:
         raise ToolError("expected --level graph, loops or core with --checked: native code is not checked")
     if args.profile and args.level != "native":
         raise ToolError("expected --level native with --profile: what is interpreted takes other times")
+    plugins = Plugins.of(args.load_passes)
     for path in args.library:
         import_file(path)
     if args.library:
@@ -143,12 +146,14 @@ def run(args: argparse.Namespace) -> None:
     if PurePath(args.file).suffix == SAVED:
         write_results(call(load_saved(args), args, inputs), args.output)
         return
+    context = make_context()
+    plugins.add_dialects(context)
     name, text = read_text(args.file)
     source = Source(name, text)
     params = load_arrays(args.params) if args.params else {}
     try:
         with compile_warnings(lambda diagnostic: print(source.show(diagnostic), file=sys.stderr)):
-            module = find_reader(file_kind(name, READERS, f" or {SAVED}"))(text, name, params=params)
+            module = find_reader(file_kind(name, READERS, f" or {SAVED}"))(text, name, context=context, params=params)
         if bound := {name: array for name, array in params.items() if not is_metadata(name)}:
             module = BindParamsPass(args.entry, bound)(module)
         if args.level == "native" and not args.trust_native:

@@ -59,6 +59,24 @@ def test_pass_and_lowering(tool: str, site: Path) -> None:
     assert lowered.count("tir.prim_func") == 1
 
 
+@pytest.mark.parametrize("name", ["fuse_hard_swish.py", "lowering.py", "universe.py"])
+@pytest.mark.parametrize("where", ["site", "checkout"])
+def test_a_file_of_the_package_is_loaded(name: str, where: str, site: Path) -> None:
+    """Nothing is entered twice: neither by the installed package, nor by a copy of it that is loaded instead."""
+    file = (EXAMPLE if where == "checkout" else site) / "relex_mobile" / name
+    lowered = run(site, "relex-opt", "--load-passes", str(file), "-p", "fuse-hard-swish,legalize-ops")
+    assert lowered.count("relex.call_tir @hard_swish(") == 2
+
+
+def test_the_package_is_loaded_from_its_files(site: Path) -> None:
+    """It need not be installed then."""
+    command = [str(Path(sys.executable).parent / "relex-run"), str(EXAMPLE / "program.mlir"), "--input", "x.npy"]
+    np.save(site / "x.npy", np.zeros((2, 5), np.float32))
+    loaded = ["--load-passes", str(EXAMPLE / "relex_mobile" / "universe.py")]
+    process = subprocess.run([*command, *loaded], cwd=site, capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stderr) == (0, "")
+
+
 def test_without_the_package() -> None:
     command = [str(Path(sys.executable).parent / "relex-opt"), str(EXAMPLE / "program.mlir")]
     process = subprocess.run(command, capture_output=True, text=True, check=False)

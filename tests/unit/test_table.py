@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from relex.dialects.errors import DuplicateError, RelexError
@@ -52,6 +54,15 @@ def test_nothing_is_overwritten_by_accident() -> None:
     assert dict(table) == {Base: first, Derived: first}
     table[Derived] = second
     assert dict(table) == {Base: first, Derived: second}
+
+
+def test_a_file_that_is_executed_twice_makes_its_entries_once(tmp_path: Path) -> None:
+    table = Table[type, object]("test")
+    text = "@table.rule(Base)\ndef rule(): ...\n"
+    for _ in range(2):
+        exec(compile(text, str(tmp_path / "a.py"), "exec"), {"table": table, "Base": Base, "__name__": "a"})
+    with pytest.raises(DuplicateError):
+        exec(compile(text, str(tmp_path / "b.py"), "exec"), {"table": table, "Base": Base, "__name__": "b"})
 
 
 def test_tables_made_of_tables() -> None:
