@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -36,9 +35,9 @@ from relex.passes import (
     ScheduleCpuPass,
     SetTargetPass,
 )
+from relex.passes.base import Level as Level
 from relex.passes.base import RelexPass
-
-Level = Literal["graph", "loops", "core", "llvm"]
+from relex.passes.extension import AnyExtension, extend
 
 
 @dataclass(frozen=True)
@@ -60,36 +59,45 @@ class RelexPipelinePass(RelexPass):
 
     Operators on constants are computed at compile time if compiled code would give the same bits. With `strict`, sums
     keep the order and rounding of the plain loop, and math functions are those of the C library.
+
+    `passes` are others that run where they say by `extends_pipeline`; those of files given to `relex-opt` by
+    `--load-passes` take part too.
     """
 
     name = "relex-pipeline"
 
     to: Level = "llvm"
     strict: bool = False
+    passes: Sequence[AnyExtension] = field(default=(), compare=False, repr=False)
 
     def steps(self) -> Sequence[ModulePass]:
         """The passes that this one runs, in order."""
-        return [p for _, passes in pipeline(self.to, strict=self.strict) for p in passes]
+        return [p for _, passes in pipeline(self.to, strict=self.strict, passes=self.passes) for p in passes]
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for p in self.steps():
             p.apply(ctx, op)
 
 
-def pipeline(to: Level = "llvm", *, strict: bool = False) -> list[tuple[Level, list[ModulePass]]]:
-    """Return the passes of the default compilation down to the level `to`, grouped by the level they produce."""
+def pipeline(
+    to: Level = "llvm", *, strict: bool = False, passes: Iterable[AnyExtension] = ()
+) -> list[tuple[Level, list[ModulePass]]]:
+    """Return the passes of the default compilation down to the level `to`, grouped by the level they produce. `passes`
+    are others, each at the place that it asks for; see `extends_pipeline`."""
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
-    math = [] if strict else [ExpandMathPass()]
     cf = [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf()]
     levels: list[tuple[Level, list[ModulePass]]] = [
         ("graph", [SetTargetPass(), FoldConstantsPass(strict=True), InferSizesPass()]),
         ("loops", [LegalizeOpsPass(strict), *_fusion(), AnnotateSignaturesPass()]),
-        ("core", [*buffers, ConvertTirToScfPass(), VectorizeLoopsPass(), *math, *outline]),
+        ("core", [*buffers, ConvertTirToScfPass(), VectorizeLoopsPass(), ExpandMathPass(), *outline]),
         ("llvm", [*cf, ConvertToLlvmPass(), AddPackedEntriesPass()]),
     ]
-    names = [level for level, _ in levels]
-    return levels[: names.index(to) + 1]
+    count = [level for level, _ in levels].index(to) + 1
+    left_out = ExpandMathPass if strict else ()
+    return [
+        (level, [p for p in group if not isinstance(p, left_out)]) for level, group in extend(levels, passes)[:count]
+    ]
 
 
 def _fusion() -> list[ModulePass]:

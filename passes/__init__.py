@@ -9,6 +9,8 @@ from relex.lazy import lazy_exports
 from relex.passes.base import RelexPass as RelexPass
 from relex.passes.base import lazy_passes
 from relex.passes.base import run_pass as run_pass
+from relex.passes.extension import extends_pipeline as extends_pipeline
+from relex.passes.extension import placed as placed
 
 if TYPE_CHECKING:
     from relex.passes.graph.bind_params import BindParamsPass as BindParamsPass
@@ -32,4 +34,6 @@ PASSES = lazy_passes(__name__)
 """The passes of this package by name."""
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__, __all__ = lazy_exports(__name__, "PASSES", "RelexPass", "run_pass")
+    __getattr__, __dir__, __all__ = lazy_exports(
+        __name__, "PASSES", "RelexPass", "extends_pipeline", "placed", "run_pass"
+    )

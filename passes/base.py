@@ -7,7 +7,7 @@ from abc import ABC
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -18,12 +18,18 @@ from relex.dialects.errors import CompileError, expect_kind, expect_module
 from relex.dialects.upstream.verifier import verify_module
 from relex.lazy import declared_imports
 
+Level = Literal["graph", "loops", "core", "llvm"]
+"""A level of the IR, named after what its functions consist of."""
+
 SameCall = Callable[[Operation, Sequence[Any]], tuple[Sequence[Any], Sequence[Any]] | None]
 """Map a function and arguments for it to the arguments for the function before and after a pass; see `RelexPass`."""
 
 
 class RelexPass(ModulePass, ABC):
     """A pass that can be called: `FuseOpsPass()(module)` returns a rewritten copy and leaves the module as it was."""
+
+    works_on: ClassVar[Level | None] = None
+    """The only level whose programs the pass changes, if it is one: elsewhere in the compilation it has no place."""
 
     def __call__(self, module: ModuleOp) -> ModuleOp:
         return run_pass(self, module)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Sequence
+from dataclasses import fields
 from functools import cache
 from hashlib import sha256
 from importlib.machinery import PathFinder
@@ -10,16 +13,19 @@ from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
 from relex.dialects.features import default_target
 from relex.dialects.machine import Target
 from relex.dialects.table import TABLES, describe, packages_of, parts_of
 from relex.dialects.upstream.printer import ExactPrinter
+from relex.lowering.relex_pipeline import pipeline
+from relex.passes.extension import AnyExtension, PlacedPass
 from relex.runtime.container import VERSION
 
 _FLOORS = ("dialects", "passes", "lowering", "runtime")
@@ -27,17 +33,21 @@ _LONG = 256
 """Constants of at least this many bytes are replaced by their digests."""
 
 
-def cache_key(module: ModuleOp, *, strict: bool, target: Target | None) -> str | None:
-    """Return the cache key of a module; None if a rule takes part that source files do not fully determine."""
-    others = _of_others(module)
-    if others is None:
+def cache_key(
+    module: ModuleOp, *, strict: bool, target: Target | None, passes: Sequence[AnyExtension] = ()
+) -> str | None:
+    """Return the cache key of a module; None if a rule or pass takes part that source files do not fully determine."""
+    others, extensions = _of_others(module), _of_passes(passes)
+    if others is None or extensions is None:
         return None
+    others += extensions
     targets = [Target.host(), default_target(), target]
     facts = [VERSION, *_versions(), *others, *map(str, targets), strict, _text(module)]
     return sha256(json.dumps(facts).encode()).hexdigest()
 
 
 _OWN = {"relex", "xdsl", "builtins"}
+_BELOW = {*_OWN, "abc", "typing"}
 
 
 def _of_others(module: ModuleOp) -> list[str] | None:
@@ -61,6 +71,48 @@ def _of_others(module: ModuleOp) -> list[str] | None:
             found.add(f"{table.name}{order}: {describe(key)}: {describe(entry)}")
     digests = [_digest(package) for package in sorted(packages - _OWN)]
     return None if None in digests else [*sorted(found), *filter(None, digests)]
+
+
+def _of_passes(passes: Sequence[AnyExtension]) -> list[str] | None:
+    """Return what passes of others contribute: their options and places in the compilation, and their sources. None if
+    that may change undetected."""
+    if not passes:
+        return []
+    added = [p for _, group in pipeline(passes=passes) for p in group]
+    kinds = {kind for p in passes for kind in type(p.p if isinstance(p, PlacedPass) else p).__mro__}
+    options = [_options(p) for p in added]
+    digests = [_digest_of(kind) for kind in sorted(kinds, key=describe) if _package(kind) not in _BELOW]
+    if None in options or None in digests or not all(map(_is_known, kinds)):
+        return None
+    return [*filter(None, options), *filter(None, digests)]
+
+
+def _options(p: ModulePass) -> str | None:
+    """Return the class of a pass and its options; None if text does not fully describe them."""
+    values = {option.name: getattr(p, option.name) for option in fields(p)}
+    return f"{describe(type(p))} {values}" if all(map(_is_text, values.values())) else None
+
+
+def _is_text(value: Any) -> bool:
+    return (
+        value is None
+        or isinstance(value, str | int | float)
+        or (isinstance(value, tuple) and all(map(_is_text, cast(tuple[Any, ...], value))))
+    )
+
+
+def _digest_of(kind: type) -> str | None:
+    """Return a digest of the state of the files that define a class: those of its package or, if it is in a file that
+    cannot be imported by name, that file and those next to it, which it may import."""
+    home = sys.modules.get(kind.__module__)
+    file = getattr(home, "__file__", None)
+    return _digest(_package(kind)) or (_digest_of_file(file) if file else None)
+
+
+@cache
+def _digest_of_file(file: str) -> str:
+    folder = Path(file).resolve().parent
+    return _digest_of_files(file, [Path(file), *sorted(folder.glob("*.py")), *sorted(folder.glob("*/*.py"))])
 
 
 def _package(part: Any) -> str:
@@ -105,8 +157,12 @@ def _digest(package: str) -> str | None:
         return None
     folders = [Path(folder) for folder in spec.submodule_search_locations or ()]
     files = [file for folder in folders for file in sorted(folder.rglob("*.py"))]
-    digest = sha256(package.encode())
-    for file in files or [Path(str(spec.origin))]:
+    return _digest_of_files(package, files or [Path(str(spec.origin))])
+
+
+def _digest_of_files(name: str, files: Sequence[Path]) -> str:
+    digest = sha256(name.encode())
+    for file in files:
         status = file.stat()
         digest.update(f"{file}:{status.st_size}:{status.st_mtime_ns}\n".encode())
     return digest.hexdigest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from relex.lowering.llvm.pool_allocations import PoolAllocationsPass
 from relex.lowering.relex_pipeline import pipeline
 from relex.lowering.support.signatures import refusals
 from relex.passes.base import verify_each
+from relex.passes.extension import AnyExtension
 from relex.runtime.cache_key import cache_key
 from relex.runtime.callbacks import LibraryUse
 from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache
@@ -44,6 +45,7 @@ def build(
     strict: bool = False,
     target: Target | str | None = None,
     cache: CacheOption = None,
+    passes: Iterable[AnyExtension] = (),
 ) -> Executable:
     """Compile a program for the machine that this process runs on.
 
@@ -56,10 +58,14 @@ def build(
     environment variable `RELEX_CACHE` names, else `~/.cache/relex`; this is the default if the variable is set, and
     False disables it.
 
+    `passes` are others than those of the default compilation, which run where their classes declare by
+    `extends_pipeline`, or where `placed` puts them. A cached program is found again for the same passes from unchanged
+    files.
+
     Raises `CompileError` for an invalid program, or one that calls library functions that are not registered, and
     `RelexError` for a file that cannot be read; for an object that is no program this is a `TypeError` too.
     """
-    target = as_target(target)
+    options = _Options(strict, as_target(target), tuple(passes))
     program, text = read_program(module)
     source = program.clone() if text is None else program
 
@@ -67,33 +73,54 @@ def build(
         from relex.runtime.profile import profile_program
 
         def compiled(instrument: Instrument) -> CompiledProgram:
-            return compile_program(source, strict=strict, target=target, instrument=instrument)
+            return options.compile(source, instrument)
 
         return profile_program(compiled, entry, args, named)
 
     with showing_source(text):
-        return Executable(_compiled(program, strict, target, find_cache(cache)), profile=profile)
+        return Executable(_compiled(program, options, find_cache(cache)), profile=profile)
 
 
-def _compiled(program: ModuleOp, strict: bool, target: Target | None, cache: CompileCache | None) -> CompiledProgram:
-    key = cache_key(program, strict=strict, target=target) if cache is not None else None
+@dataclass(frozen=True)
+class _Options:
+    """What a program is compiled with."""
+
+    strict: bool
+    target: Target | None
+    passes: tuple[AnyExtension, ...]
+
+    def compile(self, program: ModuleOp, instrument: Instrument | None = None) -> CompiledProgram:
+        return compile_program(
+            program, strict=self.strict, target=self.target, instrument=instrument, passes=self.passes
+        )
+
+
+def _compiled(program: ModuleOp, options: _Options, cache: CompileCache | None) -> CompiledProgram:
+    key = None
+    if cache is not None:
+        key = cache_key(program, strict=options.strict, target=options.target, passes=options.passes)
     if cache is None or key is None:
-        return compile_program(program, strict=strict, target=target)
+        return options.compile(program)
     found = cache.get(key)
     # Compiling again reports a missing library function at its place in the program.
     if found is None or any(use.problem for use in found.libraries):
-        found = compile_program(program, strict=strict, target=target)
+        found = options.compile(program)
         cache.put(key, found)
     return found
 
 
 def compile_program(
-    program: ModuleOp, *, strict: bool = False, target: Target | None = None, instrument: Instrument | None = None
+    program: ModuleOp,
+    *,
+    strict: bool = False,
+    target: Target | None = None,
+    instrument: Instrument | None = None,
+    passes: Iterable[AnyExtension] = (),
 ) -> CompiledProgram:
     """Compile a program to native code for this process. Raises `CompileError` also for library functions that are not
     registered."""
     with _COLLECTING_RARELY:
-        lowered = lower_program(program, strict=strict, target=target, instrument=instrument)
+        lowered = lower_program(program, strict=strict, target=target, instrument=instrument, passes=passes)
         check_registered(lowered.libraries)
         PoolAllocationsPass().apply(make_context(), lowered.module)
         code = compile_module(lowered.module)
@@ -148,15 +175,16 @@ def lower_program(
     strict: bool = False,
     target: Target | None = None,
     instrument: Instrument | None = None,
+    passes: Iterable[AnyExtension] = (),
 ) -> LoweredProgram:
-    """Run the default pipeline on a copy of a module, verifying it after each level."""
+    """Run the default pipeline, with `passes` in it, on a copy of a module, verifying it after each level."""
     module = _prepared(program, target)
     context = make_context()
     begun: list[ModulePass] = []
-    for level, passes in pipeline(strict=strict):
-        begun += passes
+    for level, group in pipeline(strict=strict, passes=passes):
+        begun += group
         try:
-            for p in passes:
+            for p in group:
                 if instrument is not None:
                     instrument(p, module)
                 p.apply(context, module)

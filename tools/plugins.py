@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import invalidate_caches
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, module_from_spec
@@ -20,11 +20,14 @@ from xdsl.context import Context
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
+from xdsl.utils.arg_spec import ArgSpec
 from xdsl.utils.target import Target
 
 from relex.dialects.errors import CompileError, Diagnostic, add_source, describe
 from relex.dialects.table import TABLES, is_same_definition, packages_of
+from relex.passes.extension import declared_place
 from relex.tools.diagnostics import ToolError, read_text
+from relex.tools.pipelines import instantiate
 
 T = TypeVar("T")
 
@@ -86,6 +89,21 @@ class Plugins:
     def add_targets(self, known: dict[str, Any]) -> None:
         """Add the targets to the known ones."""
         _add(known, self.targets, "target", "--load-passes")
+
+    def extensions(self) -> list[ModulePass]:
+        """Return the passes that belong in the default compilation, as they declare by `extends_pipeline`, with their
+        default options. Raises `ToolError` for one with options that must be given."""
+        classes = [cls for factory in self.passes.values() if declared_place(cls := factory())]
+        return [instantiate("pass", cls, ArgSpec(cls.name, {})) for cls in classes]
+
+    def extended(self, p: ModulePass) -> ModulePass:
+        """Return the default compilation with the passes that belong in it; any other pass as it is."""
+        if p.name != "relex-pipeline" or not (passes := self.extensions()):
+            return p
+        # Imported here, as most uses of the tool do not need it.
+        from relex.lowering.relex_pipeline import RelexPipelinePass
+
+        return replace(p, passes=tuple(passes)) if isinstance(p, RelexPipelinePass) else p
 
 
 def _add(known: dict[str, T], new: Mapping[str, T], kind: str, where: str) -> None:

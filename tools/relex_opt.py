@@ -117,7 +117,8 @@ class RelexOptMain(xDSLOptMain):
             find_pass(name, self.available_passes)
 
     def _make_pass(self, spec: ArgSpec) -> ModulePass:
-        return instantiate("pass", find_pass(spec.name, self.available_passes), spec)
+        p = instantiate("pass", find_pass(spec.name, self.available_passes), spec)
+        return self._plugins.extended(p)
 
     def _make_target(self, spec: ArgSpec) -> Target:
         factory = cast(Callable[[], type[Target]], self.available_targets[spec.name])

@@ -22,6 +22,7 @@ from relex.tools.version import VersionAction
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
 
     from relex.dialects.dtypes import Array
     from relex.runtime import Executable
@@ -84,6 +85,19 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add_load_passes(parser)
     parser.add_argument(
+        "--load-passes",
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="execute a Python file first; its passes run where they belong in the compilation, as they declare by "
+        "@extends_pipeline(after=...); may be given several times",
+    )
+    parser.add_argument(
+        "--dump-pass-pipeline",
+        action="store_true",
+        help="print the passes that run on stderr, as relex-opt -p takes them",
+    )
+    parser.add_argument(
         "--cache",
         action="store_true",
         help="keep what is compiled, and take it from there the next time: in the folder that the environment variable "
@@ -142,6 +156,7 @@ def run(args: argparse.Namespace) -> None:
         import_file(path)
     if args.library:
         explain_library_errors(dict(map(read_text, args.library)))
+    args.passes = load_passes(args.load_passes)
     inputs = [read(text) for read, text in args.inputs]
     if PurePath(args.file).suffix == SAVED:
         write_results(call(load_saved(args), args, inputs), args.output)
@@ -158,6 +173,8 @@ def run(args: argparse.Namespace) -> None:
             module = BindParamsPass(args.entry, bound)(module)
         if args.level == "native" and not args.trust_native:
             check_trusted(module)
+        if args.dump_pass_pipeline:
+            dump_pipeline(args)
         if args.save:
             save(module, args)
             return
@@ -167,13 +184,41 @@ def run(args: argparse.Namespace) -> None:
     write_results(results, args.output)
 
 
+def load_passes(files: Sequence[str]) -> Sequence[ModulePass]:
+    """Return the passes of Python files that belong in the compilation. Raises `ToolError` if there are only others."""
+    if not files:
+        return ()
+    from relex.tools.plugins import Plugins
+
+    plugins = Plugins()
+    for path in files:
+        plugins.load(path)
+    passes = plugins.extensions()
+    if plugins.passes and not passes:
+        names = ", ".join(f"'{name}'" for name in plugins.passes)
+        raise ToolError(
+            f"expected --load-passes with a pass that runs in the compilation, found {names}: "
+            "@extends_pipeline(after=...) on the class says where"
+        )
+    return passes
+
+
+def dump_pipeline(args: argparse.Namespace) -> None:
+    """Print the passes that the program is compiled or lowered by."""
+    from relex.lowering.relex_pipeline import RelexPipelinePass
+    from relex.tools.pipelines import pipeline_text
+
+    level = "llvm" if args.level == "native" else args.level
+    print(pipeline_text([RelexPipelinePass(level, args.strict, args.passes)]), file=sys.stderr)
+
+
 def save(module: ModuleOp, args: argparse.Namespace) -> None:
     """Save the compiled program in the format given by the file extension."""
     from relex.runtime.c.export import OBJECT_SUFFIX, build_object
 
     suffix = PurePath(args.save).suffix
     if suffix == OBJECT_SUFFIX:
-        build_object(module, args.save, strict=args.strict)
+        build_object(module, args.save, strict=args.strict, passes=args.passes)
     elif suffix == SAVED:
         compiled(module, args).save(args.save)
     else:
@@ -184,7 +229,8 @@ def load_saved(args: argparse.Namespace) -> Executable:
     """Load the executable in a file. Options that affect compilation are errors."""
     from relex.runtime.saving import load
 
-    if found := [option for option in ("params", "profile", "save", "strict") if getattr(args, option)]:
+    options = ("params", "profile", "save", "strict", "load_passes", "dump_pass_pipeline")
+    if found := [option.replace("_", "-") for option in options if getattr(args, option)]:
         raise ToolError(f"'{args.file}' is compiled already: expected it without --{found[0]}")
     if args.level != "native":
         raise ToolError(f"'{args.file}' is compiled already: expected it without --level {args.level}")
@@ -205,7 +251,7 @@ def prepare(module: ModuleOp, args: argparse.Namespace, inputs: Sequence[Input])
     from relex.lowering.support.signatures import signatures
     from relex.reference.interpreter.api import interpret
 
-    lowered = RelexPipelinePass(args.level, args.strict)(module)
+    lowered = RelexPipelinePass(args.level, args.strict, args.passes)(module)
     return interpret(lowered, checked=args.checked, interface=signatures(module))
 
 
@@ -213,7 +259,7 @@ def compiled(module: ModuleOp, args: argparse.Namespace) -> Executable:
     """Compile a module with the requested options."""
     from relex.runtime.compilation import build
 
-    return build(module, strict=args.strict, cache=True if args.cache else None)
+    return build(module, strict=args.strict, cache=True if args.cache else None, passes=args.passes)
 
 
 def call(functions: Mapping[str, Callee], args: argparse.Namespace, inputs: Sequence[Input]) -> Sequence[Array]:

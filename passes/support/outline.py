@@ -16,7 +16,7 @@ from xdsl.traits import ConstantLike, is_side_effect_free
 from relex.dialects.locations import fuse_locations
 from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp
-from relex.passes.base import RelexPass
+from relex.passes.base import Level, RelexPass
 from relex.passes.support.patterns import Match, Pattern
 
 
@@ -47,6 +47,7 @@ class OutliningPass(RelexPass, ABC):
 
     pattern: ClassVar[Pattern]
     function_name: ClassVar[str]
+    works_on: ClassVar[Level | None] = "graph"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names = Names.of_symbols(op)

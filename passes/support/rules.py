@@ -34,7 +34,7 @@ from xdsl.rewriter import InsertPoint
 from relex.dialects.errors import InferenceError, UnknownNameError, fail
 from relex.dialects.locations import fuse_locations
 from relex.dialects.relex import Operator, Relex
-from relex.passes.base import RelexPass
+from relex.passes.base import Level, RelexPass
 from relex.passes.support.patterns import Match, Pattern, attribute, op, values, wildcard
 
 REWRITES_PER_OP = 100
@@ -179,6 +179,7 @@ class RulesPass(RelexPass, ABC):
     max_rewrites: int | None = None
 
     rules: ClassVar[Sequence[Rule]]
+    works_on: ClassVar[Level | None] = "graph"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         limit = self.max_rewrites or REWRITES_PER_OP * sum(1 for _ in op.walk())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from os import PathLike
 
 from xdsl.utils.symbol_table import get_name_if_symbol
@@ -11,6 +12,7 @@ from relex.dialects.features import as_target
 from relex.dialects.machine import Target
 from relex.lowering.llvm.c_interface import C_PREFIX
 from relex.lowering.llvm.object_code import compile_module
+from relex.passes.extension import AnyExtension
 from relex.runtime.c.header import c_header
 from relex.runtime.c.names import CNames
 from relex.runtime.compilation import lower_program
@@ -26,13 +28,14 @@ def build_object(
     *,
     strict: bool = False,
     target: Target | str | None = None,
+    passes: Iterable[AnyExtension] = (),
 ) -> None:
     """Compile a program to an object file, `path`, and write a header for C and C++ next to it.
 
     All names are prefixed with the file's: `model.o` and `model.h` define `model_main`. The object file contains the
     constants; it needs the C library (`-lm`), and the library functions that the program calls, which the header
-    declares. Functions with scalar arguments or results are left out. `module` and `strict` are as in `build`; `target`
-    may be any machine, also named by a triple.
+    declares. Functions with scalar arguments or results are left out. `module`, `strict` and `passes` are as in
+    `build`; `target` may be any machine, also named by a triple.
 
     Raises `CompileError` for an invalid program, `RelexError` for files that cannot be written.
     """
@@ -42,7 +45,7 @@ def build_object(
     target = as_target(target)
     program, text = read_program(module)
     with showing_source(text):
-        lowered = lower_program(program, strict=strict, target=target)
+        lowered = lower_program(program, strict=strict, target=target, passes=passes)
         # Functions on buffers have a C interface only if they ask for one.
         symbols = {get_name_if_symbol(op) for op in lowered.module.ops}
         signatures = [s for s in lowered.signatures.values() if C_PREFIX + s.name in symbols and not s.has_scalars]
