@@ -16,6 +16,12 @@ nn = _op
 def abs(operand: Operand) -> Call:
     """Each element without its sign; the smallest integer stays as it is."""
 
+def acos(operand: Operand) -> Call:
+    """The inverse cosine, from 0 to pi; NaN outside of -1 to 1."""
+
+def acosh(operand: Operand) -> Call:
+    """The inverse hyperbolic cosine, which is not negative; NaN below 1."""
+
 def add(lhs: Operand, rhs: Operand) -> Call:
     """The sum of two tensors; on i1, logical or."""
 
@@ -28,11 +34,23 @@ def argmax(operand: Operand, axis: int | None = None, keepdims: bool = False) ->
     as the maximum.
     """
 
+def asin(operand: Operand) -> Call:
+    """The inverse sine, from -pi/2 to pi/2; NaN outside of -1 to 1."""
+
+def asinh(operand: Operand) -> Call:
+    """The inverse hyperbolic sine."""
+
 def astype(operand: Operand, dtype: Attribute | str) -> Call:
     """
     The elements converted to another type. Integers wrap around. Floats are rounded towards zero to integers and
     saturate at the ends of the range; NaN becomes 0 (NumPy specifies neither). To i1 everything but zero is true.
     """
+
+def atan(operand: Operand) -> Call:
+    """The inverse tangent, from -pi/2 to pi/2."""
+
+def atanh(operand: Operand) -> Call:
+    """The inverse hyperbolic tangent; infinite for -1 and 1, NaN beyond."""
 
 def avg_pool2d(
     data: Operand,
@@ -61,6 +79,21 @@ def batch_norm(
     have one element for each position along `axis`.
     """
 
+def bitcast(operand: Operand, dtype: Attribute | str) -> Call:
+    """The numbers of another type of the same width that have the same bits; not defined on i1."""
+
+def bitwise_and(lhs: Operand, rhs: Operand) -> Call:
+    """Bitwise and of integers; on i1, the logical operator."""
+
+def bitwise_not(operand: Operand) -> Call:
+    """The complement of each bit; on i1, logical not."""
+
+def bitwise_or(lhs: Operand, rhs: Operand) -> Call:
+    """Bitwise or of integers; on i1, the logical operator."""
+
+def bitwise_xor(lhs: Operand, rhs: Operand) -> Call:
+    """Bitwise exclusive or of integers; on i1, the logical operator."""
+
 def broadcast_to(operand: Operand, shape: Sequence[int]) -> Call:
     """
     The elements repeated along dimensions of size 1 and along new leading dimensions, as NumPy broadcasts. A size of -1
@@ -77,6 +110,9 @@ def call_dps_packed(
 
 def call_tir(function: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str = "float32") -> Call:
     """Call a loop function by name, given the shape of its output or the shapes of its outputs."""
+
+def ceil(operand: Operand) -> Call:
+    """The smallest integer not below the element."""
 
 def clip(operand: Operand, min: float | None = None, max: float | None = None) -> Call:
     """The elements clamped between two bounds of the same type, either of which may be missing. NaN stays NaN."""
@@ -97,6 +133,12 @@ def conv2d(
     `[O, C / groups, h, w]`: `[N, O, H', W']`. Each group of output channels sees its group of input channels. `padding`
     is one number for all sides, two (top and bottom, left and right) or four (top, left, bottom, right).
     """
+
+def cos(operand: Operand) -> Call:
+    """The cosine of an angle in radians; NaN for infinity."""
+
+def cosh(operand: Operand) -> Call:
+    """The hyperbolic cosine."""
 
 def dense(data: Operand, weight: Operand) -> Call:
     """A dense layer without bias: data `[..., K]` times the transpose of a weight `[N, K]` yields `[..., N]`."""
@@ -122,6 +164,15 @@ def expand_dims(operand: Operand, axis: int | Sequence[int]) -> Call:
 def floor(operand: Operand) -> Call:
     """The largest integer not above the element."""
 
+def floor_divide(lhs: Operand, rhs: Operand) -> Call:
+    """The quotient of integers, rounded down, as in Python. Of floats, take `relex.floor` of `relex.divide`."""
+
+def floor_mod(lhs: Operand, rhs: Operand) -> Call:
+    """
+    The remainder of the quotient that is rounded down: it has the sign of the divisor, as in Python and NumPy. Of
+    floats, it is NaN for a divisor of 0.
+    """
+
 def gelu(operand: Operand) -> Call:
     """
     `x` times the cumulative normal distribution at `x`, in the exact form `x / 2 * (1 + erf(x / sqrt(2)))`; NaN for
@@ -134,12 +185,27 @@ def greater(lhs: Operand, rhs: Operand) -> Call:
 def greater_equal(lhs: Operand, rhs: Operand) -> Call:
     """Elementwise `>=`; false with NaN."""
 
+def isfinite(operand: Operand) -> Call:
+    """True for all but NaN and the infinities."""
+
+def isinf(operand: Operand) -> Call:
+    """True for infinity and minus infinity."""
+
+def isnan(operand: Operand) -> Call:
+    """True for NaN."""
+
 def layer_norm(
     data: Operand, gamma: Operand, beta: Operand, axes: Sequence[int] = (-1,), epsilon: float = 1e-05
 ) -> Call:
     """
     `(x - mean) / sqrt(variance + epsilon) * gamma + beta`, with mean and variance over `axes`, by default the last
     dimension. `gamma` and `beta` have the sizes of those dimensions.
+    """
+
+def left_shift(lhs: Operand, rhs: Operand) -> Call:
+    """
+    The first integer shifted to the left by the second, filled with zeros. A count that is negative, or not below the
+    width of the type, gives 0.
     """
 
 def less(lhs: Operand, rhs: Operand) -> Call:
@@ -153,6 +219,18 @@ def log(operand: Operand) -> Call:
 
 def log_softmax(data: Operand, axis: int = -1) -> Call:
     """The logarithm of the softmax, computed as `x - max(x) - log(sum(exp(x - max(x))))`."""
+
+def logical_and(lhs: Operand, rhs: Operand) -> Call:
+    """Logical and of booleans."""
+
+def logical_not(operand: Operand) -> Call:
+    """The opposite of each boolean."""
+
+def logical_or(lhs: Operand, rhs: Operand) -> Call:
+    """Logical or of booleans."""
+
+def logical_xor(lhs: Operand, rhs: Operand) -> Call:
+    """Logical exclusive or of booleans."""
 
 def matmul(lhs: Operand, rhs: Operand) -> Call:
     """
@@ -187,6 +265,12 @@ def min(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: boo
 def minimum(lhs: Operand, rhs: Operand) -> Call:
     """The minimum of two elements; NaN if either is NaN. -0 is smaller than +0."""
 
+def mod(lhs: Operand, rhs: Operand) -> Call:
+    """
+    The remainder of the quotient that is rounded towards zero: it has the sign of the dividend, as C's `%` and `fmod`.
+    Of floats, it is NaN for a divisor of 0.
+    """
+
 def multiply(lhs: Operand, rhs: Operand) -> Call:
     """The product of two tensors; on i1, logical and."""
 
@@ -217,7 +301,8 @@ def permute_dims(operand: Operand, axes: Sequence[int] | None = None) -> Call:
 
 def power(lhs: Operand, rhs: Operand) -> Call:
     """
-    The first tensor to the power of the second, both floats. Integers are rejected: a negative exponent has no result.
+    The first tensor to the power of the second. Integers wrap around; with a negative exponent, the result is the
+    reciprocal rounded towards zero: 1 or -1 for these two, else 0.
     """
 
 def relu(operand: Operand) -> Call:
@@ -226,14 +311,32 @@ def relu(operand: Operand) -> Call:
 def reshape(operand: Operand, shape: Sequence[int]) -> Call:
     """The same elements in row-major order, with another shape. One size may be -1: it is inferred from the others."""
 
+def right_shift(lhs: Operand, rhs: Operand) -> Call:
+    """
+    The first integer shifted to the right by the second, filled with its sign. A count that is negative, or not below
+    the width of the type, leaves nothing but the sign: 0 or -1.
+    """
+
+def round(operand: Operand) -> Call:
+    """The nearest integer; of two that are equally near, the even one, as in NumPy."""
+
 def rsqrt(operand: Operand) -> Call:
     """The reciprocal of the square root, both correctly rounded; infinite for zero, with its sign."""
 
 def sigmoid(operand: Operand) -> Call:
     """The logistic function `1 / (1 + exp(-x))`."""
 
+def sign(operand: Operand) -> Call:
+    """1 for positive elements, -1 for negative ones. Zeros and NaN stay as they are."""
+
 def silu(operand: Operand) -> Call:
     """`x * sigmoid(x)`, computed as `x / (1 + exp(-x))`; NaN for minus infinity."""
+
+def sin(operand: Operand) -> Call:
+    """The sine of an angle in radians; NaN for infinity."""
+
+def sinh(operand: Operand) -> Call:
+    """The hyperbolic sine."""
 
 def softmax(data: Operand, axis: int = -1) -> Call:
     """
@@ -275,8 +378,17 @@ def take(operand: Operand, indices: Operand, axis: int | None = None) -> Call:
     reads out of bounds, and negative ones do not count from the end.
     """
 
+def tan(operand: Operand) -> Call:
+    """The tangent of an angle in radians; NaN for infinity."""
+
 def tanh(operand: Operand) -> Call:
     """The hyperbolic tangent."""
+
+def trunc(operand: Operand) -> Call:
+    """The element without its fraction: the nearest integer towards zero."""
+
+def trunc_divide(lhs: Operand, rhs: Operand) -> Call:
+    """The quotient of integers, rounded towards zero, as in C."""
 
 def where(condition: Operand, x: Operand, y: Operand) -> Call:
     """The elements of one tensor where a condition is true, those of another where it is false."""

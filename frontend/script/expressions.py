@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerType, M
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import DTYPES
+from relex.dialects.dtypes import DTYPES, size_in_bytes
 from relex.frontend.script.declarations import expected_indices
 from relex.frontend.script.dtypes import element_type_of, name_of_type
 from relex.frontend.script.functions import FUNCTIONS, OPERATORS
@@ -196,6 +196,8 @@ class Expressions:
                 names = ("dtype", "value") if meaning == "T.Cast" else ("value", "dtype")
                 bound = arguments(node, meaning, names)
                 return self._cast(node, bound["value"], self._dtype(bound["dtype"]))
+            case "T.reinterpret":
+                return self._reinterpret(node, **arguments(node, meaning, ("dtype", "value")))
             case "T.Not":
                 return self._unary(node, ast.Not(), arguments(node, meaning, ("a",))["a"])
             case "T.likely":
@@ -249,6 +251,14 @@ class Expressions:
         if isinstance(found, Literal):
             return self._number(node, found.value, type)
         return self.numbers.convert(node, found, type)
+
+    def _reinterpret(self, node: ast.Call, dtype: ast.expr, value: ast.expr) -> SSAValue:
+        """Return the number of another type that has the same bits."""
+        type = self._dtype(dtype)
+        found = self.numbers.convert_all(node, [self.expression(value)])[0]
+        if i1 in (type, found.type) or size_in_bytes(type) != size_in_bytes(found.type) or found.type == IndexType():
+            raise ScriptError(node, f"expected types of one width, found {name_of_type(found.type)} and {shown(dtype)}")
+        return self.scope.emit(node, arith.BitcastOp(found, type)).result
 
     def _number(self, node: ast.expr, value: object, type: Attribute | None) -> Literal:
         """Return a literal of a type, which must be able to represent it; floats are truncated to integers, as by a

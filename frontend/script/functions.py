@@ -15,6 +15,7 @@ from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import span_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.table import Table
+from relex.dialects.upstream.arith import RemFOp
 from relex.lowering.te.scalars import SCALARS, Scalar, build_constant, build_scalar
 
 Emit = Callable[[Operation], SSAValue]
@@ -149,7 +150,8 @@ OPERATORS: dict[type[ast.AST], Function] = {
 _MATH = {op.name.removeprefix("math."): Scalar(op) for op in math.Math.operations}
 
 _SAME_NAMES = (
-    *("acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "exp", "exp2", "floor", "log", "log1p", "log2", "log10"),
+    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "erf", "exp", "exp2", "floor", "log"),
+    *("log1p", "log2", "log10"),
     *("rsqrt", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
 )
 """Functions that the math dialect and scripts call the same."""
@@ -167,6 +169,7 @@ _UNARY: dict[str, str | Scalar | Build] = {
 _BINARY: dict[str, str | Scalar | Build] = {
     "atan2": Scalar(math.Atan2Op),
     "copysign": Scalar(math.CopySignOp),
+    "fmod": Scalar(RemFOp),
     "max": "maximum",
     "min": "minimum",
     "pow": "power",

@@ -131,6 +131,8 @@ class ExpressionPrinter:
                 return self._call("T.Select", condition, value, other)
             case scf.IfOp() if op.results:
                 return self._if_then_else(op)
+            case arith.BitcastOp(input=value, result=result) if i1 not in (value.type, result.type):
+                return Text(f'T.reinterpret("{dtype_name(op, result.type)}", {self.text(value)})')
             case _ if isinstance(op, _CONVERSIONS):
                 return self._conversion(op, op.operands[0], op.results[0].type)
             case _ if type(op) in INFIX_OF_OPS:

@@ -9,15 +9,18 @@ from typing import Any
 from relex.dialects.relex import BinaryFunction, Comparison, EwiseFMAOp, Formula, UnaryFunction, WhereOp
 from relex.lowering.legalizations.broadcasting import elementwise
 from relex.lowering.legalizations.table import legalizes
-from relex.lowering.te import Tensor, call, cast, compare, select
+from relex.lowering.te import Tensor, bitcast, call, cast, compare, equal, not_equal, select
 
 
 class _ScalarFunctions:
     """The functions of formulas: those of `relex.lowering.te`, by their names."""
 
     abs = staticmethod(abs)
+    bitcast = staticmethod(bitcast)
     cast = staticmethod(cast)
+    equal = staticmethod(equal)
     negative = staticmethod(operator.neg)
+    not_equal = staticmethod(not_equal)
     select = staticmethod(select)
 
     def __getattr__(self, name: str) -> Any:

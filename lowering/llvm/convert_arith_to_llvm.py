@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.upstream.arith import RemFOp
 from relex.dialects.upstream.llvm import FPToSIOp, FPToUIOp, UIToFPOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.c_interface import extract
@@ -84,6 +85,7 @@ COUNTERPARTS: Counterparts = {
     arith.MuliOp: llvm.MulOp,
     arith.NegfOp: llvm.FNegOp,
     arith.OrIOp: llvm.OrOp,
+    RemFOp: llvm.FRemOp,
     arith.RemSIOp: llvm.SRemOp,
     arith.RemUIOp: llvm.URemOp,
     arith.SIToFPOp: llvm.SIToFPOp,

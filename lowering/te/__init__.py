@@ -15,8 +15,10 @@ from relex.lowering.te.expressions import Number as Number
 from relex.lowering.te.expressions import OfIndices as OfIndices
 from relex.lowering.te.expressions import OfSomeIndices as OfSomeIndices
 from relex.lowering.te.expressions import Reduction as Reduction
+from relex.lowering.te.expressions import Reinterpreted as Reinterpreted
 from relex.lowering.te.expressions import Tensor as Tensor
 from relex.lowering.te.expressions import as_expr as as_expr
+from relex.lowering.te.expressions import bitcast as bitcast
 from relex.lowering.te.expressions import call as call
 from relex.lowering.te.expressions import cast as cast
 from relex.lowering.te.expressions import compare as compare

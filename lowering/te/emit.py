@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref, scf
-from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.arith import BitcastOp, FastMathFlagsAttr
 from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -29,6 +29,7 @@ from relex.lowering.te.expressions import (
     Extent,
     IfThenElse,
     Reduction,
+    Reinterpreted,
     Tensor,
     walk,
 )
@@ -200,6 +201,8 @@ class _Stage:
                 return build_scalar(function, [self._value(builder, arg) for arg in args], flags)
             case Converted(value=value):
                 return build_conversion(self._value(builder, value), expr.type)
+            case Reinterpreted(value=value):
+                return BitcastOp(self._value(builder, value), expr.type)
             case IfThenElse(condition=condition, value=value, other=other):
                 holds = self._value(builder, condition)
                 return scf.IfOp(holds, [expr.type], self._branch(value), self._branch(other))

@@ -152,6 +152,13 @@ class Converted(Expr):
 
 
 @dataclass(frozen=True, eq=False)
+class Reinterpreted(Expr):
+    """The number of another type of the same width that has the same bits."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False)
 class IfThenElse(Expr):
     """One of two expressions, of which only the chosen one is computed."""
 
@@ -282,6 +289,11 @@ def cast(value: Expr, type: Attribute) -> Expr:
     return select(value < low, low, select(value >= high + 1, high, converted))
 
 
+def bitcast(value: Expr, type: Attribute) -> Expr:
+    """Return the number of another type of the same width that has the same bits."""
+    return value if value.type == type else Reinterpreted(type, value)
+
+
 def lowest(type: Attribute) -> float:
     """Return the smallest number of a type."""
     return -inf if isinstance(type, AnyFloat) else integer_limits(type)[0]
@@ -377,7 +389,7 @@ def _parts(expr: Expr) -> Sequence[Expr]:
             return parts
         case IfThenElse(condition=condition, value=value, other=other):
             return condition, value, other
-        case Reduction(body=part) | Converted(value=part):
+        case Reduction(body=part) | Converted(value=part) | Reinterpreted(value=part):
             return (part,)
         case _:
             return ()

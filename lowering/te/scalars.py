@@ -23,6 +23,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import integer_limits
 from relex.dialects.table import Table
+from relex.dialects.upstream.arith import RemFOp
 
 Builder = Callable[..., Operation]
 
@@ -67,6 +68,13 @@ SCALARS.update(
         "minimum": Scalar(arith.MinimumfOp, arith.MinSIOp, arith.AndIOp),
         "floor_divide": Scalar(on_integer=arith.DivUIOp),
         "remainder": Scalar(on_integer=arith.RemUIOp),
+        "trunc_divide": Scalar(on_integer=arith.DivSIOp),
+        "fmod": Scalar(RemFOp, arith.RemSIOp),
+        "bitwise_and": Scalar(None, arith.AndIOp, arith.AndIOp),
+        "bitwise_or": Scalar(None, arith.OrIOp, arith.OrIOp),
+        "bitwise_xor": Scalar(None, arith.XOrIOp, arith.XOrIOp),
+        "left_shift": Scalar(on_integer=arith.ShLIOp),
+        "right_shift": Scalar(on_integer=arith.ShRSIOp),
         "and": Scalar(on_bool=arith.AndIOp),
         "or": Scalar(on_bool=arith.OrIOp),
         "equal": _comparison("oeq", "eq", "eq"),
@@ -78,13 +86,28 @@ SCALARS.update(
         "select": Scalar(arith.SelectOp, arith.SelectOp, arith.SelectOp),
         "negative": Scalar(arith.NegfOp),
         "abs": Scalar(math.AbsFOp),
+        "copysign": Scalar(math.CopySignOp),
         "floor": Scalar(math.FloorOp),
+        "ceil": Scalar(math.CeilOp),
+        "trunc": Scalar(math.TruncOp),
+        "round": Scalar(math.RoundEvenOp),
         "sqrt": Scalar(math.SqrtOp),
         "exp": Scalar(math.ExpOp),
         "log": Scalar(math.LogOp),
         "tanh": Scalar(math.TanhOp),
         "erf": Scalar(math.ErfOp),
-        "power": Scalar(math.PowFOp),
+        "power": Scalar(math.PowFOp, math.IPowIOp),
+        "sin": Scalar(math.SinOp),
+        "cos": Scalar(math.CosOp),
+        "tan": Scalar(math.TanOp),
+        "asin": Scalar(math.AsinOp),
+        "acos": Scalar(math.AcosOp),
+        "atan": Scalar(math.AtanOp),
+        "sinh": Scalar(math.SinhOp),
+        "cosh": Scalar(math.CoshOp),
+        "asinh": Scalar(math.AsinhOp),
+        "acosh": Scalar(math.AcoshOp),
+        "atanh": Scalar(math.AtanhOp),
     }
 )
 

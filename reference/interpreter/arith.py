@@ -10,6 +10,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Attribute, Operation
 
 from relex.dialects.errors import stop, unsupported
+from relex.dialects.upstream.arith import RemFOp
 from relex.reference.interpreter.program import SCALARS, STEPS, Binary, Preparation, Run, Unary
 from relex.reference.interpreter.scalars import Integers, any_of, choose, constant, dtype_of, integers
 
@@ -41,6 +42,7 @@ FLOAT_FUNCTIONS: dict[type[Operation], Run] = {
     arith.SubfOp: operator.sub,
     arith.MulfOp: operator.mul,
     arith.DivfOp: _operator.truediv,
+    RemFOp: np.fmod,
     arith.NegfOp: operator.neg,
     arith.MaximumfOp: maximum,
     arith.MinimumfOp: minimum,

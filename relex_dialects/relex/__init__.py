@@ -9,6 +9,19 @@ from inspect import isclass
 
 from xdsl.ir import Dialect, Operation
 
+from relex.dialects.relex.bits import BitwiseAndOp as BitwiseAndOp
+from relex.dialects.relex.bits import BitwiseNotOp as BitwiseNotOp
+from relex.dialects.relex.bits import BitwiseOrOp as BitwiseOrOp
+from relex.dialects.relex.bits import BitwiseXorOp as BitwiseXorOp
+from relex.dialects.relex.bits import IsfiniteOp as IsfiniteOp
+from relex.dialects.relex.bits import IsinfOp as IsinfOp
+from relex.dialects.relex.bits import IsnanOp as IsnanOp
+from relex.dialects.relex.bits import LeftShiftOp as LeftShiftOp
+from relex.dialects.relex.bits import LogicalAndOp as LogicalAndOp
+from relex.dialects.relex.bits import LogicalNotOp as LogicalNotOp
+from relex.dialects.relex.bits import LogicalOrOp as LogicalOrOp
+from relex.dialects.relex.bits import LogicalXorOp as LogicalXorOp
+from relex.dialects.relex.bits import RightShiftOp as RightShiftOp
 from relex.dialects.relex.calls import PRIMITIVE_ATTR as PRIMITIVE_ATTR
 from relex.dialects.relex.calls import CallDpsPackedOp as CallDpsPackedOp
 from relex.dialects.relex.calls import CallOp as CallOp
@@ -24,6 +37,10 @@ from relex.dialects.relex.comparison import WhereOp as WhereOp
 from relex.dialects.relex.convolution import AvgPool2dOp as AvgPool2dOp
 from relex.dialects.relex.convolution import Conv2dOp as Conv2dOp
 from relex.dialects.relex.convolution import MaxPool2dOp as MaxPool2dOp
+from relex.dialects.relex.division import FloorDivideOp as FloorDivideOp
+from relex.dialects.relex.division import FloorModOp as FloorModOp
+from relex.dialects.relex.division import ModOp as ModOp
+from relex.dialects.relex.division import TruncDivideOp as TruncDivideOp
 from relex.dialects.relex.elementwise import AddOp as AddOp
 from relex.dialects.relex.elementwise import BinaryElementwise as BinaryElementwise
 from relex.dialects.relex.elementwise import BinaryFunction as BinaryFunction
@@ -57,6 +74,11 @@ from relex.dialects.relex.reductions import MeanOp as MeanOp
 from relex.dialects.relex.reductions import MinOp as MinOp
 from relex.dialects.relex.reductions import Reduction as Reduction
 from relex.dialects.relex.reductions import SumOp as SumOp
+from relex.dialects.relex.rounding import CeilOp as CeilOp
+from relex.dialects.relex.rounding import FloorOp as FloorOp
+from relex.dialects.relex.rounding import RoundOp as RoundOp
+from relex.dialects.relex.rounding import SignOp as SignOp
+from relex.dialects.relex.rounding import TruncOp as TruncOp
 from relex.dialects.relex.shape import BroadcastToOp as BroadcastToOp
 from relex.dialects.relex.shape import ExpandDimsOp as ExpandDimsOp
 from relex.dialects.relex.shape import PermuteDimsOp as PermuteDimsOp
@@ -67,14 +89,25 @@ from relex.dialects.relex.structure import OutputOp as OutputOp
 from relex.dialects.relex.tensors import AllocTensorOp as AllocTensorOp
 from relex.dialects.relex.tensors import ConstantOp as ConstantOp
 from relex.dialects.relex.tensors import array_of as array_of
+from relex.dialects.relex.trigonometry import AcoshOp as AcoshOp
+from relex.dialects.relex.trigonometry import AcosOp as AcosOp
+from relex.dialects.relex.trigonometry import AsinhOp as AsinhOp
+from relex.dialects.relex.trigonometry import AsinOp as AsinOp
+from relex.dialects.relex.trigonometry import AtanhOp as AtanhOp
+from relex.dialects.relex.trigonometry import AtanOp as AtanOp
+from relex.dialects.relex.trigonometry import CoshOp as CoshOp
+from relex.dialects.relex.trigonometry import CosOp as CosOp
+from relex.dialects.relex.trigonometry import SinhOp as SinhOp
+from relex.dialects.relex.trigonometry import SinOp as SinOp
+from relex.dialects.relex.trigonometry import TanOp as TanOp
 from relex.dialects.relex.types import rank_of as rank_of
 from relex.dialects.relex.types import shape_of as shape_of
 from relex.dialects.relex.unary import AbsOp as AbsOp
 from relex.dialects.relex.unary import AstypeOp as AstypeOp
+from relex.dialects.relex.unary import BitcastOp as BitcastOp
 from relex.dialects.relex.unary import ClipOp as ClipOp
 from relex.dialects.relex.unary import ErfOp as ErfOp
 from relex.dialects.relex.unary import ExpOp as ExpOp
-from relex.dialects.relex.unary import FloorOp as FloorOp
 from relex.dialects.relex.unary import GeluOp as GeluOp
 from relex.dialects.relex.unary import LogOp as LogOp
 from relex.dialects.relex.unary import NegativeOp as NegativeOp

@@ -153,7 +153,8 @@ class DivideOp(BinaryFunction):
 @irdl_op_definition
 class PowerOp(BinaryFunction):
     """
-    The first tensor to the power of the second, both floats. Integers are rejected: a negative exponent has no result.
+    The first tensor to the power of the second. Integers wrap around; with a negative exponent, the result is the
+    reciprocal rounded towards zero: 1 or -1 for these two, else 0.
 
     ```mlir
     %z = relex.power %x, %y : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x4xf32>
@@ -161,7 +162,7 @@ class PowerOp(BinaryFunction):
     """
 
     name = "relex.power"
-    ALLOWED: ClassVar = FLOATS
+    ALLOWED: ClassVar = NUMBERS
 
 
 @irdl_op_definition

@@ -31,13 +31,34 @@ def cast(x: Array, element_type: Attribute) -> Array:
     return np.where(inside, np.where(inside, wide, 0).astype(dtype), beyond.astype(dtype))
 
 
+def bitcast(x: Array, element_type: Attribute) -> Array:
+    """Reinterpret the bits of elements as another type of the same width."""
+    return x.view(numpy_dtype(element_type))
+
+
+def trunc_divide(x: Array, y: Array) -> Array:
+    """Return the quotient of integers, rounded towards zero."""
+    return (x - np.fmod(x, y)) // y
+
+
+def power(x: Array, y: Array) -> Array:
+    """Raise to a power. Of integers, a negative power is the reciprocal rounded towards zero, which is 0 for 0."""
+    if x.dtype.kind == "f":
+        return np.power(x, y)
+    reciprocal = np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y & 1), 0)).astype(x.dtype)
+    return np.where(y < 0, reciprocal, np.power(x, np.maximum(y, 0)))
+
+
 class NumPyFunctions:
     """Functions by their names: those above, else NumPy's."""
 
+    bitcast = staticmethod(bitcast)
     cast = staticmethod(cast)
     erf = staticmethod(erf)
     maximum = staticmethod(maximum)
     minimum = staticmethod(minimum)
+    power = staticmethod(power)
+    trunc_divide = staticmethod(trunc_divide)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, {"select": "where"}.get(name, name))

@@ -9,7 +9,7 @@ from typing import ClassVar
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
-from relex.dialects.dtypes import FLOATS, NUMBERS, ElementConstr
+from relex.dialects.dtypes import FLOATS, NUMBERS, ElementConstr, record_of
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.elementwise import Element, Functions, UnaryFunction
 from relex.dialects.relex.operator import Exactness, Operand
@@ -45,22 +45,6 @@ class AbsOp(UnaryFunction):
     name = "relex.abs"
     IDEMPOTENT: ClassVar = True
     EXACTNESS: ClassVar = Exactness.BITS
-
-
-@irdl_op_definition
-class FloorOp(UnaryFunction):
-    """
-    The largest integer not above the element.
-
-    ```mlir
-    %y = relex.floor %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.floor"
-    IDEMPOTENT: ClassVar = True
-    EXACTNESS: ClassVar = Exactness.NUMBERS
-    ALLOWED: ClassVar = FLOATS
 
 
 @irdl_op_definition
@@ -235,6 +219,37 @@ class AstypeOp(UnaryFunction):
 
     def formula(self, f: Functions, *elements: Element) -> Element:
         return f.cast(*elements, self.dtype)
+
+
+@irdl_op_definition
+class BitcastOp(UnaryFunction):
+    """
+    The numbers of another type of the same width that have the same bits; not defined on i1.
+
+    ```mlir
+    %y = relex.bitcast %x dtype = i32 : (tensor<3x4xf32>) -> tensor<3x4xi32>
+    ```
+    """
+
+    name = "relex.bitcast"
+    EXACTNESS: ClassVar = Exactness.BITS
+    ALLOWED: ClassVar = NUMBERS
+
+    dtype = prop_def(ElementConstr)
+
+    def __init__(self, operand: Operand, dtype: Attribute):
+        super().__init__(operand, properties={"dtype": dtype})
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        same = super().infer(operands, properties)
+        dtype, width = properties["dtype"], record_of(same.element_type).bits
+        if record_of(dtype).bits != width:
+            raise InferenceError(f"expected a type of {width} bits, as {same.element_type}, found {dtype}")
+        return SizedType(dtype, same.get_shape())
+
+    def formula(self, f: Functions, *elements: Element) -> Element:
+        return f.bitcast(*elements, self.dtype)
 
 
 @irdl_op_definition

@@ -45,7 +45,8 @@ AttributeT = TypeVar("AttributeT", bound=Attribute)
 def _missing_ops(name: str) -> Mapping[str, type[Operation]]:
     """Return the ops that relex adds to the dialect of an op."""
     dialect = name.partition(".")[0]
-    return import_module(f"relex.dialects.upstream.{dialect}").MISSING_OPS if dialect in ("llvm", "memref") else {}
+    extended = dialect in ("arith", "llvm", "memref")
+    return import_module(f"relex.dialects.upstream.{dialect}").MISSING_OPS if extended else {}
 
 
 class RelexParser(Parser):

@@ -6,19 +6,33 @@ from functools import partial
 
 import numpy as np
 from programs import Array, MakeOperator, random_array
-from xdsl.dialects.builtin import f32, i1, i8, i64
+from xdsl.dialects.builtin import f32, i1, i8, i32, i64
 
 from relex.dialects.relex import (
     AbsOp,
+    AcoshOp,
+    AcosOp,
     AddOp,
     ArgmaxOp,
+    AsinhOp,
+    AsinOp,
     AstypeOp,
+    AtanhOp,
+    AtanOp,
     AvgPool2dOp,
     BatchNormOp,
+    BitcastOp,
+    BitwiseAndOp,
+    BitwiseNotOp,
+    BitwiseOrOp,
+    BitwiseXorOp,
     BroadcastToOp,
+    CeilOp,
     ClipOp,
     ConcatOp,
     Conv2dOp,
+    CoshOp,
+    CosOp,
     DenseOp,
     DivideOp,
     EqualOp,
@@ -26,13 +40,23 @@ from relex.dialects.relex import (
     EwiseFMAOp,
     ExpandDimsOp,
     ExpOp,
+    FloorDivideOp,
+    FloorModOp,
     FloorOp,
     GeluOp,
     GreaterEqualOp,
     GreaterOp,
+    IsfiniteOp,
+    IsinfOp,
+    IsnanOp,
     LayerNormOp,
+    LeftShiftOp,
     LessEqualOp,
     LessOp,
+    LogicalAndOp,
+    LogicalNotOp,
+    LogicalOrOp,
+    LogicalXorOp,
     LogOp,
     LogSoftmaxOp,
     MatmulOp,
@@ -42,6 +66,7 @@ from relex.dialects.relex import (
     MeanOp,
     MinimumOp,
     MinOp,
+    ModOp,
     MultiplyOp,
     NegativeOp,
     NotEqualOp,
@@ -50,9 +75,14 @@ from relex.dialects.relex import (
     PowerOp,
     ReluOp,
     ReshapeOp,
+    RightShiftOp,
+    RoundOp,
     RsqrtOp,
     SigmoidOp,
+    SignOp,
     SiluOp,
+    SinhOp,
+    SinOp,
     SoftmaxOp,
     SqrtOp,
     SqueezeOp,
@@ -61,6 +91,9 @@ from relex.dialects.relex import (
     SumOp,
     TakeOp,
     TanhOp,
+    TanOp,
+    TruncDivideOp,
+    TruncOp,
     WhereOp,
 )
 
@@ -88,11 +121,27 @@ def _bools(*shape: int) -> Array:
 
 UNARY = (AbsOp, ErfOp, ExpOp, FloorOp, GeluOp, LogOp, NegativeOp, ReluOp, RsqrtOp, SigmoidOp, SiluOp, SqrtOp, TanhOp)
 BINARY = (AddOp, SubtractOp, MultiplyOp, DivideOp, MaximumOp, MinimumOp, PowerOp)
+TRIGONOMETRY = (SinOp, CosOp, TanOp, AsinOp, AcosOp, AtanOp, SinhOp, CoshOp, AsinhOp, AcoshOp, AtanhOp)
+ROUNDINGS = (FloorOp, CeilOp, TruncOp, RoundOp)
+QUESTIONS = (IsnanOp, IsinfOp, IsfiniteOp)
+DIVISIONS = (FloorDivideOp, TruncDivideOp, FloorModOp, ModOp)
+BITWISE = (BitwiseAndOp, BitwiseOrOp, BitwiseXorOp)
+LOGICAL = (LogicalAndOp, LogicalOrOp, LogicalXorOp)
 COMPARISONS = (EqualOp, NotEqualOp, LessOp, LessEqualOp, GreaterOp, GreaterEqualOp)
 
 CASES: list[tuple[MakeOperator, list[Array]]] = [
     *((operator, [_floats(3, 5)]) for operator in UNARY),
     *((operator, [_floats(3, 1), _floats(5)]) for operator in (*BINARY, *COMPARISONS)),
+    *((operator, [_floats(3, 5)]) for operator in (*TRIGONOMETRY, CeilOp, TruncOp, RoundOp, SignOp, *QUESTIONS)),
+    *((operator, [_integers(3, 1), _integers(5)]) for operator in (*DIVISIONS, *BITWISE, LeftShiftOp, RightShiftOp)),
+    *((operator, [_floats(3, 1), _floats(5)]) for operator in (FloorModOp, ModOp)),
+    *((operator, [_bools(2, 1), _bools(3)]) for operator in (*LOGICAL, BitwiseXorOp)),
+    *((operator, [_bools(3)]) for operator in (LogicalNotOp, BitwiseNotOp)),
+    (BitwiseNotOp, [_integers(7)]),
+    (SignOp, [_integers(7)]),
+    (PowerOp, [_integers(3, 1), _integers(5) % 7 - 2]),
+    (partial(BitcastOp, dtype=i32), [_floats(3, 5)]),
+    (partial(BitcastOp, dtype=f32), [np.arange(-2, 3, dtype=np.int32)]),
     (AbsOp, [_integers(7)]),
     (NegativeOp, [_integers(7)]),
     (LessOp, [_bools(2, 1), _bools(3)]),

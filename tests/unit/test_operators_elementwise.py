@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from operator_cases import BITWISE, DIVISIONS, LOGICAL, QUESTIONS, ROUNDINGS, TRIGONOMETRY
 from operator_checks import SPECIAL, assert_close, check, expected, infer, native
 from programs import Array, MakeOperator, random_array, tensor_of
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, f64, i1, i8, i32, i64
@@ -16,26 +17,39 @@ from relex.dialects.errors import InferenceError
 from relex.dialects.relex import (
     AbsOp,
     AstypeOp,
+    BitcastOp,
+    BitwiseAndOp,
     ClipOp,
+    CosOp,
     EqualOp,
     ErfOp,
     ExpOp,
-    FloorOp,
+    FloorDivideOp,
+    FloorModOp,
     GeluOp,
     GreaterEqualOp,
     GreaterOp,
+    IsnanOp,
+    LeftShiftOp,
     LessEqualOp,
     LessOp,
+    LogicalAndOp,
     LogOp,
+    ModOp,
     NegativeOp,
     NotEqualOp,
     Operator,
     PowerOp,
+    RightShiftOp,
     RsqrtOp,
     SigmoidOp,
+    SignOp,
     SiluOp,
+    SinOp,
     SqrtOp,
     TanhOp,
+    TanOp,
+    TruncDivideOp,
     WhereOp,
 )
 
@@ -43,7 +57,8 @@ from relex.dialects.relex import (
 ULPS: dict[type[Operator], int] = {
     AbsOp: 0,
     NegativeOp: 0,
-    FloorOp: 0,
+    **dict.fromkeys((*ROUNDINGS, SignOp), 0),
+    **dict.fromkeys(TRIGONOMETRY, 4),
     SqrtOp: 0,
     RsqrtOp: 0,
     ExpOp: 4,
@@ -107,7 +122,7 @@ def test_function_special_values(operator: type[Operator], dtype: str) -> None:
     check(operator, np.array(EXTREMES[dtype], dtype), ulps=ULPS[operator])
 
 
-@pytest.mark.parametrize("operator", [AbsOp, NegativeOp, FloorOp, RsqrtOp])
+@pytest.mark.parametrize("operator", [AbsOp, NegativeOp, *ROUNDINGS, SignOp, RsqrtOp])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_signs_of_zeros(operator: type[Operator], dtype: str) -> None:
     x = np.array([0.0, -0.0], dtype)
@@ -136,6 +151,81 @@ def test_power(dtype: str) -> None:
     check(PowerOp, x, y, ulps=4)
     special = np.array([*EXTREMES[dtype], 2, 3, -3, 0.5], dtype)
     check(PowerOp, special[:, None].copy(), special, ulps=4)
+
+
+def pairs(dtype: str) -> tuple[Array, Array]:
+    """All pairs of some numbers of a dtype, the ends of its range among them."""
+    x = np.array([*EXTREMES[dtype], 2, 3, -3, 7, -7], dtype)
+    return x[:, None].copy(), x
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+@pytest.mark.parametrize("operator", [*DIVISIONS, *BITWISE, LeftShiftOp, RightShiftOp, PowerOp])
+def test_functions_of_two_integers(operator: type[Operator], dtype: str) -> None:
+    check(operator, *pairs(dtype))
+
+
+def test_quotients_and_remainders_of_integers() -> None:
+    x, y = (np.array(part, np.int32) for part in ([7, -7, 7, -7, 5, -(2**31)], [2, 2, -2, -2, 0, -1]))
+    assert native(FloorDivideOp, x, y).tolist() == [3, -4, -4, 3, 0, -(2**31)]
+    assert native(TruncDivideOp, x, y).tolist() == [3, -3, -3, 3, 0, -(2**31)]
+    assert native(FloorModOp, x, y).tolist() == [1, 1, -1, -1, 0, 0]
+    assert native(ModOp, x, y).tolist() == [1, -1, 1, -1, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_remainders_of_floats(dtype: str) -> None:
+    x, y = pairs(dtype)
+    for operator, meaning in ((FloorModOp, np.remainder), (ModOp, np.fmod)):
+        check(operator, x, y)
+        with np.errstate(all="ignore"):
+            wanted = meaning(x, y)
+        found = native(operator, x, y)
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(wanted[found == 0]))
+
+
+def test_powers_of_integers() -> None:
+    x, y = (np.array(part, np.int8) for part in ([2, 2, -1, 1, 0, 0, 3], [7, -1, -3, -9, 0, -1, 5]))
+    assert native(PowerOp, x, y).tolist() == [-128, 0, -1, 1, 1, 0, 243 - 256]
+
+
+def test_shifts_beyond_the_width() -> None:
+    x, count = np.array([[5], [-5]], np.int32), np.array([0, 1, 31, 32, 100, -1], np.int32)
+    assert native(LeftShiftOp, x, count).tolist() == [[5, 10, -(2**31), 0, 0, 0], [-5, -10, -(2**31), 0, 0, 0]]
+    assert native(RightShiftOp, x, count).tolist() == [[5, 2, 0, 0, 0, 0], [-5, -3, -1, -1, -1, -1]]
+
+
+@pytest.mark.parametrize("operator", [*LOGICAL, *BITWISE])
+def test_functions_of_booleans(operator: type[Operator]) -> None:
+    x = np.array([False, True])
+    check(operator, x[:, None].copy(), x)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_questions(dtype: str) -> None:
+    for operator in QUESTIONS:
+        check(operator, np.array(EXTREMES[dtype], dtype))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "target"), [("float32", i32), ("int32", f32), ("float64", i64), ("int64", f64), ("int8", i8)]
+)
+def test_bitcast(dtype: str, target: Attribute) -> None:
+    x = np.array(EXTREMES[dtype], dtype)
+    found = native(partial(BitcastOp, dtype=target), x)
+    assert found.dtype == numpy_dtype(target)
+    assert found.tobytes() == x.tobytes()
+    check(partial(BitcastOp, dtype=target), x)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("operator", [SinOp, CosOp, TanOp])
+def test_angles_of_any_size(operator: type[Operator], dtype: str) -> None:
+    # Of a large angle, only the remainder by 2 pi counts, and all of its digits depend on all of pi's.
+    exponents = np.linspace(-30, np.finfo(dtype).maxexp - 1, 400)
+    x = np.exp2(exponents).astype(dtype) * np.array([[1], [-1]], dtype)
+    assert_close(native(operator, x), getattr(np, operator.name[6:])(x.astype(np.longdouble)).astype(dtype), 2)
 
 
 @pytest.mark.parametrize("operator", COMPARISONS)
@@ -214,7 +304,16 @@ def test_type_rules() -> None:
     [
         (ExpOp, [np.zeros(2, np.int32)], "expected operands of f16 or bf16 or f32 or f64, found i32"),
         (NegativeOp, [np.zeros(2, np.bool_)], "found i1"),
-        (PowerOp, [np.zeros(2, np.int32)] * 2, "found i32"),
+        (PowerOp, [np.zeros(2, np.bool_)] * 2, "found i1"),
+        (SinOp, [np.zeros(2, np.int32)], "expected operands of f16 or bf16 or f32 or f64, found i32"),
+        (FloorDivideOp, [np.zeros(2)] * 2, "expected operands of i8 or i32 or i64, found f64"),
+        (ModOp, [np.zeros(2, np.bool_)] * 2, "found i1"),
+        (BitwiseAndOp, [np.zeros(2)] * 2, "found f64"),
+        (LogicalAndOp, [np.zeros(2, np.int8)] * 2, "expected operands of i1, found i8"),
+        (LeftShiftOp, [np.zeros(2, np.bool_)] * 2, "found i1"),
+        (IsnanOp, [np.zeros(2, np.int8)], "found i8"),
+        (partial(BitcastOp, dtype=i64), [np.zeros(2, np.float32)], "expected a type of 32 bits, as f32, found i64"),
+        (partial(BitcastOp, dtype=i8), [np.zeros(2, np.bool_)], "found i1"),
         (LessOp, [np.zeros(2, np.float32), np.zeros(2)], "expected operands of one element type"),
         (LessOp, [np.zeros(2), np.zeros(3)], "expected shapes that broadcast"),
         (WhereOp, [np.zeros(2), np.zeros(2), np.zeros(2)], "expected a condition of i1, found f64"),
