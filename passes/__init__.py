@@ -11,6 +11,9 @@ from relex.passes.base import lazy_passes
 from relex.passes.base import run_pass as run_pass
 from relex.passes.extension import extends_pipeline as extends_pipeline
 from relex.passes.extension import placed as placed
+from relex.passes.numerics import approximate as approximate
+from relex.passes.numerics import exact as exact
+from relex.passes.numerics import reassociates as reassociates
 
 if TYPE_CHECKING:
     from relex.passes.graph.bind_params import BindParamsPass as BindParamsPass
@@ -35,5 +38,13 @@ PASSES = lazy_passes(__name__)
 
 if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = lazy_exports(
-        __name__, "PASSES", "RelexPass", "extends_pipeline", "placed", "run_pass"
+        __name__,
+        "PASSES",
+        "RelexPass",
+        "approximate",
+        "exact",
+        "extends_pipeline",
+        "placed",
+        "reassociates",
+        "run_pass",
     )

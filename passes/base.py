@@ -17,6 +17,7 @@ from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, expect_kind, expect_module
 from relex.dialects.upstream.verifier import verify_module
 from relex.lazy import declared_imports
+from relex.passes.numerics import Numerics, exact
 
 Level = Literal["graph", "loops", "core", "llvm"]
 """A level of the IR, named after what its functions consist of."""
@@ -30,6 +31,9 @@ class RelexPass(ModulePass, ABC):
 
     works_on: ClassVar[Level | None] = None
     """The only level whose programs the pass changes, if it is one: elsewhere in the compilation it has no place."""
+
+    numerics: ClassVar[Numerics] = exact
+    """What the pass does to the numbers that a program computes; `--check-each` holds it to that."""
 
     def __call__(self, module: ModuleOp) -> ModuleOp:
         return run_pass(self, module)

@@ -10,6 +10,7 @@ from typing import Any, cast, get_args, get_type_hints
 
 from xdsl.passes import ModulePass
 
+from relex.passes.numerics import numerics_of
 from relex.tools.pipelines import PassFactory, type_text
 
 
@@ -21,14 +22,16 @@ def list_passes(described: Mapping[str, PassFactory], all_passes: Mapping[str, P
 
 
 def help_pass(cls: type[ModulePass]) -> str:
-    """Return the name, documentation and options of a pass."""
+    """Return the name, documentation, options and numerics of a pass."""
     documentation = _documentation(cls) or "There is no documentation."
     rows = [_describe_option(cls, field) for field in dataclasses.fields(cls) if field.init]
     widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
     options = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join(
-        [cls.name, "", _indent(documentation), "", "Options:", _indent("\n".join(options or ["none"])), ""]
-    )
+    sections = {"Options:": "\n".join(options or ["none"]), "Numerics:": str(numerics_of(cls))}
+    lines = [cls.name, "", _indent(documentation)]
+    for title, text in sections.items():
+        lines += ["", title, _indent(text)]
+    return "\n".join([*lines, ""])
 
 
 def _describe_option(cls: type[ModulePass], field: dataclasses.Field[Any]) -> tuple[str, str, str]:

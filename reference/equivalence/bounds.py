@@ -96,7 +96,7 @@ class BoundedNumbers(Numbers):
             return lambda *arrays: self._run_operator(op, function, arrays)
         if isinstance(op.results[0].type, IndexType):
             return lambda *numbers: function(*map(_decided, numbers))
-        rule = RULES.find(op) or _known_if_operands_are
+        rule = self.rule_of(op)
 
         def run(*numbers: Any) -> Any:
             value = function(*map(value_of, numbers))
@@ -105,6 +105,10 @@ class BoundedNumbers(Numbers):
             return rule(op, value, *numbers)
 
         return run
+
+    def rule_of(self, op: Operation) -> Rule:
+        """Return the function that bounds the result of an op."""
+        return RULES.find(op) or _known_if_operands_are
 
     def in_place(self, op: Operation, function: Callable[..., Any], outputs: int) -> Callable[..., Any]:
         def run(*arrays: Array) -> None:
@@ -122,7 +126,7 @@ class BoundedNumbers(Numbers):
         types = [TensorType(element_type_of(value.dtype), value.shape) for value in values]
         key = (op, *types)
         if key not in self._loops:
-            self._loops[key] = _as_loops(op, types)
+            self._loops[key] = _as_loops(op, types, type(self)())
         loops = self._loops[key]
         if loops is None:
             return plain(evaluate(*values), max([_any_spread(array)["spread"] for array in arrays], default=0.0))
@@ -132,7 +136,7 @@ class BoundedNumbers(Numbers):
         return output
 
 
-def _as_loops(op: Operator, types: Sequence[TensorType[Attribute]]) -> Function | None:
+def _as_loops(op: Operator, types: Sequence[TensorType[Attribute]], numbers: BoundedNumbers) -> Function | None:
     """Return the loop function of an operator on operands of static types; None if there is none."""
     operands = [create_ssa_value(t) for t in types]
     block = Block(arg_types=types)
@@ -147,7 +151,7 @@ def _as_loops(op: Operator, types: Sequence[TensorType[Attribute]]) -> Function 
     except PassError:
         return None
     loops = next(inner for inner in module.ops if isinstance(inner, PrimFuncOp))
-    return Program(module, numbers=BoundedNumbers()).function(loops)
+    return Program(module, numbers=numbers).function(loops)
 
 
 def _decided(number: Any) -> Any:

@@ -19,10 +19,13 @@ from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, diagnose, expect_module
 from relex.dialects.symbols import symbols_used
 from relex.passes.base import SameCall, same_call_of, steps_of, verify_after
+from relex.passes.numerics import Numerics, exact, reassociates, together
 from relex.reference.equivalence import execution, sizes
+from relex.reference.equivalence.bounds import BoundedNumbers
 from relex.reference.equivalence.comparison import Mismatch, find_mismatch, is_same
 from relex.reference.equivalence.execution import Outcome, Runner, TooLong
 from relex.reference.equivalence.interface import Interface, NotComparable, find_function, function_names, interface_of
+from relex.reference.equivalence.reassociation import ReassociatedNumbers
 from relex.reference.equivalence.reduction import nonzero, simplify_arguments
 from relex.reference.equivalence.samples import Sample, samples
 
@@ -43,6 +46,8 @@ class Difference:
     """Arguments by name; none if the function can no longer be called."""
     retry: Callable[[Sequence[Any]], Mismatch | None] = field(default=lambda arguments: None, compare=False, repr=False)
     """Returns the mismatch for other arguments, if there is one."""
+    is_reordered: bool = False
+    """Whether the results could be the same if sums and products may be computed in any order."""
 
     @property
     def message(self) -> str:
@@ -66,6 +71,10 @@ def explain(difference: Difference) -> Iterator[str]:
     if len(difference.passes) > 1:
         names = ", ".join(f"'{p.name}'" for p in difference.passes[:-1])
         yield f"it may as well be one of the passes before, which could not be checked: {names}"
+    if (numerics := together(difference.passes)) != exact:
+        yield f"the pass declares what it does to numbers: {numerics}"
+    if difference.is_reordered:
+        yield "another order of sums or products may give this: if that is meant, declare 'numerics = reassociates'"
     if difference.sample is None:
         return
     yield f"seen in {difference.sample}"
@@ -140,35 +149,39 @@ class _Reference:
                 return arguments, outcome
         return last, self.runner.run(self.name, self.interface, last, None)
 
-    def spreads(self, arguments: Sequence[Any], outcome: Outcome) -> list[Array]:
+    def spreads(self, arguments: Sequence[Any], outcome: Outcome, numerics: Numerics) -> list[Array]:
         """Return how far apart correct results may lie, according to the program at this level or the last one that
         determines it. Raises `NotComparable` if that is unknown."""
         shapes = self.shapes(outcome)
         try:
-            spreads = self.runner.spreads(self.name, self.interface, arguments, shapes)
+            numbers = ReassociatedNumbers() if numerics.reassociates else BoundedNumbers()
+            spreads = self.runner.spreads(self.name, self.interface, arguments, shapes, numbers)
         except NotComparable:
             if self.earlier is None:
                 raise
-            return self.earlier.spreads(arguments, outcome)
+            return self.earlier.spreads(arguments, outcome, numerics)
         if self.earlier is None or all(np.all(np.isfinite(spread)) for spread in spreads):
             return spreads
         # Where functions are lowered to bit arithmetic, only the earlier program has bounds.
         return [
             np.where(np.isfinite(spread), spread, known)
-            for spread, known in zip(spreads, self.earlier.spreads(arguments, outcome), strict=True)
+            for spread, known in zip(spreads, self.earlier.spreads(arguments, outcome, numerics), strict=True)
         ]
 
     def shapes(self, outcome: Outcome) -> list[tuple[int, ...]]:
         """Return the shapes of the results, without those of the buffers that are written."""
         return [result.shape for result in outcome.results[: len(self.interface.outputs)]]
 
-    def mismatch(self, arguments: Sequence[Any], expected: Outcome, found: Outcome) -> Mismatch | None:
-        """Return where `found` deviates from what the function may return. Raises `NotComparable` if that is
-        unknown."""
-        mismatch = find_mismatch(expected, found, None, self.interface)
+    def mismatch(
+        self, arguments: Sequence[Any], expected: Outcome, found: Outcome, numerics: Numerics
+    ) -> Mismatch | None:
+        """Return where `found` deviates from what the function may return after a pass of these numerics. Raises
+        `NotComparable` if that is unknown."""
+        mismatch = find_mismatch(expected, found, None, self.interface, numerics)
         if mismatch is None or found.error is not None:
             return mismatch
-        return find_mismatch(expected, found, self.spreads(arguments, expected), self.interface)
+        spreads = self.spreads(arguments, expected, numerics)
+        return find_mismatch(expected, found, spreads, self.interface, numerics)
 
 
 class Checker:
@@ -237,7 +250,7 @@ class Checker:
         compare it with."""
         name = before.name
         try:
-            call = _Call.of(before, after.module, same_call_of(p))
+            call = _Call.of(before, after.module, same_call_of(p), together((*before.unchecked, p)))
             if call is None:
                 return None
             if isinstance(call, Mismatch):
@@ -276,14 +289,18 @@ class Checker:
             found = after.run(before.name, call.interface, changed, before.shapes(expected))
             calls[sample] = changed, found
             try:
-                mismatch = None if is_same(expected, found) else before.mismatch(arguments, expected, found)
+                mismatch = (
+                    None if is_same(expected, found) else before.mismatch(arguments, expected, found, call.numerics)
+                )
             except NotComparable as e:
                 problems.append(e)
                 continue
             if mismatch is not None:
                 named = zip((spec.name for spec in before.interface.inputs), arguments, strict=True)
                 retry = partial(_retry, before, after, call)
-                return Difference((*before.unchecked, p), before.name, mismatch, sample, tuple(named), retry)
+                passes = (*before.unchecked, p)
+                reordered = _is_reordered(before, arguments, expected, found, call.numerics)
+                return Difference(passes, before.name, mismatch, sample, tuple(named), retry, reordered)
         if len(problems) == len(calls):
             raise problems[0]
         self.report.compared.append((p.name, before.name))
@@ -297,10 +314,13 @@ class _Call:
     interface: Interface
     rewrite: Callable[[Sequence[Any]], tuple[list[Any], list[Any]]] | None
     """Maps arguments to those for the function before the pass and after it; None if they stay the same."""
+    numerics: Numerics
     is_native: bool = False
 
     @classmethod
-    def of(cls, before: _Reference, module: ModuleOp, same_call: SameCall | None) -> _Call | Mismatch | None:
+    def of(
+        cls, before: _Reference, module: ModuleOp, same_call: SameCall | None, numerics: Numerics
+    ) -> _Call | Mismatch | None:
         """Return the way to call the function of a module; the mismatch if it is wrong; None if it is not to be
         compared."""
         old, new = find_function(before.module, before.name), find_function(module, before.name)
@@ -314,7 +334,7 @@ class _Call:
         if new is None:
             return Mismatch("", "a public function to stay", "none of this name") if before.is_public else None
         if isinstance(new, llvm.FuncOp):
-            return cls(before.interface, None, is_native=True) if before.is_public else None
+            return cls(before.interface, None, numerics, is_native=True) if before.is_public else None
         interface = interface_of(new)
         if same_call is not None and not (pair[0] is given and pair[1] is given):
 
@@ -323,9 +343,9 @@ class _Call:
                 assert pair is not None
                 return list(pair[0]), list(pair[1])
 
-            return cls(interface, rewrite)
+            return cls(interface, rewrite, numerics)
         if interface.equals(before.interface) or interface.lowered_from(before.interface):
-            return cls(before.interface, None)
+            return cls(before.interface, None, numerics)
         return Mismatch("", f"{before.interface}", f"{interface}") if before.is_public else None
 
     def find_other_sizes(self, before: _Reference, module: ModuleOp) -> Mismatch | None:
@@ -339,6 +359,16 @@ class _Call:
         return sizes.find_mismatch(old, new, before.interface)
 
 
+def _is_reordered(
+    before: _Reference, arguments: Sequence[Any], expected: Outcome, found: Outcome, numerics: Numerics
+) -> bool:
+    """Return whether a pass that reassociates could have given an outcome."""
+    try:
+        return numerics == exact and before.mismatch(arguments, expected, found, reassociates) is None
+    except NotComparable:
+        return False
+
+
 def _retry(before: _Reference, after: Runner, call: _Call, arguments: Sequence[Any]) -> Mismatch | None:
     """Return the mismatch for other arguments, if there is one and it is known."""
     changed = arguments
@@ -349,7 +379,7 @@ def _retry(before: _Reference, after: Runner, call: _Call, arguments: Sequence[A
         if expected.error is not None:
             return None
         found = after.run(before.name, call.interface, changed, before.shapes(expected))
-        return None if is_same(expected, found) else before.mismatch(arguments, expected, found)
+        return None if is_same(expected, found) else before.mismatch(arguments, expected, found, call.numerics)
     except NotComparable:
         return None
 
@@ -380,8 +410,8 @@ def _placeholders(interface: Interface) -> list[Any]:
 def check_pass(p: ModulePass, module: ModuleOp, *, seed: int = 0, samples: int = 3) -> Report:
     """
     Run a pass on a copy of a module, and every function on generated arguments before and after it. Raises
-    `NotEquivalentError` if a result differs by more than the numerics of relex allow (see `bounds`); a pass composed of
-    others is checked step by step.
+    `NotEquivalentError` if a result differs by more than the ops of the program allow (see `bounds`) and the `numerics`
+    that the pass declares; a pass composed of others is checked step by step.
 
     This covers public functions, and private ones that keep their name and type. Arguments are normal numbers, small
     integers, and NaN, infinities, zeros of both signs, the largest and smallest numbers; dynamic sizes are 0, 1 and
@@ -414,16 +444,18 @@ def _check_steps(p: ModulePass, module: ModuleOp, checker: Checker) -> None:
         raise checker.error(difference)
 
 
-def check_equivalent(before: ModuleOp, after: ModuleOp, *, seed: int = 0, samples: int = 3) -> Report:
+def check_equivalent(
+    before: ModuleOp, after: ModuleOp, *, seed: int = 0, samples: int = 3, numerics: Numerics = exact
+) -> Report:
     """
-    Compare the functions of two modules as `check_pass` does: `after` is `before` after some rewriting. Raises
-    `NotEquivalentError`.
+    Compare the functions of two modules as `check_pass` does: `after` is `before` after some rewriting of these
+    numerics. Raises `NotEquivalentError`.
     """
     for module in (before, after):
         expect_module(module)
     checker = Checker(seed, samples)
     checker.start(before)
-    difference = checker.after(_Rewriting(), after)
+    difference = checker.after(_Rewriting(numerics), after)
     if difference is not None:
         raise checker.error(difference)
     return checker.report
@@ -434,6 +466,8 @@ class _Rewriting(ModulePass):
     """Stands for the unknown rewriting of one module to another."""
 
     name = "rewriting"
+
+    numerics: Numerics
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         pass

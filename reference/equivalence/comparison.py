@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relex.passes.numerics import Numerics, exact
 from relex.reference.equivalence.execution import Outcome
 from relex.reference.equivalence.interface import Interface
 
@@ -43,10 +44,14 @@ def is_same(expected: Outcome, found: Outcome) -> bool:
 
 
 def find_mismatch(
-    expected: Outcome, found: Outcome, spreads: Sequence[Array] | None, interface: Interface
+    expected: Outcome,
+    found: Outcome,
+    spreads: Sequence[Array] | None,
+    interface: Interface,
+    numerics: Numerics = exact,
 ) -> Mismatch | None:
-    """Return the first element that differs by more than its spread, or at all without `spreads`; None if there is
-    none.
+    """Return the first element that differs by more than its spread, or without `spreads` at all, and by more than
+    `numerics` allow; None if there is none.
 
     `expected` is the outcome of a call that did not stop.
     """
@@ -59,6 +64,8 @@ def find_mismatch(
         wrong = _unequal(a, b)
         if spreads is not None:
             wrong = wrong & ~_within(a, b, np.broadcast_to(spreads[i], a.shape))
+        if numerics.rtol or numerics.atol:
+            wrong = wrong & ~_is_close(a, b, numerics)
         if np.any(wrong):
             index = tuple(int(n) for n in np.unravel_index(int(np.argmax(wrong)), a.shape))
             place = f"{names[i]}[{', '.join(map(str, index))}]" if index else names[i]
@@ -82,6 +89,17 @@ def _within(a: Array, b: Array, spread: Array) -> Array:
     with np.errstate(all="ignore"):
         apart = np.abs(a.astype(np.float64) - b.astype(np.float64))
     return np.asarray((spread > 0) & ((apart <= spread) | np.isinf(spread)))
+
+
+def _is_close(a: Array, b: Array, numerics: Numerics) -> Array:
+    """Return a mask of the elements that lie as close to those of `a` as `numerics` allow. An infinity counts as the
+    largest number: an approximation of a number near it may overflow."""
+    if a.dtype.kind != "f":
+        return np.zeros(a.shape, np.bool_)
+    largest = float(np.finfo(a.dtype).max)
+    wide_a, wide_b = (np.clip(x.astype(np.float64), -largest, largest) for x in (a, b))
+    with np.errstate(all="ignore"):
+        return np.asarray(np.abs(wide_a - wide_b) <= numerics.atol + numerics.rtol * np.abs(wide_a))
 
 
 def _tolerance(spread: Any) -> str:

@@ -83,13 +83,20 @@ class Runner:
             return Outcome(tuple(map(np.array, _in_order(interface, outputs, results))))
         return Outcome(tuple(map(np.array, (*results, *_written(interface, inputs)))))
 
-    def spreads(self, name: str, interface: Interface, arguments: Sequence[Any], shapes: Shapes) -> list[Array]:
-        """Return how far apart two correct results of a call may lie, elementwise. Raises `NotComparable` if that is
-        unknown."""
+    def spreads(
+        self,
+        name: str,
+        interface: Interface,
+        arguments: Sequence[Any],
+        shapes: Shapes,
+        numbers: BoundedNumbers | None = None,
+    ) -> list[Array]:
+        """Return how far apart two correct results of a call may lie, elementwise: as the ops say, or in the arithmetic
+        of `numbers`. Raises `NotComparable` if that is unknown."""
+        numbers = numbers or BoundedNumbers()
         function = find_function(self.module, name)
         if function is None or isinstance(function, llvm.FuncOp):
             raise NotComparable("machine code does not say what rounding may change")
-        numbers = BoundedNumbers()
         call = Program(self.module, numbers=numbers).function(function)
         inputs = [
             value if spec.is_index else plain(_input(spec, value))

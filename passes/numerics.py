@@ -1,0 +1,75 @@
+"""
+What a pass does to the numbers that a program computes, declared in its class and checked by `--check-each`.
+
+    class ChainMatmulsPass(RelexPass):
+        name = "chain-matmuls"
+        numerics = reassociates
+
+A pass that declares nothing is `exact`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import inf
+
+from xdsl.passes import ModulePass
+
+from relex.dialects.errors import DTypeError, RangeError, kind_of
+
+
+@dataclass(frozen=True)
+class Numerics:
+    """How far the results after a pass may lie from those before it, beyond what the ops of the program leave open."""
+
+    reassociates: bool = False
+    """Sums and products may be computed in any order, across ops."""
+    rtol: float = 0.0
+    """The largest difference relative to the result."""
+    atol: float = 0.0
+    """The difference that is allowed on top, also where the result is zero."""
+
+    def __str__(self) -> str:
+        parts = ["reassociates"] if self.reassociates else []
+        if self.rtol or self.atol:
+            more = f", atol={self.atol:g}" if self.atol else ""
+            parts.append(f"approximate(rtol={self.rtol:g}{more})")
+        return " and ".join(parts) or "exact"
+
+
+exact = Numerics()
+"""Every result is one that the program could give before the pass: bit by bit the same, except where the ops leave a
+choice, as in the order of a matrix product's sums or in the last digits of `exp`."""
+
+reassociates = Numerics(reassociates=True)
+"""The same for real numbers: sums and products may be regrouped, reordered and distributed, quotients become products
+with the reciprocal. Results differ by rounding; where a regrouped product may overflow, they are not compared."""
+
+
+def approximate(*, rtol: float, atol: float = 0.0) -> Numerics:
+    """Return the numerics of a pass that changes results by at most `rtol * abs(result) + atol`. NaN and infinities
+    stay. Raises `RangeError` for a negative or infinite number."""
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if isinstance(value, bool) or not isinstance(value, int | float):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise DTypeError(f"expected {name} to be a number, found {kind_of(value)}")
+        if not 0 <= value < inf:
+            raise RangeError(f"expected {name} to be 0 or more and finite, found {value:g}")
+    return Numerics(rtol=rtol, atol=atol)
+
+
+def numerics_of(p: ModulePass | type[ModulePass]) -> Numerics:
+    """Return the numerics that any xDSL pass declares. Raises `DTypeError` if its attribute is something else."""
+    declared = getattr(p, "numerics", exact)
+    if not isinstance(declared, Numerics):
+        raise DTypeError(
+            f"expected numerics of pass '{p.name}' to be exact, reassociates or approximate(rtol=...), "
+            f"found {kind_of(declared)}"
+        )
+    return declared
+
+
+def together(passes: Iterable[ModulePass]) -> Numerics:
+    """Return the numerics of passes one after the other."""
+    found = [numerics_of(p) for p in passes]
+    return Numerics(any(n.reassociates for n in found), sum(n.rtol for n in found), sum(n.atol for n in found))

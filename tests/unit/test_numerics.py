@@ -1,0 +1,186 @@
+"""A pass is held to the numerics that it declares, and not to more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f16, f32
+
+from relex.dialects import parse_module
+from relex.dialects.errors import DTypeError, RangeError
+from relex.dialects.relex import AstypeOp, ExpOp
+from relex.lowering import PASSES as LOWERINGS
+from relex.passes import PASSES, RelexPass, approximate, exact, reassociates
+from relex.passes.numerics import Numerics, numerics_of, together
+from relex.passes.support.patterns import wildcard
+from relex.passes.support.rules import OperatorFunction, Rule, RulesPass, operators, rule
+from relex.reference import NotEquivalentError, check_equivalent, check_pass
+
+add, subtract, multiply, divide = operators.add, operators.subtract, operators.multiply, operators.divide
+matmul, exp, relu = operators.matmul, operators.exp, operators.relu
+x, y, z = wildcard("x"), wildcard("y"), wildcard("z")
+astype, power = OperatorFunction(AstypeOp), OperatorFunction(ExpOp)
+
+
+def a_pass(numerics: Numerics, *rules: Rule) -> RulesPass:
+    @dataclass(frozen=True)
+    class SomePass(RulesPass):
+        name = "some"
+
+    SomePass.numerics = numerics
+    SomePass.rules = rules
+    return SomePass(max_rewrites=4)
+
+
+def program(body: str, shape: str = "3x3xf32") -> ModuleOp:
+    """A function of %x, %y and %z; each line of `body` is an operator, `T` its type."""
+    t = f"tensor<{shape}>"
+    lines = [f"%{i} = relex.{op} : ({', '.join([t] * op.count('%'))}) -> {t}" for i, op in enumerate(body.split("; "))]
+    arguments = ", ".join(f"%{name}: {t}" for name in "xyz")
+    body = "\n".join(lines)
+    return parse_module(f"func.func @main({arguments}) -> {t} {{\n{body}\nfunc.return %{len(lines) - 1} : {t}\n}}")
+
+
+REORDERED: dict[str, tuple[str, Rule]] = {
+    "sums": ("add %x, %y; add %0, %z", rule(add(add(x, y), z), lambda m: add(m.x, add(m.y, m.z)))),
+    "products": (
+        "multiply %x, %y; multiply %0, %z",
+        rule(multiply(multiply(x, y), z), lambda m: multiply(m.x, multiply(m.y, m.z))),
+    ),
+    "matrix products": (
+        "matmul %x, %y; matmul %0, %z",
+        rule(matmul(matmul(x, y), z), lambda m: matmul(m.x, matmul(m.y, m.z))),
+    ),
+    "distribution": (
+        "add %x, %y; multiply %0, %z",
+        rule(multiply(add(x, y), z), lambda m: add(multiply(m.x, m.z), multiply(m.y, m.z))),
+    ),
+    "quotients": (
+        "divide %x, %y; divide %0, %z",
+        rule(divide(divide(x, y), z), lambda m: divide(m.x, multiply(m.y, m.z))),
+    ),
+    "matrix distribution": (
+        "add %x, %y; matmul %0, %z; relu %1",
+        rule(matmul(add(x, y), z), lambda m: add(matmul(m.x, m.z), matmul(m.y, m.z))),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REORDERED)
+@pytest.mark.parametrize("seed", range(3))
+def test_what_reassociates_may_round_differently(name: str, seed: int) -> None:
+    body, reordered = REORDERED[name]
+    report = check_pass(a_pass(reassociates, reordered), program(body), seed=seed)
+    assert report.compared == [("some", "main")]
+
+
+@pytest.mark.parametrize("name", REORDERED.keys() - {"matrix distribution"})
+def test_what_is_exact_may_not(name: str) -> None:
+    body, reordered = REORDERED[name]
+    with pytest.raises(NotEquivalentError, match="if that is meant, declare 'numerics = reassociates'"):
+        check_pass(a_pass(exact, reordered), program(body))
+
+
+WRONG: dict[str, tuple[str, Rule]] = {
+    "a term is lost": ("add %x, %y; add %0, %z", rule(add(add(x, y), z), lambda m: add(m.x, m.y))),
+    "a factor is another": (
+        "multiply %x, %y; multiply %0, %z",
+        rule(multiply(multiply(x, y), z), lambda m: multiply(m.x, multiply(m.z, m.z))),
+    ),
+    "operands are swapped": (
+        "relu %x; subtract %0, %y",
+        rule(subtract(relu(x), y), lambda m: subtract(m.y, relu(m.x))),
+    ),
+    "a sum is not elementwise": (
+        "matmul %x, %y; matmul %0, %z",
+        rule(matmul(matmul(x, y), z), lambda m: matmul(m.x, matmul(m.z, m.y))),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_reassociates_is_not_free_to_do_anything(name: str) -> None:
+    body, wrong = WRONG[name]
+    with pytest.raises(NotEquivalentError, match="the pass declares what it does to numbers: reassociates"):
+        check_pass(a_pass(reassociates, wrong), program(body))
+
+
+HALF = rule(
+    exp(x), lambda m: astype(power(astype(m.x, dtype=f16)), dtype=f32), where=lambda m: m.x.type.element_type == f32
+)
+
+
+@pytest.mark.parametrize(("rtol", "holds"), [(1e-2, True), (1e-6, False)])
+def test_what_approximates_is_held_to_its_tolerance(rtol: float, holds: bool) -> None:
+    p = a_pass(approximate(rtol=rtol), HALF)
+    if holds:
+        assert check_pass(p, program("exp %x; relu %0")).compared == [("some", "main")]
+    else:
+        with pytest.raises(NotEquivalentError, match=r"declares what it does to numbers: approximate\(rtol=1e-06\)"):
+            check_pass(p, program("exp %x; relu %0"))
+
+
+def test_an_approximation_keeps_nan() -> None:
+    no_nan = rule(relu(x), lambda m: operators.where(operators.greater(m.x, m.x), m.x, operators.abs(m.x)))
+    with pytest.raises(NotEquivalentError):
+        check_pass(a_pass(approximate(rtol=0.5), no_nan), program("relu %x"))
+
+
+def test_an_absolute_tolerance() -> None:
+    before, after = program("subtract %x, %y"), program("subtract %x, %y; add %0, %z; subtract %1, %z")
+    with pytest.raises(NotEquivalentError):
+        check_equivalent(before, after, numerics=approximate(rtol=0, atol=1e-9))
+    # Infinite terms cancel to NaN, which no tolerance covers.
+    with pytest.raises(NotEquivalentError, match="NaN and infinities"):
+        check_equivalent(before, after, numerics=approximate(rtol=0, atol=1e-5))
+
+
+@pytest.mark.parametrize("element", ["f32", "f64"])
+def test_any_order_is_within_the_bounds(element: str) -> None:
+    """Products of sums, computed in random orders."""
+    rng = np.random.default_rng(0)
+    shape = f"4x{element}"
+    before = program("multiply %x, %y; multiply %0, %z; add %1, %x; add %2, %y", shape)
+    for _ in range(20):
+        first, second, third = rng.permutation(["%x", "%y", "%z"])
+        a, b, c = rng.permutation(["%x", "%y", "%1"])
+        after = program(f"multiply {first}, {second}; multiply {third}, %0; add {a}, {b}; add {c}, %2", shape)
+        check_equivalent(before, after, numerics=reassociates, seed=int(rng.integers(100)), samples=1)
+
+
+def test_passes_that_could_not_be_checked_count_as_well() -> None:
+    chain = [a_pass(approximate(rtol=0.1), HALF), a_pass(reassociates), a_pass(approximate(rtol=0.2, atol=1.0))]
+    assert together(chain) == Numerics(True, 0.1 + 0.2, 1.0)
+    assert str(together(chain)) == "reassociates and approximate(rtol=0.3, atol=1)"
+
+
+def test_only_numerics_are_numerics() -> None:
+    @dataclass(frozen=True)
+    class WrongPass(RelexPass):
+        name = "wrong"
+        numerics = "reassociates"  # pyright: ignore[reportAssignmentType]
+
+        def apply(self, ctx: Context, op: ModuleOp) -> None: ...
+
+    with pytest.raises(DTypeError, match=r"numerics of pass 'wrong' to be exact, reassociates or approx.*, found str"):
+        numerics_of(WrongPass())
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda: approximate(rtol=-1), "expected rtol to be 0 or more and finite, found -1"),
+        (lambda: approximate(rtol=0, atol=float("nan")), "expected atol to be 0 or more and finite, found nan"),
+    ],
+)
+def test_tolerances_are_numbers(make: Callable[[], Numerics], expected: str) -> None:
+    with pytest.raises(RangeError, match=expected):
+        make()
+
+
+def test_passes_of_relex_are_exact() -> None:
+    assert {str(numerics_of(factory())) for factory in (*PASSES.values(), *LOWERINGS.values())} == {"exact"}
