@@ -138,6 +138,12 @@ class _Reference:
                 self.calls[sample] = self._call(sample)
             yield sample, *self.calls[sample]
 
+    def tried(self) -> Iterator[list[Any]]:
+        """Yield zeros, and arguments of each kind: a pass may know how to call the function with some of them only."""
+        yield _placeholders(self.interface)
+        for sample in samples(self.seed, 1):
+            yield next(sample.arguments(self.interface))
+
     def _call(self, sample: Sample) -> tuple[list[Any], Outcome]:
         *others, last = sample.arguments(self.interface)
         for arguments in others:
@@ -280,7 +286,12 @@ class Checker:
         for sample, arguments, expected in before.samples():
             changed = arguments
             if call.rewrite is not None:
-                arguments, changed = call.rewrite(arguments)
+                try:
+                    arguments, changed = call.rewrite(arguments)
+                except NotComparable as e:
+                    problems.append(e)
+                    calls[sample] = arguments, expected
+                    continue
                 expected = before.runner.run(before.name, before.interface, arguments, None)
             if expected.error is not None:
                 problems.append(NotComparable(f"it stops, even before: {expected.error}"))
@@ -313,7 +324,8 @@ class _Call:
 
     interface: Interface
     rewrite: Callable[[Sequence[Any]], tuple[list[Any], list[Any]]] | None
-    """Maps arguments to those for the function before the pass and after it; None if they stay the same."""
+    """Maps arguments to those for the function before the pass and after it, or raises `NotComparable` if there are
+    none; None if they stay the same."""
     numerics: Numerics
     is_native: bool = False
 
@@ -325,9 +337,8 @@ class _Call:
         compared."""
         old, new = find_function(before.module, before.name), find_function(module, before.name)
         assert old is not None
-        given = _placeholders(before.interface)
-        pair = (given, given) if same_call is None else same_call(old, given)
-        if pair is None:
+        tried = [] if same_call is None else [(given, same_call(old, given)) for given in before.tried()]
+        if tried and all(pair is None for _, pair in tried):
             return None
         if new is None and SymbolTable.lookup_symbol(module, before.name) is not None:
             return Mismatch("", "a function to keep its body", "a declaration")
@@ -336,11 +347,12 @@ class _Call:
         if isinstance(new, llvm.FuncOp):
             return cls(before.interface, None, numerics, is_native=True) if before.is_public else None
         interface = interface_of(new)
-        if same_call is not None and not (pair[0] is given and pair[1] is given):
+        if same_call is not None and not all(pair and pair[0] is given and pair[1] is given for given, pair in tried):
 
             def rewrite(arguments: Sequence[Any]) -> tuple[list[Any], list[Any]]:
                 pair = same_call(old, arguments)
-                assert pair is not None
+                if pair is None:
+                    raise NotComparable("the pass has no same_call for the arguments that were tried")
                 return list(pair[0]), list(pair[1])
 
             return cls(interface, rewrite, numerics)
@@ -372,9 +384,9 @@ def _is_reordered(
 def _retry(before: _Reference, after: Runner, call: _Call, arguments: Sequence[Any]) -> Mismatch | None:
     """Return the mismatch for other arguments, if there is one and it is known."""
     changed = arguments
-    if call.rewrite is not None:
-        arguments, changed = call.rewrite(arguments)
     try:
+        if call.rewrite is not None:
+            arguments, changed = call.rewrite(arguments)
         expected = before.runner.run(before.name, before.interface, arguments, None)
         if expected.error is not None:
             return None

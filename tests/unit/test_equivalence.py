@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from operator_cases import CASES
 from programs import Array, MakeOperator, operator_program
 from xdsl.context import Context
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
 from relex.dialects import parse_module
@@ -220,6 +220,61 @@ def test_a_pass_says_how_arguments_change() -> None:
 
     with pytest.raises(NotEquivalentError):
         check_pass(Wrong(params=params), parse_module(LINEAR))
+
+
+class NegatesPass(Does):
+    """Takes negatives of numbers, if none of them is special; else it does not know which call is the same."""
+
+    refused: ClassVar[Callable[[Array], bool]] = lambda x: not np.all(np.isfinite(x))
+
+    def same_call(self, function: func.FuncOp, arguments: list[Array]) -> tuple[list[Array], list[Array]] | None:
+        return None if any(map(type(self).refused, arguments)) else (arguments, [-x for x in arguments])
+
+
+class NotZerosPass(NegatesPass):
+    refused = lambda x: not np.all(x)  # noqa: E731
+
+
+class NonePass(NegatesPass):
+    refused = lambda x: True  # noqa: E731
+
+
+class OnlyZerosPass(NegatesPass):
+    refused = lambda x: bool(np.any(x))  # noqa: E731
+
+
+NEGATIVE = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relex.negative %x : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+"""
+
+
+def take_negative(module: ModuleOp) -> None:
+    for op in module.walk():
+        if isinstance(op, func.ReturnOp):
+            op.operands = function(module).args
+
+
+def change_nothing(module: ModuleOp) -> None:
+    function(module).attributes["seen"] = UnitAttr()
+
+
+@pytest.mark.parametrize(("kind", "compared"), [(NegatesPass, True), (NotZerosPass, True), (NonePass, False)])
+def test_a_pass_may_know_the_same_call_for_some_arguments_only(kind: type[Does], compared: bool) -> None:
+    report = check_pass(kind(take_negative), parse_module(NEGATIVE))
+    assert report.compared == [("does", "main")] * compared
+    assert report.skipped == {}
+    if compared:
+        with pytest.raises(NotEquivalentError):
+            check_pass(kind(change_nothing), parse_module(NEGATIVE))
+
+
+def test_a_function_that_no_sample_can_call_is_reported() -> None:
+    report = check_pass(OnlyZerosPass(take_negative), parse_module(NEGATIVE))
+    assert report.compared == []
+    assert report.skipped == {("does", "main"): "the pass has no same_call for the arguments that were tried"}
 
 
 def test_a_function_that_stops_may_do_anything() -> None:
