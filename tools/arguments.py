@@ -74,7 +74,7 @@ def add_load_passes(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FILE.py",
         help="add the passes that a Python file defines, what its UNIVERSE holds and what it adds to tables, such as "
-        "legalizations; may be given several times",
+        "legalizations. A pass with @extends_pipeline runs in the default compilation. May be given several times",
     )
 
 

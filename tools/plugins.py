@@ -39,6 +39,8 @@ class Plugins:
     dialects: dict[str, Callable[[], Dialect]] = field(default_factory=dict[str, Callable[[], Dialect]])
     passes: dict[str, Callable[[], type[ModulePass]]] = field(default_factory=dict[str, Callable[[], type[ModulePass]]])
     targets: dict[str, Callable[[], type[Target]]] = field(default_factory=dict[str, Callable[[], type[Target]]])
+    has_more: bool = False
+    """Whether a file brings anything but passes."""
 
     @classmethod
     def of(cls, paths: Iterable[str]) -> Plugins:
@@ -65,7 +67,9 @@ class Plugins:
         for cls in _defined_passes(module, path):
             if cls.name not in universe.all_passes:
                 _add(passes, {cls.name: lambda cls=cls: cls}, "pass", f"'{path}'")
-        if not (passes or universe.all_dialects or universe.all_targets or _count_entries() > entries):
+        has_more = bool(universe.all_dialects or universe.all_targets or _count_entries() > entries)
+        self.has_more |= has_more
+        if not (passes or has_more):
             raise ToolError(
                 f"'{path}' brings nothing: expected a pass (a class derived from RelexPass, defined in this file), "
                 "a UNIVERSE, or an entry of a table"

@@ -85,14 +85,6 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add_load_passes(parser)
     parser.add_argument(
-        "--load-passes",
-        action="append",
-        default=[],
-        metavar="FILE.py",
-        help="execute a Python file first; its passes run where they belong in the compilation, as they declare by "
-        "@extends_pipeline(after=...); may be given several times",
-    )
-    parser.add_argument(
         "--dump-pass-pipeline",
         action="store_true",
         help="print the passes that run on stderr, as relex-opt -p takes them",
@@ -156,7 +148,7 @@ def run(args: argparse.Namespace) -> None:
         import_file(path)
     if args.library:
         explain_library_errors(dict(map(read_text, args.library)))
-    args.passes = load_passes(args.load_passes)
+    args.passes = passes_of(plugins)
     inputs = [read(text) for read, text in args.inputs]
     if PurePath(args.file).suffix == SAVED:
         write_results(call(load_saved(args), args, inputs), args.output)
@@ -184,17 +176,11 @@ def run(args: argparse.Namespace) -> None:
     write_results(results, args.output)
 
 
-def load_passes(files: Sequence[str]) -> Sequence[ModulePass]:
-    """Return the passes of Python files that belong in the compilation. Raises `ToolError` if there are only others."""
-    if not files:
-        return ()
-    from relex.tools.plugins import Plugins
-
-    plugins = Plugins()
-    for path in files:
-        plugins.load(path)
+def passes_of(plugins: Plugins) -> Sequence[ModulePass]:
+    """Return the passes of loaded files that belong in the compilation. Raises `ToolError` if these bring nothing but
+    passes that do not say where."""
     passes = plugins.extensions()
-    if plugins.passes and not passes:
+    if plugins.passes and not passes and not plugins.has_more:
         names = ", ".join(f"'{name}'" for name in plugins.passes)
         raise ToolError(
             f"expected --load-passes with a pass that runs in the compilation, found {names}: "
