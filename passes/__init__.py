@@ -16,6 +16,7 @@ from relex.passes.numerics import exact as exact
 from relex.passes.numerics import reassociates as reassociates
 
 if TYPE_CHECKING:
+    from relex.passes.graph.apply_pdl import ApplyPdlPass as ApplyPdlPass
     from relex.passes.graph.bind_params import BindParamsPass as BindParamsPass
     from relex.passes.graph.fold_constants import FoldConstantsPass as FoldConstantsPass
     from relex.passes.graph.fuse_dense_add import FuseDenseAddPass as FuseDenseAddPass

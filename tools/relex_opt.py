@@ -32,6 +32,8 @@ from relex.dialects.errors import CompileError, Diagnostic, InternalError
 from relex.dialects.parser import verify_module
 from relex.dialects.readers import READERS, find_reader
 from relex.dialects.upstream.printer import ElidingPrinter, ExactPrinter
+from relex.lowering import PASSES as LOWERING_PASSES
+from relex.passes import PASSES
 from relex.passes.base import steps_of, verify_after
 from relex.tools.arguments import add_arguments, normalize, pass_specs, plugin_files, set_up
 from relex.tools.checking import CheckEach, CheckOptions, VerifyRoundtrip, as_text
@@ -50,8 +52,11 @@ from relex.tools.instrumentation import DumpFiles, Instrumentation, PrintBetween
 from relex.tools.pass_help import help_pass, list_passes
 from relex.tools.pipelines import find_pass, flatten, instantiate, pipeline_text
 from relex.tools.plugins import Plugins
-from relex.tools.universe import RELEX_UNIVERSE, get_all_targets
+from relex.tools.universe import get_all_targets
 from relex.tools.version import versions
+
+RELEX_PASSES = {**PASSES, **LOWERING_PASSES}
+"""The passes of relex, which come before those of xDSL with the same name."""
 
 FLAGS_VARIABLE = "RELEX_OPT_FLAGS"
 """The environment variable with arguments that precede all others."""
@@ -91,6 +96,7 @@ class RelexOptMain(xDSLOptMain):
 
     def register_all_passes(self) -> None:
         super().register_all_passes()
+        self.available_passes.update(RELEX_PASSES)
         self._plugins.add_passes(self.available_passes)
 
     def register_all_targets(self) -> None:
@@ -139,7 +145,7 @@ class RelexOptMain(xDSLOptMain):
 
     def run(self) -> None:
         if self.args.list_passes:
-            described = {**RELEX_UNIVERSE.all_passes, **self._plugins.passes}
+            described = {**RELEX_PASSES, **self._plugins.passes}
             sys.stdout.write(list_passes(described, self.available_passes))
             return
         if self.args.help_pass is not None:

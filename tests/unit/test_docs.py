@@ -123,6 +123,32 @@ def test_files_of_a_page(page: str, tmp_path: Path) -> None:
         assert_shows(shown, printed.stdout)
 
 
+BLOCK = re.compile(r"(?:^`([^`\n]+)`\n\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""A block of a page, with the file or the command in front of it."""
+
+
+@pytest.mark.parametrize("page", ["pdl.md"])
+def test_a_page_is_a_session(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the top to the bottom: files are written, commands are run, and each prints what the page shows after it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    printed = 0
+    for label, language, text in BLOCK.findall((DOCS / page).read_text()):
+        if " " in label or language == "sh":
+            command = label or text
+            run = subprocess.run(["sh", "-ec", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            assert (run.returncode == 0) == (" error: " not in text), run.stdout
+            if label:
+                assert_shows(text, run.stdout)
+                printed += 1
+        elif label:
+            file = Path(label)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            # A file that is shown in parts grows.
+            file.write_text("\n\n".join([*([file.read_text()] if file.exists() else []), text]))
+    assert printed
+
+
 LESSONS = sorted(f"lessons/{path.name}" for path in (DOCS / "lessons").iterdir())
 
 
