@@ -113,6 +113,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     passes.add_argument("--pass-flag", action="append", default=[], dest="pass_flags", help=argparse.SUPPRESS)
     passes.add_argument("--list-passes", action="store_true", help="print the names of all passes and exit")
     passes.add_argument("--help-pass", metavar="NAME", help="print what a pass does and its options, and exit")
+    passes.add_argument("--new-pass", metavar="NAME", help="write a package with a new pass and its tests, and exit")
     passes.add_argument("--dump-pass-pipeline", action="store_true", help="print the pipeline that runs on stderr")
     passes.add_argument(
         "--report-unsupported",

@@ -49,6 +49,7 @@ from relex.tools.diagnostics import (
 )
 from relex.tools.expected import compare
 from relex.tools.instrumentation import DumpFiles, Instrumentation, PrintBetween, PrintIr, Selection, Timing
+from relex.tools.new_pass import new_pass
 from relex.tools.pass_help import help_pass, list_passes
 from relex.tools.pipelines import find_pass, flatten, instantiate, pipeline_text
 from relex.tools.plugins import Plugins
@@ -150,6 +151,9 @@ class RelexOptMain(xDSLOptMain):
             return
         if self.args.help_pass is not None:
             sys.stdout.write(help_pass(find_pass(self.args.help_pass, self.available_passes)))
+            return
+        if self.args.new_pass is not None:
+            sys.stdout.write(new_pass(self.args.new_pass, self.available_passes))
             return
         if self.args.dump_pass_pipeline:
             print(pipeline_text(self.pipeline.passes), file=sys.stderr)

@@ -15,10 +15,20 @@ from pathlib import Path
 import pytest
 from readme import ROOT, blocks
 
+from relex.tools.diagnostics import ToolError
+from relex.tools.new_pass import new_pass
+
 if int(version("setuptools").partition(".")[0]) < 77:
     pytest.skip("needs setuptools 77", allow_module_level=True)
 
-IGNORED = (".*", "__pycache__", "build", "dist", "*.egg-info", "tests", "benchmarks", "docs")
+IGNORED = (".*", "__pycache__", "build", "dist", "*.egg-info")
+NOT_INSTALLED = ("tests", "benchmarks", "docs")
+
+
+def ignored(folder: str, names: list[str]) -> set[str]:
+    """What of a folder of the checkout a clone goes without."""
+    found = shutil.ignore_patterns(*IGNORED)(folder, names)
+    return found | {*NOT_INSTALLED} if Path(folder) == ROOT else found
 
 
 class Installation:
@@ -28,7 +38,7 @@ class Installation:
         self.home = folder
         self.clone = folder / "relex"
         self.editable = editable
-        shutil.copytree(ROOT, self.clone, ignore=shutil.ignore_patterns(*IGNORED))
+        shutil.copytree(ROOT, self.clone, ignore=ignored)
         environment = folder / "environment"
         run([sys.executable, "-m", "venv", "--without-pip", str(environment)])
         self.scripts = environment / "bin"
@@ -36,9 +46,7 @@ class Installation:
         packages = {"base": str(environment), "platbase": str(environment)}
         site = Path(sysconfig.get_path("purelib", vars=packages))
         (site / "others.pth").write_text(sysconfig.get_path("purelib"))
-        options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
-        pip = [sys.executable, "-m", "pip", "--python", str(self.python), "install", *options]
-        run([*pip, *(["--editable"] if editable else []), str(self.clone)])
+        pip_install(self.python, *(["--editable"] if editable else []), str(self.clone))
         self.source = self.clone / "api" if editable else site / "relex"
 
     @property
@@ -49,6 +57,11 @@ class Installation:
         """The output of one of the programs of the environment, in the parent of the clone by default."""
         path = os.pathsep.join([str(self.scripts), os.environ["PATH"]])
         return run([str(self.scripts / command[0]), *command[1:]], cwd or self.home, PATH=path)
+
+
+def pip_install(python: Path, *what: str) -> None:
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
+    run([sys.executable, "-m", "pip", "--python", str(python), "install", *options, *what])
 
 
 def run(command: list[str], cwd: Path | None = None, **environment: str) -> str:
@@ -135,3 +148,53 @@ def test_readme_on_the_command_line(wheel: Installation, tmp_path: Path):
         wheel.run(*shlex.split(command), cwd=tmp_path)
     assert (tmp_path / "mlp.o").stat().st_size > 0
     assert (tmp_path / "y.npy").stat().st_size > 0
+
+
+def test_new_pass(installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """`relex-opt --new-pass` writes a package whose tests pass, before it is installed and after."""
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    written = installation.run("relex-opt", "--new-pass", "hoist-bias", cwd=tmp_path).split("\n\n")[0].splitlines()
+    folder = tmp_path / "hoist-bias"
+    assert {str(file.relative_to(tmp_path)) for file in folder.rglob("*") if file.is_file()} == {*written}
+    assert not any("my-rule" in text or "my_rule" in text or "MyRule" in text for text in map(read, written_in(folder)))
+
+    def test() -> None:
+        installation.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder)
+        installation.run("python", "-m", "lit.main", "-q", "tests", cwd=folder)
+
+    test()
+    if not installation.editable:
+        # pyright does not execute the finder of an editable install.
+        pytest.importorskip("pyright")
+        installation.run("python", "-m", "pyright", "--pythonpath", str(installation.python), cwd=folder)
+        pip_install(installation.python, str(folder))
+        assert "hoist-bias" in installation.run("relex-opt", "--list-passes", cwd=tmp_path)
+        test()
+
+
+def written_in(folder: Path) -> list[Path]:
+    return [file for file in folder.rglob("*") if file.suffix in (".md", ".mlir", ".py", ".toml")]
+
+
+def read(file: Path) -> str:
+    return f"{file} {file.read_text()}"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cse", "a pass 'cse' exists already"),
+        ("Hoist", "expected a name such as 'hoist-bias' for a pass, found 'Hoist'"),
+        ("hoist-", "expected a name such as 'hoist-bias' for a pass, found 'hoist-'"),
+        ("../hoist", "expected a name such as 'hoist-bias' for a pass, found '../hoist'"),
+        ("lambda", "expected a name such as 'hoist-bias' for a pass, found 'lambda'"),
+        ("numpy", "a module 'numpy' exists already; choose another name for the pass"),
+        ("there", "'there' exists already"),
+    ],
+)
+def test_names_that_a_new_pass_cannot_have(name: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").touch()
+    with pytest.raises(ToolError, match=re.escape(expected)):
+        new_pass(name, {"cse"})
+    assert [file.name for file in tmp_path.iterdir()] == ["there"]
