@@ -26,6 +26,7 @@ from relex.dialects.upstream.printer import ExactPrinter
 from relex.passes.base import steps_of
 from relex.tools.diagnostics import ToolError, make_folder, write_bytes
 from relex.tools.instrumentation import Instrumentation
+from relex.tools.pipelines import pass_text
 
 if TYPE_CHECKING:
     from relex.reference.equivalence.check import Checker, Difference
@@ -115,7 +116,7 @@ class CheckEach(Instrumentation):
         before = checker.module_before(difference.function)
         reduced = reduce_module(before, difference.function, lambda module: shows(module.clone()))
         path = self._folder() / f"{difference.passes[-1].name}.{difference.function}.mlir"
-        passes = ",".join(str(p.spec()) for p in difference.passes)
+        passes = ",".join(map(pass_text, difference.passes))
         words = ["relex-opt", str(path), *self.arguments, "-p", passes, f"--check-each={self.options}"]
         write_bytes(str(path), f"// {shlex.join(words)}\n{as_text(reduced, self.context)}".encode())
         return [f"a smaller program that shows it: {shlex.join(words)}"]

@@ -11,7 +11,7 @@ from typing import Any, cast, get_args, get_type_hints
 from xdsl.passes import ModulePass
 
 from relex.passes.numerics import numerics_of
-from relex.tools.pipelines import PassFactory, type_text
+from relex.tools.pipelines import PassFactory, default_of, type_text
 
 
 def list_passes(described: Mapping[str, PassFactory], all_passes: Mapping[str, PassFactory]) -> str:
@@ -40,11 +40,7 @@ def _describe_option(cls: type[ModulePass], field: dataclasses.Field[Any]) -> tu
 
 
 def _default_text(field: dataclasses.Field[Any], kind: Any) -> str:
-    if field.default_factory is not dataclasses.MISSING:
-        default = field.default_factory()
-    elif field.default is not dataclasses.MISSING:
-        default = field.default
-    else:
+    if (default := default_of(field)) is dataclasses.MISSING:
         return "optional" if NoneType in get_args(kind) else "required"
     return "optional" if default is None else f"default: {_value_text(default)}"
 

@@ -101,7 +101,7 @@ class _Reader:
         bare = self._match(self._BARE)
         if bare is None:
             self._fail("expected a value")
-        return _scalar(bare[0])
+        return _Bare(bare[0])
 
     def _rest(self) -> str:
         """Return the remaining text without leading space."""
@@ -139,15 +139,30 @@ def _anchor_advice(anchor: str) -> str:
     return f"expected passes on 'builtin.module', found '{anchor}(...)'; every pass works on the whole module"
 
 
-def _scalar(text: str) -> ParameterType:
-    """Return the value of unquoted text."""
-    if text in ("true", "false"):
-        return text == "true"
-    if re.fullmatch(r"[-+]?[0-9]+", text):
-        return int(text)
-    if re.fullmatch(r"[-+]?[0-9]+\.[0-9]*([eE][-+]?[0-9]+)?", text):
-        return float(text)
-    return text
+class _Bare(str):
+    """Unquoted text: what it means depends on the type of the option."""
+
+
+_FLOAT = re.compile(r"[-+]?([0-9]+\.?[0-9]*([eE][-+]?[0-9]+)?|\.[0-9]+([eE][-+]?[0-9]+)?|inf|nan)")
+
+
+def _scalar(value: ParameterType) -> ParameterType:
+    """Return a value, unquoted text as what it looks like."""
+    if not isinstance(value, _Bare):
+        return value
+    if value in ("true", "false"):
+        return value == "true"
+    return int(value) if re.fullmatch(r"[-+]?[0-9]+", value) else _float(value)
+
+
+def _float(value: ParameterType) -> ParameterType:
+    """Return a value, one that is a number as a float."""
+    is_number = not isinstance(value, str | bool) or (isinstance(value, str) and _FLOAT.fullmatch(value))
+    return float(value) if is_number else value
+
+
+def _text(value: ParameterType) -> ParameterType:
+    return str(value) if isinstance(value, _Bare) else value
 
 
 def parse_passes(text: str) -> list[ArgSpec]:
@@ -199,13 +214,11 @@ def instantiate(kind: str, cls: type[ConvertibleT], spec: ArgSpec) -> Convertibl
 
 
 def _fit(values: ParameterListType, kind: Any) -> ParameterListType:
-    """Convert the values of an option to its type: a flag alone is true, `1` is also a float."""
+    """Convert the values of an option to its type: a flag alone is true, `1` is also a float, or text."""
     if not values and kind is bool:
         return (True,)
-    if _is_value(values, kind):
-        return values
-    as_floats = tuple(float(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in values)
-    return as_floats if _is_value(as_floats, kind) else values
+    readings = [tuple(map(read, values)) for read in (_scalar, _float, _text)]
+    return next((reading for reading in readings if _is_value(reading, kind)), values)
 
 
 def _is_value(values: ParameterListType, kind: Any) -> bool:
@@ -228,7 +241,34 @@ def type_text(kind: Any) -> str:
 
 def pipeline_text(passes: Iterable[ModulePass]) -> str:
     """Return the pipeline as text for `--pass-pipeline`, with composed passes expanded."""
-    return f"builtin.module({','.join(str(step.spec()) for p in passes for step in flatten(p))})"
+    return f"builtin.module({','.join(pass_text(step) for p in passes for step in flatten(p))})"
+
+
+def pass_text(p: ModulePass) -> str:
+    """Return a pass with the options that are not the default, as text to be read back."""
+    values = p.spec(include_default=True).parameters
+    options = " ".join(
+        f"{field.name}={','.join(map(_value_text, values[field.name]))}" if values[field.name] else field.name
+        for field in dataclasses.fields(p)
+        # Equal is not enough: -0.0 equals 0.0, and NaN not even itself.
+        if field.name in values and repr(getattr(p, field.name)) != repr(default_of(field))
+    )
+    return f"{p.name}{{{options}}}" if options else p.name
+
+
+def default_of(field: dataclasses.Field[Any]) -> Any:
+    """Return the default of an option; `MISSING` if it has none."""
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+
+
+def _value_text(value: ParameterType) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return '"' + re.sub(r'([\\"])', r"\\\1", value) + '"'
+        case _:
+            return repr(value)
 
 
 def flatten(p: ModulePass) -> list[ModulePass]:
