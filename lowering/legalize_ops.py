@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
 from relex.dialects.dtypes import ELEMENT_TYPES, record_of
-from relex.dialects.errors import Diagnostic, PassError, diagnose
+from relex.dialects.errors import Diagnostic, DTypeError, PassError, diagnose, kind_of
 from relex.dialects.names import Names
 from relex.dialects.relex import CallTirOp, Operator
 from relex.dialects.relex.operator import tensor_type
@@ -66,6 +66,13 @@ class LegalizeOpsPass(RelexPass):
 
     strict: bool = False
     overrides: Mapping[type[Operation], Legalization] | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for kind, legalization in (self.overrides or {}).items():
+            LEGALIZATIONS.expect_keys(kind)
+            if not callable(legalization):
+                found = kind_of(legalization)
+                raise DTypeError(f"expected overrides to map {kind.__name__} to a function, found {found}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         table = {**LEGALIZATIONS, **(self.overrides or {})}

@@ -20,10 +20,10 @@ from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import partial
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any, TypeVar, cast
 
-from relex.dialects.exceptions import DuplicateError
+from relex.dialects.exceptions import DTypeError, DuplicateError
 
 KeyT = TypeVar("KeyT")
 EntryT = TypeVar("EntryT")
@@ -48,12 +48,14 @@ class Table(ChainMap[KeyT, EntryT]):
         TABLES.append(self)
 
     def __setitem__(self, key: KeyT, value: EntryT) -> None:
+        self.expect_keys(key)
         self.entered_by[key] = _caller()
         super().__setitem__(key, value)
 
     def rule(self, *keys: KeyT) -> Callable[[EntryT], EntryT]:
         """Return a decorator that adds an entry for all of these keys. Raises `DuplicateError` if one has an entry
-        already."""
+        already, and `DTypeError` for keys of another kind than those of the table."""
+        self.expect_keys(*keys)
 
         def enter(entry: EntryT) -> EntryT:
             self.add(entry, *keys)
@@ -71,6 +73,19 @@ class Table(ChainMap[KeyT, EntryT]):
                     f"{describe(entry)}; assign to replace one"
                 )
         self.update(dict.fromkeys(keys, entry))
+
+    def expect_keys(self, *keys: object) -> None:
+        """Raise `DTypeError` unless these may be keys of the table: classes, or names if it has entries by name."""
+        kind = type(next(iter(self.entered_by), keys[0] if keys else None))
+        expected, example = ("a name", '"name"') if kind is str else ("a class", "AddOp")
+        where = f"{self.name}: expected {expected} as key"
+        for key in keys:
+            if isinstance(key, FunctionType):
+                raise DTypeError(f"{where}, as in @...({example}), found the function {key.__qualname__} itself")
+            if not isinstance(key, str if kind is str else type):
+                raise DTypeError(f"{where}, such as {example}, found {key!r}")
+        if not keys:
+            raise DTypeError(f"{where}, as in @...({example}), found none")
 
     def find(self, thing: object) -> EntryT | None:
         """Return the entry for the class of an op or type, else for its nearest base class that has one."""

@@ -72,10 +72,13 @@ def register_func(name: str, f: Function | None = None, *, override: bool = Fals
 
     Raises `RelexError` for a name that is taken or invalid, and `DTypeError` for an object that is not callable.
     """
-    if f is None:
-        return partial(register_func, name, override=override)
+    if callable(name) and f is None:
+        known_as = getattr(name, "__name__", "name")
+        raise DTypeError(f'expected a name for a library function, as in @register_func("env.{known_as}"), found none')
     if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise RelexError(f"expected a name for a library function, found {name!r}")
+    if f is None:
+        return partial(register_func, name, override=override)
     if not callable(f):
         raise DTypeError(f"expected library function '{name}' to be a callable or a CFunction, found {f!r}")
     if LIBRARY.get(name, f) is not f and not override:

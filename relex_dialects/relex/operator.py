@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum, auto
 from math import prod
@@ -20,6 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import TensorConstr
+from relex.dialects.exceptions import ArityError, expect_kind
 from relex.dialects.relex.properties import FlagConstr, as_integer, as_property
 from relex.dialects.relex.types import SizedType, normalize_axis, rank_of, without_names
 from relex.dialects.relex.types import tensor_type as tensor_type
@@ -66,11 +67,14 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
         if "name" in vars(cls) and cls.assembly_format is None and cls.print is Operation.print:
             cls.assembly_format = _syntax(cls)
 
-    def __init__(self, *operands: Operand, properties: Mapping[str, object] | None = None):
+    def __init__(self, *operands: Operand, properties: Mapping[str, object] | None = None, **named: Operand):
         """Create the op. Properties are attributes, or values in Python, as `as_property` takes them; None stands for
-        one that is not given. Raises `DTypeError` for values of another kind."""
-        values = [SSAValue.get(operand) for operand in operands]
+        one that is not given. Raises `ArityError` for missing operands and unknown names, `DTypeError` for values of
+        another kind."""
+        values = self._values(operands, named)
         declared = self.get_irdl_definition().properties
+        if unknown := (properties or {}).keys() - declared.keys():
+            raise ArityError(f"{self.name}: expected properties {_listed(declared)}, found {_listed(sorted(unknown))}")
         like = values[0].type if values else NoneAttr()
         given = {name: as_property(name, v, declared[name].constr, like) for name, v in (properties or {}).items()}
         complete = self.with_defaults(given)
@@ -79,6 +83,22 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
         super().__init__(
             operands=[values] if self.is_variadic() else values, result_types=[result], properties=complete
         )
+
+    @classmethod
+    def _values(cls, operands: Sequence[Operand], named: Mapping[str, Operand]) -> list[SSAValue]:
+        """Return the operands, in the order of their declarations."""
+        names = cls.operand_names()
+        if cls.is_variadic():
+            names = [f"{names[0]}[{i}]" for i in range(len(operands))]
+        given = {**dict(zip(names, operands, strict=False)), **named}
+        wrong = [f"{len(operands)} operands"] if len(operands) > len(names) else []
+        wrong += [repr(name) for name in named if name not in names[len(operands) :]]
+        wrong += [f"no {name}" for name in names if name not in given]
+        if wrong:
+            raise ArityError(f"{cls.name}: expected operands {_listed(names)}, found {' and '.join(wrong)}")
+        for name in names:
+            expect_kind(given[name], SSAValue | Operation, f"a value or an op as {name}", f"{cls.name}:")
+        return [SSAValue.get(given[name]) for name in names]
 
     @classmethod
     def with_defaults(cls, properties: Mapping[str, Attribute | None]) -> dict[str, Attribute]:
@@ -160,6 +180,10 @@ class AlongAxis(Operator, ABC):
 def ieee_arithmetic() -> AbstractContextManager[None]:
     """Silence NumPy's warnings: overflow, NaN and division by zero are results like others."""
     return np.errstate(all="ignore")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return f"({', '.join(names)})"
 
 
 def _syntax(cls: type[Operator]) -> str:

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from xdsl.dialects.builtin import StringAttr, TensorType, f32
 from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects.errors import RelexError
-from relex.dialects.relex import AstypeOp, ClipOp, ReshapeOp, SoftmaxOp, SumOp
-from relex.runtime import CompileCache, VirtualMachine, build, c_function, cpu, set_threads
+from relex.dialects.relex import (
+    AddOp,
+    AstypeOp,
+    ClipOp,
+    ConcatOp,
+    DenseOp,
+    ReshapeOp,
+    SoftmaxOp,
+    SubtractOp,
+    SumOp,
+    WhereOp,
+)
+from relex.lowering import LegalizeOpsPass
+from relex.lowering.legalizations import legalizes
+from relex.passes.graph.canonicalization import simplifies
+from relex.runtime import CompileCache, VirtualMachine, build, c_function, cpu, register_func, set_threads
 from relex.tools import show
 
 PROGRAM = "func.func @f() { return }"
@@ -42,6 +57,71 @@ show_any: Any = show
 )
 def test_wrong_calls(call: Callable[[], object], message: str) -> None:
     with pytest.raises(RelexError, match=message):
+        call()
+
+
+X = create_ssa_value(TensorType(f32, (2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: AddOp(X), r"relex.add: expected operands (lhs, rhs), found no rhs"),
+        (lambda: AddOp(), r"relex.add: expected operands (lhs, rhs), found no lhs and no rhs"),
+        (lambda: AddOp(X, X, X), r"relex.add: expected operands (lhs, rhs), found 3 operands"),
+        (lambda: AddOp(X, rsh=X), r"relex.add: expected operands (lhs, rhs), found 'rsh' and no rhs"),
+        (lambda: AddOp(X, lhs=X), r"relex.add: expected operands (lhs, rhs), found 'lhs' and no rhs"),
+        (lambda: DenseOp(X), r"relex.dense: expected operands (data, weight), found no weight"),
+        (lambda: WhereOp(X, x=X), r"relex.where: expected operands (condition, x, y), found no y"),
+        (lambda: AddOp(X, cast(Any, 3)), r"relex.add: expected a value or an op as rhs, found int"),
+        (lambda: ConcatOp(X, cast(Any, [X])), r"relex.concat: expected a value or an op as tensors[1], found list"),
+        (lambda: AddOp(X, X, properties={"axis": 1}), r"relex.add: expected properties (), found (axis)"),
+    ],
+)
+def test_wrong_operands(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(RelexError, match=f"^{re.escape(message)}$") as error:
+        call()
+    assert isinstance(error.value, TypeError)
+
+
+def test_operands_have_names() -> None:
+    assert AddOp(X, rhs=X).is_structurally_equivalent(AddOp(X, X))
+    assert [value.name_hint for value in SubtractOp(rhs=X, lhs=AddOp(X, X)).operands] == [None, X.name_hint]
+
+
+def a_function() -> None: ...
+
+
+decorators: Any = {"legalizes": legalizes, "simplifies": simplifies}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: decorators["legalizes"](a_function), "legalizations: expected a class as key, as in @...(AddOp), "),
+        (lambda: decorators["simplifies"](a_function), "simplifications: expected a class as key, as in @...(AddOp), "),
+        (lambda: decorators["simplifies"](), "simplifications: expected a class as key, as in @...(AddOp), found none"),
+        (
+            lambda: decorators["legalizes"]("relex.relu"),
+            "legalizations: expected a class as key, such as AddOp, found 'relex.relu'",
+        ),
+        (
+            lambda: LegalizeOpsPass(overrides=cast(Any, {"relex.relu": a_function})),
+            "legalizations: expected a class as key, such as AddOp, found 'relex.relu'",
+        ),
+        (
+            lambda: LegalizeOpsPass(overrides=cast(Any, {AddOp: "add"})),
+            "expected overrides to map AddOp to a function, found str",
+        ),
+        (
+            lambda: register_func(cast(Any, a_function)),
+            'expected a name for a library function, as in @register_func("env.a_function"), found none',
+        ),
+        (lambda: register_func(cast(Any, 3)), "expected a name for a library function, found 3"),
+    ],
+)
+def test_wrong_registrations(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(RelexError, match=f"^{re.escape(message)}"):
         call()
 
 

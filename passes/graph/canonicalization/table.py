@@ -39,6 +39,7 @@ class Simplify(RewritePattern):
 
 def simplifies(*operators: type[Operation]) -> Callable[[Simplification], Simplification]:
     """Register a function as a simplification of operators."""
+    SIMPLIFICATIONS.expect_keys(*operators)
 
     def enter(function: Simplification) -> Simplification:
         for operator in operators:
