@@ -101,11 +101,10 @@ class Growth:
         return " ".join([operator_of(self.make).name, *said, *shapes])
 
     def program(self, size: int, element: Attribute = f32) -> ModuleOp:
-        """The operator alone, with `element` for the f32 in the types of its operands."""
+        """The operator alone, with `element` for the f32 in the types of its operands, if it takes that."""
         types = _resized(self.types, self.axes, size)
-        return operator_module(
-            self.make, [TensorType(element, t.get_shape()) if t.element_type == f32 else t for t in types]
-        )
+        others = [TensorType(element, t.get_shape()) if t.element_type == f32 else t for t in types]
+        return operator_module(self.make, others if _accepts(self.make, others) else types)
 
 
 def growths() -> Iterator[Growth]:

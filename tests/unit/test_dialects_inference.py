@@ -20,9 +20,8 @@ from relex.dialects.dtypes import FLOATS, element_type_of, numpy_dtype
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex import (
     AddOp,
-    AstypeOp,
     BinaryElementwise,
-    Comparison,
+    CeilOp,
     DenseOp,
     DivideOp,
     Elementwise,
@@ -37,18 +36,10 @@ from relex.dialects.relex import (
     PowerOp,
     Relex,
     ReluOp,
+    RoundOp,
     SubtractOp,
-    WhereOp,
+    TruncOp,
 )
-
-ELEMENTWISE = [
-    op for op in Relex.operations if issubclass(op, Elementwise) and not issubclass(op, Comparison | WhereOp | AstypeOp)
-]
-"""Those whose operands and result have one element type."""
-OPERATORS = [*ELEMENTWISE, DenseOp, MatmulOp]
-FLOATS_ONLY = (ErfOp, FloorOp, PowerOp)
-"""These refuse integers, which NumPy takes, or takes in part."""
-NUMPY_TYPES = [f16, f32, f64, i1, i8, i32, i64]
 
 shapes = st.lists(st.integers(0, 3), max_size=4).map(tuple)
 
@@ -62,6 +53,22 @@ def arity(op: type[Operator]) -> int:
     return len(op.get_irdl_definition().operands)
 
 
+def keeps_floats(op: type[Operator]) -> bool:
+    """Whether an operator makes floats of floats without being told more."""
+    try:
+        return build(op, *[TensorType(f32, ())] * arity(op)).result_types == (TensorType(f32, ()),)
+    except (InferenceError, TypeError):
+        return False
+
+
+ELEMENTWISE = [op for op in Relex.operations if issubclass(op, Elementwise) and keeps_floats(op)]
+"""Those whose operands and result have one element type, and which take floats."""
+OPERATORS = [*ELEMENTWISE, DenseOp, MatmulOp]
+FLOATS_ONLY = (CeilOp, ErfOp, FloorOp, RoundOp, TruncOp)
+"""These refuse integers, which NumPy takes, or takes in part."""
+NUMPY_TYPES = [f16, f32, f64, i1, i8, i32, i64]
+
+
 def result_type(operator: Operator) -> TensorType[Attribute]:
     (found,) = operator.result_types
     assert isa(found, TensorType)
@@ -70,7 +77,10 @@ def result_type(operator: Operator) -> TensorType[Attribute]:
 
 def evaluate(op: type[Operator], shapes: Sequence[tuple[int, ...]], element_type: Attribute) -> npt.NDArray[Any]:
     """What NumPy makes of ones. Raises `ValueError` or `TypeError` for shapes and types that it refuses."""
-    operator = build(op, *[TensorType(f32, (1, 1))] * arity(op))
+    try:
+        operator = build(op, *[TensorType(element_type, (1, 1))] * arity(op))
+    except InferenceError:
+        operator = build(op, *[TensorType(f32, (1, 1))] * arity(op))
     return operator.evaluate(*(np.ones(shape, numpy_dtype(element_type)) for shape in shapes))
 
 
