@@ -28,10 +28,16 @@ def add(lhs: Operand, rhs: Operand) -> Call:
 def alloc_tensor(shape: Sequence[Size], dtype: str = "float32") -> Call:
     """Allocate an uninitialized tensor. This is a side effect, so it must be outside of dataflow blocks."""
 
-def argmax(operand: Operand, axis: int | None = None, keepdims: bool = False) -> Call:
+def argmax(operand: Operand, axis: int | None = None, keepdims: bool = False, select_last_index: bool = False) -> Call:
     """
     The index of the first maximum along one dimension, or in the whole tensor in row-major order. The first NaN counts
-    as the maximum.
+    as the maximum. With `select_last_index`, it is the index of the last maximum, or NaN.
+    """
+
+def argmin(operand: Operand, axis: int | None = None, keepdims: bool = False, select_last_index: bool = False) -> Call:
+    """
+    The index of the first minimum along one dimension, or in the whole tensor in row-major order. The first NaN counts
+    as the minimum. With `select_last_index`, it is the index of the last minimum, or NaN.
     """
 
 def asin(operand: Operand) -> Call:
@@ -304,6 +310,9 @@ def power(lhs: Operand, rhs: Operand) -> Call:
     The first tensor to the power of the second. Integers wrap around; with a negative exponent, the result is the
     reciprocal rounded towards zero: 1 or -1 for these two, else 0.
     """
+
+def prod(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
+    """The product, in the element type: integers wrap around. The product of no elements is 1. Not defined on i1."""
 
 def relu(operand: Operand) -> Call:
     """The maximum of each element and +0; NaN stays NaN."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, i64
 
-from relex.dialects.relex import ArgmaxOp, MaxOp, MeanOp, MinOp, Reduction, SumOp
+from relex.dialects.relex import ArgExtreme, ArgmaxOp, MaxOp, MeanOp, MinOp, ProdOp, Reduction, SumOp
 from relex.dialects.relex.reductions import reduced_shape
 from relex.lowering.legalizations.table import legalizes
 from relex.lowering.te import (
@@ -21,6 +21,7 @@ from relex.lowering.te import (
     is_nan,
     max,
     min,
+    prod,
     reduce_axis,
     select,
     sum,
@@ -30,7 +31,7 @@ ReduceFunction = Callable[[Expr, Sequence[Axis]], Expr]
 """A function from an expression and the axes to reduce over to the reduction, such as `te.sum`."""
 
 
-_FUNCTIONS: Mapping[type[Reduction], ReduceFunction] = {SumOp: sum, MaxOp: max, MinOp: min}
+_FUNCTIONS: Mapping[type[Reduction], ReduceFunction] = {SumOp: sum, ProdOp: prod, MaxOp: max, MinOp: min}
 
 
 @legalizes(*_FUNCTIONS)
@@ -45,13 +46,14 @@ def mean(op: MeanOp, x: Tensor) -> Tensor:
     return average(reduced(x, op.axes, sum, "sum", keepdims=op.keeps), x, op.axes, "mean")
 
 
-@legalizes(ArgmaxOp)
-def argmax(op: ArgmaxOp, x: Tensor) -> Tensor:
-    """Legalize to the maximum, then the smallest position that holds it, or NaN."""
+@legalizes(ArgExtreme)
+def arg_extreme(op: ArgExtreme, x: Tensor) -> Tensor:
+    """Legalize to the extreme, then the smallest position that holds it, or NaN; or the largest position."""
     axes = op.axes
-    best = reduced(x, axes, max, "best", keepdims=True)
+    best = reduced(x, axes, max if isinstance(op, ArgmaxOp) else min, "best", keepdims=True)
     places = {axis: reduce_axis(x.shape[axis], f"k{axis}") for axis in axes}
-    beyond = prod(x.shape[axis] for axis in axes)
+    beyond = -1 if op.selects_last else math.prod(x.shape[axis] for axis in axes)
+    choose = max if op.selects_last else min
     shape = reduced_shape(x.shape, axes, op.keeps)
 
     def element(*i: Axis) -> Expr:
@@ -60,9 +62,9 @@ def argmax(op: ArgmaxOp, x: Tensor) -> Tensor:
         wanted = best[*(0 if d in axes else at[d] for d in range(x.ndim))]
         found = equal(value, wanted) | is_nan(value) if isinstance(x.type, AnyFloat) else equal(value, wanted)
         place = select(found, cast(_place(list(places.values())), i64), beyond)
-        return min(place, list(places.values())) if places else place
+        return choose(place, list(places.values())) if places else place
 
-    return compute(shape, element, name="argmax")
+    return compute(shape, element, name=op.name.rpartition(".")[2])
 
 
 def _place(axes: Sequence[Axis]) -> Expr:
@@ -92,5 +94,5 @@ def reduced(x: Tensor, axes: Sequence[int], function: ReduceFunction, name: str,
 
 def average(total: Tensor, x: Tensor, axes: Sequence[int], name: str) -> Tensor:
     """Divide a sum over some dimensions of `x` by the number of its terms."""
-    count = prod(x.shape[axis] for axis in axes)
+    count = math.prod(x.shape[axis] for axis in axes)
     return compute(total.shape, lambda *i: total[*i] / count, name=name)

@@ -34,6 +34,7 @@ from relex.lowering.te.expressions import min as min
 from relex.lowering.te.expressions import minimum as minimum
 from relex.lowering.te.expressions import not_equal as not_equal
 from relex.lowering.te.expressions import placeholder as placeholder
+from relex.lowering.te.expressions import prod as prod
 from relex.lowering.te.expressions import reduce as reduce
 from relex.lowering.te.expressions import reduce_axis as reduce_axis
 from relex.lowering.te.expressions import select as select

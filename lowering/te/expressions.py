@@ -329,6 +329,11 @@ def sum(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
     return reduce("add", 0, body, axis)
 
 
+def prod(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
+    """Multiply `body` over all values of the axes; 1 over none."""
+    return reduce("multiply", 1, body, axis)
+
+
 def max(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
     """Return the largest `body` over the axes, NaN if any is; over no values, the smallest number of the type."""
     return reduce("maximum", lowest(body.type), body, axis)

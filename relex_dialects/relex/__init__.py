@@ -68,10 +68,13 @@ from relex.dialects.relex.normalization import LogSoftmaxOp as LogSoftmaxOp
 from relex.dialects.relex.normalization import SoftmaxOp as SoftmaxOp
 from relex.dialects.relex.operator import Exactness as Exactness
 from relex.dialects.relex.operator import Operator as Operator
+from relex.dialects.relex.reductions import ArgExtreme as ArgExtreme
 from relex.dialects.relex.reductions import ArgmaxOp as ArgmaxOp
+from relex.dialects.relex.reductions import ArgminOp as ArgminOp
 from relex.dialects.relex.reductions import MaxOp as MaxOp
 from relex.dialects.relex.reductions import MeanOp as MeanOp
 from relex.dialects.relex.reductions import MinOp as MinOp
+from relex.dialects.relex.reductions import ProdOp as ProdOp
 from relex.dialects.relex.reductions import Reduction as Reduction
 from relex.dialects.relex.reductions import SumOp as SumOp
 from relex.dialects.relex.rounding import CeilOp as CeilOp

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import ClassVar
@@ -16,7 +16,7 @@ from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, tensor_operand
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.extremes import largest, smallest
 from relex.dialects.relex.operator import Exactness, Operand, Operator, ieee_arithmetic
-from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, as_list
+from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integers, as_list
 from relex.dialects.relex.types import Shape, SizedType, SizeT, expect_element_type, normalize_axes, rank_of, shape_str
 from relex.dialects.sizes import Size, at_most, count
 
@@ -101,6 +101,25 @@ class SumOp(Reduction):
 
 
 @irdl_op_definition
+class ProdOp(Reduction):
+    """
+    The product, in the element type: integers wrap around. The product of no elements is 1. Not defined on i1.
+
+    ```mlir
+    %y = relex.prod %x axis = [1] keepdims : (tensor<3x4xf32>) -> tensor<3x1xf32>
+    ```
+    """
+
+    name = "relex.prod"
+    ALLOWED: ClassVar = NUMBERS
+
+    def evaluate(self, *operands: Array) -> Array:
+        (x,) = operands
+        with ieee_arithmetic():
+            return np.prod(x, axis=self.axes, dtype=x.dtype, keepdims=self.keeps)
+
+
+@irdl_op_definition
 class MeanOp(Reduction):
     """
     The sum divided by the number of elements; NaN for none. Integers are rejected: NumPy's result is a float.
@@ -160,27 +179,22 @@ class MinOp(Reduction):
         return smallest(x, self.axes, keepdims=self.keeps)
 
 
-@irdl_op_definition
-class ArgmaxOp(Operator):
-    """
-    The index of the first maximum along one dimension, or in the whole tensor in row-major order. The first NaN counts
-    as the maximum.
+class ArgExtreme(Operator, ABC):
+    """The index of an extreme element along one dimension, or in the whole tensor in row-major order: the first one, or
+    with `select_last_index` the last one. NaN counts as the extreme."""
 
-    ```mlir
-    %y = relex.argmax %x axis = 1 : (tensor<3x4xf32>) -> tensor<3xi64>
-    %z = relex.argmax %x keepdims : (tensor<3x4xf32>) -> tensor<1x1xi64>
-    ```
-    """
-
-    name = "relex.argmax"
     EXACTNESS: ClassVar = Exactness.BITS
 
     operand = tensor_operand_def()
     axis = opt_prop_def(IntegerConstr)
     keepdims = opt_prop_def(UnitAttr)
+    select_last_index = opt_prop_def(UnitAttr)
 
-    def __init__(self, operand: Operand, axis: int | None = None, keepdims: bool = False):
-        super().__init__(operand, properties={"axis": axis, "keepdims": keepdims})
+    def __init__(
+        self, operand: Operand, axis: int | None = None, keepdims: bool = False, select_last_index: bool = False
+    ):
+        properties = {"axis": axis, "keepdims": keepdims, "select_last_index": select_last_index}
+        super().__init__(operand, properties=properties)
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -199,9 +213,59 @@ class ArgmaxOp(Operator):
         """True if the dimensions searched remain, with size 1."""
         return self.keepdims is not None
 
+    @property
+    def selects_last(self) -> bool:
+        """True if the last of equal elements counts."""
+        return self.select_last_index is not None
+
+    @staticmethod
+    @abstractmethod
+    def search(x: Array) -> Array:
+        """Return the index of the first extreme along the last dimension."""
+
     def evaluate(self, *operands: Array) -> Array:
         (x,) = operands
-        axis = None if self.axis is None else as_integer(self.axis)
+        shape = reduced_shape(x.shape, self.axes, self.keeps)
         if 0 in x.shape:
-            return np.zeros(reduced_shape(x.shape, self.axes, self.keeps), np.int64)
-        return np.argmax(x, axis=axis, keepdims=self.keeps).astype(np.int64)
+            return np.zeros(shape, np.int64)
+        rows = x.reshape(-1) if self.axis is None else np.moveaxis(x, self.axes[0], -1)
+        last = rows.shape[-1] - 1
+        place = last - self.search(rows[..., ::-1]) if self.selects_last else self.search(rows)
+        return np.reshape(place, shape).astype(np.int64)
+
+
+@irdl_op_definition
+class ArgmaxOp(ArgExtreme):
+    """
+    The index of the first maximum along one dimension, or in the whole tensor in row-major order. The first NaN counts
+    as the maximum. With `select_last_index`, it is the index of the last maximum, or NaN.
+
+    ```mlir
+    %y = relex.argmax %x axis = 1 : (tensor<3x4xf32>) -> tensor<3xi64>
+    %z = relex.argmax %x keepdims select_last_index : (tensor<3x4xf32>) -> tensor<1x1xi64>
+    ```
+    """
+
+    name = "relex.argmax"
+
+    @staticmethod
+    def search(x: Array) -> Array:
+        return np.argmax(x, axis=-1)
+
+
+@irdl_op_definition
+class ArgminOp(ArgExtreme):
+    """
+    The index of the first minimum along one dimension, or in the whole tensor in row-major order. The first NaN counts
+    as the minimum. With `select_last_index`, it is the index of the last minimum, or NaN.
+
+    ```mlir
+    %y = relex.argmin %x axis = 1 : (tensor<3x4xf32>) -> tensor<3xi64>
+    ```
+    """
+
+    name = "relex.argmin"
+
+    @staticmethod
+    def search(x: Array) -> Array:
+        return np.argmin(x, axis=-1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from programs import Array, MakeOperator, random_array, tensor_of
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i1, i64
 
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex import ArgmaxOp, MaxOp, MeanOp, MinOp, SumOp
+from relex.dialects.relex import ArgmaxOp, ArgminOp, MaxOp, MeanOp, MinOp, ProdOp, SumOp
 
 SHAPES: tuple[tuple[int, ...], ...] = ((), (1,), (17,), (3, 5), (0, 3), (2, 1, 4), (2, 3, 1, 4))
 NUMBERS = ["float32", "float64", "int8", "int32", "int64"]
@@ -95,32 +96,52 @@ def test_integer_sums_wrap_around() -> None:
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("operator", [SumOp, MeanOp, MaxOp, MinOp, ArgmaxOp])
+@pytest.mark.parametrize("operator", [SumOp, ProdOp, MeanOp, MaxOp, MinOp, ArgmaxOp, ArgminOp])
 def test_special_values(operator: MakeOperator, dtype: str) -> None:
     rows = np.array([[a, b, 1] for a in SPECIAL[:5] for b in SPECIAL[:5]], dtype)
     check(partial(operator, axis=1), rows)
     check(partial(operator, axis=0), np.array([[-np.inf, np.inf]], dtype))
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (17,), (3, 5), (0, 3), (2, 3, 1, 4)], ids=str)
+def test_prod(shape: tuple[int, ...]) -> None:
+    x = np.asarray(random_array(np.random.default_rng(6), "int32", shape))
+    y = np.asarray(x % 5 - 2.0)  # Exact in any order.
+    for axes in axes_of(len(shape)):
+        check(partial(ProdOp, axis=axes), x)
+        check(partial(ProdOp, axis=axes, keepdims=True), y)
+        assert_same(expected(partial(ProdOp, axis=axes), x), np.asarray(np.prod(x, axis=axes, dtype=np.int32)))
+
+
 @pytest.mark.parametrize("shape", [(1,), (17,), (3, 5), (2, 3, 1, 4), (0, 3)], ids=str)
 @pytest.mark.parametrize("keep", [False, True])
-def test_argmax(shape: tuple[int, ...], keep: bool) -> None:
-    # Few different numbers: the first of equal ones counts.
+@pytest.mark.parametrize(("operator", "reference"), [(ArgmaxOp, np.argmax), (ArgminOp, np.argmin)])
+def test_argmax(operator: MakeOperator, reference: Any, shape: tuple[int, ...], keep: bool) -> None:
+    # Few different numbers: the first of equal ones counts, or the last one.
     x = np.random.default_rng(3).integers(0, 3, shape).astype(np.float32)
     for axis in (None, *range(-1, len(shape) - 1)):
-        make = partial(ArgmaxOp, axis=axis, keepdims=keep)
+        make = partial(operator, axis=axis, keepdims=keep)
         if 0 in shape and axis != -1:
             with pytest.raises(InferenceError, match="expected elements to choose from"):
                 infer(make, tensor_of(x))
             continue
         check(make, x)
+        check(partial(make, select_last_index=True), x)
         if x.size:
-            assert_same(expected(make, x), np.asarray(np.argmax(x, axis=axis, keepdims=keep)))
+            assert_same(expected(make, x), np.asarray(reference(x, axis=axis, keepdims=keep)))
 
 
 @pytest.mark.parametrize("dtype", [*NUMBERS, "bool"])
-def test_argmax_dtypes(dtype: str) -> None:
-    check(partial(ArgmaxOp, axis=1), random_array(np.random.default_rng(4), dtype, (9, 7)))
+@pytest.mark.parametrize("operator", [ArgmaxOp, ArgminOp])
+def test_argmax_dtypes(operator: MakeOperator, dtype: str) -> None:
+    check(partial(operator, axis=1), random_array(np.random.default_rng(4), dtype, (9, 7)))
+
+
+def test_the_last_of_equal_elements() -> None:
+    x = np.array([[3, 1, 3, 1, 2], [np.nan, 0, np.nan, 9, -9]], np.float32)
+    for operator, wanted in ((ArgmaxOp, [2, 2]), (ArgminOp, [3, 2])):
+        assert native(partial(operator, axis=1, select_last_index=True), x).tolist() == wanted
+    assert native(partial(ArgmaxOp, select_last_index=True), x).tolist() == 7
 
 
 def test_argmax_of_a_scalar() -> None:
