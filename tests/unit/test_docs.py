@@ -13,9 +13,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import operator_reference
 import pytest
 
 from relex.dialects.parser import parse_module
+from relex.dialects.relex import Operator, Relex
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -276,6 +278,15 @@ def test_paths_exist(page: str) -> None:
     folder = (ROOT / page).parent
     assert [name for name in named if not (ROOT / name).exists() and not (folder / name).exists()] == []
     assert [name for name in linked if not (folder / name).exists()] == []
+
+
+def test_the_operator_reference_is_current() -> None:
+    """If not, run `python tests/unit/operator_reference.py`."""
+    page = operator_reference.PAGE.read_text()
+    assert page == operator_reference.write_page()
+    assert {kind.name for kind in Relex.operations} == {*re.findall(r"^### (.*)", page, re.MULTILINE)}
+    linked: list[str] = re.findall(r"\[\w+\]\(#(\w+)\)", page)
+    assert {*linked} == {kind.name.replace(".", "") for kind in Relex.operations if issubclass(kind, Operator)}
 
 
 def test_the_glossary_is_in_order() -> None:
