@@ -36,7 +36,7 @@ from relex.passes import (
     SetTargetPass,
 )
 from relex.passes.base import Level as Level
-from relex.passes.base import RelexPass
+from relex.passes.base import RelexPass, apply_pass
 from relex.passes.extension import AnyExtension, extend
 
 
@@ -76,7 +76,7 @@ class RelexPipelinePass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for p in self.steps():
-            p.apply(ctx, op)
+            apply_pass(p, ctx, op)
 
 
 def pipeline(

@@ -14,6 +14,10 @@ from relex.passes.extension import placed as placed
 from relex.passes.numerics import approximate as approximate
 from relex.passes.numerics import exact as exact
 from relex.passes.numerics import reassociates as reassociates
+from relex.passes.tracing import observe as observe
+from relex.passes.tracing import refuse as refuse
+from relex.passes.tracing import remark as remark
+from relex.passes.tracing import statistic as statistic
 
 if TYPE_CHECKING:
     from relex.passes.graph.apply_pdl import ApplyPdlPass as ApplyPdlPass
@@ -45,7 +49,11 @@ if not TYPE_CHECKING:
         "approximate",
         "exact",
         "extends_pipeline",
+        "observe",
         "placed",
         "reassociates",
+        "refuse",
+        "remark",
         "run_pass",
+        "statistic",
     )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import warnings
 from abc import ABC
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, ClassVar, Literal
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
@@ -18,6 +20,7 @@ from relex.dialects.errors import CompileError, expect_kind, expect_module
 from relex.dialects.upstream.verifier import verify_module
 from relex.lazy import declared_imports
 from relex.passes.numerics import Numerics, exact
+from relex.passes.tracing import RulesStopped, current_trace
 
 Level = Literal["graph", "loops", "core", "llvm"]
 """A level of the IR, named after what its functions consist of."""
@@ -41,6 +44,11 @@ class RelexPass(ModulePass, ABC):
     def steps(self) -> Sequence[ModulePass]:
         """Return the passes that this pass is composed of, in order; empty if it does the work itself."""
         return ()
+
+    def statistic(self, name: str, count: int = 1) -> None:
+        """Add to a counter of this pass, which `relex-opt --statistics` prints: `self.statistic("hoisted")`."""
+        if (trace := current_trace()) is not None:
+            trace.count(self.name, name, count)
 
     def same_call(self, function: Operation, arguments: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]] | None:
         """Return the arguments of a call of `function` before the pass, and those of the call after it that gives the
@@ -68,8 +76,20 @@ def run_pass(p: ModulePass, module: ModuleOp) -> ModuleOp:
     not a module."""
     expect_kind(p, ModulePass, "a pass")
     expect_module(module, f"pass '{p.name}'")
-    _, result = p.apply_to_clone(make_context(), module)
+    result = module.clone()
+    # `Trace.stop_after` ends a pass early.
+    with suppress(RulesStopped):
+        apply_pass(p, make_context(), result)
     return result
+
+
+def apply_pass(p: ModulePass, context: Context, module: ModuleOp) -> None:
+    """Apply any xDSL pass to a module in place, and attribute to it what is observed meanwhile."""
+    if (trace := current_trace()) is None:
+        p.apply(context, module)
+    else:
+        with trace.running(p, module):
+            p.apply(context, module)
 
 
 def verify_after(p: ModulePass, module: ModuleOp) -> None:

@@ -22,7 +22,7 @@ from relex.lowering.llvm.object_code import compile_module
 from relex.lowering.llvm.pool_allocations import PoolAllocationsPass
 from relex.lowering.relex_pipeline import pipeline
 from relex.lowering.support.signatures import refusals
-from relex.passes.base import verify_each
+from relex.passes.base import apply_pass, verify_each
 from relex.passes.extension import AnyExtension
 from relex.runtime.cache_key import cache_key
 from relex.runtime.callbacks import LibraryUse
@@ -187,7 +187,7 @@ def lower_program(
             for p in group:
                 if instrument is not None:
                     instrument(p, module)
-                p.apply(context, module)
+                apply_pass(p, context, module)
             if level != "llvm":
                 # LLVM itself verifies what this level produces.
                 verify_module(module)

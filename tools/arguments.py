@@ -16,9 +16,14 @@ from relex.tools.pipelines import parse_pass_flag, parse_pass_pipeline, parse_pa
 
 DEFAULT_ELIDE = 16
 
+APPLIED, REFUSED = "applied", "refused"
+TEXT, JSON = "text", "json"
+
 _ALONE = {
     "--check-each": "--check-each=",
     "--elide": f"--elide={DEFAULT_ELIDE}",
+    "--statistics": f"--statistics={TEXT}",
+    "--trace-rules": f"--trace-rules={APPLIED}",
     "--print-ir-before": "--print-ir-before-all",
     "--print-ir-after": "--print-ir-after-all",
 }
@@ -26,6 +31,7 @@ _ALONE = {
 the value."""
 
 _MLIR_PREFIX = re.compile(r"^--?mlir-(?=print-|timing)")
+_MLIR_STATISTICS = re.compile(r"^--?mlir-pass-statistics(?==|$)")
 _MLIR_ELIDE = re.compile(r"^--?mlir-elide-elementsattrs-if-larger(?==|$)")
 _LONG_OPTION = re.compile(r"--?(?P<text>(?P<name>[A-Za-z0-9][A-Za-z0-9_-]+)(=.*)?)", re.DOTALL)
 
@@ -49,7 +55,7 @@ def _is_value(arg: str) -> bool:
 
 
 def _mlir_to_relex(arg: str) -> str:
-    return _MLIR_ELIDE.sub("--elide", _MLIR_PREFIX.sub("--", arg))
+    return _MLIR_STATISTICS.sub("--statistics", _MLIR_ELIDE.sub("--elide", _MLIR_PREFIX.sub("--", arg)))
 
 
 def _normalize(arg: str, passes: Container[str]) -> str:
@@ -78,8 +84,31 @@ def add_load_passes(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_observing_arguments(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:  # pyright: ignore[reportPrivateUsage]
+    """Add the options. Each has an optional value, for which the arguments are normalized first."""
+    group.add_argument(
+        "--trace-rules",
+        choices=(APPLIED, REFUSED),
+        help="print each rule that is applied, with the ops before and after; "
+        f"--trace-rules={REFUSED} also prints rules that nearly apply, and why they do not",
+    )
+    group.add_argument(
+        "--statistics",
+        metavar=f"{JSON}|FILE.json",
+        help="print the remarks of passes, and at the end their counters and how often each of their rules was applied "
+        f"or refused; --statistics={JSON} prints all of it as JSON, --statistics=FILE.json writes it to a file",
+    )
+    group.add_argument("--remarks", action="store_true", help="print the remarks of passes")
+
+
 def _names(text: str) -> list[str]:
     return [name for name in text.split(",") if name]
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number of rules, found '{text}'")
+    return int(text)
 
 
 def set_up(parser: argparse.ArgumentParser, passes: Iterable[str]) -> None:
@@ -136,6 +165,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     watch.add_argument("--dump-dir", metavar="DIR", help="write the program after each pass to a file in DIR")
     watch.add_argument("--explain-schedule", action="store_true", help="print how each block is scheduled, and why")
     watch.add_argument("--timing", action="store_true", help="print a table of where the time goes")
+    add_observing_arguments(watch)
 
     check = parser.add_argument_group("checking passes", "What goes wrong is an error that names the pass.")
     check.add_argument(
@@ -145,6 +175,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     check.add_argument(
         "--verify-roundtrip", action="store_true", help="print the program after each pass, read it back, and compare"
+    )
+
+    check.add_argument(
+        "--stop-after-rule",
+        type=_count,
+        metavar="N",
+        help="apply only the first N rules, as numbered by --trace-rules, and run no pass after the last of them",
+    )
+    check.add_argument(
+        "--bisect",
+        action="store_true",
+        help="find the rule that changes a result (see --check-each) or breaks the program",
     )
 
     parser.add_argument(

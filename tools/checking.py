@@ -115,17 +115,19 @@ class CheckEach(Instrumentation):
 
         before = checker.module_before(difference.function)
         reduced = reduce_module(before, difference.function, lambda module: shows(module.clone()))
-        path = self._folder() / f"{difference.passes[-1].name}.{difference.function}.mlir"
+        path = folder_or_temporary(self.folder) / f"{difference.passes[-1].name}.{difference.function}.mlir"
         passes = ",".join(map(pass_text, difference.passes))
         words = ["relex-opt", str(path), *self.arguments, "-p", passes, f"--check-each={self.options}"]
         write_bytes(str(path), f"// {shlex.join(words)}\n{as_text(reduced, self.context)}".encode())
         return [f"a smaller program that shows it: {shlex.join(words)}"]
 
-    def _folder(self) -> Path:
-        if self.folder is None:
-            return Path(tempfile.mkdtemp(prefix="relex-check-"))
-        make_folder(self.folder)
-        return self.folder
+
+def folder_or_temporary(folder: Path | None) -> Path:
+    """Make a folder, or a temporary one."""
+    if folder is None:
+        return Path(tempfile.mkdtemp(prefix="relex-check-"))
+    make_folder(folder)
+    return folder
 
 
 def as_text(module: ModuleOp, context: Context, make_printer: Callable[..., Printer] = ExactPrinter) -> str:

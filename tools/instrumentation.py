@@ -159,15 +159,18 @@ class Timing:
         """Return a table in MLIR's format, with the unmeasured time as the rest."""
         total = time.perf_counter() - self._start
         rows = {**self.seconds, "Rest": total - sum(self.seconds.values()), "Total": total}
-        line = f"==={'-' * 73}==="
         return "\n".join(
             [
-                line,
-                "... Execution time report ...".center(len(line)).rstrip(),
-                line,
+                *report_title("Execution time report"),
                 f"  Total Execution Time: {total:.4f} seconds",
                 "",
                 "  ----Wall Time----  ----Name----",
                 *(f"  {seconds:8.4f} ({seconds / total:6.1%})  {name}" for name, seconds in rows.items()),
             ]
         )
+
+
+def report_title(title: str) -> list[str]:
+    """Return the head of a report as MLIR prints it."""
+    line = f"==={'-' * 73}==="
+    return [line, f"... {title} ...".center(len(line)).rstrip(), line]

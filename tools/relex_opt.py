@@ -34,9 +34,10 @@ from relex.dialects.readers import READERS, find_reader
 from relex.dialects.upstream.printer import ElidingPrinter, ExactPrinter
 from relex.lowering import PASSES as LOWERING_PASSES
 from relex.passes import PASSES
-from relex.passes.base import steps_of, verify_after
+from relex.passes.base import apply_pass, steps_of, verify_after
+from relex.passes.tracing import RulesStopped
 from relex.tools.arguments import add_arguments, normalize, pass_specs, plugin_files, set_up
-from relex.tools.checking import CheckEach, CheckOptions, VerifyRoundtrip, as_text
+from relex.tools.checking import CheckEach, CheckOptions, VerifyRoundtrip, as_text, folder_or_temporary
 from relex.tools.diagnostics import (
     Source,
     ToolError,
@@ -50,6 +51,7 @@ from relex.tools.diagnostics import (
 from relex.tools.expected import compare
 from relex.tools.instrumentation import DumpFiles, Instrumentation, PrintBetween, PrintIr, Selection, Timing
 from relex.tools.new_pass import new_pass
+from relex.tools.observing import Observing
 from relex.tools.pass_help import help_pass, list_passes
 from relex.tools.pipelines import find_pass, flatten, instantiate, pipeline_text
 from relex.tools.plugins import Plugins
@@ -119,7 +121,10 @@ class RelexOptMain(xDSLOptMain):
     def setup_pipeline(self) -> None:
         self.pipeline = PassPipeline(tuple(self._make_pass(spec) for spec in pass_specs(self.args)))
         self.target = self._make_target(parse_spec(self.args.target))
+        self._observing = Observing.of(self.args, self.args.stop_after_rule)
         self._check = None if self.args.check_each is None else CheckOptions.parse(self.args.check_each)
+        if self.args.bisect and self.args.stop_after_rule is not None:
+            raise ToolError("expected --bisect or --stop-after-rule, found both")
         for name in (*self.args.print_ir_before, *self.args.print_ir_after):
             find_pass(name, self.available_passes)
 
@@ -165,6 +170,7 @@ class RelexOptMain(xDSLOptMain):
         finally:
             if self.args.timing:
                 print(self._timing.report(), file=sys.stderr)
+            self._observing.report()
         if self.args.shrink:
             print("Failure, can't shrink")
             sys.exit(1)
@@ -241,12 +247,24 @@ class RelexOptMain(xDSLOptMain):
         self._verify(module, source)
         if self.args.report_unsupported:
             return self._report_unsupported(module, source)
+        if self.args.bisect:
+            self._bisect(module, source, index)
+            return self._emit(module, source)
         instrumentation = self._instrumentation(index)
         for watcher in instrumentation:
             watcher.start(module)
-        for p in self.pipeline.passes:
-            self._run_pass(p, module, source, instrumentation)
+        with self._observing.observing(partial(self._warn, source)):
+            self._run_passes(self.pipeline.passes, module, source, instrumentation)
         return self._emit(module, source)
+
+    def _bisect(self, module: ModuleOp, source: Source, index: int) -> None:
+        # Imported here, as other uses of the tool do not need it.
+        from relex.tools.bisection import Bisection
+
+        folder = partial(folder_or_temporary, self._folder(index))
+        bisection = Bisection(self.ctx, self._check or CheckOptions(), folder, source, self._loaded)
+        count = bisection.run([step for p in self.pipeline.passes for step in flatten(p)], module)
+        print(f"{source.name}: note: nothing is wrong after {count} rules", file=sys.stderr)
 
     def _report_unsupported(self, module: ModuleOp, source: Source) -> bytes:
         # Imported here, as other uses of the tool do not need them.
@@ -260,15 +278,20 @@ class RelexOptMain(xDSLOptMain):
             raise CompileError(problems)
         return b"everything is supported\n"
 
-    def _run_pass(self, p: ModulePass, module: ModuleOp, source: Source, watchers: Sequence[Instrumentation]) -> None:
+    def _run_passes(
+        self, passes: Sequence[ModulePass], module: ModuleOp, source: Source, watchers: Sequence[Instrumentation]
+    ) -> bool:
+        """Run passes in order; return False if the last of them has ended early, with `--stop-after-rule`."""
+        return all(self._run_pass(p, module, source, watchers) for p in passes)
+
+    def _run_pass(self, p: ModulePass, module: ModuleOp, source: Source, watchers: Sequence[Instrumentation]) -> bool:
         for watcher in watchers:
             watcher.before(p, module)
         try:
             if steps := steps_of(p):
-                for step in steps:
-                    self._run_pass(step, module, source, watchers)
+                finished = self._run_passes(steps, module, source, watchers)
             else:
-                self._apply(p, module, source)
+                finished = self._apply(p, module, source)
                 self._verify(module, source, p)
         except Exception:
             for watcher in watchers:
@@ -276,16 +299,21 @@ class RelexOptMain(xDSLOptMain):
             raise
         for watcher in watchers:
             watcher.after(p, module)
+        return finished
 
-    def _apply(self, p: ModulePass, module: ModuleOp, source: Source) -> None:
+    def _apply(self, p: ModulePass, module: ModuleOp, source: Source) -> bool:
         if self.args.explain_schedule:
             p = _explaining(p)
         start = time.perf_counter()
-        measured = self._timing.measure(p.name)
+        measured, finished = self._timing.measure(p.name), True
         with measured, stage(f"pass '{p.name}'", source), compile_warnings(partial(self._warn, source)):
-            p.apply(self.ctx, module)
+            try:
+                apply_pass(p, self.ctx, module)
+            except RulesStopped:
+                finished = False
         if self.args.time_passes:
             print(f"{(time.perf_counter() - start) * 1e3:9.2f} ms  {p.name}", file=sys.stderr)
+        return finished
 
     def _warn(self, source: Source, diagnostic: Diagnostic) -> None:
         if self.args.verify_diagnostics:
@@ -323,10 +351,16 @@ class RelexOptMain(xDSLOptMain):
         if self.args.verify_roundtrip:
             yield VerifyRoundtrip(self.ctx)
         if self._check is not None:
-            beside_output = None if self._to_stdout else Path(self.args.output_file).parent
-            loaded = [f"--load-passes={path}" for path in self.args.load_passes]
-            folder = self._dump_folder(index) or beside_output
-            yield CheckEach(self._check, self.ctx, self.args.input_file or "<stdin>", folder, loaded)
+            source = self.args.input_file or "<stdin>"
+            yield CheckEach(self._check, self.ctx, source, self._folder(index), self._loaded)
+
+    def _folder(self, index: int) -> Path | None:
+        """Return the directory for programs that show faults; None for a temporary one."""
+        return self._dump_folder(index) or (None if self._to_stdout else Path(self.args.output_file).parent)
+
+    @property
+    def _loaded(self) -> list[str]:
+        return [f"--load-passes={path}" for path in self.args.load_passes]
 
     def _verify(self, module: ModuleOp, source: Source, p: ModulePass | None = None) -> None:
         """Verify the input, or the result of a pass."""

@@ -8,11 +8,11 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
 
 from relex.dialects.errors import CompileError, DTypeError, RangeError, ShapeError
 from relex.dialects.readers import READERS, find_reader, is_metadata
-from relex.tools.arguments import add_load_passes, raise_tool_errors
+from relex.tools.arguments import add_load_passes, add_observing_arguments, normalize, raise_tool_errors
 from relex.tools.diagnostics import Source, ToolError, compile_warnings, file_kind, read_text, run_tool
 from relex.tools.inputs import Input, count_calls, for_argument, source_of
 from relex.tools.native_code import check_trusted
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from relex.tools.buffer_functions import Callee
 
 Level = Literal["graph", "loops", "core", "native"]
+
+T = TypeVar("T")
 
 SAVED = ".relex"
 """The file extension of saved executables."""
@@ -118,6 +120,7 @@ def make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="run the function several times more, and print on stderr how long each of the calls in it takes",
     )
+    add_observing_arguments(parser)
     parser.add_argument(
         "--trust-native",
         action="store_true",
@@ -168,9 +171,9 @@ def run(args: argparse.Namespace) -> None:
         if args.dump_pass_pipeline:
             dump_pipeline(args)
         if args.save:
-            save(module, args)
+            observed(lambda: save(module, args), args, source)
             return
-        results = call(prepare(module, args, inputs), args, inputs)
+        results = call(observed(lambda: prepare(module, args, inputs), args, source), args, inputs)
     except CompileError as e:
         raise CompileError([source.show(d) for d in e.diagnostics]) from e
     write_results(results, args.output)
@@ -196,6 +199,17 @@ def dump_pipeline(args: argparse.Namespace) -> None:
 
     level = "llvm" if args.level == "native" else args.level
     print(pipeline_text([RelexPipelinePass(level, args.strict, args.passes)]), file=sys.stderr)
+
+
+def observed(lower: Callable[[], T], args: argparse.Namespace, source: Source) -> T:
+    """Return what a function returns that runs passes, and print what is observed of them."""
+    from relex.tools.observing import Observing
+
+    observing = Observing.of(args)
+    with observing.observing(lambda diagnostic: print(source.show(diagnostic), file=sys.stderr)):
+        result = lower()
+    observing.report()
+    return result
 
 
 def save(module: ModuleOp, args: argparse.Namespace) -> None:
@@ -245,7 +259,10 @@ def compiled(module: ModuleOp, args: argparse.Namespace) -> Executable:
     """Compile a module with the requested options."""
     from relex.runtime.compilation import build
 
-    return build(module, strict=args.strict, cache=True if args.cache else None, passes=args.passes)
+    # A program from the cache would be compiled without passes that can be observed.
+    is_observed = args.trace_rules or args.statistics or args.remarks
+    cache = False if is_observed else (True if args.cache else None)
+    return build(module, strict=args.strict, cache=cache, passes=args.passes)
 
 
 def call(functions: Mapping[str, Callee], args: argparse.Namespace, inputs: Sequence[Input]) -> Sequence[Array]:
@@ -327,4 +344,4 @@ def write_results(results: Sequence[Array], files: Sequence[str]) -> None:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool on its arguments (those of the process by default) and return the exit code."""
     args = sys.argv[1:] if args is None else args
-    return run_tool("relex-run", lambda: run(make_parser().parse_args(args)), debug="--debug" in args)
+    return run_tool("relex-run", lambda: run(make_parser().parse_args(normalize(args, ()))), debug="--debug" in args)

@@ -18,6 +18,7 @@ from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp
 from relex.passes.base import Level, RelexPass
 from relex.passes.support.patterns import Match, Pattern
+from relex.passes.tracing import applying
 
 
 class OutliningPass(RelexPass, ABC):
@@ -57,7 +58,10 @@ class OutliningPass(RelexPass, ABC):
                 for group in groups:
                     # A call made of an earlier group may stand in the way.
                     if (later := _needing(group)) is not None:
-                        op.body.block.add_op(_outline(group, names.numbered(self.function_name), later))
+                        with applying("outline", *group.ops) as made:
+                            new, call = _outline(group, names.numbered(self.function_name), later)
+                            op.body.block.add_op(new)
+                            made(call)
 
 
 @dataclass(frozen=True)
@@ -136,8 +140,8 @@ def _between(ops: Iterable[Operation], last: Operation) -> Sequence[Operation]:
     return found[::-1]
 
 
-def _outline(group: Group, name: str, later: Sequence[Operation]) -> FuncOp:
-    """Move a group into a function, and call it in its place, before the ops that must come `later`."""
+def _outline(group: Group, name: str, later: Sequence[Operation]) -> tuple[FuncOp, CallOp]:
+    """Move a group into a function, and call it in its place, before the ops that must come `later`. Return both."""
     arguments = _arguments(group)
     types = [value.type for value in group.outputs]
     function = FuncOp(name, ([value.type for value in arguments], types), visibility="private")
@@ -157,7 +161,7 @@ def _outline(group: Group, name: str, later: Sequence[Operation]) -> FuncOp:
         op.operands = [inner.get(value, value) for value in op.operands]
         body.add_op(op)
     body.add_op(ReturnOp(*group.outputs))
-    return function
+    return function, call
 
 
 def _arguments(group: Group) -> dict[SSAValue, str | None]:

@@ -24,6 +24,7 @@ from xdsl.traits import ConstantLike
 
 from relex.dialects.relex.properties import python_value
 from relex.passes.support.constants import holds_only
+from relex.passes.tracing import refuse
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,10 @@ class Pattern(ABC):
         """Match either of two patterns; the first one is tried first."""
         return _Either(self, other)
 
-    def where(self, condition: Condition) -> Pattern:
-        """Match only if a condition holds. It may use the value, and all names in this pattern and before it."""
-        return _Where(self, condition)
+    def where(self, condition: Condition, reason: str = "a condition in its pattern is false") -> Pattern:
+        """Match only if a condition holds. It may use the value, and all names in this pattern and before it. `reason`
+        is what `--statistics` gives as the reason where it does not hold."""
+        return _Where(self, condition, reason)
 
     def named(self, name: str) -> Pattern:
         """Match the same, and name the value. A name that appears twice means the same value."""
@@ -82,7 +84,7 @@ class Pattern(ABC):
 
     def single_use(self) -> Pattern:
         """Match only if the value is used once."""
-        return self.where(lambda m: m.value.has_one_use())
+        return self.where(lambda m: m.value.has_one_use(), "a value is not used once")
 
     def output(self) -> Pattern:
         """Match the same, and allow uses of the value outside of the match: a function for the match returns it too."""
@@ -117,8 +119,8 @@ class attribute:
 
 def constant(name: str | None = None, *, number: float | None = None) -> Pattern:
     """Match any constant, or one that holds nothing but `number`."""
-    pattern = wildcard(name).where(lambda m: isinstance(m.value, OpResult) and m.value.op.has_trait(ConstantLike))
-    return pattern if number is None else pattern.where(lambda m: holds_only(m.value, number))
+    pattern = _Where(wildcard(name), lambda m: isinstance(m.value, OpResult) and m.value.op.has_trait(ConstantLike))
+    return pattern if number is None else _Where(pattern, lambda m: holds_only(m.value, number))
 
 
 def op(
@@ -254,9 +256,15 @@ class _Either(Pattern):
 class _Where(Pattern):
     pattern: Pattern
     condition: Condition
+    reason: str = ""
+    """Given where the condition does not hold; empty for one that says what to match, as classes of ops do."""
 
     def extend(self, match: Match) -> Iterator[Match]:
-        return filter(self.condition, self.pattern.extend(match))
+        for found in self.pattern.extend(match):
+            if self.condition(found):
+                yield found
+            elif self.reason:
+                refuse(self.reason)
 
     def __str__(self) -> str:
         return str(self.pattern)

@@ -36,6 +36,7 @@ from relex.dialects.locations import fuse_locations
 from relex.dialects.relex import Operator, Relex
 from relex.passes.base import Level, RelexPass
 from relex.passes.support.patterns import Match, Pattern, attribute, op, values, wildcard
+from relex.passes.tracing import matched, refuse
 
 REWRITES_PER_OP = 100
 """Rewrites for each op of a module after which rules are taken to never come to an end."""
@@ -107,6 +108,11 @@ class Rule(RewritePattern):
     benefit: int = 1
     name: str = ""
 
+    @property
+    def rule_name(self) -> str:
+        """The name of the rule, or its two sides."""
+        return self.name or str(self)
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         self.apply(op, rewriter)
 
@@ -116,6 +122,7 @@ class Rule(RewritePattern):
             return None
         for match in self.pattern.matches(op):
             if (value := self._replacement_of(match)) is not None:
+                matched(match.ops[::-1])
                 made = list(dict.fromkeys(_new_ops(value)))
                 for new in made:
                     new.location = fuse_locations(match.ops)
@@ -129,13 +136,17 @@ class Rule(RewritePattern):
         """Return what replaces a match; None if the rule does not apply."""
         found = Bindings(match)
         if not self.where(found):
+            refuse("'where' is false")
             return None
         try:
             value = SSAValue.get(self.replacement(found))
-        except InferenceError:
+        except InferenceError as e:
+            refuse(f"its right side does not accept its operands: {e}")
             _discard_new_users(match)
             return None
         if value.type != match.value.type or value is match.value:
+            is_same = value is match.value
+            refuse("nothing would change" if is_same else f"its type would change to {value.type}")
             _discard_new_users(match)
             return None
         return value
@@ -197,6 +208,11 @@ class _Counted(RewritePattern):
     limit: int
     count: int = 0
 
+    @property
+    def rule_name(self) -> str:
+        """The name of the rule."""
+        return self.rule.rule_name
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         value = self.rule.apply(op, rewriter)
         if value is None:
@@ -223,7 +239,7 @@ def _new_ops(value: SSAValue) -> Iterator[Operation]:
 def _discard_new_users(match: Match) -> None:
     """Erase ops that are in no block, and use values of a match."""
     values = {*match.names.values(), *(v for found in match.lists.values() for v in found)}
-    for value in (*values, *(v for matched in match.ops for v in (*matched.results, *matched.operands))):
+    for value in (*values, *(v for old in match.ops for v in (*old.results, *old.operands))):
         _discard(value)
 
 

@@ -26,6 +26,11 @@ class Simplify(RewritePattern):
 
     simplification: Simplification
 
+    @property
+    def rule_name(self) -> str:
+        """The name of the function."""
+        return getattr(self.simplification, "__name__", repr(self.simplification))
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         found = self.simplification(op)
         if found is None or SSAValue.get(found).type != op.results[0].type:

@@ -1,0 +1,465 @@
+"""
+Follow what passes do: which rules are applied where and which are refused and why, statistics, and remarks.
+
+    with observe() as seen:
+        HoistBiasPass()(module)
+    assert seen.passes["hoist-bias"].statistics == {"hoisted": 2}
+
+Rules are all patterns of xDSL, those of `relex.passes.support.rules` and `OutliningPass` included, and what a pass that
+has no patterns runs in `applying`. Only where something is observed, the methods of patterns are replaced by ones that
+take notes; otherwise nothing is recorded, and no pattern runs slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import wraps
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, RewritePattern
+
+from relex.dialects.errors import Diagnostic, diagnose, locate
+
+if TYPE_CHECKING:
+    from relex.passes.support.op_texts import OpTexts
+
+Message = str | Callable[[], str]
+"""A text, or a function that makes it if somebody wants to read it."""
+
+
+def remark(op: Operation, message: Message) -> None:
+    """Say what a pass did, or did not do, at an op: an optimization remark. `relex-opt --remarks` prints it with its
+    location and the name of the pass; without it, a `message` that is a function is not even called."""
+    if (trace := _current.get()) is not None:
+        trace.add_remark(op, message() if callable(message) else message)
+
+
+def statistic(name: str, count: int = 1) -> None:
+    """Add to a counter of the pass that is running. `relex-opt --statistics` prints all of them. Within a `RelexPass`,
+    `self.statistic("hoisted")` is the same."""
+    if (trace := _current.get()) is not None:
+        trace.count(trace.pass_name, name, count)
+
+
+def refuse(reason: Message) -> None:
+    """Say why a pattern that nearly applies does not, for `relex-opt --statistics` and `--trace-rules=refused`: `return
+    refuse("the axis is dynamic")` in `match_and_rewrite`."""
+    if (trace := _current.get()) is not None:
+        trace.add_refusal(reason() if callable(reason) else reason)
+
+
+@dataclass(frozen=True)
+class Application:
+    """A rule that was applied at an op."""
+
+    number: int
+    """The applications of all rules are counted from 1."""
+    rule: str
+    pass_name: str
+    place: Diagnostic
+    """A diagnostic without a message, located at the op."""
+    matched: tuple[str, ...] = ()
+    """The ops that the rule looked at and left, as text. All texts are empty unless they are asked for."""
+    before: tuple[str, ...] = ()
+    """The ops that were removed or changed."""
+    after: tuple[str, ...] = ()
+    """The new or changed ops, or the values that take the place of old ones."""
+
+    def __str__(self) -> str:
+        return f"'{self.rule}' of pass '{self.pass_name}'" if self.pass_name else f"'{self.rule}'"
+
+    def lines(self) -> Iterator[str]:
+        """Yield the ops before and after as lines of a diff."""
+        yield from (f"    {text}" for text in self.matched)
+        yield from (f"  - {text}" for text in self.before)
+        yield from (f"  + {text}" for text in self.after)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What a pass said about an op."""
+
+    pass_name: str
+    message: str
+    diagnostic: Diagnostic
+
+
+@dataclass
+class PassRecord:
+    """What has been observed of a pass."""
+
+    statistics: dict[str, int] = field(default_factory=dict[str, int])
+    applied: dict[str, int] = field(default_factory=dict[str, int])
+    """How often each rule was applied."""
+    refusals: dict[str, dict[str, set[Operation]]] = field(default_factory=dict[str, dict[str, set[Operation]]])
+    """The ops at which rules were refused, by rule and reason."""
+
+    @property
+    def refused(self) -> dict[str, dict[str, int]]:
+        """At how many ops each rule was refused, by reason."""
+        return {rule: {why: len(ops) for why, ops in reasons.items()} for rule, reasons in self.refusals.items()}
+
+
+class RulesStopped(BaseException):
+    """Ends a pass after the last rule that is to be applied. It is no `Exception`, as xDSL and passes catch those."""
+
+
+@dataclass
+class Trace:
+    """What has been observed of passes, and what is to be done at each event."""
+
+    with_texts: bool = False
+    """Record the text of ops before and after each application of a rule, which takes time."""
+    stop_after: int | None = None
+    """The number of applications after which `RulesStopped` is raised."""
+    on_application: Callable[[Application], None] = lambda application: None
+    on_refusal: Callable[[Application, str], None] = lambda attempt, reason: None
+    """Called with the rule and place, and the reason."""
+    on_remark: Callable[[Remark], None] = lambda remark: None
+
+    passes: dict[str, PassRecord] = field(default_factory=dict[str, PassRecord], init=False)
+    """The passes that ran, by name."""
+    applications: list[Application] = field(default_factory=list[Application], init=False)
+    remarks: list[Remark] = field(default_factory=list[Remark], init=False)
+    failed: Application | None = field(default=None, init=False)
+    """The rule that raised an exception, if one did."""
+
+    _running: list[str] = field(default_factory=list[str], init=False)
+    _open: list[_Attempt] = field(default_factory=list["_Attempt"], init=False)
+    """The patterns that are running, innermost last."""
+    _texts: OpTexts | None = field(default=None, init=False)
+
+    @property
+    def pass_name(self) -> str:
+        """The name of the running pass; empty if it is unknown."""
+        return self._running[-1] if self._running else ""
+
+    @property
+    def running_pass(self) -> PassRecord:
+        """The record of the running pass."""
+        return self.passes.setdefault(self.pass_name, PassRecord())
+
+    def restart(self) -> None:
+        """Count applications from 1 again, for another program."""
+        self.applications.clear()
+
+    @contextmanager
+    def running(self, p: ModulePass, module: ModuleOp) -> Generator[None]:
+        """Attribute what happens to a pass that starts now. Raises `RulesStopped` if no rule is to be applied any
+        more."""
+        self._stop_at_limit()
+        self._running.append(p.name)
+        self.passes.setdefault(p.name, PassRecord())
+        outer = self._open, self._texts
+        self._open = []
+        if self.with_texts:
+            from relex.passes.support.op_texts import OpTexts
+
+            self._texts = OpTexts(module)
+        try:
+            yield
+        finally:
+            self._running.pop()
+            self._open, self._texts = outer
+
+    def count(self, pass_name: str, name: str, count: int) -> None:
+        """Add to a statistic of a pass."""
+        counts = self.passes.setdefault(pass_name, PassRecord()).statistics
+        counts[name] = counts.get(name, 0) + count
+
+    def add_remark(self, op: Operation, message: str) -> None:
+        """Record a remark."""
+        where = diagnose(op, "")
+        shown = f"{message} [{self.pass_name}]" if self.pass_name else message
+        place = Diagnostic(shown, where.file, where.line, where.column, severity="remark")
+        self.remarks.append(Remark(self.pass_name, message, place))
+        self.on_remark(self.remarks[-1])
+
+    def add_refusal(self, reason: str) -> None:
+        """Record why the pattern that is running is not applied; ignored if there is none."""
+        if self._open and reason not in self._open[-1].reasons:
+            self._open[-1].reasons.append(reason)
+
+    def add_matched(self, ops: Sequence[Operation]) -> None:
+        """Record the ops that the pattern that is running has matched, before it changes them."""
+        if self._open and self.with_texts:
+            self._open[-1].before.update((op, self._text(op)) for op in ops)
+
+    def attempt(
+        self, rule: Callable[[_Attempt], str], op: Operation, rewriter: PatternRewriter, run: Callable[[], object]
+    ) -> object:
+        """Run a pattern, and record what it does. It may run others, whose events are theirs."""
+        outer = self._open[-1] if self._open else None
+        if outer is not None and outer.rule == rule and outer.op is op:
+            # A method of a base class.
+            return run()
+        attempt = _Attempt(rule, op, op.parent_op(), rewriter)
+        if self.with_texts:
+            is_same = outer is not None and outer.op is op and not outer.changes
+            attempt.text = outer.text if outer is not None and is_same else self._text(op)
+        acted, rewriter.has_done_action = rewriter.has_done_action, False
+        number = len(self.applications)
+        with ExitStack() as stack:
+            if outer is None or outer.rewriter is not rewriter:
+                stack.enter_context(self._listening(rewriter))
+            self._open.append(attempt)
+            try:
+                result = run()
+            except Exception:
+                self.failed = self.failed or self._application(attempt)
+                raise
+            finally:
+                self._open.pop()
+        fired = rewriter.has_done_action
+        rewriter.has_done_action = acted or fired
+        if attempt.changes or (fired and len(self.applications) == number):
+            self._applied(attempt)
+        elif attempt.reasons and not fired:
+            self._refused(attempt)
+        return result
+
+    @contextmanager
+    def applying(self, rule: str, ops: Sequence[Operation]) -> Generator[Callable[..., None]]:
+        """Record the body as an application of a rule; see the function of that name."""
+        attempt = _Attempt(lambda _: rule, ops[-1], ops[-1].parent_op(), None, changes=True)
+        if self.with_texts:
+            attempt.before.update((op, self._text(op)) for op in ops)
+
+        def made(*new: Operation) -> None:
+            attempt.inserted.extend(new)
+
+        yield made
+        self._applied(attempt)
+
+    def _applied(self, attempt: _Attempt) -> None:
+        application = self._application(attempt)
+        self.applications.append(application)
+        applied = self.running_pass.applied
+        applied[application.rule] = applied.get(application.rule, 0) + 1
+        self.on_application(application)
+        self._stop_at_limit()
+
+    def _stop_at_limit(self) -> None:
+        if self.stop_after is not None and len(self.applications) >= self.stop_after:
+            raise RulesStopped
+
+    def _refused(self, attempt: _Attempt) -> None:
+        application = self._application(attempt)
+        reasons = self.running_pass.refusals.setdefault(application.rule, {})
+        for reason in attempt.reasons:
+            ops = reasons.setdefault(reason, set())
+            # Patterns are tried again and again.
+            if attempt.op not in ops:
+                ops.add(attempt.op)
+                self.on_refusal(application, reason)
+
+    def _application(self, attempt: _Attempt) -> Application:
+        place = attempt.place()
+        number, rule = len(self.applications) + 1, attempt.rule(attempt)
+        if not self.with_texts:
+            return Application(number, rule, self.pass_name, place)
+        return Application(number, rule, self.pass_name, place, *self._texts_of(attempt))
+
+    def _texts_of(self, attempt: _Attempt) -> tuple[tuple[str, ...], ...]:
+        """Return the ops that are matched, those before and those after."""
+        matched = tuple(text for op, text in attempt.before.items() if op.parent is not None and self._text(op) == text)
+        before = {op: text for op, text in attempt.before.items() if text not in matched}
+        after = [self._text(op) for op in dict.fromkeys(attempt.inserted) if op.parent is not None]
+        if attempt.op.parent is not None and attempt.text and (now := self._text(attempt.op)) != attempt.text:
+            before.setdefault(attempt.op, attempt.text)
+            after.append(now)
+        if not after:
+            after = [self._value_text(value) for value in dict.fromkeys(attempt.values)]
+        return matched, tuple(before.values()) or tuple(filter(None, [attempt.text])), tuple(after)
+
+    def _text(self, op: Operation) -> str:
+        return self._texts.text(op) if self._texts is not None else ""
+
+    def _value_text(self, value: SSAValue) -> str:
+        return self._texts.value_text(value) if self._texts is not None else ""
+
+    @contextmanager
+    def _listening(self, rewriter: PatternRewriter) -> Generator[None]:
+        """Record what a rewriter does."""
+        listeners: list[tuple[list[Any], Callable[..., None]]] = [
+            (rewriter.operation_insertion_handler, self._inserted),
+            (rewriter.operation_removal_handler, self._removed),
+            (rewriter.operation_modification_handler, self._modified),
+            (rewriter.operation_replacement_handler, self._replaced),
+        ]
+        for handlers, handler in listeners:
+            handlers.append(handler)
+        try:
+            yield
+        finally:
+            for handlers, handler in listeners:
+                handlers.remove(handler)
+
+    def _inserted(self, op: Operation) -> None:
+        self._open[-1].changes = True
+        self._open[-1].inserted.append(op)
+
+    def _removed(self, op: Operation) -> None:
+        attempt = self._open[-1]
+        attempt.changes = True
+        if self.with_texts and op not in attempt.inserted:
+            attempt.before.setdefault(op, attempt.text if op is attempt.op else self._text(op))
+
+    def _modified(self, op: Operation) -> None:
+        self._open[-1].changes = True
+
+    def _replaced(self, op: Operation, values: Sequence[SSAValue | None]) -> None:
+        self._open[-1].values += [value for value in values if value is not None]
+        if self._texts is not None:
+            self._texts.replaced(op.results, values)
+
+
+@dataclass
+class _Attempt:
+    """A pattern that is running at an op."""
+
+    rule: Callable[[_Attempt], str]
+    """Returns the name of the rule, which only takes time if somebody reads it."""
+    op: Operation
+    parent: Operation | None
+    rewriter: PatternRewriter | None
+    text: str = ""
+    changes: bool = False
+    """Whether the pattern itself has changed something, not one that it runs."""
+    before: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    inserted: list[Operation] = field(default_factory=list[Operation])
+    values: list[SSAValue] = field(default_factory=list[SSAValue])
+    reasons: list[str] = field(default_factory=list[str])
+
+    def place(self) -> Diagnostic:
+        """Return the location, which does not change if the op is removed."""
+        op = self.op if self.parent is None or locate(self.op.location) is not None else self.parent
+        found = diagnose(op, "")
+        return Diagnostic("", found.file, found.line, found.column, severity="note")
+
+
+@dataclass(frozen=True)
+class _RuleName:
+    """The name of a pattern: its `rule_name`, else its class; and what an applier of patterns does itself."""
+
+    pattern: RewritePattern
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _RuleName) and other.pattern is self.pattern
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __call__(self, attempt: _Attempt) -> str:
+        if isinstance(self.pattern, GreedyRewritePatternApplier):
+            return "fold" if attempt.values or attempt.inserted else "dead code"
+        name = getattr(self.pattern, "rule_name", None)
+        return name if isinstance(name, str) else type(self.pattern).__name__
+
+
+@contextmanager
+def applying(rule: str, *ops: Operation) -> Generator[Callable[..., None]]:
+    """
+    Make what a pass does to ops without a pattern an application of a rule, which is counted, traced, and found by
+    `--bisect`. The last op is the one that the rule is applied at.
+
+        with applying("outline", *group) as made:
+            made(outline(group))
+
+    `made` takes the new ops.
+    """
+    if (trace := _current.get()) is None:
+        yield _ignore
+        return
+    with trace.applying(rule, ops) as made:
+        yield made
+
+
+def _ignore(*_: Operation) -> None:
+    pass
+
+
+def matched(ops: Sequence[Operation]) -> None:
+    """Say which ops the pattern that is running has matched, so that they are shown as what was there before."""
+    if (trace := _current.get()) is not None:
+        trace.add_matched(ops)
+
+
+_current: ContextVar[Trace | None] = ContextVar("trace", default=None)
+
+
+def current_trace() -> Trace | None:
+    """Return what observes the passes in this thread, if anything does."""
+    return _current.get()
+
+
+@contextmanager
+def observe(trace: Trace | None = None) -> Generator[Trace]:
+    """Observe the passes that run in the body, in this thread. With `observe(Trace(with_texts=True))`, the
+    applications of rules have texts."""
+    trace = trace or Trace()
+    token = _current.set(trace)
+    try:
+        with _PATTERNS:
+            yield trace
+    finally:
+        _current.reset(token)
+
+
+class _Patterns:
+    """Replaces the methods of all patterns while anything is observed, in any thread."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._observers = 0
+        self._originals: list[tuple[type[RewritePattern], Any]] = []
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._observers += 1
+            if self._observers == 1:
+                for cls in _subclasses(RewritePattern):
+                    self._replace(cls)
+                # Classes that are defined from now on.
+                setattr(RewritePattern, "__init_subclass__", classmethod(self._replace))  # noqa: B010
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._observers -= 1
+            if self._observers == 0:
+                delattr(RewritePattern, "__init_subclass__")
+                for cls, original in self._originals:
+                    setattr(cls, "match_and_rewrite", original)  # noqa: B010
+                self._originals.clear()
+
+    def _replace(self, cls: type[RewritePattern]) -> None:
+        original = vars(cls).get("match_and_rewrite")
+        if original is not None:
+            self._originals.append((cls, original))
+            setattr(cls, "match_and_rewrite", _observed(original))  # noqa: B010
+
+
+_PATTERNS = _Patterns()
+
+
+def _subclasses(cls: type[RewritePattern]) -> Iterator[type[RewritePattern]]:
+    for derived in cls.__subclasses__():
+        yield derived
+        yield from _subclasses(derived)
+
+
+def _observed(method: Callable[[Any, Operation, PatternRewriter], object]) -> Callable[..., object]:
+    @wraps(method)
+    def match_and_rewrite(self: RewritePattern, op: Operation, rewriter: PatternRewriter) -> object:
+        trace = _current.get()
+        if trace is None:
+            return method(self, op, rewriter)
+        return trace.attempt(_RuleName(self), op, rewriter, lambda: method(self, op, rewriter))
+
+    return match_and_rewrite
