@@ -58,17 +58,52 @@ def atan(operand: Operand) -> Call:
 def atanh(operand: Operand) -> Call:
     """The inverse hyperbolic tangent; infinite for -1 and 1, NaN beyond."""
 
-def avg_pool2d(
+def avg_pool1d(
     data: Operand,
     pool_size: Sequence[int],
-    strides: Sequence[int] = (1, 1),
-    padding: Sequence[int] = (0, 0),
-    dilation: Sequence[int] = (1, 1),
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    ceil_mode: bool = False,
     count_include_pad: bool = False,
 ) -> Call:
     """
     The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without it, a window that contains
-    nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`.
+    nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`. `padding` is one number for both
+    sides, or two (left, right). With `ceil_mode`, windows that begin inside but do not fit count as well; what they
+    lack never counts.
+    """
+
+def avg_pool2d(
+    data: Operand,
+    pool_size: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+) -> Call:
+    """
+    The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without it, a window that contains
+    nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`. `padding` is one number for all
+    sides, two (top and bottom, left and right) or four (top, left, bottom, right). With `ceil_mode`, windows that begin
+    inside but do not fit count as well; what they lack never counts.
+    """
+
+def avg_pool3d(
+    data: Operand,
+    pool_size: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+) -> Call:
+    """
+    The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without it, a window that contains
+    nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`. `padding` is one number for all
+    sides, three (for both sides of each dimension) or six (before each dimension, then after each). With `ceil_mode`,
+    windows that begin inside but do not fit count as well; what they lack never counts.
     """
 
 def batch_norm(
@@ -126,18 +161,92 @@ def clip(operand: Operand, min: float | None = None, max: float | None = None) -
 def concat(*tensors: Operand | Sequence[Operand], axis: int = 0) -> Call:
     """The concatenation of tensors along a dimension, by default the first; their other sizes are equal."""
 
+def conv1d(
+    data: Operand,
+    weight: Operand,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    groups: int = 1,
+) -> Call:
+    """
+    The convolution, as in neural networks (without flipping), of data `[N, C, W]` with a weight `[O, C / groups, w]`:
+    `[N, O, W']`. Each group of output channels sees its group of input channels. `padding` is one number for both
+    sides, or two (left, right).
+    """
+
+def conv1d_transpose(
+    data: Operand,
+    weight: Operand,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    output_padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    groups: int = 1,
+) -> Call:
+    """
+    The transpose of `relex.conv1d`, of data `[N, C, W]` with a weight `[C, O / groups, w]`: each element of the data
+    adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at the ends.
+    `output_padding` more elements follow at the end before that.
+    """
+
 def conv2d(
     data: Operand,
     weight: Operand,
-    strides: Sequence[int] = (1, 1),
-    padding: Sequence[int] = (0, 0),
-    dilation: Sequence[int] = (1, 1),
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
     groups: int = 1,
 ) -> Call:
     """
     The convolution, as in neural networks (without flipping), of data `[N, C, H, W]` with a weight
     `[O, C / groups, h, w]`: `[N, O, H', W']`. Each group of output channels sees its group of input channels. `padding`
     is one number for all sides, two (top and bottom, left and right) or four (top, left, bottom, right).
+    """
+
+def conv2d_transpose(
+    data: Operand,
+    weight: Operand,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    output_padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    groups: int = 1,
+) -> Call:
+    """
+    The transpose of `relex.conv2d`, of data `[N, C, H, W]` with a weight `[C, O / groups, h, w]`: each element of the
+    data adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at the
+    ends. `output_padding` more elements follow at the bottom and at the right before that.
+    """
+
+def conv3d(
+    data: Operand,
+    weight: Operand,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    groups: int = 1,
+) -> Call:
+    """
+    The convolution, as in neural networks (without flipping), of data `[N, C, D, H, W]` with a weight
+    `[O, C / groups, d, h, w]`: `[N, O, D', H', W']`. Each group of output channels sees its group of input channels.
+    `padding` is one number for all sides, three (for both sides of each dimension) or six (before each dimension, then
+    after each).
+    """
+
+def conv3d_transpose(
+    data: Operand,
+    weight: Operand,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    output_padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    groups: int = 1,
+) -> Call:
+    """
+    The transpose of `relex.conv3d`, of data `[N, C, D, H, W]` with a weight `[C, O / groups, d, h, w]`: each element of
+    the data adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at
+    the ends. `output_padding` more elements follow at the end of each dimension before that.
     """
 
 def cos(operand: Operand) -> Call:
@@ -247,16 +356,46 @@ def matmul(lhs: Operand, rhs: Operand) -> Call:
 def max(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
     """The maximum; NaN if an element is NaN. Rejected if there are no elements to choose from."""
 
-def max_pool2d(
+def max_pool1d(
     data: Operand,
     pool_size: Sequence[int],
-    strides: Sequence[int] = (1, 1),
-    padding: Sequence[int] = (0, 0),
-    dilation: Sequence[int] = (1, 1),
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    ceil_mode: bool = False,
 ) -> Call:
     """
     The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
-    the lowest value of the type.
+    the lowest value of the type. `padding` is one number for both sides, or two (left, right). With `ceil_mode`,
+    windows that begin inside but do not fit count as well.
+    """
+
+def max_pool2d(
+    data: Operand,
+    pool_size: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> Call:
+    """
+    The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
+    the lowest value of the type. `padding` is one number for all sides, two (top and bottom, left and right) or four
+    (top, left, bottom, right). With `ceil_mode`, windows that begin inside but do not fit count as well.
+    """
+
+def max_pool3d(
+    data: Operand,
+    pool_size: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> Call:
+    """
+    The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
+    the lowest value of the type. `padding` is one number for all sides, three (for both sides of each dimension) or six
+    (before each dimension, then after each). With `ceil_mode`, windows that begin inside but do not fit count as well.
     """
 
 def maximum(lhs: Operand, rhs: Operand) -> Call:

@@ -14,17 +14,13 @@ from typing import Any, cast
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.errors import one_line
-from relex.dialects.relex import Operator
+from relex.dialects.relex import Operator, SlidingWindows, TransposedConvolution
 from relex.dialects.relex.operator import tensor_type
 from relex.frontend.script.dtypes import NAMES, element_type_of
 from relex.frontend.script.scope import Unit, arguments, expect_neutral
 from relex.frontend.script.source import ScriptError, shown
 
 _NEUTRAL: dict[str, tuple[object, ...]] = {
-    "data_layout": ("NCHW",),
-    "kernel_layout": ("OIHW",),
-    "layout": ("NCHW",),
-    "out_layout": ("NCHW", "", None),
     "ceil_mode": (False,),
     "count_include_pad": (False,),
     "center": (True,),
@@ -42,8 +38,19 @@ _IGNORED = ("momentum",)
 _SPECIAL = ("inf", "-inf", "nan")
 """TVM's spelling of non-finite numbers."""
 
-_LISTS = {"strides": 2, "dilation": 2, "pool_size": 2, "padding": 1, "axes": 1}
-"""Options that are lists, where one number stands for a list of so many."""
+_LISTS = ("strides", "dilation", "pool_size", "output_padding", "padding", "axes")
+"""Options that are lists, where one number stands for a list: of one for each dimension of a window."""
+
+_DIMENSIONS = "DHW"
+
+
+def _layouts(operator: type[Operator]) -> dict[str, tuple[object, ...]]:
+    """Return the options for the layouts of TVM's operators over windows, with the values that relex's have."""
+    if not issubclass(operator, SlidingWindows):
+        return {}
+    dimensions = _DIMENSIONS[-operator.RANK :]
+    data, kernel = f"NC{dimensions}", ("IO" if issubclass(operator, TransposedConvolution) else "OI") + dimensions
+    return {"data_layout": (data,), "layout": (data,), "out_layout": (data, "", None), "kernel_layout": (kernel,)}
 
 
 def script_name(operator: type[Operator]) -> str:
@@ -68,15 +75,15 @@ def apply_operator(
     operands, options = operator.operand_names(), operator.options()
     needed = [option for option, parameter in options.items() if parameter.default is inspect.Parameter.empty]
     optional = [option for option in options if option not in needed]
-    neutral = ("out_dtype", *_NEUTRAL, *_IGNORED)
-    bound = arguments(call, name, [*operands, *needed], optional, neutral=neutral)
+    neutral = _NEUTRAL | _layouts(operator)
+    bound = arguments(call, name, [*operands, *needed], optional, neutral=("out_dtype", *neutral, *_IGNORED))
     nodes = [bound.pop(operand) for operand in operands]
     values: dict[str, Any] = {
-        option: _option(unit, option, str(options[option].annotation), node)
+        option: _option(unit, operator, option, str(options[option].annotation), node)
         for option, node in bound.items()
         if option in options
     }
-    expect_neutral(unit, bound, {name: allowed for name, allowed in _NEUTRAL.items() if name not in options})
+    expect_neutral(unit, bound, {name: allowed for name, allowed in neutral.items() if name not in options})
     try:
         result = operator(*read(_members(nodes[0]) if operator.is_variadic() else nodes), **values)
     except (VerifyException, TypeError, ValueError) as e:
@@ -92,7 +99,7 @@ def _members(node: ast.expr) -> Sequence[ast.expr]:
     return node.elts
 
 
-def _option(unit: Unit, name: str, annotation: str, node: ast.expr) -> object:
+def _option(unit: Unit, operator: type[Operator], name: str, annotation: str, node: ast.expr) -> object:
     """Return the value of an option in the form that relex's operators take."""
     if name == "shape":
         if unit.vocabulary.calls(node, "R.shape"):
@@ -104,7 +111,8 @@ def _option(unit: Unit, name: str, annotation: str, node: ast.expr) -> object:
     if value in _SPECIAL:
         value = float(str(value))
     if _is_integer(value):
-        value = (value,) * _LISTS[name] if name in _LISTS else value
+        rank = operator.RANK if issubclass(operator, SlidingWindows) and name != "padding" else 1
+        value = (value,) * rank if name in _LISTS else value
     allowed = [kind for kind in annotation.split(" | ") if kind in _KINDS]
     if allowed and not any(_KINDS[kind][1](value) for kind in allowed):
         expected = " or ".join(_KINDS[kind][0] for kind in allowed)

@@ -3,17 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from math import prod
+from operator import and_, mul
 
-from relex.dialects.relex import AvgPool2dOp, Conv2dOp, MaxPool2dOp
+from xdsl.dialects.builtin import IndexType
+
+from relex.dialects.relex import AvgPool, Convolution, MaxPool, SlidingWindows, TransposedConvolution, Windows
 from relex.dialects.relex.properties import as_integer
-from relex.dialects.relex.windows import Windows
+from relex.dialects.sizes import Size
 from relex.lowering.legalizations.indexing import padded
 from relex.lowering.legalizations.table import legalizes, result_shape
-from relex.lowering.te import Axis, Expr, Tensor, cast, compute, lowest, max, reduce_axis, sum
+from relex.lowering.te import (
+    Axis,
+    Expr,
+    OfIndices,
+    Tensor,
+    as_expr,
+    cast,
+    compute,
+    equal,
+    if_then_else,
+    lowest,
+    max,
+    reduce_axis,
+    sum,
+)
+
+_SPATIAL = "zyx"
+_WINDOW = "qrs"
+_COUNTS = ("slices", "rows", "columns")
+"""Names for the dimensions, of which the last ones are taken."""
 
 
-@legalizes(Conv2dOp)
-def conv2d(op: Conv2dOp, x: Tensor, w: Tensor) -> Tensor:
+@legalizes(Convolution)
+def convolution(op: Convolution, x: Tensor, w: Tensor) -> Tensor:
     """Legalize to a sum over channels and window of the padded input, for each group of channels."""
     windows = op.windows(w.shape)
     data = _padded(x, windows, 0)
@@ -22,70 +46,129 @@ def conv2d(op: Conv2dOp, x: Tensor, w: Tensor) -> Tensor:
     c = reduce_axis(channels, "c")
     inner = _window_axes(windows)
 
-    def element(n: Axis, o: Axis, y: Axis, x: Axis) -> Expr:
+    def element(n: Axis, o: Axis, *place: Axis) -> Expr:
         channel = c if groups == 1 else o // outputs * channels + c
-        return sum(data[n, channel, *_inside(windows, (y, x), inner)] * w[o, c, *inner], axis=(c, *inner))
+        return sum(data[n, channel, *_inside(windows, place, inner)] * w[o, c, *inner], axis=(c, *inner))
 
-    return compute(result_shape(op, x, w), element, name="conv2d")
+    return _windowed(op, [x, w], "no", element)
 
 
-@legalizes(MaxPool2dOp)
-def max_pool2d(op: MaxPool2dOp, x: Tensor) -> Tensor:
+@legalizes(TransposedConvolution)
+def transposed_convolution(op: TransposedConvolution, x: Tensor, w: Tensor) -> Tensor:
+    """Legalize to the convolution, with the weight flipped, of the input with zeros between its elements."""
+    windows = op.windows(w.shape)
+    groups = as_integer(op.groups)
+    channels, outputs = x.shape[1] // groups, w.shape[1]
+    sizes = result_shape(op, x, w)[2:]
+    # The window of the result's first element ends at the first element that is not padding.
+    starts = [span - 1 - before for span, before in zip(windows.spans, windows.before, strict=True)]
+    spread = _spread(x, windows, starts, [size + span - 1 for size, span in zip(sizes, windows.spans, strict=True)])
+    c = reduce_axis(channels, "c")
+    inner = _window_axes(windows)
+    flipped = [as_expr(extent - 1, IndexType()) - k for extent, k in zip(windows.size, inner, strict=True)]
+    sliding = Windows(windows.size, (1,) * windows.rank, windows.padding, windows.dilation)
+
+    def element(n: Axis, o: Axis, *place: Axis) -> Expr:
+        channel, output = (c, o) if groups == 1 else (o // outputs * channels + c, o % outputs)
+        return sum(spread[n, channel, *_inside(sliding, place, inner)] * w[channel, output, *flipped], (c, *inner))
+
+    return _windowed(op, [x, w], "no", element)
+
+
+def _spread(x: Tensor, windows: Windows, starts: Sequence[Size], sizes: Sequence[Size]) -> Tensor:
+    """Return a tensor whose last dimensions have `sizes`, with the elements of `x` from `starts` on in steps of the
+    strides, and zeros elsewhere. Elements before the first index are left out."""
+
+    def element(*i: Axis) -> Expr:
+        inside: list[Expr] = []
+        place: list[Expr] = []
+        dimensions = zip(i[2:], starts, windows.strides, windows.before, x.shape[2:], strict=True)
+        for index, start, stride, before, size in dimensions:
+            # Of indices that are not negative, quotients are rounded down.
+            skipped = -(-before // stride)
+            steps = (start + skipped * stride + stride - 1) // stride - skipped
+            shifted = index + (steps * stride - start)
+            place.append((shifted if stride == 1 else shifted // stride) - steps)
+            inside += [index >= start, place[-1] < size]
+            inside += [] if stride == 1 else [equal(shifted % stride, 0)]
+        return if_then_else(reduce(and_, inside), x[*i[:2], *place], 0)
+
+    return compute((*x.shape[:2], *sizes), element, name="spread")
+
+
+@legalizes(MaxPool)
+def max_pool(op: MaxPool, x: Tensor) -> Tensor:
     """Legalize to a maximum over each window; padding is the lowest value."""
     windows = op.windows
     data = _padded(x, windows, lowest(x.type))
     inner = _window_axes(windows)
 
-    def element(n: Axis, c: Axis, y: Axis, x: Axis) -> Expr:
-        return max(data[n, c, *_inside(windows, (y, x), inner)], axis=inner)
+    def element(n: Axis, c: Axis, *place: Axis) -> Expr:
+        return max(data[n, c, *_inside(windows, place, inner)], axis=inner)
 
-    return compute(result_shape(op, x), element, name="max_pool2d")
+    return _windowed(op, [x], "nc", element)
 
 
-@legalizes(AvgPool2dOp)
-def avg_pool2d(op: AvgPool2dOp, x: Tensor) -> Tensor:
+@legalizes(AvgPool)
+def avg_pool(op: AvgPool, x: Tensor) -> Tensor:
     """Legalize to a sum over each window, divided by the number of elements counted."""
     windows = op.windows
     data = _padded(x, windows, 0)
     inner = _window_axes(windows)
     shape = result_shape(op, x)
 
-    def window_sum(n: Axis, c: Axis, y: Axis, x: Axis) -> Expr:
-        return sum(data[n, c, *_inside(windows, (y, x), inner)], axis=inner)
+    def window_sum(n: Axis, c: Axis, *place: Axis) -> Expr:
+        return sum(data[n, c, *_inside(windows, place, inner)], axis=inner)
 
-    total = compute(shape, window_sum, name="total")
-    if op.count_include_pad is not None or not any(windows.padding):
-        count = windows.size[0] * windows.size[1]
-        return compute(shape, lambda *i: total[*i] / count, name="avg_pool2d")
-    # The elements of a window that are not padding form a rectangle.
-    rows, columns = (_unpadded(op, x, dimension, name) for dimension, name in enumerate(("rows", "columns")))
-    return compute(shape, lambda n, c, y, x: total[n, c, y, x] / (rows[y] * columns[x]), name="avg_pool2d")
+    total = _windowed(op, [x], "nc", window_sum, name="total")
+    includes_padding = op.count_include_pad is not None
+    if not windows.ceil_mode and (includes_padding or not any(windows.padding)):
+        count = prod(windows.size)
+        return compute(shape, lambda *i: total[*i] / count, name=_name(op))
+    # The elements of a window that are counted form a box.
+    counts = [_counted(op, x, dimension, includes_padding) for dimension in range(op.RANK)]
+
+    def element(n: Axis, c: Axis, *place: Axis) -> Expr:
+        return total[n, c, *place] / reduce(mul, (count[i] for count, i in zip(counts, place, strict=True)))
+
+    return _windowed(op, [x], "nc", element)
 
 
-def _unpadded(op: AvgPool2dOp, x: Tensor, dimension: int, name: str) -> Tensor:
-    """Count the elements of each window along one dimension that are not padding."""
+def _counted(op: AvgPool, x: Tensor, dimension: int, includes_padding: bool) -> Tensor:
+    """Count the elements of each window along one dimension that are not padding, or not beyond it."""
     windows = op.windows
+    before, after = windows.before[dimension], windows.after[dimension]
     size = x.shape[2 + dimension]
-    first = windows.before[dimension]
+    first, end = (0, before + size + after) if includes_padding else (before, before + size)
     k = _window_axes(windows)[dimension]
 
     def element(i: Axis) -> Expr:
         place = i * windows.strides[dimension] + k * windows.dilation[dimension]
-        inside = (place >= first) & (place < first + size)
+        inside = (place >= first) & (place < end)
         return sum(cast(inside, x.type), axis=k)
 
-    return compute([result_shape(op, x)[2 + dimension]], element, name=name)
+    return compute([result_shape(op, x)[2 + dimension]], element, name=_COUNTS[dimension - op.RANK])
 
 
 def _padded(x: Tensor, windows: Windows, value: float) -> Tensor:
-    if not any(windows.padding):
+    if not any(windows.padding) and not windows.ceil_mode:
         return x
-    return padded(x, (0, 0, *windows.before), (0, 0, *windows.after), value)
+    return padded(x, (0, 0, *windows.before), (0, 0, *windows.ends(x.shape[2:])), value)
 
 
-def _window_axes(windows: Windows) -> tuple[Axis, Axis]:
-    height, width = windows.size
-    return reduce_axis(height, "r"), reduce_axis(width, "s")
+def _windowed(
+    op: SlidingWindows, operands: Sequence[Tensor], others: str, element: OfIndices, name: str | None = None
+) -> Tensor:
+    """Compute the result of an operator over windows, with axes called by their letters, `others` in front."""
+    return compute(result_shape(op, *operands), element, name or _name(op), [*others, *_SPATIAL[-op.RANK :]])
+
+
+def _name(op: SlidingWindows) -> str:
+    return op.name.rpartition(".")[2]
+
+
+def _window_axes(windows: Windows) -> list[Axis]:
+    return [reduce_axis(extent, name) for extent, name in zip(windows.size, _WINDOW[-windows.rank :], strict=True)]
 
 
 def _inside(windows: Windows, place: Sequence[Axis], inner: Sequence[Axis]) -> list[Expr]:

@@ -69,13 +69,13 @@ def pad(op: PadOp, x: Tensor) -> Tensor:
     return padded(x, op.before, op.after, op.value, "pad")
 
 
-def padded(x: Tensor, before: Sequence[int], after: Sequence[int], value: float, name: str = "padded") -> Tensor:
+def padded(x: Tensor, before: Sequence[int], after: Sequence[Size], value: float, name: str = "padded") -> Tensor:
     """Surround a tensor with a constant. Nothing is read in the padding."""
 
     def element(*i: Axis) -> Expr:
         inside = [index >= width for index, width in zip(i, before, strict=True) if width]
         ends = (first + size for first, size in zip(before, x.shape, strict=True))
-        inside += [index < end for index, end, width in zip(i, ends, after, strict=True) if width]
+        inside += [index < end for index, end, width in zip(i, ends, after, strict=True) if width != 0]
         place = [index - width if width else index for index, width in zip(i, before, strict=True)]
         return if_then_else(reduce(lambda a, b: a & b, inside), x[place], value) if inside else x[place]
 

@@ -353,25 +353,29 @@ def reduce(combiner: str, identity: float, body: Expr, axis: Axis | Sequence[Axi
 
 
 @overload
-def compute(shape: Sequence[Size], function: OfIndices, name: str = "compute") -> Tensor: ...
+def compute(shape: Sequence[Size], function: OfIndices, name: str = "compute", axes: Sequence[str] = ()) -> Tensor: ...
 @overload
-def compute(shape: Sequence[Size], function: OfSomeIndices, name: str = "compute") -> Tensor: ...
-def compute(shape: Sequence[Size], function: Callable[..., object], name: str = "compute") -> Tensor:
+def compute(
+    shape: Sequence[Size], function: OfSomeIndices, name: str = "compute", axes: Sequence[str] = ()
+) -> Tensor: ...
+def compute(
+    shape: Sequence[Size], function: Callable[..., object], name: str = "compute", axes: Sequence[str] = ()
+) -> Tensor:
     """Compute a tensor whose element at some indices is `function` of them.
 
-    The function's parameter names become the names of the axes. A reduction must be the whole result: anything applied
-    to the reduced value is a separate computation.
+    The function's parameter names become the names of the axes, unless `axes` has some. A reduction must be the whole
+    result: anything applied to the reduced value is a separate computation.
     """
-    names = _axis_names(function, len(shape))
+    names = axes or _axis_names(function, len(shape))
     if len(names) != len(shape):
         raise ValueError(f"expected a function of {len(shape)} indices for '{name}', found one of {len(names)}")
-    axes = tuple(Axis(IndexType(), *named, IterKind.SPATIAL) for named in zip(names, shape, strict=True))
-    body = function(*axes)
+    variables = tuple(Axis(IndexType(), *named, IterKind.SPATIAL) for named in zip(names, shape, strict=True))
+    body = function(*variables)
     if not isinstance(body, Expr):
         raise ValueError(f"expected an expression for '{name}', found {body}; write `Const(type, {body})`")
     if any(isinstance(e, Reduction) for e in walk(body) if e is not body):
         raise ValueError(f"expected the reduction to be the whole of '{name}'; compute what follows it from its result")
-    return Tensor(name, tuple(shape), body.type, axes, body)
+    return Tensor(name, tuple(shape), body.type, variables, body)
 
 
 def _axis_names(function: Callable[..., object], count: int) -> list[str]:

@@ -1,68 +1,47 @@
-"""Convolution and pooling over height and width. The layout is batch, channels, height, width."""
+"""Convolution over one, two or three dimensions. The layout is batch, channels, then the dimensions."""
 
 from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
+from itertools import product
 from math import prod
-from typing import ClassVar
+from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, prop_def
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import FLOATS, NUMBERS, tensor_operand_def
+from relex.dialects.dtypes import NUMBERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.extremes import largest
-from relex.dialects.relex.operator import Exactness, Operand, Operator, ieee_arithmetic
-from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, integer, integers
-from relex.dialects.relex.types import (
-    SizedType,
-    expect_element_type,
-    expect_equal,
-    expect_integers,
-    same_element_type,
-    shape_str,
-)
+from relex.dialects.relex.operator import Operand, ieee_arithmetic
+from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, integer
+from relex.dialects.relex.sliding import SlidingWindows, expect_rank
+from relex.dialects.relex.types import SizedType, expect_element_type, expect_equal, expect_integers, same_element_type
 from relex.dialects.relex.windows import Windows
-from relex.dialects.sizes import Size, Sizes, equal
+from relex.dialects.sizes import Size, Sizes, at_most, equal
 
-_ONES = integers([1, 1])
-_NO_PADDING = integers([0, 0])
+_SPATIAL = "xyz"
+_WINDOW = "rst"
 
 
-@irdl_op_definition
-class Conv2dOp(Operator):
-    """
-    The convolution, as in neural networks (without flipping), of data `[N, C, H, W]` with a weight
-    `[O, C / groups, h, w]`: `[N, O, H', W']`. Each group of output channels sees its group of input channels. `padding`
-    is one number for all sides, two (top and bottom, left and right) or four (top, left, bottom, right).
-
-    ```mlir
-    %y = relex.conv2d %x, %w : (tensor<1x3x8x8xf32>, tensor<16x3x3x3xf32>) -> tensor<1x16x6x6xf32>
-    %z = relex.conv2d %x, %v strides = [2, 2] padding = [1, 1] dilation = [1, 1] groups = 3
-        : (tensor<1x3x8x8xf32>, tensor<6x1x3x3xf32>) -> tensor<1x6x4x4xf32>
-    ```
-    """
-
-    name = "relex.conv2d"
-    SCRIPT_NAMESPACE: ClassVar = "nn"
+class Convolution(SlidingWindows, ABC):
+    """The convolution of data with a weight; each group of output channels sees its group of input channels."""
 
     data = tensor_operand_def()
     weight = tensor_operand_def()
-    strides = prop_def(IntegersConstr, default_value=_ONES)
-    padding = prop_def(IntegersConstr, default_value=_NO_PADDING)
-    dilation = prop_def(IntegersConstr, default_value=_ONES)
+    strides = prop_def(IntegersConstr)
+    padding = prop_def(IntegersConstr)
+    dilation = prop_def(IntegersConstr)
     groups = prop_def(IntegerConstr, default_value=integer(1))
 
     def __init__(
         self,
         data: Operand,
         weight: Operand,
-        strides: Sequence[int] = (1, 1),
-        padding: Sequence[int] = (0, 0),
-        dilation: Sequence[int] = (1, 1),
+        strides: Sequence[int] | None = None,
+        padding: Sequence[int] | None = None,
+        dilation: Sequence[int] | None = None,
         groups: int = 1,
     ):
         properties = {"strides": strides, "padding": padding, "dilation": dilation, "groups": groups}
@@ -70,16 +49,27 @@ class Conv2dOp(Operator):
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        element_type = same_element_type(*operands)
-        expect_element_type(operands[0], NUMBERS, "operands")
-        data, weight = (_expect_rank_4(t, what) for t, what in zip(operands, ("data", "a weight"), strict=True))
-        (groups,) = expect_integers([as_integer(properties["groups"])], "groups", least=1)
-        for channels, what in ((data[1], "input"), (weight[0], "output")):
-            if not equal(channels % groups, 0):
-                raise InferenceError(f"expected {what} channels that {groups} groups share, found {channels}")
+        element_type, data, weight, groups = cls.read(operands, properties)
+        if not equal(weight[0] % groups, 0):
+            raise InferenceError(f"expected output channels that {groups} groups share, found {weight[0]}")
         expect_equal(data[1] // groups, weight[1], "input channels of a group and of the weight")
         counts = Windows.read(weight[2:], properties).counts(data[2:])
         return SizedType(element_type, (data[0], weight[0], *counts))
+
+    @classmethod
+    def read(
+        cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]
+    ) -> tuple[Attribute, Sizes, Sizes, int]:
+        """Return the element type, the shapes of data and weight, and the groups, which share the input channels."""
+        element_type = same_element_type(*operands)
+        expect_element_type(operands[0], NUMBERS, "operands")
+        data, weight = (
+            expect_rank(t, 2 + cls.RANK, what) for t, what in zip(operands, ("data", "a weight"), strict=True)
+        )
+        (groups,) = expect_integers([as_integer(properties["groups"])], "groups", least=1)
+        if not equal(data[1] % groups, 0):
+            raise InferenceError(f"expected input channels that {groups} groups share, found {data[1]}")
+        return element_type, data, weight, groups
 
     @property
     def terms(self) -> int:
@@ -95,119 +85,178 @@ class Conv2dOp(Operator):
         parts = self.windows(weight.shape).over(x, 0)
         parts = parts.reshape(x.shape[0], groups, x.shape[1] // groups, *parts.shape[2:])
         kernels = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
+        spatial, window = _SPATIAL[: self.RANK], _WINDOW[: self.RANK]
         with ieee_arithmetic():
-            result = np.einsum("ngchwrs,gocrs->ngohw", parts, kernels)
+            result = np.einsum(f"ngc{spatial}{window},goc{window}->ngo{spatial}", parts, kernels)
         return result.reshape(x.shape[0], weight.shape[0], *result.shape[3:])
 
 
-class _Pool2d(Operator, ABC):
+@irdl_op_definition
+class Conv1dOp(Convolution):
     """
-    One element for each window of `pool_size`. `padding` is one number for all sides, two (top and bottom, left and
-    right) or four (top, left, bottom, right).
+    The convolution, as in neural networks (without flipping), of data `[N, C, W]` with a weight `[O, C / groups, w]`:
+    `[N, O, W']`. Each group of output channels sees its group of input channels. `padding` is one number for both
+    sides, or two (left, right).
+
+    ```mlir
+    %y = relex.conv1d %x, %w padding = [2, 0] : (tensor<1x3x8xf32>, tensor<16x3x3xf32>) -> tensor<1x16x8xf32>
+    ```
     """
 
-    data = tensor_operand_def()
-    pool_size = prop_def(IntegersConstr)
-    strides = prop_def(IntegersConstr, default_value=_ONES)
-    padding = prop_def(IntegersConstr, default_value=_NO_PADDING)
-    dilation = prop_def(IntegersConstr, default_value=_ONES)
+    name = "relex.conv1d"
+    RANK: ClassVar = 1
 
-    SCRIPT_NAMESPACE: ClassVar = "nn"
-    ALLOWED: ClassVar[tuple[Attribute, ...]] = NUMBERS
-    """The element types that the operand may have."""
+
+@irdl_op_definition
+class Conv2dOp(Convolution):
+    """
+    The convolution, as in neural networks (without flipping), of data `[N, C, H, W]` with a weight
+    `[O, C / groups, h, w]`: `[N, O, H', W']`. Each group of output channels sees its group of input channels. `padding`
+    is one number for all sides, two (top and bottom, left and right) or four (top, left, bottom, right).
+
+    ```mlir
+    %y = relex.conv2d %x, %w : (tensor<1x3x8x8xf32>, tensor<16x3x3x3xf32>) -> tensor<1x16x6x6xf32>
+    %z = relex.conv2d %x, %v strides = [2, 2] padding = [1, 1] dilation = [1, 1] groups = 3
+        : (tensor<1x3x8x8xf32>, tensor<6x1x3x3xf32>) -> tensor<1x6x4x4xf32>
+    ```
+    """
+
+    name = "relex.conv2d"
+    RANK: ClassVar = 2
+
+
+@irdl_op_definition
+class Conv3dOp(Convolution):
+    """
+    The convolution, as in neural networks (without flipping), of data `[N, C, D, H, W]` with a weight
+    `[O, C / groups, d, h, w]`: `[N, O, D', H', W']`. Each group of output channels sees its group of input channels.
+    `padding` is one number for all sides, three (for both sides of each dimension) or six (before each dimension, then
+    after each).
+
+    ```mlir
+    %y = relex.conv3d %x, %w : (tensor<1x3x8x8x8xf32>, tensor<16x3x3x3x1xf32>) -> tensor<1x16x6x6x8xf32>
+    ```
+    """
+
+    name = "relex.conv3d"
+    RANK: ClassVar = 3
+
+
+class TransposedConvolution(Convolution, ABC):
+    """The transpose of a convolution: each element of the data adds its multiple of the weight to a window of the
+    result, whose outermost elements, as many as the padding, are then removed. Within `output_padding`, the result goes
+    on at its end."""
+
+    output_padding = prop_def(IntegersConstr)
+
+    def __init__(
+        self,
+        data: Operand,
+        weight: Operand,
+        strides: Sequence[int] | None = None,
+        padding: Sequence[int] | None = None,
+        output_padding: Sequence[int] | None = None,
+        dilation: Sequence[int] | None = None,
+        groups: int = 1,
+    ):
+        properties = {"strides": strides, "padding": padding, "output_padding": output_padding, "dilation": dilation}
+        super(Convolution, self).__init__(data, weight, properties={**properties, "groups": groups})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        (operand,) = operands
-        element_type = expect_element_type(operand, cls.ALLOWED, "operands")
-        data = _expect_rank_4(operand, "data")
-        return SizedType(element_type, (*data[:2], *_pool_windows(properties).counts(data[2:])))
+        element_type, data, weight, groups = cls.read(operands, properties)
+        expect_equal(data[1], weight[0], "input channels of data and weight")
+        windows = Windows.read(weight[2:], properties)
+        more = expect_integers(as_integers(properties["output_padding"]), "output paddings", count=cls.RANK, least=0)
+        for added, *steps in zip(more, windows.strides, windows.dilation, strict=True):
+            if added >= max(steps):
+                expected = f"expected output paddings below the stride or the dilation, here {max(steps)}"
+                raise InferenceError(f"{expected}, found {added}")
+        full = zip(cls.full(windows, data[2:], more), windows.before, windows.after, strict=True)
+        sizes = [size - before - after for size, before, after in full]
+        if not all([at_most(0, size) for size in sizes]):
+            found = ", ".join(map(str, windows.padding))
+            raise InferenceError(f"expected paddings of at most the size of the full result, found {found}")
+        return SizedType(element_type, (data[0], weight[1] * groups, *sizes))
+
+    @staticmethod
+    def full(windows: Windows, sizes: Sequence[Size], more: Sequence[int]) -> Sizes:
+        """Return the sizes of the result before the padding is removed. Raises `InferenceError` without data."""
+        if not all([at_most(1, size) for size in sizes]):
+            raise InferenceError("expected data of 1 element or more along each dimension, found none")
+        steps = zip(sizes, windows.strides, windows.spans, more, strict=True)
+        return tuple((size - 1) * stride + span + added for size, stride, span, added in steps)
 
     @property
     def terms(self) -> int:
-        return prod(as_integers(self.pool_size))
+        shape = self.weight.type.get_shape()
+        return prod(shape) // max(1, shape[1])
 
-    @property
-    def windows(self) -> Windows:
-        """The windows that the elements of the result are computed from."""
-        return _pool_windows(self.properties)
-
-
-def _pool_windows(properties: Mapping[str, Attribute]) -> Windows:
-    size = expect_integers(as_integers(properties["pool_size"]), "sizes of a window", count=2, least=1)
-    return Windows.read(size, properties)
+    def evaluate(self, *operands: Array) -> Array:
+        x, weight = operands
+        groups, windows = as_integer(self.groups), self.windows(weight.shape)
+        sizes = cast("tuple[int, ...]", self.full(windows, x.shape[2:], as_integers(self.output_padding)))
+        full = np.zeros((x.shape[0], groups, weight.shape[1], *sizes), x.dtype)
+        parts = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
+        kernels = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
+        spatial = _SPATIAL[: self.RANK]
+        for place in product(*map(range, weight.shape[2:])):
+            reached = tuple(
+                slice(k * dilation, k * dilation + (size - 1) * stride + 1, stride)
+                for k, dilation, stride, size in zip(place, windows.dilation, windows.strides, x.shape[2:], strict=True)
+            )
+            with ieee_arithmetic():
+                full[(..., *reached)] += np.einsum(f"ngc{spatial},gco->ngo{spatial}", parts, kernels[(..., *place)])
+        inside = (slice(b, size - a) for b, size, a in zip(windows.before, full.shape[3:], windows.after, strict=True))
+        return full.reshape(x.shape[0], -1 if full.size else groups * weight.shape[1], *sizes)[(..., *inside)]
 
 
 @irdl_op_definition
-class MaxPool2dOp(_Pool2d):
+class Conv1dTransposeOp(TransposedConvolution):
     """
-    The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
-    the lowest value of the type.
+    The transpose of `relex.conv1d`, of data `[N, C, W]` with a weight `[C, O / groups, w]`: each element of the data
+    adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at the ends.
+    `output_padding` more elements follow at the end before that.
 
     ```mlir
-    %y = relex.max_pool2d %x pool_size = [2, 2] strides = [2, 2] : (tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32>
+    %y = relex.conv1d_transpose %x, %w strides = [2] padding = [1]
+        : (tensor<1x3x8xf32>, tensor<3x16x4xf32>) -> tensor<1x16x16xf32>
     ```
     """
 
-    name = "relex.max_pool2d"
-    EXACTNESS: ClassVar = Exactness.NUMBERS
-
-    def __init__(
-        self,
-        data: Operand,
-        pool_size: Sequence[int],
-        strides: Sequence[int] = (1, 1),
-        padding: Sequence[int] = (0, 0),
-        dilation: Sequence[int] = (1, 1),
-    ):
-        properties = {"pool_size": pool_size, "strides": strides, "padding": padding, "dilation": dilation}
-        super().__init__(data, properties=properties)
-
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
-        lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-        return largest(self.windows.over(x, lowest), axes=(-2, -1))
+    name = "relex.conv1d_transpose"
+    RANK: ClassVar = 1
 
 
 @irdl_op_definition
-class AvgPool2dOp(_Pool2d):
+class Conv2dTransposeOp(TransposedConvolution):
     """
-    The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without it, a window that contains
-    nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`.
+    The transpose of `relex.conv2d`, of data `[N, C, H, W]` with a weight `[C, O / groups, h, w]`: each element of the
+    data adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at the
+    ends. `output_padding` more elements follow at the bottom and at the right before that.
 
     ```mlir
-    %y = relex.avg_pool2d %x pool_size = [3, 3] padding = [1, 1] count_include_pad
-        : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
+    %y = relex.conv2d_transpose %x, %w strides = [2, 2] padding = [1, 1] output_padding = [1, 1]
+        : (tensor<1x3x8x8xf32>, tensor<3x16x3x3xf32>) -> tensor<1x16x16x16xf32>
     ```
     """
 
-    name = "relex.avg_pool2d"
-    ALLOWED: ClassVar = FLOATS
-
-    count_include_pad = opt_prop_def(UnitAttr)
-
-    def __init__(
-        self,
-        data: Operand,
-        pool_size: Sequence[int],
-        strides: Sequence[int] = (1, 1),
-        padding: Sequence[int] = (0, 0),
-        dilation: Sequence[int] = (1, 1),
-        count_include_pad: bool = False,
-    ):
-        properties = {"pool_size": pool_size, "strides": strides, "padding": padding, "dilation": dilation}
-        super().__init__(data, properties={**properties, "count_include_pad": count_include_pad})
-
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
-        fill = 0 if self.count_include_pad is None else 1
-        counted = self.windows.over(np.ones(x.shape[2:], x.dtype), fill)
-        with ieee_arithmetic():
-            return self.windows.over(x, 0).sum(axis=(-2, -1)) / counted.sum(axis=(-2, -1))
+    name = "relex.conv2d_transpose"
+    RANK: ClassVar = 2
 
 
-def _expect_rank_4(t: SizedType, what: str) -> Sizes:
-    shape = t.get_shape()
-    if len(shape) != 4:
-        raise InferenceError(f"expected {what} of rank 4, found {shape_str(shape)}")
-    return shape
+@irdl_op_definition
+class Conv3dTransposeOp(TransposedConvolution):
+    """
+    The transpose of `relex.conv3d`, of data `[N, C, D, H, W]` with a weight `[C, O / groups, d, h, w]`: each element of
+    the data adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at
+    the ends. `output_padding` more elements follow at the end of each dimension before that.
+
+    ```mlir
+    %y = relex.conv3d_transpose %x, %w strides = [2, 2, 2]
+        : (tensor<1x3x4x4x4xf32>, tensor<3x16x2x2x2xf32>) -> tensor<1x16x8x8x8xf32>
+    ```
+    """
+
+    name = "relex.conv3d_transpose"
+    RANK: ClassVar = 3

@@ -16,10 +16,11 @@ EXPECTED = {
     OpPattern.ELEMENTWISE: ["expand_dims", "squeeze"],
     OpPattern.BROADCAST: ["broadcast_to"],
     OpPattern.INJECTIVE: ["concat", "pad", "permute_dims", "reshape", "strided_slice"],
-    OpPattern.REDUCTION: ["max", "min", "sum"],
+    OpPattern.REDUCTION: ["max", "min", "prod", "sum"],
     OpPattern.OUT_ELEMENTWISE_FUSABLE: [
-        *("argmax", "avg_pool2d", "conv2d", "dense", "layer_norm", "log_softmax"),
-        *("matmul", "max_pool2d", "mean", "softmax"),
+        *("argmax", "argmin", "dense", "layer_norm", "log_softmax", "matmul", "mean", "softmax"),
+        *(f"{kind}{rank}d" for kind in ("avg_pool", "conv", "max_pool") for rank in (1, 2, 3)),
+        *(f"conv{rank}d_transpose" for rank in (1, 2, 3)),
     ],
     OpPattern.OPAQUE: ["take"],
 }

@@ -14,7 +14,20 @@ from programs import Array, MakeOperator, random_array
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i1, i32
 
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex import AvgPool2dOp, Conv2dOp, MaxPool2dOp
+from relex.dialects.relex import (
+    AvgPool1dOp,
+    AvgPool2dOp,
+    AvgPool3dOp,
+    Conv1dOp,
+    Conv1dTransposeOp,
+    Conv2dOp,
+    Conv2dTransposeOp,
+    Conv3dOp,
+    Conv3dTransposeOp,
+    MaxPool1dOp,
+    MaxPool2dOp,
+    MaxPool3dOp,
+)
 
 Shape = tuple[int, ...]
 
@@ -150,6 +163,89 @@ def test_pools_keep_nan() -> None:
         check(make, x)
 
 
+def transposed(x: Array, weight: Array, stride: int, before: int, after: int, dilation: int, more: int) -> Array:
+    """The transposed convolution along one dimension, element by element of the result."""
+    size, span = x.shape[2], (weight.shape[2] - 1) * dilation + 1
+    result = np.zeros((x.shape[0], weight.shape[1], (size - 1) * stride + span + more - before - after), x.dtype)
+    for y, i, k in product(range(result.shape[2]), range(size), range(weight.shape[2])):
+        if i * stride + k * dilation == y + before:
+            result[:, :, y] += x[:, :, i] @ weight[:, :, k]
+    return result
+
+
+@pytest.mark.parametrize(
+    ("stride", "before", "after", "dilation", "more"),
+    [(1, 0, 0, 1, 0), (2, 1, 0, 1, 1), (3, 0, 2, 2, 2), (1, 3, 4, 1, 0), (2, 7, 0, 3, 0), (2, 1, 1, 3, 2)],
+)
+def test_transposed_convolution(stride: int, before: int, after: int, dilation: int, more: int) -> None:
+    rng = np.random.default_rng(4)
+    x, w = (rng.integers(-9, 9, shape, dtype=np.int32) for shape in ((2, 3, 5), (3, 4, 3)))
+    wanted = transposed(x, w, stride, before, after, dilation, more)
+    options = {"strides": [stride], "padding": [before, after], "dilation": [dilation], "output_padding": [more]}
+    make = partial(Conv1dTransposeOp, **options)
+    assert_same(native(make, x, w), wanted)
+    assert_same(expected(make, x, w), wanted)
+    # The same along the middle one of three dimensions, with two groups of equal weights.
+    places = {"strides": [1, stride, 1], "padding": [0, before, 0, 0, after, 0]}
+    places |= {"dilation": [1, dilation, 1], "output_padding": [0, more, 0]}
+    wide, kernel = x[:, :, None, :, None], w[:, :, None, :, None]
+    doubled = partial(Conv3dTransposeOp, groups=2, **places)
+    found = native(doubled, np.concatenate([wide, wide], 1), np.concatenate([kernel, kernel]))
+    assert_same(found[:, :4, 0, :, 0], wanted)
+    assert_same(found[:, 4:, 0, :, 0], wanted)
+
+
+def test_a_transposed_convolution_is_the_transpose() -> None:
+    rng = np.random.default_rng(5)
+    options: dict[str, Any] = {"strides": (2, 3), "padding": (1, 0, 2, 1), "dilation": (2, 1)}
+    x, w = rng.integers(-9, 9, (1, 2, 7, 8)), rng.integers(-9, 9, (3, 2, 3, 2))
+    y = native(partial(Conv2dOp, **options), x, w)
+    z = rng.integers(-9, 9, y.shape)
+    back = native(partial(Conv2dTransposeOp, output_padding=(1, 2), **options), z, w)
+    assert np.vdot(y, z) == np.vdot(x, back[:, :, :7, :8])
+
+
+@pytest.mark.parametrize(
+    ("conv", "max_pool", "avg_pool", "dimensions"),
+    [(Conv1dOp, MaxPool1dOp, AvgPool1dOp, [3]), (Conv3dOp, MaxPool3dOp, AvgPool3dOp, [3, 1, 2])],
+)
+def test_other_ranks(conv: MakeOperator, max_pool: MakeOperator, avg_pool: MakeOperator, dimensions: list[int]) -> None:
+    """One dimension more or less than two, of size 1, changes nothing."""
+    rng = np.random.default_rng(6)
+    x, w = rng.integers(-9, 9, (2, 3, 7, 1)).astype(np.float64), rng.integers(-9, 9, (4, 3, 3, 1)).astype(np.float64)
+
+    def same(make: MakeOperator, of_two: MakeOperator, options: dict[str, int], *operands: Array) -> None:
+        rank = len(dimensions)
+        along = {name: [number if d == 0 else 1 for d in range(rank)] for name, number in options.items()}
+        along["padding"] = [*[2, 0, 0][:rank], *[1, 0, 0][:rank]]
+        flat = {name: [number, 1] for name, number in options.items()} | {"padding": [2, 0, 1, 0]}
+        shaped = [array.reshape(*array.shape[:3], *[1] * (rank - 1)) for array in operands]
+        found = native(partial(make, **along), *shaped)
+        assert_same(
+            found.reshape(native(partial(of_two, **flat), *operands).shape), native(partial(of_two, **flat), *operands)
+        )
+        check(partial(make, **along), *shaped)
+
+    same(conv, Conv2dOp, {"strides": 2, "dilation": 2}, x, w)
+    for make, of_two in ((max_pool, MaxPool2dOp), (avg_pool, AvgPool2dOp)):
+        same(make, of_two, {"pool_size": 3, "strides": 2}, x)
+
+
+def test_windows_that_do_not_fit() -> None:
+    x = np.arange(1, 7, dtype=np.float32).reshape(1, 1, 6)
+    options = {"pool_size": (3,), "strides": (2,), "ceil_mode": True}
+    assert native(partial(MaxPool1dOp, **options), x).tolist() == [[[3, 5, 6]]]
+    # What is missing at the end counts as little as padding; with `count_include_pad`, only the padding counts.
+    assert native(partial(AvgPool1dOp, **options), x).tolist() == [[[2, 4, 5.5]]]
+    padded = partial(AvgPool1dOp, padding=(1, 1), count_include_pad=True, pool_size=(4,), strides=(3,), ceil_mode=True)
+    assert native(padded, x).tolist() == [[[1.5, 4.5, 3.0]]]
+    # A window may begin in the padding before the data, but not in the one after it.
+    late = partial(MaxPool1dOp, pool_size=(1,), strides=(7,), padding=(1, 1), ceil_mode=True)
+    assert native(late, x).tolist() == [[[-np.inf]]]
+    for make in (partial(MaxPool1dOp, **options), partial(AvgPool1dOp, **options), padded, late):
+        check(make, x)
+
+
 def test_type_rules() -> None:
     unknown = TensorType(f32, (DYNAMIC_INDEX, 3, DYNAMIC_INDEX, 8))
     weight = TensorType(f32, (4, DYNAMIC_INDEX, 3, 3))
@@ -179,6 +275,25 @@ X, W = TensorType(f32, (1, 4, 5, 5)), TensorType(f32, (6, 4, 3, 3))
         (partial(Conv2dOp, dilation=(3, 3)), [X, W], "expected windows of 5 elements at most, .* found 7"),
         (Conv2dOp, [X, TensorType(i32, (6, 4, 3, 3))], "expected operands of one element type, found f32 and i32"),
         (Conv2dOp, [TensorType(i1, (1, 1, 1, 1))] * 2, "expected operands of .*, found i1"),
+        (Conv1dOp, [X, W], "expected data of rank 3, found 1x4x5x5"),
+        (partial(Conv3dOp, padding=(1, 2)), [TensorType(f32, (1, 1, 5, 5, 5))] * 2, "expected 1, 3 or 6 paddings"),
+        (Conv2dTransposeOp, [X, W], "expected equal input channels of data and weight, found 4 and 6"),
+        (
+            partial(Conv2dTransposeOp, output_padding=(0, 1)),
+            [X, TensorType(f32, (4, 6, 3, 3))],
+            "expected output paddings below the stride or the dilation, here 1, found 1",
+        ),
+        (
+            partial(Conv2dTransposeOp, padding=(4, 4)),
+            [X, TensorType(f32, (4, 6, 3, 3))],
+            "expected paddings of at most the size of the full result, found 4, 4, 4, 4",
+        ),
+        (
+            Conv2dTransposeOp,
+            [TensorType(f32, (1, 4, 0, 5)), TensorType(f32, (4, 6, 3, 3))],
+            "expected data of 1 element",
+        ),
+        (partial(MaxPool3dOp, pool_size=(2, 2)), [TensorType(f32, (1, 1, 5, 5, 5))], "expected 3 sizes of a window"),
         (partial(MaxPool2dOp, pool_size=(0, 1)), [X], "expected sizes of a window of 1 or more, found 0, 1"),
         (partial(MaxPool2dOp, pool_size=(6, 1)), [X], "expected windows of 5 elements at most, .* found 6"),
         (partial(AvgPool2dOp, pool_size=(1, 1)), [TensorType(i32, (1, 1, 1, 1))], "expected operands of .*, found i32"),

@@ -1,0 +1,228 @@
+"""Pooling over one, two or three dimensions. The layout is batch, channels, then the dimensions."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+
+from relex.dialects.arrays import Array, np
+from relex.dialects.dtypes import FLOATS, NUMBERS, tensor_operand_def
+from relex.dialects.relex.extremes import largest
+from relex.dialects.relex.operator import Exactness, Operand, ieee_arithmetic
+from relex.dialects.relex.properties import IntegersConstr, as_integers
+from relex.dialects.relex.sliding import SlidingWindows, expect_rank
+from relex.dialects.relex.types import Shape, SizedType, expect_element_type, expect_integers
+from relex.dialects.relex.windows import Windows
+
+
+class Pool(SlidingWindows, ABC):
+    """One element for each window of `pool_size`."""
+
+    data = tensor_operand_def()
+    pool_size = prop_def(IntegersConstr)
+    strides = prop_def(IntegersConstr)
+    padding = prop_def(IntegersConstr)
+    dilation = prop_def(IntegersConstr)
+    ceil_mode = opt_prop_def(UnitAttr)
+
+    ALLOWED: ClassVar[tuple[Attribute, ...]] = NUMBERS
+    """The element types that the operand may have."""
+
+    def __init__(
+        self,
+        data: Operand,
+        pool_size: Sequence[int],
+        strides: Sequence[int] | None = None,
+        padding: Sequence[int] | None = None,
+        dilation: Sequence[int] | None = None,
+        ceil_mode: bool = False,
+    ):
+        properties = {"pool_size": pool_size, "strides": strides, "padding": padding, "dilation": dilation}
+        super().__init__(data, properties={**properties, "ceil_mode": ceil_mode})
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        (operand,) = operands
+        element_type = expect_element_type(operand, cls.ALLOWED, "operands")
+        data = expect_rank(operand, 2 + cls.RANK, "data")
+        return SizedType(element_type, (*data[:2], *cls.read(properties).counts(data[2:])))
+
+    @classmethod
+    def read(cls, properties: Mapping[str, Attribute]) -> Windows:
+        """Return the windows that properties describe."""
+        size = expect_integers(as_integers(properties["pool_size"]), "sizes of a window", count=cls.RANK, least=1)
+        return Windows.read(size, properties)
+
+    @property
+    def terms(self) -> int:
+        return prod(as_integers(self.pool_size))
+
+    @property
+    def windows(self) -> Windows:
+        """The windows that the elements of the result are computed from."""
+        return self.read(self.properties)
+
+    @property
+    def window_axes(self) -> Shape:
+        """The dimensions of a window, among those of all windows."""
+        return tuple(range(-self.RANK, 0))
+
+
+class MaxPool(Pool, ABC):
+    """The maximum of each window."""
+
+    EXACTNESS: ClassVar = Exactness.NUMBERS
+
+    def evaluate(self, *operands: Array) -> Array:
+        (x,) = operands
+        lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+        return largest(self.windows.over(x, lowest), axes=self.window_axes)
+
+
+class AvgPool(Pool, ABC):
+    """The mean of each window. Padding counts, as zeros, only with `count_include_pad`; what `ceil_mode` adds to it
+    never does."""
+
+    ALLOWED: ClassVar = FLOATS
+
+    count_include_pad = opt_prop_def(UnitAttr)
+
+    def __init__(
+        self,
+        data: Operand,
+        pool_size: Sequence[int],
+        strides: Sequence[int] | None = None,
+        padding: Sequence[int] | None = None,
+        dilation: Sequence[int] | None = None,
+        ceil_mode: bool = False,
+        count_include_pad: bool = False,
+    ):
+        properties = {"pool_size": pool_size, "strides": strides, "padding": padding, "dilation": dilation}
+        more = {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad}
+        super(Pool, self).__init__(data, properties={**properties, **more})
+
+    def evaluate(self, *operands: Array) -> Array:
+        (x,) = operands
+        windows = self.windows
+        sizes = x.shape[2:]
+        counted = np.ones(sizes, x.dtype)
+        if self.count_include_pad is not None:
+            counted = np.pad(counted, list(zip(windows.before, windows.after, strict=True)), constant_values=1)
+            ends = cast(Shape, windows.ends(sizes))
+            beyond = [end - after for end, after in zip(ends, windows.after, strict=True)]
+            counts = Windows(windows.size, windows.strides, (0,) * self.RANK + tuple(beyond), windows.dilation)
+        else:
+            counts = windows
+        with ieee_arithmetic():
+            return self.windows.over(x, 0).sum(self.window_axes) / counts.over(counted, 0).sum(self.window_axes)
+
+
+@irdl_op_definition
+class MaxPool1dOp(MaxPool):
+    """
+    The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
+    the lowest value of the type. `padding` is one number for both sides, or two (left, right). With `ceil_mode`,
+    windows that begin inside but do not fit count as well.
+
+    ```mlir
+    %y = relex.max_pool1d %x pool_size = [2] strides = [2]
+        : (tensor<1x3x8xf32>) -> tensor<1x3x4xf32>
+    ```
+    """
+
+    name = "relex.max_pool1d"
+    RANK: ClassVar = 1
+
+
+@irdl_op_definition
+class MaxPool2dOp(MaxPool):
+    """
+    The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
+    the lowest value of the type. `padding` is one number for all sides, two (top and bottom, left and right) or four
+    (top, left, bottom, right). With `ceil_mode`, windows that begin inside but do not fit count as well.
+
+    ```mlir
+    %y = relex.max_pool2d %x pool_size = [2, 2] strides = [2, 2]
+        : (tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32>
+    ```
+    """
+
+    name = "relex.max_pool2d"
+    RANK: ClassVar = 2
+
+
+@irdl_op_definition
+class MaxPool3dOp(MaxPool):
+    """
+    The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
+    the lowest value of the type. `padding` is one number for all sides, three (for both sides of each dimension) or six
+    (before each dimension, then after each). With `ceil_mode`, windows that begin inside but do not fit count as well.
+
+    ```mlir
+    %y = relex.max_pool3d %x pool_size = [2, 2, 2] strides = [2, 2, 2]
+        : (tensor<1x3x8x8x8xf32>) -> tensor<1x3x4x4x4xf32>
+    ```
+    """
+
+    name = "relex.max_pool3d"
+    RANK: ClassVar = 3
+
+
+@irdl_op_definition
+class AvgPool1dOp(AvgPool):
+    """
+    The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without it, a window that contains
+    nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`. `padding` is one number for both
+    sides, or two (left, right). With `ceil_mode`, windows that begin inside but do not fit count as well; what they
+    lack never counts.
+
+    ```mlir
+    %y = relex.avg_pool1d %x pool_size = [3] padding = [1] count_include_pad
+        : (tensor<1x3x8xf32>) -> tensor<1x3x8xf32>
+    ```
+    """
+
+    name = "relex.avg_pool1d"
+    RANK: ClassVar = 1
+
+
+@irdl_op_definition
+class AvgPool2dOp(AvgPool):
+    """
+    The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without it, a window that contains
+    nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`. `padding` is one number for all
+    sides, two (top and bottom, left and right) or four (top, left, bottom, right). With `ceil_mode`, windows that begin
+    inside but do not fit count as well; what they lack never counts.
+
+    ```mlir
+    %y = relex.avg_pool2d %x pool_size = [3, 3] padding = [1, 1] count_include_pad
+        : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
+    ```
+    """
+
+    name = "relex.avg_pool2d"
+    RANK: ClassVar = 2
+
+
+@irdl_op_definition
+class AvgPool3dOp(AvgPool):
+    """
+    The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without it, a window that contains
+    nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`. `padding` is one number for all
+    sides, three (for both sides of each dimension) or six (before each dimension, then after each). With `ceil_mode`,
+    windows that begin inside but do not fit count as well; what they lack never counts.
+
+    ```mlir
+    %y = relex.avg_pool3d %x pool_size = [3, 3, 3] padding = [1, 1, 1] count_include_pad
+        : (tensor<1x3x8x8x8xf32>) -> tensor<1x3x8x8x8xf32>
+    ```
+    """
+
+    name = "relex.avg_pool3d"
+    RANK: ClassVar = 3
