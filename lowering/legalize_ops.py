@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
-from relex.dialects.dtypes import ELEMENT_TYPES, record_of
 from relex.dialects.errors import Diagnostic, DTypeError, PassError, diagnose, kind_of
 from relex.dialects.names import Names
 from relex.dialects.relex import CallTirOp, Operator
@@ -23,11 +22,9 @@ from relex.dialects.table import find
 from relex.lowering.legalizations import LEGALIZATIONS, Legalization
 from relex.lowering.llvm.reserved import RESERVED
 from relex.lowering.support.size_values import SizesOfResults
-from relex.lowering.te import Tensor, emit_prim_func, placeholder
+from relex.lowering.te import Tensor, emit_prim_func, placeholder, rounded, widened
 from relex.passes.base import RelexPass
 from relex.passes.graph.infer_sizes import infer_sizes
-
-_NATIVE = tuple(t for t in ELEMENT_TYPES if record_of(t).is_native)
 
 
 @dataclass(frozen=True)
@@ -114,8 +111,9 @@ class LegalizeOperator(RewritePattern):
         legalize = find(self.table, op)
         assert legalize is not None
         inputs, requirements = _placeholders(op, _parameters(legalize, len(op.operands)))
-        computed = legalize(op, *inputs)
+        computed = legalize(op, *(inputs if op.MOVES else map(widened, inputs)))
         if isinstance(computed, Tensor):
+            computed = rounded(computed, tensor_type(op.results[0].type).element_type)
             name = self.names.fresh(op.name.rpartition(".")[2])
             func = emit_prim_func(name, inputs, [computed], requirements, strict=self.strict)
         else:
@@ -156,7 +154,4 @@ def _refuse(op: Operator, table: Mapping[type[Operation], Legalization]) -> Diag
     """Return the reason why an operator cannot be lowered, or None."""
     if find(table, op) is None:
         return diagnose(op, "has no entry in the legalization table; add one with '@legalizes'")
-    for t in map(tensor_type, (*op.operand_types, *op.result_types)):
-        if t.element_type not in _NATIVE:
-            return diagnose(op, f"expected elements among {', '.join(map(str, _NATIVE))} to compute on, found {t}")
     return None

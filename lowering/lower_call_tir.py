@@ -12,6 +12,7 @@ from xdsl.dialects import func, memref, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
+    DenseIntOrFPElementsAttr,
     DictionaryAttr,
     FunctionType,
     MemRefType,
@@ -26,6 +27,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
 from relex.dialects import tir
+from relex.dialects.dtypes import buffer_of, dense_type
 from relex.dialects.errors import fail
 from relex.dialects.functions import C_INTERFACE_ATTR, result_attrs
 from relex.dialects.libraries import LibraryFunction
@@ -48,8 +50,8 @@ _types = TypeConverter("tensors to buffers")
 
 @_types.rule(TensorType)
 def convert_tensor_type(tensor: TensorType) -> Attribute:
-    """Convert a tensor type to a memref of the same shape."""
-    return MemRefType(tensor.element_type, tensor.get_shape())
+    """Convert a tensor type to a memref of the same shape, of integers without a sign."""
+    return buffer_of(tensor)
 
 
 @dataclass(frozen=True)
@@ -228,10 +230,19 @@ def convert_call_dps_packed(op: CallDpsPackedOp, conversion: Conversion) -> None
     """Convert to a call of a declared library function that fills the buffers of its results."""
     inputs = conversion.values(op.arguments)
     outputs = [result_buffer(result, conversion) for result in op.results]
-    library = LibraryFunction(op.callee.data, _buffer_types(inputs), _buffer_types(outputs))
+    library = LibraryFunction(op.callee.data, _array_types(op.arguments, inputs), _array_types(op.results, outputs))
     conversion.declare(library.symbol, library.declaration)
     conversion.add(func.CallOp(library.symbol, [*inputs, *outputs], []))
     conversion.replace(*outputs)
+
+
+def _array_types(tensors: Sequence[SSAValue], buffers: Sequence[SSAValue]) -> tuple[MemRefType, ...]:
+    """Return the types of the arrays that a library function gets: buffers of the elements that the tensors have."""
+    return tuple(
+        MemRefType(tensor.type.element_type, buffer.type.get_shape())
+        for tensor, buffer in zip(tensors, buffers, strict=True)
+        if isa(tensor.type, TensorType) and isa(buffer.type, MemRefType)
+    )
 
 
 @GRAPH_TO_BUFFERS.rule(ConstantOp)
@@ -245,7 +256,7 @@ def convert_constant(op: ConstantOp, conversion: Conversion) -> None:
         return memref.GlobalOp.get(
             StringAttr(name),
             buffer,
-            op.value,
+            DenseIntOrFPElementsAttr(dense_type(buffer.element_type, buffer.get_shape()), op.value.data),
             sym_visibility=StringAttr("private"),
             constant=UnitAttr(),
             alignment=ALIGNMENT,
@@ -260,11 +271,7 @@ def _buffer_type(result: OpResult) -> MemRefType:
     t = result.type
     if not isa(t, TensorType):
         fail(result.op, f"expected a ranked tensor, found {t}")
-    return MemRefType(t.element_type, t.get_shape())
-
-
-def _buffer_types(buffers: Sequence[SSAValue]) -> tuple[MemRefType, ...]:
-    return tuple(buffer.type for buffer in buffers if isa(buffer.type, MemRefType))
+    return buffer_of(t)
 
 
 def _sizes_of(result: OpResult) -> Sequence[SSAValue]:

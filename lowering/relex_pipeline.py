@@ -14,6 +14,7 @@ from relex.lowering.annotate_signatures import AnnotateSignaturesPass
 from relex.lowering.annotate_temporaries import AnnotateTemporariesPass
 from relex.lowering.convert_scf_while_to_cf import ConvertScfWhileToCfPass
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
+from relex.lowering.expand_floats import ExpandFloatsPass
 from relex.lowering.expand_math import ExpandMathPass
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.lowering.llvm.add_packed_entries import AddPackedEntriesPass
@@ -50,7 +51,7 @@ class RelexPipelinePass(RelexPass):
     // relex-pipeline{to=llvm}
     // set-target,fold-constants{strict=true},infer-sizes,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,
     // inline-blocks,schedule-cpu,rewrite-layout,merge-loops,annotate-signatures,lower-call-tir,plan-memory,
-    // convert-tir-to-scf,vectorize-loops,expand-math,outline-parallel-loops,annotate-temporaries,
+    // convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,outline-parallel-loops,annotate-temporaries,
     // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,add-packed-entries
     ```
 
@@ -85,12 +86,16 @@ def pipeline(
     """Return the passes of the default compilation down to the level `to`, grouped by the level they produce. `passes`
     are others, each at the place that it asks for; see `extends_pipeline`."""
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
+    loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
     cf = [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf()]
     levels: list[tuple[Level, list[ModulePass]]] = [
         ("graph", [SetTargetPass(), FoldConstantsPass(strict=True), InferSizesPass()]),
         ("loops", [LegalizeOpsPass(strict), *_fusion(), AnnotateSignaturesPass()]),
-        ("core", [*buffers, ConvertTirToScfPass(), VectorizeLoopsPass(), ExpandMathPass(), *outline]),
+        (
+            "core",
+            [*buffers, ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass(), ExpandMathPass(), *outline],
+        ),
         ("llvm", [*cf, ConvertToLlvmPass(), AddPackedEntriesPass()]),
     ]
     count = [level for level, _ in levels].index(to) + 1

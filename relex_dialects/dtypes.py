@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import (
     AnyDenseElement,
-    BFloat16Type,
     BytesAttr,
     CompileTimeFixedBitwidthType,
     DenseIntOrFPElementsAttr,
     IntegerType,
+    MemRefType,
     NoneAttr,
+    Signedness,
     TensorType,
     i1,
 )
@@ -32,7 +33,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.hints import isa
 
-from relex.dialects.element_types import ELEMENTS, NUMPY_NAMES, ElementType
+from relex.dialects.element_types import ELEMENTS, ElementType
 from relex.dialects.exceptions import DTypeError
 
 if TYPE_CHECKING:
@@ -41,23 +42,32 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-_RECORDS: dict[Attribute, ElementType] = {getattr(builtin, name): element for name, element in ELEMENTS.items()}
+
+def _type_of(element: ElementType) -> Attribute:
+    return IntegerType(element.bits, Signedness.UNSIGNED) if element.unsigned else getattr(builtin, element.name)
+
+
+_RECORDS: dict[Attribute, ElementType] = {_type_of(element): element for element in ELEMENTS.values()}
 
 ELEMENT_TYPES = tuple(_RECORDS)
-"""Element types of tensors and buffers. Integers are signless and interpreted as signed; i1 is NumPy's bool."""
+"""Element types of tensors. Signless integers are interpreted as signed; i1 is NumPy's bool."""
 
 FLOATS = tuple(t for t, element in _RECORDS.items() if element.is_float)
 INTEGERS = tuple(t for t, element in _RECORDS.items() if not element.is_float and not element.is_bool)
 NUMBERS = (*FLOATS, *INTEGERS)
 """All element types except i1."""
 
-ARRAY_ELEMENTS = tuple(t for t, element in _RECORDS.items() if element.in_numpy)
-"""The element types of arrays: NumPy has no bf16."""
+STORAGE_TYPES: dict[Attribute, Attribute] = {t: getattr(builtin, e.storage) for t, e in _RECORDS.items()}
+"""The element types of the buffers that hold elements of tensors: integers without a sign, for those with one."""
+
+BUFFER_TYPES = tuple(dict.fromkeys(STORAGE_TYPES.values()))
+"""All element types of buffers."""
 
 DTYPES = {element.dtype: t for t, element in _RECORDS.items()}
-"""Element types by the names of their dtypes, which are NumPy's where it has the type."""
+"""Element types by the names of their dtypes."""
 
 ElementConstr = AttrSetConstraint.get(*ELEMENT_TYPES)
+BufferElementConstr = AttrSetConstraint.get(*BUFFER_TYPES)
 TensorConstr: AttrConstraint[TensorType] = ParamAttrConstraint(
     TensorType, (AnyAttr(), ElementConstr, EqAttrConstraint(NoneAttr()))
 )
@@ -87,30 +97,59 @@ def size_in_bytes(element_type: Attribute) -> int:
     return element_type.compile_time_size if isinstance(element_type, CompileTimeFixedBitwidthType) else 8
 
 
+def is_unsigned(t: Attribute) -> bool:
+    """Return whether a type is that of integers without negative numbers."""
+    return isa(t, IntegerType) and t.signedness.data is Signedness.UNSIGNED
+
+
+def is_emulated(t: Attribute) -> bool:
+    """Return whether a type is one of floats that processors have no arithmetic for."""
+    return t in _RECORDS and not _RECORDS[t].is_native
+
+
+def storage_of(t: Attribute) -> Attribute:
+    """Return the element type of the buffers that hold elements of a type."""
+    return STORAGE_TYPES.get(t, t)
+
+
+def buffer_of(tensor: TensorType) -> MemRefType:
+    """Return the type of the buffers that hold tensors of a type."""
+    return MemRefType(storage_of(tensor.element_type), tensor.get_shape())
+
+
 def integer_limits(element_type: Attribute) -> tuple[int, int]:
-    """Return the smallest and the largest number of an integer type. Integers are signed, except i1, which is a
-    boolean. Raises `ValueError` for other types."""
+    """Return the smallest and the largest number of an integer type. Signless integers are signed, except i1, which is
+    a boolean. Raises `ValueError` for other types."""
     if element_type == i1:
         return 0, 1
     if not isa(element_type, IntegerType):
         raise ValueError(f"expected a type with a smallest and a largest number, found {element_type}")
+    if is_unsigned(element_type):
+        return 0, (1 << element_type.bitwidth) - 1
     end = 1 << element_type.bitwidth - 1
     return -end, end - 1
 
 
 def numpy_dtype(element_type: Attribute) -> np.dtype[Any]:
-    """Return the NumPy dtype of an element type. Raises `DTypeError` for bf16 and types that relex does not have."""
-    import numpy as np
+    """Return the NumPy dtype of an element type. Raises `DTypeError` for types that relex does not have, and for bf16
+    without the package that has its dtype."""
+    return record_of(element_type).numpy
 
-    if element_type not in ARRAY_ELEMENTS:
-        raise DTypeError(f"element type {element_type} has no NumPy equivalent")
-    return np.dtype(_RECORDS[element_type].dtype)
+
+def has_dtype(element_type: Attribute) -> bool:
+    """Return whether there are NumPy arrays of an element type."""
+    return element_type in _RECORDS and _RECORDS[element_type].has_dtype
+
+
+def is_float_dtype(dtype: np.dtype[Any]) -> bool:
+    """Return whether a dtype is one of floats, NumPy's or another."""
+    return dtype.kind == "f" or DTYPES.get(dtype.name) in FLOATS
 
 
 def element_type_of(dtype: np.dtype[Any]) -> Attribute:
     """Return the element type of a NumPy dtype. Raises `DTypeError` if there is none."""
-    if dtype.name not in NUMPY_NAMES.values():
-        raise DTypeError(f"expected a dtype among {', '.join(NUMPY_NAMES.values())}, found {dtype.name}")
+    if dtype.name not in DTYPES:
+        raise DTypeError(f"expected a dtype among {', '.join(DTYPES)}, found {dtype.name}")
     return DTYPES[dtype.name]
 
 
@@ -124,7 +163,7 @@ def dense_from_array(array: Array) -> DenseIntOrFPElementsAttr:
         # A bool array that views other memory may hold any byte.
         array = np.require(array, requirements="C").view(np.uint8) != 0
     elif (data := _viewed_bytes(array)) is not None:
-        return DenseIntOrFPElementsAttr(_dense_type(element_type, array.shape), BytesAttr(data))
+        return DenseIntOrFPElementsAttr(dense_type(element_type, array.shape), BytesAttr(data))
     return filled_dense(element_type, array.shape, lambda elements: np.copyto(elements, array))
 
 
@@ -140,10 +179,11 @@ def filled_dense(
     buffer = BytesIO(bytes(prod(shape) * dtype.itemsize))
     with buffer.getbuffer() as memory:
         fill(np.ndarray(tuple(shape), dtype, memory))
-    return DenseIntOrFPElementsAttr(_dense_type(element_type, shape), BytesAttr(buffer.getvalue()))
+    return DenseIntOrFPElementsAttr(dense_type(element_type, shape), BytesAttr(buffer.getvalue()))
 
 
-def _dense_type(element_type: Attribute, shape: Sequence[int]) -> TensorType[AnyDenseElement]:
+def dense_type(element_type: Attribute, shape: Sequence[int]) -> TensorType[AnyDenseElement]:
+    """Return the type of a dense attribute."""
     return cast(TensorType[AnyDenseElement], TensorType(element_type, shape))
 
 
@@ -160,12 +200,10 @@ def _viewed_bytes(array: Array) -> bytes | None:
 
 
 def array_from_dense(dense: DenseIntOrFPElementsAttr) -> Array:
-    """Return the elements of a dense attribute as a read-only array, a view of its bytes. bf16 is returned as its bits,
-    uint16."""
+    """Return the elements of a dense attribute as a read-only array, a view of its bytes."""
     import numpy as np
 
-    element_type = dense.get_element_type()
-    dtype = np.dtype("uint16") if isinstance(element_type, BFloat16Type) else numpy_dtype(element_type)
+    dtype = numpy_dtype(dense.get_element_type())
     return np.frombuffer(dense_bytes(dense), dtype=dtype.newbyteorder("<")).reshape(dense.get_shape())
 
 

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from relex.dialects.exceptions import DTypeError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+EXTENSION = "ml_dtypes"
+"""The package with the types that NumPy lacks."""
 
 
 @dataclass(frozen=True)
 class ElementType:
-    """An element type of tensors and buffers. Integers are interpreted as signed; i1 is a boolean."""
+    """An element type of tensors. Integers are signed, unless they are `unsigned`; i1 is a boolean."""
 
     name: str
     """The name of the type in MLIR."""
 
     dtype: str
-    """The name in scripts, and NumPy's, unless it is not `in_numpy`."""
+    """The name in scripts, and that of the dtype: NumPy's, or the extension's if the type is not `in_numpy`."""
 
     c_type: str
     """The type of elements in C; 16-bit floats are passed as their bits."""
@@ -25,10 +35,34 @@ class ElementType:
     """The number of bits of a float's exponent; 0 for integers and booleans."""
 
     in_numpy: bool = True
-    """Whether NumPy has the type."""
+    """Whether NumPy has the type itself."""
+
+    unsigned: bool = False
+    """Whether it is an integer without negative numbers."""
 
     is_native: bool = True
-    """Whether processors compute with it; tensors of other types are converted first."""
+    """Whether processors compute with it; operators on other types compute in f32, and round the result."""
+
+    @property
+    def has_dtype(self) -> bool:
+        """Whether there are arrays of it in this Python."""
+        try:
+            return bool(self.numpy.itemsize)
+        except DTypeError:
+            return False
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The NumPy dtype. Raises `DTypeError` if the package that has it is not installed."""
+        import numpy as np
+
+        if self.in_numpy:
+            return np.dtype(self.dtype)
+        try:
+            return np.dtype(getattr(import_module(EXTENSION), self.dtype))
+        except ImportError:
+            problem = f"element type {self.name} has no NumPy equivalent without the package {EXTENSION}"
+            raise DTypeError(problem) from None
 
     @property
     def is_float(self) -> bool:
@@ -39,6 +73,12 @@ class ElementType:
     def is_bool(self) -> bool:
         """Whether it is the type of booleans."""
         return self.bits == 1
+
+    @property
+    def storage(self) -> str:
+        """The name of the type of buffers that hold such elements. There, integers are signless, as those of `arith`
+        are: only the ops on them are signed or unsigned."""
+        return f"i{8 * self.size}" if self.unsigned else self.name
 
     @property
     def size(self) -> int:
@@ -58,10 +98,12 @@ class ElementType:
     @property
     def digits(self) -> int:
         """The number of binary digits up to which the type has all whole numbers."""
-        return self.fraction_bits + 1 if self.is_float else max(1, self.bits - 1)
+        return self.fraction_bits + 1 if self.is_float else max(1, self.bits - (not self.unsigned))
 
     def holds(self, other: ElementType) -> bool:
         """Return whether this type has all numbers of another."""
+        if self.unsigned and not (other.unsigned or other.is_bool):
+            return False
         return other.exponent_bits <= self.exponent_bits and other.digits <= self.digits
 
     def bytes_of(self, number: float) -> bytes:
@@ -70,7 +112,7 @@ class ElementType:
         if not self.is_float:
             if number != int(number) or (self.is_bool and number not in (0, 1)):
                 raise ValueError(f"expected a number of {self.name}, found {number}")
-            return int(number).to_bytes(self.size, "little", signed=True)
+            return int(number).to_bytes(self.size, "little", signed=not self.unsigned)
         if self.in_numpy:
             return struct.pack({2: "<e", 4: "<f", 8: "<d"}[self.size], float(number))
         upper = struct.pack("<f", float(number))
@@ -92,11 +134,10 @@ ELEMENTS = {
         ElementType("f64", "float64", "double", 64, exponent_bits=11),
         ElementType("i1", "bool", "uint8_t", 1),
         ElementType("i8", "int8", "int8_t", 8),
+        ElementType("i16", "int16", "int16_t", 16),
         ElementType("i32", "int32", "int32_t", 32),
         ElementType("i64", "int64", "int64_t", 64),
+        *(ElementType(f"ui{bits}", f"uint{bits}", f"uint{bits}_t", bits, unsigned=True) for bits in (8, 16, 32, 64)),
     )
 }
 """All element types by name."""
-
-NUMPY_NAMES = {element.name: element.dtype for element in ELEMENTS.values() if element.in_numpy}
-"""NumPy's names of the types that it has, by name."""

@@ -22,6 +22,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.utils.hints import isa
 
+from relex.dialects.dtypes import storage_of
 from relex.dialects.errors import fail
 from relex.dialects.functions import C_INTERFACE_ATTR
 
@@ -32,7 +33,8 @@ OUTPUTS_ATTR = "relex.outputs"
 """On the declaration of a library function: how many of its arguments, the last ones, are outputs."""
 
 BUFFERS_ATTR = "relex.buffers"
-"""On the declaration of a library function at the machine level: the types of its arguments."""
+"""On the declaration of a library function: the types of its arguments, where the function type does not say them: at
+the machine level, and of unsigned integers."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,11 @@ class LibraryFunction:
 
     def declaration(self) -> FuncOp:
         """Return the declaration that stands for it in a module."""
-        op = FuncOp(
-            self.symbol, FunctionType.from_lists([*self.inputs, *self.outputs], []), Region(), StringAttr("private")
-        )
+        arrays = [*self.inputs, *self.outputs]
+        buffers = [MemRefType(storage_of(t.element_type), t.get_shape(), t.layout, t.memory_space) for t in arrays]
+        op = FuncOp(self.symbol, FunctionType.from_lists(buffers, []), Region(), StringAttr("private"))
+        if buffers != arrays:
+            op.attributes[BUFFERS_ATTR] = ArrayAttr(arrays)
         op.attributes[C_INTERFACE_ATTR] = UnitAttr()
         op.attributes[LIBRARY_ATTR] = StringAttr(self.name)
         op.attributes[OUTPUTS_ATTR] = IntegerAttr(len(self.outputs), i64)
@@ -65,10 +69,10 @@ def library_function(op: Operation) -> LibraryFunction | None:
     name, outputs = op.attributes.get(LIBRARY_ATTR), op.attributes.get(OUTPUTS_ATTR)
     if name is None:
         return None
-    if isinstance(op, FuncOp):
-        buffers, results = op.function_type.inputs.data, op.function_type.outputs.data
-    elif isa(types := op.attributes.get(BUFFERS_ATTR), ArrayAttr):
+    if isa(types := op.attributes.get(BUFFERS_ATTR), ArrayAttr):
         buffers, results = types.data, ()
+    elif isinstance(op, FuncOp):
+        buffers, results = op.function_type.inputs.data, op.function_type.outputs.data
     else:
         return None
     if not isinstance(name, StringAttr) or op.regions[0].blocks:

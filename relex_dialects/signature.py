@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relex.dialects.element_types import NUMPY_NAMES
+from relex.dialects.element_types import ELEMENTS
 from relex.dialects.exceptions import ShapeError, UnknownNameError
 from relex.dialects.machine import PACKED_PREFIX
 from relex.dialects.sizes import (
@@ -25,8 +25,7 @@ from relex.dialects.sizes import (
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """The name, shape and element type of an argument or a result. The element type is one that NumPy has, such as
-    "f32".
+    """The name, shape and element type, such as "f32", of an argument or a result.
 
     A scalar is passed by value; its element type may also be "index". Its shape is empty, except for an index that
     sizes depend on: that is a size itself, the only one in its shape.
@@ -49,7 +48,7 @@ class TensorSpec:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The NumPy dtype of its arrays, or of the scalar."""
-        return np.dtype("int64" if self.element_type == "index" else NUMPY_NAMES[self.element_type])
+        return np.dtype("int64") if self.element_type == "index" else ELEMENTS[self.element_type].numpy
 
     @property
     def is_static(self) -> bool:
@@ -119,8 +118,8 @@ class Signature:
         if not all(isinstance(size, IndexExpr) or 0 <= size <= MAX_ARGUMENT_SIZE for size in shapes):
             yield f"expected shapes of arrays for '{self.name}'"
         for spec in specs:
-            if spec.element_type not in NUMPY_NAMES and not (spec.is_scalar and spec.element_type == "index"):
-                yield f"expected an element type among {', '.join(NUMPY_NAMES)}, found {spec.element_type}"
+            if spec.element_type not in ELEMENTS and not (spec.is_scalar and spec.element_type == "index"):
+                yield f"expected an element type among {', '.join(ELEMENTS)}, found {spec.element_type}"
 
     def with_sizes(self, values: Mapping[str, int]) -> Signature:
         """Return the signature of calls with these values of the sizes. Raises `ShapeError` if there are no such

@@ -82,6 +82,8 @@ class ArgumentReader:
 
     def _read(self, value: Any) -> Array:
         array = _as_ndarray(value, self._where, self._accepted)
+        if array.dtype == f"V{self._dtype.itemsize}" and self._dtype.kind == "V":
+            array = array.view(self._dtype)  # Files of arrays do not name dtypes that are not NumPy's own.
         if not np.can_cast(array.dtype, self._dtype, "equiv"):
             raise DTypeError(f"{self._where}: expected dtype {self._dtype.name}, found {array.dtype.name}")
         if not self._fits(array.shape):

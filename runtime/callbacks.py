@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relex.dialects.element_types import NUMPY_NAMES
+from relex.dialects.element_types import ELEMENTS, EXTENSION
 from relex.dialects.exceptions import UnknownNameError
 from relex.runtime.descriptors import read_descriptor
 from relex.runtime.library import LIBRARY, CFunction, Function, LibraryInput, not_registered
@@ -42,10 +42,13 @@ class LibraryUse:
             return not_registered(self.name)
         if isinstance(LIBRARY[self.name], CFunction):
             return None
-        strange = next((t for _, t in (*self.inputs, *self.outputs) if t not in NUMPY_NAMES), None)
+        strange = next((t for _, t in (*self.inputs, *self.outputs) if not ELEMENTS[t].has_dtype), None)
         if strange is None:
             return None
-        return f'cannot call library function "{self.name}" in Python: element type {strange} has no NumPy equivalent'
+        return (
+            f'cannot call library function "{self.name}" in Python: '
+            f"element type {strange} has no NumPy equivalent without the package {EXTENSION}"
+        )
 
 
 class LibraryCalls:
@@ -153,7 +156,7 @@ def _callback(use: LibraryUse, function: Function) -> Any:
 
 def _parameters(kinds: Sequence[BufferKind]) -> list[tuple[int, np.dtype[Any]]]:
     """Return the rank and dtype of each buffer."""
-    return [(rank, np.dtype(NUMPY_NAMES[element_type])) for rank, element_type in kinds]
+    return [(rank, ELEMENTS[element_type].numpy) for rank, element_type in kinds]
 
 
 def _address(callback: Any) -> int:

@@ -34,12 +34,12 @@ def address_of(array: Array) -> int:
 def read_descriptor(place: int, rank: int, dtype: np.dtype[Any]) -> Array:
     """Return an array over the buffer that the descriptor at an address describes; it does not own the memory."""
     _, aligned, offset, *sizes = (ctypes.c_int64 * (SIZES + rank)).from_address(place)
-    return np.asarray(_Memory(aligned + offset * dtype.itemsize, tuple(sizes), dtype))
+    return np.asarray(_Memory(aligned + offset * dtype.itemsize, tuple(sizes), dtype)).view(dtype)
 
 
 def writable(array: Array) -> Array:
     """Return a writable array over the same memory, which it keeps alive."""
-    return np.asarray(_Memory(address_of(array), array.shape, array.dtype, array.strides, array))
+    return np.asarray(_Memory(address_of(array), array.shape, array.dtype, array.strides, array)).view(array.dtype)
 
 
 class _Memory:
@@ -58,6 +58,7 @@ class _Memory:
             "version": 3,
             "data": (address, False),
             "shape": shape,
-            "typestr": dtype.str,
+            # The interface has no names for dtypes that are not NumPy's own.
+            "typestr": f"|u{dtype.itemsize}" if dtype.kind == "V" else dtype.str,
             "strides": strides,
         }

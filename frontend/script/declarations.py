@@ -11,8 +11,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, TensorType, f32
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
+from relex.dialects.dtypes import buffer_of, is_unsigned
 from relex.dialects.relex.types import shape_str
-from relex.frontend.script.dtypes import element_type_of
+from relex.frontend.script.dtypes import NO_UNSIGNED, element_type_of, name_of_type
 from relex.frontend.script.scope import Unit, arguments, expect_neutral
 from relex.frontend.script.source import ScriptError, shown
 
@@ -54,7 +55,9 @@ class Declaration:
     @property
     def buffer(self) -> MemRefType:
         """The type of a buffer, which always has a shape and a dtype."""
-        return MemRefType(self.tensor.element_type, self.tensor.get_shape())
+        if is_unsigned(self.tensor.element_type):
+            raise ScriptError(self.node, NO_UNSIGNED.format(name_of_type(self.tensor.element_type)))
+        return buffer_of(self.tensor)
 
     @property
     def dynamic_sizes(self) -> Sequence[ast.expr]:

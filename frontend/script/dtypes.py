@@ -12,6 +12,8 @@ from relex.frontend.script.source import ScriptError
 NAMES = {element_type: name for name, element_type in DTYPES.items()}
 """The names of dtypes by element type."""
 
+NO_UNSIGNED = "expected elements without a sign in a loop function, found {}; graph functions take unsigned integers"
+
 
 def name_of_type(t: Attribute) -> str:
     """Return the name of a scalar type for error messages."""

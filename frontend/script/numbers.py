@@ -10,8 +10,9 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, bf16, f16, f
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects.dtypes import is_unsigned
 from relex.frontend.script.constants import ARITHMETIC
-from relex.frontend.script.dtypes import name_of_type
+from relex.frontend.script.dtypes import NO_UNSIGNED, name_of_type
 from relex.frontend.script.functions import OPERATORS, Function
 from relex.frontend.script.scope import Scope
 from relex.frontend.script.source import ScriptError, shown
@@ -98,6 +99,8 @@ class Numbers:
 
     def convert(self, node: ast.AST, value: Scalarlike, type: Attribute) -> SSAValue:
         """Convert a number to a type; floats are truncated toward zero to integers."""
+        if is_unsigned(type):
+            raise ScriptError(node, NO_UNSIGNED.format(name_of_type(type)))
         if isinstance(value, Literal):
             return self._materialize(node, value, type)
         old = value.type

@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import ARRAY_ELEMENTS, array_from_dense
+from relex.dialects.dtypes import FLOATS, array_from_dense, has_dtype
 from relex.dialects.errors import fail
 from relex.dialects.functions import argument_names
 from relex.dialects.relex import (
@@ -244,10 +244,11 @@ class GraphPrinter(ExpressionPrinter):
             self._constants.append(op)
             return f'metadata["ir.GenericConst"][{len(self._constants) - 1}]'
         element_type = op.value.get_element_type()
-        # NumPy has no bfloat16, and an empty list loses the sizes of the inner dimensions.
-        if element_type not in ARRAY_ELEMENTS or 0 in op.value.get_shape()[:-1]:
+        # An empty list loses the sizes of the inner dimensions.
+        if not has_dtype(element_type) or 0 in op.value.get_shape()[:-1]:
             fail(op, f"{CANNOT}: found a constant of type {op.result.type}")
         array = array_from_dense(op.value)
+        array = array.astype("float64") if element_type in FLOATS else array
         return f'R.const({self._elements(array.tolist(), element_type)}, "{NAMES[element_type]}")'
 
     def _elements(self, value: object, element_type: Attribute) -> str:

@@ -11,7 +11,7 @@ from typing import cast
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.symbol_table import get_name_if_symbol
 
-from relex.dialects.dtypes import ARRAY_ELEMENTS, numpy_dtype
+from relex.dialects.dtypes import has_dtype, numpy_dtype
 from relex.dialects.errors import fail
 from relex.frontend.script.dtypes import NAMES
 
@@ -110,7 +110,7 @@ def python_number(value: float, t: Attribute) -> str:
         return repr(value)
     if not np.isfinite(value):
         return f'float("{special(value)}")'
-    return repr(float(str(numpy_dtype(t).type(value))) if t in ARRAY_ELEMENTS else value)
+    return repr(float(str(numpy_dtype(t).type(value))) if has_dtype(t) else value)
 
 
 def special(value: float) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, i64
 
 from relex.dialects.relex import ConcatOp, PadOp, StridedSliceOp, TakeOp
 from relex.dialects.relex.indexing import taken
 from relex.dialects.sizes import Size
 from relex.lowering.legalizations.table import legalizes, result_shape
-from relex.lowering.te import Axis, Expr, Tensor, cast, compute, if_then_else, maximum, minimum
+from relex.lowering.te import Axis, Expr, Tensor, cast, compute, highest, if_then_else, maximum, minimum
 
 
 @legalizes(ConcatOp)
@@ -57,7 +57,10 @@ def take(op: TakeOp, x: Tensor, indices: Tensor) -> Tensor:
 
     def element(*i: Axis) -> Expr:
         after = axis + indices.ndim
-        place = cast(indices[*i[axis:after]], IndexType())
+        place = indices[*i[axis:after]]
+        if highest(place.type) > highest(i64):
+            place = minimum(place, highest(i64))  # No index is larger.
+        place = cast(place, IndexType())
         return x[*i[:axis], minimum(maximum(place, 0), last), *i[after:]]
 
     return compute(result_shape(op, x, indices), element, name="take")

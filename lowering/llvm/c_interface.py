@@ -103,9 +103,9 @@ def wrap_declaration(op: func.FuncOp, function: llvm.FuncOp) -> llvm.FuncOp:
     declaration = _c_function(op, signature, Region())
     if LIBRARY_ATTR in op.attributes:
         # Its type no longer says what buffers it takes.
-        kept = (LIBRARY_ATTR, OUTPUTS_ATTR)
+        kept = (LIBRARY_ATTR, OUTPUTS_ATTR, BUFFERS_ATTR)
         declaration.attributes |= {name: attr for name, attr in op.attributes.items() if name in kept}
-        declaration.attributes[BUFFERS_ATTR] = ArrayAttr(op.function_type.inputs)
+        declaration.attributes.setdefault(BUFFERS_ATTR, ArrayAttr(op.function_type.inputs))
     builder = Builder(InsertPoint.at_end(block))
     arguments: list[SSAValue] = [_on_stack(builder, result)] if returns_struct else []
     passed = iter(block.args)

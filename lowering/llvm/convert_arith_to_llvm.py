@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects.dtypes import record_of
 from relex.dialects.errors import fail
 from relex.dialects.upstream.arith import RemFOp
 from relex.dialects.upstream.llvm import FPToSIOp, FPToUIOp, UIToFPOp
@@ -112,9 +113,9 @@ def convert_constant(op: arith.ConstantOp, conversion: Conversion) -> None:
         value = IntegerAttr(value.value.data, kind)
     elif isa(value, DenseIntOrFPElementsAttr) and isa(kind, VectorType[IntegerType | AnyFloat]):
         value = DenseIntOrFPElementsAttr(kind, value.data)
-    elif isa(value, FloatAttr):
-        require_native_floats(op, conversion)
-    else:
+    elif isa(value, FloatAttr) and isa(kind, IntegerType):
+        value = IntegerAttr(record_of(value.type).bits_of(value.value.data), kind)
+    elif not isa(value, FloatAttr):
         fail(op, f"expected a number or a dense vector, found {value}")
     conversion.replace(conversion.add(llvm.ConstantOp(value, kind)).result)
 

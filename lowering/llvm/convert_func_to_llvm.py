@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.functions import C_INTERFACE_ATTR, SIGNATURE_ATTR
-from relex.dialects.libraries import library_function
+from relex.dialects.libraries import BUFFERS_ATTR, library_function
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.c_interface import call, extract, new_function, wrap_declaration, wrap_definition
 from relex.lowering.llvm.descriptor import ALIGNED, Descriptor, field_name, field_type, positions
@@ -66,6 +66,7 @@ def convert_function(op: func.FuncOp, conversion: Conversion) -> None:
     expect_stated_signature(op)
     attributes = dict(op.attributes)
     linkage = attributes.pop(LINKAGE, None)
+    attributes.pop(BUFFERS_ATTR, None)  # The C function that the wrapper calls has it.
     private = op.sym_visibility == StringAttr("private")
     if not isinstance(linkage, llvm.LinkageAttr):
         has_body = not op.is_declaration or C_INTERFACE_ATTR in attributes

@@ -46,7 +46,8 @@ def add_counterparts(table: ConversionTable, counterparts: Counterparts) -> None
         old, counterpart = op.operands[0].type, counterparts[type(op)]
         if isinstance(old, MemRefType):
             fail(op, f"expected numbers or vectors, found {old}")
-        require_native_floats(op, conversion)
+        if not isinstance(op, arith.BitcastOp):
+            require_native_floats(op, conversion)
         kind = convert_type(op, op.results[0].type)
         operands = conversion.values(op.operands)
         if isinstance(counterpart, str):

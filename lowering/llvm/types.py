@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -16,6 +14,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     VectorType,
+    i16,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -49,6 +48,11 @@ def _index(_: IndexType) -> Attribute:
     return i64
 
 
+@LLVM_TYPES.rule(BFloat16Type)
+def _bfloat16(_: BFloat16Type) -> Attribute:
+    return i16  # Its bits: nothing is computed with it.
+
+
 @LLVM_TYPES.rule(MemRefType)
 def _memref(old: MemRefType) -> Attribute:
     """Convert to the descriptor: allocated pointer, aligned pointer, offset, sizes, strides."""
@@ -67,8 +71,6 @@ def _vector(old: VectorType) -> Attribute:
 
 def convert_type(op: Operation, old: Attribute) -> Attribute:
     """Return the machine type of `old`; a type that has none is an error at `op`."""
-    if get_element_type_or_self(old) == BFloat16Type():
-        _refuse_bf16(op)
     if isa(old, VectorType) and (old.get_num_dims() != 1 or old.get_num_scalable_dims()):
         fail(op, f"expected vectors of one dimension and a fixed length, found {old}")
     new = LLVM_TYPES.convert(old)
@@ -82,10 +84,6 @@ def converted_operands(op: Operation, conversion: Conversion) -> list[SSAValue]:
     for result in op.results:
         convert_type(op, result.type)
     return conversion.values(op.operands)
-
-
-def _refuse_bf16(op: Operation) -> NoReturn:
-    fail(op, "expected f16, f32 or f64, found bf16: no target computes with it; extend to f32 first")
 
 
 def constant(conversion: Conversion, value: int, kind: Attribute = i64) -> SSAValue:
@@ -107,7 +105,7 @@ def require_native_floats(op: Operation, conversion: Conversion, *, fused: bool 
     """
     kinds = {get_element_type_or_self(value.type) for value in (*op.operands, *op.results)}
     if BFloat16Type() in kinds:
-        _refuse_bf16(op)
+        fail(op, "expected f16, f32 or f64, found bf16, for which 'expand-floats' computes with f32")
     if Float16Type() not in kinds:
         return
     target = module_target(conversion.module)

@@ -31,7 +31,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import ARRAY_ELEMENTS
+from relex.dialects.dtypes import BUFFER_TYPES, ELEMENT_TYPES, record_of
+from relex.dialects.element_types import ELEMENTS
 from relex.dialects.errors import fail
 from relex.dialects.functions import DIMS_ATTR, SIGNATURE_ATTR, argument_names
 from relex.dialects.json_codec import Buffer, Plain, from_plain, to_plain
@@ -41,7 +42,7 @@ from relex.dialects.sizes.attributes import stated_requirements
 from relex.dialects.sizes.modules import ModuleSizes, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
 
-SCALARS = (*ARRAY_ELEMENTS, IndexType())
+SCALARS = (*(t for t in BUFFER_TYPES if record_of(t).in_numpy), IndexType())
 """The types of scalar arguments and results."""
 
 
@@ -99,7 +100,7 @@ def _refusal_of_buffers(op: func.FuncOp | PrimFuncOp) -> str | None:
             if states_signature and t in SCALARS:
                 continue
             return f"expected buffers alone as arguments, found {t}"
-        if t.element_type not in ARRAY_ELEMENTS or {t.layout, t.memory_space} != {NoneAttr()}:
+        if t.element_type not in ELEMENT_TYPES or {t.layout, t.memory_space} != {NoneAttr()}:
             return f"expected buffers that arrays can be, found {t}"
     return None
 
@@ -166,9 +167,12 @@ def _of_buffers(op: func.FuncOp | PrimFuncOp, stated: Signature | None) -> Signa
 
 
 def _called_like(spec: TensorSpec, stated: TensorSpec) -> TensorSpec:
-    """Return an argument or result under its stated name. A scalar need not be a size."""
+    """Return an argument or result under its stated name. A scalar need not be a size, and the elements of a buffer may
+    be those of any type that it can hold."""
     is_no_size = spec.is_scalar and stated.is_scalar and not stated.shape
-    return replace(spec, name=stated.name, shape=() if is_no_size else spec.shape)
+    stored = stated.element_type in ELEMENTS and ELEMENTS[stated.element_type].storage == spec.element_type
+    element_type = stated.element_type if stored and not spec.is_scalar else spec.element_type
+    return TensorSpec(stated.name, () if is_no_size else spec.shape, element_type, spec.is_scalar)
 
 
 def _without_idle_sizes(signature: Signature) -> Signature:
@@ -204,8 +208,8 @@ def _spec(function: Operation, name: str, t: Attribute, sizes: Sizes) -> TensorS
         return TensorSpec(name, sizes, str(t), is_scalar=True)
     if not (isa(t, TensorType) or isa(t, MemRefType)):
         fail(function, f"expected tensors or buffers in a public function, found {t}")
-    if t.element_type not in ARRAY_ELEMENTS:
-        allowed = " or ".join(map(str, ARRAY_ELEMENTS))
+    if t.element_type not in ELEMENT_TYPES:
+        allowed = " or ".join(map(str, ELEMENT_TYPES))
         fail(function, f"expected elements of {allowed} in a public function, found {t}")
     return TensorSpec(name, sizes, str(t.element_type))
 

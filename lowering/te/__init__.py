@@ -37,6 +37,8 @@ from relex.lowering.te.expressions import placeholder as placeholder
 from relex.lowering.te.expressions import prod as prod
 from relex.lowering.te.expressions import reduce as reduce
 from relex.lowering.te.expressions import reduce_axis as reduce_axis
+from relex.lowering.te.expressions import rounded as rounded
 from relex.lowering.te.expressions import select as select
 from relex.lowering.te.expressions import sum as sum
 from relex.lowering.te.expressions import walk as walk
+from relex.lowering.te.expressions import widened as widened

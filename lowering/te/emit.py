@@ -13,6 +13,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from relex.dialects.dtypes import storage_of
 from relex.dialects.names import Names
 from relex.dialects.relex.types import without_names
 from relex.dialects.sizes import IndexExpr, Requirement
@@ -82,7 +83,7 @@ def emit_prim_func(
 
 def buffer_type(tensor: Tensor) -> MemRefType:
     """The memref type of a tensor, with dynamic sizes for names."""
-    return MemRefType(tensor.type, without_names(tensor.shape))
+    return MemRefType(storage_of(tensor.type), without_names(tensor.shape))
 
 
 def _state_sizes(func: PrimFuncOp, tensors: Sequence[Tensor], requirements: Sequence[Requirement]) -> Sources:
@@ -167,7 +168,9 @@ class _Stage:
         loose = not self.strict and reduction.combiner == "add"
         old = builder.insert(memref.LoadOp.get(self.buffers[self.tensor], indices)).res
         term = self._value(builder, reduction.body, _PRODUCT_FLAGS if loose else None)
-        new = builder.insert(build_scalar(reduction.combiner, [old, term], _SUM_FLAGS if loose else None))
+        new = builder.insert(
+            build_scalar(reduction.combiner, [old, term], _SUM_FLAGS if loose else None, reduction.type)
+        )
         self._store(builder, new.results[0], indices)
 
     def _store(self, builder: Builder, value: SSAValue, indices: Sequence[SSAValue]) -> None:
@@ -178,6 +181,8 @@ class _Stage:
         summed, so that it may be contracted to an FMA."""
         if isinstance(expr, Extent):
             return self.sizes.emit(expr.size)
+        if isinstance(expr, Converted) and storage_of(expr.type) == storage_of(expr.value.type):
+            return self._value(builder, expr.value)
         if expr not in self.values:
             self.values[expr] = builder.insert(self._build(builder, expr, product_flags)).results[0]
         return self.values[expr]
@@ -198,14 +203,14 @@ class _Stage:
                 return memref.LoadOp.get(self.buffers[tensor], places)
             case Call(function=function, args=args):
                 flags = product_flags if function == "multiply" else None
-                return build_scalar(function, [self._value(builder, arg) for arg in args], flags)
+                return build_scalar(function, [self._value(builder, arg) for arg in args], flags, args[-1].type)
             case Converted(value=value):
-                return build_conversion(self._value(builder, value), expr.type)
+                return build_conversion(self._value(builder, value), expr.type, value.type)
             case Reinterpreted(value=value):
                 return BitcastOp(self._value(builder, value), expr.type)
             case IfThenElse(condition=condition, value=value, other=other):
                 holds = self._value(builder, condition)
-                return scf.IfOp(holds, [expr.type], self._branch(value), self._branch(other))
+                return scf.IfOp(holds, [storage_of(expr.type)], self._branch(value), self._branch(other))
             case _:
                 raise ValueError(f"expected an expression of one element, found {type(expr).__name__}")
 

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Protocol, overload
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, i1, i64
+from xdsl.dialects.builtin import AnyFloat, IndexType, bf16, f32, f64, i1, i64
 from xdsl.ir import Attribute
 
-from relex.dialects.dtypes import integer_limits
+from relex.dialects.dtypes import integer_limits, is_emulated, is_unsigned
 from relex.dialects.sizes import IndexExpr, Size, Sizes
 from relex.dialects.tir import IterKind
 from relex.dialects.walks import reachable
@@ -79,7 +79,7 @@ class Expr:
         return call("negative", self) if isinstance(self.type, AnyFloat) else 0 - self
 
     def __abs__(self) -> Expr:
-        if self.type == i1:
+        if self.type == i1 or is_unsigned(self.type):
             return self
         return call("abs", self) if isinstance(self.type, AnyFloat) else maximum(self, -self)
 
@@ -207,6 +207,31 @@ class Tensor:
         return Element(self.type, self, tuple(as_expr(index, IndexType()) for index in chosen))
 
 
+@dataclass(frozen=True, eq=False)
+class Widened(Tensor):
+    """A tensor whose elements are converted to another type where they are read."""
+
+    stored: Tensor = field(kw_only=True)
+
+    def __getitem__(self, indices: Expr | Number | Sequence[Expr | Number]) -> Expr:
+        return cast(self.stored[indices], self.type)
+
+
+def widened(tensor: Tensor) -> Tensor:
+    """Return a tensor to compute with: with elements of f32 in place of floats without arithmetic."""
+    return Widened(tensor.name, tensor.shape, f32, stored=tensor) if is_emulated(tensor.type) else tensor
+
+
+def rounded(tensor: Tensor, type: Attribute) -> Tensor:
+    """Return a computed tensor with its elements converted to a type."""
+    if tensor.type == type:
+        return tensor
+    if tensor.body is None or isinstance(tensor.body, Reduction):
+        total = replace(tensor, name="total")
+        return compute(tensor.shape, lambda *i: cast(total[*i], type), name=tensor.name)
+    return replace(tensor, type=type, body=cast(tensor.body, type))
+
+
 def as_expr(value: Expr | Number, type: Attribute) -> Expr:
     """Make a constant of the given type from a number, or convert a dynamic size; keep an expression as it is."""
     if isinstance(value, Expr):
@@ -279,8 +304,14 @@ def cast(value: Expr, type: Attribute) -> Expr:
     """
     if value.type == type:
         return value
+    if (is_emulated(type) and value.type not in (f32, f64)) or (type == bf16 and value.type == f64):
+        return cast(cast(value, f32), type)
+    if is_emulated(value.type) and type != f32:
+        return cast(cast(value, f32), type)
     if type == i1:
         return not_equal(value, 0)
+    if type == IndexType() and is_unsigned(value.type):
+        value = cast(value, i64)
     if not isinstance(value.type, AnyFloat) or isinstance(type, AnyFloat):
         return Converted(type, value)
     low, high = lowest(type), highest(type)

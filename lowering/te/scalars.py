@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import integer_limits
+from relex.dialects.dtypes import integer_limits, is_unsigned, storage_of
 from relex.dialects.table import Table
 from relex.dialects.upstream.arith import RemFOp
 
@@ -30,7 +30,8 @@ Builder = Callable[..., Operation]
 
 @dataclass(frozen=True)
 class Scalar:
-    """The ops that compute a scalar function on floats, on integers and `index`, and on i1; None if there is none.
+    """The ops that compute a scalar function on floats, on integers and `index`, on i1, and on unsigned integers; None
+    if there is none, or if it is the same for unsigned integers as for signed ones.
 
     The type of the last argument decides.
     """
@@ -38,6 +39,7 @@ class Scalar:
     on_float: Builder | None = None
     on_integer: Builder | None = None
     on_bool: Builder | None = None
+    on_unsigned: Builder | None = None
 
     def for_type(self, type: Attribute) -> Builder | None:
         """Return the builder for an element type, or None."""
@@ -45,14 +47,15 @@ class Scalar:
             return self.on_float
         if type == i1:
             return self.on_bool
+        if is_unsigned(type) and self.on_unsigned is not None:
+            return self.on_unsigned
         return self.on_integer if isinstance(type, IntegerType | IndexType) else None
 
 
-def _comparison(on_float: str, on_integer: str, on_bool: str) -> Scalar:
-    """Make a comparison from predicates of `arith.cmpf` and `arith.cmpi`."""
-    return Scalar(
-        partial(arith.CmpfOp, arg=on_float), partial(arith.CmpiOp, arg=on_integer), partial(arith.CmpiOp, arg=on_bool)
-    )
+def _comparison(on_float: str, on_integer: str, on_unsigned: str) -> Scalar:
+    """Make a comparison from predicates of `arith.cmpf` and `arith.cmpi`. Booleans are compared as unsigned numbers."""
+    signed, unsigned = (partial(arith.CmpiOp, arg=predicate) for predicate in (on_integer, on_unsigned))
+    return Scalar(partial(arith.CmpfOp, arg=on_float), signed, unsigned, unsigned)
 
 
 SCALARS = Table[str, Scalar]("scalars")
@@ -64,8 +67,8 @@ SCALARS.update(
         "subtract": Scalar(arith.SubfOp, arith.SubiOp),
         "multiply": Scalar(arith.MulfOp, arith.MuliOp, arith.AndIOp),
         "divide": Scalar(arith.DivfOp),
-        "maximum": Scalar(arith.MaximumfOp, arith.MaxSIOp, arith.OrIOp),
-        "minimum": Scalar(arith.MinimumfOp, arith.MinSIOp, arith.AndIOp),
+        "maximum": Scalar(arith.MaximumfOp, arith.MaxSIOp, arith.OrIOp, arith.MaxUIOp),
+        "minimum": Scalar(arith.MinimumfOp, arith.MinSIOp, arith.AndIOp, arith.MinUIOp),
         "floor_divide": Scalar(on_integer=arith.DivUIOp),
         "remainder": Scalar(on_integer=arith.RemUIOp),
         "trunc_divide": Scalar(on_integer=arith.DivSIOp),
@@ -112,9 +115,15 @@ SCALARS.update(
 )
 
 
-def build_scalar(function: str, args: Sequence[SSAValue], flags: arith.FastMathFlagsAttr | None = None) -> Operation:
-    """Build the op that applies a scalar function, with fast-math `flags` on floats."""
-    type = args[-1].type
+def build_scalar(
+    function: str,
+    args: Sequence[SSAValue],
+    flags: arith.FastMathFlagsAttr | None = None,
+    type: Attribute | None = None,
+) -> Operation:
+    """Build the op that applies a scalar function, with fast-math `flags` on floats. `type` is the element type of the
+    last argument, if that is not the type of its value: unsigned integers are values of a signless type."""
+    type = type or args[-1].type
     builder = SCALARS[function].for_type(type) if function in SCALARS else None
     if builder is None:
         raise ValueError(f"no scalar function '{function}' on {type}")
@@ -137,22 +146,31 @@ def build_constant(value: float, type: Attribute) -> arith.ConstantOp:
     low, high = integer_limits(type if isinstance(type, IntegerType) else i64)
     if not low <= value <= high or value != int(value):
         raise ValueError(f"expected a whole number from {low} to {high} for a constant of {type}, found {value}")
-    return arith.ConstantOp(IntegerAttr(int(value), type))
+    stored = storage_of(type)
+    assert isa(stored, IntegerType) or isinstance(stored, IndexType)
+    return arith.ConstantOp(IntegerAttr(int(value), stored, truncate_bits=True))
 
 
-def build_conversion(value: SSAValue, type: Attribute) -> Operation:
-    """Build the op that converts a number to another type. A float must be in the range of an integer type."""
-    old = value.type
+def build_conversion(value: SSAValue, new: Attribute, old: Attribute | None = None) -> Operation:
+    """Build the op that converts a number to another type. A float must be in the range of an integer type. `old` is
+    the element type of the number, if that is not the type of its value."""
+    old, type = old or value.type, storage_of(new)
     if isinstance(old, AnyFloat) and isinstance(type, AnyFloat):
         return (arith.ExtFOp if old.bitwidth < type.bitwidth else arith.TruncFOp)(value, type)
     if isa(old, IntegerType) and isinstance(type, AnyFloat):
-        return (arith.UIToFPOp if old == i1 else arith.SIToFPOp)(value, type)
+        return (arith.UIToFPOp if _is_never_negative(old) else arith.SIToFPOp)(value, type)
     if isinstance(old, AnyFloat) and isa(type, IntegerType):
-        return arith.FPToSIOp(value, type)
+        return (arith.FPToUIOp if is_unsigned(new) else arith.FPToSIOp)(value, type)
     if isa(old, IntegerType) and isa(type, IntegerType):
         if old.bitwidth > type.bitwidth:
             return arith.TruncIOp(value, type)
-        return (arith.ExtUIOp if old == i1 else arith.ExtSIOp)(value, type)
+        if old.bitwidth == type.bitwidth:
+            raise ValueError(f"{old} and {new} have the same bits")
+        return (arith.ExtUIOp if _is_never_negative(old) else arith.ExtSIOp)(value, type)
     if i1 not in (old, type) and IndexType() in (old, type):
         return arith.IndexCastOp(value, type)
     raise ValueError(f"no conversion of {old} to {type}")
+
+
+def _is_never_negative(t: Attribute) -> bool:
+    return t == i1 or is_unsigned(t)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, SSAValue
 
-from relex.dialects.dtypes import ARRAY_ELEMENTS
+from relex.dialects.dtypes import has_dtype
 from relex.dialects.functions import argument_attr
 from relex.dialects.relex import CallTirOp, ConstantOp
 from relex.dialects.symbols import is_private, symbols_used
@@ -61,4 +61,4 @@ def constant_of(value: SSAValue) -> ConstantOp:
 
 
 def _is_constant(value: SSAValue) -> bool:
-    return isinstance(value.owner, ConstantOp) and value.owner.value.get_element_type() in ARRAY_ELEMENTS
+    return isinstance(value.owner, ConstantOp) and has_dtype(value.owner.value.get_element_type())

@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
-from relex.dialects.dtypes import ARRAY_ELEMENTS, size_in_bytes
+from relex.dialects.dtypes import has_dtype, size_in_bytes
 from relex.dialects.relex import ConstantOp, Exactness, Operator
 from relex.dialects.relex.operator import tensor_type
 from relex.passes.base import RelexPass
@@ -104,7 +104,7 @@ class _Folding:
 def _fits_array(value: SSAValue) -> bool:
     """Return whether a tensor has a known size and a type that NumPy has."""
     t = tensor_type(value.type)
-    return t.has_static_shape() and t.element_type in ARRAY_ELEMENTS
+    return t.has_static_shape() and has_dtype(t.element_type)
 
 
 def _has_no_other_user(value: SSAValue, op: Operation) -> bool:

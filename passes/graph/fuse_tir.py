@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects.dtypes import buffer_of
 from relex.dialects.errors import fail
 from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, DataflowOp, Operator, OutputOp
@@ -259,5 +260,4 @@ def _returned(group: FuncOp) -> list[SSAValue]:
 
 
 def _buffer_type(t: Attribute) -> MemRefType:
-    tensor = tensor_type(t)
-    return MemRefType(tensor.element_type, tensor.get_shape())
+    return buffer_of(tensor_type(t))

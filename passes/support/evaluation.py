@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 
-from relex.dialects.dtypes import array_from_dense, dense_from_array, filled_dense, numpy_dtype
+from relex.dialects.dtypes import array_from_dense, dense_from_array, filled_dense, is_float_dtype, numpy_dtype
 from relex.dialects.relex import ConstantOp, Elementwise, Exactness, Operator
 from relex.dialects.relex.operator import tensor_type
 
@@ -57,7 +57,7 @@ def _part(op: Operator, operands: Sequence[Array], shape: Sequence[int], *, same
     dtype = numpy_dtype(tensor_type(op.results[0].type).element_type)
     if result.shape != tuple(shape) or result.dtype != dtype:
         raise _UnknownResult
-    if same_bits and op.EXACTNESS is not Exactness.BITS and dtype.kind == "f" and np.isnan(result).any():
+    if same_bits and op.EXACTNESS is not Exactness.BITS and is_float_dtype(dtype) and np.isnan(result).any():
         raise _UnknownResult
     return result
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from relex.dialects.dtypes import element_type_of, is_float_dtype, record_of
+
 where: Any = np.where
 """`np.where`, for arrays without static types."""
 
@@ -37,13 +39,13 @@ class Bounded(np.void):
     __index__ = __int__
 
 
-_PARTS = {"f": ("spread", "mass", "terms", "quantum")}
+_FLOAT_PARTS = ("spread", "mass", "terms", "quantum")
 
 
 @cache
 def bounded_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype in which bounded numbers of a dtype are stored."""
-    parts = _PARTS.get(dtype.kind, ("spread",))
+    parts = _FLOAT_PARTS if is_float_dtype(dtype) else ("spread",)
     fields: Any = [("value", dtype), *((part, np.float64) for part in parts)]
     return np.dtype((Bounded, fields))
 
@@ -64,8 +66,10 @@ class Format:
     @cache
     def of(cls, dtype: np.dtype[Any]) -> Format:
         """Return the properties of a float dtype."""
-        info = np.finfo(dtype)
-        return cls(float(info.eps) / 2, float(info.smallest_subnormal), float(info.max), info.nmant + 1)
+        element = record_of(element_type_of(dtype))
+        tiny = 2.0 ** (1 - element.exponent_bias - element.fraction_bits)
+        largest = (2.0 - 2.0**-element.fraction_bits) * 2.0**element.exponent_bias
+        return cls(2.0 ** -(element.fraction_bits + 1), tiny, largest, element.digits)
 
 
 SLACK = 1 + 1e-6

@@ -36,7 +36,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.utils.test_value import create_ssa_value
 
-from relex.dialects.dtypes import element_type_of
+from relex.dialects.dtypes import element_type_of, is_float_dtype
 from relex.dialects.errors import PassError
 from relex.dialects.relex import Operator
 from relex.dialects.table import Table
@@ -293,7 +293,7 @@ def bound_select(op: Operation, value: Any, condition: Any, a: Any, b: Any) -> A
     unclear = spread_of(condition) != 0
     if not np.any(unclear):
         return chosen[()]
-    if value.dtype.kind != "f":
+    if not is_float_dtype(value.dtype):
         apart = where(value_of(a) == value_of(b), 0.0, np.inf)
     else:
         apart = np.abs(_wide(a) - _wide(b))

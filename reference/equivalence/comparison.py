@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relex.dialects.dtypes import is_float_dtype
 from relex.passes.numerics import Numerics, exact
 from relex.reference.equivalence.execution import Outcome
 from relex.reference.equivalence.interface import Interface
@@ -76,7 +77,7 @@ def find_mismatch(
 
 def _unequal(a: Array, b: Array) -> Array:
     """Return a mask of the elements that differ in a bit; all NaNs are equal."""
-    if a.dtype.kind != "f":
+    if not is_float_dtype(a.dtype):
         return np.asarray(a != b)
     bits = np.dtype(f"u{a.itemsize}")
     different = np.ascontiguousarray(a).view(bits) != np.ascontiguousarray(b).view(bits)
@@ -84,7 +85,7 @@ def _unequal(a: Array, b: Array) -> Array:
 
 
 def _within(a: Array, b: Array, spread: Array) -> Array:
-    if a.dtype.kind != "f":
+    if not is_float_dtype(a.dtype):
         return np.asarray(spread > 0)
     with np.errstate(all="ignore"):
         apart = np.abs(a.astype(np.float64) - b.astype(np.float64))

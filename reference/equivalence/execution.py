@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation
+from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import element_type_of
+from relex.dialects.dtypes import element_type_of, is_unsigned, numpy_dtype
 from relex.dialects.errors import ExecutionError, RelexError, UnsupportedError, describe
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.llvm.object_code import compile_module
@@ -26,7 +27,7 @@ from relex.reference.equivalence.interface import Interface, NotComparable, Spec
 
 # The interpreter's tables are filled by its modules.
 from relex.reference.interpreter import api as api
-from relex.reference.interpreter.memory import Buffer, fresh_array
+from relex.reference.interpreter.memory import Buffer, fresh_array, signless
 from relex.reference.interpreter.numbers import Numbers
 from relex.reference.interpreter.program import Program
 from relex.runtime.linking import LoadedCode
@@ -81,7 +82,7 @@ class Runner:
             return Outcome(error=str(e))
         if outputs is not None:
             return Outcome(tuple(map(np.array, _in_order(interface, outputs, results))))
-        return Outcome(tuple(map(np.array, (*results, *_written(interface, inputs)))))
+        return Outcome(tuple(map(_without_sign, (*results, *_written(interface, inputs)))))
 
     def spreads(
         self,
@@ -204,13 +205,22 @@ def _input(spec: Spec, value: Any) -> Any:
     return np.array(value) if spec.shape is not None else value
 
 
+def _without_sign(value: Any) -> Array:
+    """Return a result of a tensor type in the representation that interfaces have."""
+    array = np.array(value)
+    return array.view(signless(array.dtype))
+
+
 def _as_arguments(function: Operation, values: Sequence[Any]) -> list[Any]:
-    """Return what the interpreter passes for arrays: themselves for tensors, buffers for memrefs."""
+    """Return what the interpreter passes for arrays: themselves for tensors, with the sign of their type, buffers for
+    memrefs."""
     types = function.regions[0].blocks[0].arg_types
     is_read_only = len(types) != len(values)
     arguments: list[Any] = []
     for t, value in zip(types, values, strict=False):
-        if t.name != "memref":
+        if isa(t, TensorType) and is_unsigned(t.element_type):
+            arguments.append(value.view(numpy_dtype(t.element_type)))
+        elif t.name != "memref":
             arguments.append(value)
         else:
             arguments.append(Buffer.read_only(value) if is_read_only else Buffer(value))

@@ -26,6 +26,7 @@ from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import DTypeError
 from relex.dialects.functions import DIMS_ATTR, argument_attr, argument_names
 from relex.dialects.tir import PrimFuncOp
+from relex.reference.interpreter.memory import signless
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ def _dtype(t: Attribute) -> np.dtype[Any]:
     if isinstance(t, IndexType):
         return np.dtype(np.int64)
     try:
-        return numpy_dtype(t)
+        return signless(numpy_dtype(t))
     except DTypeError:
         raise NotComparable(f"it takes or gives {t}, which NumPy does not have") from None
 

@@ -13,6 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator, SymbolOpInterface
 from xdsl.utils.symbol_table import get_name_if_symbol
 
+from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.functions import argument_attrs, argument_names
 from relex.dialects.parser import verify_module
 
@@ -186,4 +187,4 @@ def simplify_arguments(arguments: Sequence[Any], shows: Callable[[list[Any]], bo
 
 def nonzero(array: Any) -> Any:
     """Return a mask of all elements except zeros without a sign."""
-    return (array != 0) | np.signbit(array) if array.dtype.kind == "f" else array != 0
+    return (array != 0) | np.signbit(array) if is_float_dtype(array.dtype) else array != 0

@@ -9,6 +9,8 @@ from zlib import crc32
 
 import numpy as np
 
+from relex.dialects.dtypes import is_float_dtype
+from relex.reference.equivalence.bounded import Format
 from relex.reference.equivalence.interface import Interface, Spec
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ class Kind:
 
 
 def _normal(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...], turn: int) -> Array:
-    if dtype.kind == "f":
+    if is_float_dtype(dtype):
         return rng.standard_normal(shape).astype(dtype)
     if dtype.kind == "b":
         return rng.random(shape) < 0.5
@@ -120,17 +122,18 @@ def _with(values: Callable[[np.dtype[Any]], Sequence[Any]]) -> Draw:
 
 
 def _unbounded(dtype: np.dtype[Any]) -> Sequence[Any]:
-    return [np.nan, np.inf, -np.inf] if dtype.kind == "f" else _extreme(dtype)
+    return [np.nan, np.inf, -np.inf] if is_float_dtype(dtype) else _extreme(dtype)
 
 
 def _extreme(dtype: np.dtype[Any]) -> Sequence[Any]:
     if dtype.kind == "b":
         return [False, True]
-    if dtype.kind != "f":
+    if not is_float_dtype(dtype):
         info = np.iinfo(dtype)
         return [info.min, info.max, 0, -1, 1]
-    info = np.finfo(dtype)
-    return [-0.0, info.max, info.smallest_subnormal, 0.0, -info.max, 1.0, -info.smallest_subnormal, info.tiny]
+    fmt = Format.of(dtype)
+    normal = fmt.tiny * 2.0 ** (fmt.precision - 1)
+    return [-0.0, fmt.largest, fmt.tiny, 0.0, -fmt.largest, 1.0, -fmt.tiny, normal]
 
 
 KINDS = {

@@ -30,12 +30,16 @@ def interpret_call(op: func.CallOp | relex.CallOp | tir.CallOp, preparation: Pre
 
 def _library_function(op: Operation, library: LibraryFunction, preparation: Preparation) -> Run:
     call, count = library_call(op, library.name, preparation), len(library.inputs)
+    dtypes = [dtype_of(op, t.element_type) for t in (*library.inputs, *library.outputs)]
 
     def run(*buffers: Buffer) -> None:
         if preparation.checked:
             for value, buffer in zip(op.operands, buffers, strict=True):
                 MONITOR.get().uses(op, value, buffer)
-        arrays = [buffer.array for buffer in buffers]
+        arrays = [
+            buffer.array.view(dtype) if dtype.kind == "u" and not buffer.array.dtype.names else buffer.array
+            for buffer, dtype in zip(buffers, dtypes, strict=True)
+        ]
         call(arrays[:count], arrays[count:])
 
     return run

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.ir import Operation
 
+from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.errors import name_of, stop
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ class Buffer:
     __slots__ = ("array", "memory")
 
     def __init__(self, array: Array, memory: Memory | None = None):
-        self.array = array
-        self.memory = memory or Memory(array)
+        self.array = array.view(signless(array.dtype)) if array.dtype.kind in "uV" else array
+        self.memory = memory or Memory(self.array)
 
     @classmethod
     def read_only(cls, array: Array) -> Buffer:
@@ -55,6 +56,14 @@ class Buffer:
         return self.memory, self.start + sum(i * step for i, step in zip(index, self.array.strides, strict=True))
 
 
+def signless(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype that the integers of buffers have, which have no sign: that of signed ones, also in its
+    fields."""
+    if dtype.names is None:
+        return np.dtype(f"i{dtype.itemsize}") if dtype.kind == "u" else dtype
+    return np.dtype((dtype.type, [(name, signless(dtype[name])) for name in dtype.names]))
+
+
 def address(array: Array) -> int:
     """Return the address of the first element."""
     return array.__array_interface__["data"][0]
@@ -65,7 +74,7 @@ def fresh_array(shape: tuple[int, ...], dtype: np.dtype[Any], *, checked: bool) 
     array = np.empty(shape, dtype)
     if not checked:
         return array
-    if dtype.kind == "f":
+    if is_float_dtype(dtype):
         array.fill(np.nan)
     elif dtype.kind == "b":
         array[...] = (np.arange(array.size) % 2 == 0).reshape(shape)

@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     VectorType,
-    i16,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
@@ -43,8 +42,6 @@ def dtype_of(op: Operation, t: Attribute) -> np.dtype[Any]:
         return dtype_of(op, t.element_type)
     if isinstance(t, IndexType):
         return INDEX
-    if t == i16:
-        return np.dtype(np.int16)
     try:
         return numpy_dtype(t)
     except DTypeError:

@@ -33,7 +33,7 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import TensorConstr, var_tensor_operand_def
+from relex.dialects.dtypes import TensorConstr, storage_of, var_tensor_operand_def
 from relex.dialects.relex.structure import impurity
 from relex.dialects.relex.tensors import verify_sizes
 from relex.dialects.symbols import VerifiesCallee, resolve
@@ -111,9 +111,9 @@ def _verify_buffers(callee: PrimFuncOp, what: str, tensors: Sequence[Attribute],
 
 
 def _fits(tensor: TensorType, buffer: MemRefType) -> bool:
-    """Return whether element types and ranks are equal, and so are sizes as far as both are static."""
+    """Return whether the buffer holds such elements, ranks are equal, and so are sizes as far as both are static."""
     sizes, expected = tensor.get_shape(), buffer.get_shape()
-    if tensor.element_type != buffer.element_type or len(sizes) != len(expected):
+    if storage_of(tensor.element_type) != buffer.element_type or len(sizes) != len(expected):
         return False
     return all(a == b or DYNAMIC_INDEX in (a, b) for a, b in zip(sizes, expected, strict=True))
 

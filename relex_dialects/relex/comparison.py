@@ -116,6 +116,7 @@ class WhereOp(Formula):
 
     name = "relex.where"
     EXACTNESS: ClassVar = Exactness.BITS
+    MOVES: ClassVar = True
 
     condition = tensor_operand_def()
     x = tensor_operand_def()

@@ -6,13 +6,14 @@ from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 
 from relex.dialects.arrays import Array
-from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, tensor_operand_def
+from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, is_emulated, tensor_operand_def
 from relex.dialects.relex.numpy_functions import NumPyFunctions
-from relex.dialects.relex.operator import Exactness, Operand, Operator, ieee_arithmetic
+from relex.dialects.relex.operator import Exactness, Operand, Operator, ieee_arithmetic, tensor_type
 from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
 
 Element = Any
@@ -237,4 +238,7 @@ class EwiseFMAOp(Formula):
 
     def formula(self, f: Functions, *elements: Element) -> Element:
         x, y, z = elements
+        element_type = tensor_type(self.x.type).element_type
+        if is_emulated(element_type):
+            return f.cast(f.cast(x * y, element_type), f32) + z
         return x * y + z

@@ -50,6 +50,7 @@ class ConcatOp(AlongAxis):
 
     name = "relex.concat"
     EXACTNESS: ClassVar = Exactness.BITS
+    MOVES: ClassVar = True
 
     tensors = var_tensor_operand_def()
     axis = prop_def(IntegerConstr, default_value=integer(0))
@@ -94,6 +95,7 @@ class StridedSliceOp(Operator):
 
     name = "relex.strided_slice"
     EXACTNESS: ClassVar = Exactness.BITS
+    MOVES: ClassVar = True
 
     operand = tensor_operand_def()
     axes = prop_def(IntegersConstr)
@@ -176,6 +178,7 @@ class TakeOp(Operator):
 
     name = "relex.take"
     EXACTNESS: ClassVar = Exactness.BITS
+    MOVES: ClassVar = True
 
     operand = tensor_operand_def()
     indices = tensor_operand_def()
@@ -204,7 +207,8 @@ class TakeOp(Operator):
         x, indices = operands
         axis = self.normal_axis
         # np.take's mode rejects an empty dimension even if nothing is taken from it.
-        clipped = np.clip(indices.astype(np.int64), 0, max(x.shape[axis] - 1, 0))
+        places = np.minimum(indices, min(np.iinfo(indices.dtype).max, np.iinfo(np.int64).max)).astype(np.int64)
+        clipped = np.clip(places, 0, max(x.shape[axis] - 1, 0))
         if x.shape[axis] == 0:
             return np.zeros((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)
         return np.take(x, clipped, axis=axis)
@@ -232,6 +236,7 @@ class PadOp(Operator):
     name = "relex.pad"
     SCRIPT_NAMESPACE: ClassVar = "nn"
     EXACTNESS: ClassVar = Exactness.BITS
+    MOVES: ClassVar = True
 
     operand = tensor_operand_def()
     pad_width = prop_def(IntegersConstr)

@@ -7,8 +7,9 @@ from typing import Any
 from xdsl.ir import Attribute
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import INTEGERS, numpy_dtype
+from relex.dialects.dtypes import INTEGERS, is_float_dtype, numpy_dtype
 from relex.dialects.relex.extremes import maximum, minimum
+from relex.dialects.relex.operator import ieee_arithmetic
 
 
 def erf(x: Array) -> Array:
@@ -21,10 +22,11 @@ def erf(x: Array) -> Array:
 def cast(x: Array, element_type: Attribute) -> Array:
     """Convert elements to another type, as `relex.astype` does."""
     dtype = numpy_dtype(element_type)
-    if element_type not in INTEGERS or x.dtype.kind != "f":
-        return x.astype(dtype)
+    if element_type not in INTEGERS or not is_float_dtype(x.dtype):
+        with ieee_arithmetic():
+            return x.astype(dtype)
     wide = x.astype(np.float64)
-    low, end = float(np.iinfo(dtype).min), -float(np.iinfo(dtype).min)
+    low, end = float(np.iinfo(dtype).min), float(np.iinfo(dtype).max) + 1
     inside = (low <= wide) & (wide < end)
     small, large = np.iinfo(dtype).min, np.iinfo(dtype).max
     beyond = np.where(wide < low, small, np.where(wide >= end, large, 0))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum, auto
+from functools import wraps
 from math import prod
 from typing import Any, ClassVar
 
@@ -19,7 +20,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import TensorConstr
+from relex.dialects.dtypes import TensorConstr, element_type_of, is_emulated, numpy_dtype
 from relex.dialects.exceptions import ArityError, expect_kind
 from relex.dialects.relex.properties import FlagConstr, as_integer, as_property
 from relex.dialects.relex.types import SizedType, normalize_axis, rank_of, without_names
@@ -59,6 +60,9 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
 
     EXACTNESS: ClassVar[Exactness] = Exactness.ROUNDED
     """The exactness of the result: constants are folded only where that changes no result."""
+    MOVES: ClassVar[bool] = False
+    """True if the elements of the result are elements of the operands: then nothing is computed with them. Other
+    operators compute with f32 in place of floats that processors have no arithmetic for, and round the result once."""
     SCRIPT_NAMESPACE: ClassVar[str] = ""
     """The namespace in which scripts print an operator of relex: "nn" for `R.nn.relu`."""
 
@@ -66,6 +70,8 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
         super().__init_subclass__(**options)
         if "name" in vars(cls) and cls.assembly_format is None and cls.print is Operation.print:
             cls.assembly_format = _syntax(cls)
+        if "evaluate" in vars(cls):
+            cls.evaluate = _rounded_once(cls.evaluate)
 
     def __init__(self, *operands: Operand, properties: Mapping[str, object] | None = None, **named: Operand):
         """Create the op. Properties are attributes, or values in Python, as `as_property` takes them; None stands for
@@ -134,7 +140,8 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
 
     @abstractmethod
     def evaluate(self, *operands: Array) -> Array:
-        """Compute the result for these operands: the reference semantics that every lowering is tested against."""
+        """Compute the result for these operands: the reference semantics that every lowering is tested against. Floats
+        that processors have no arithmetic for are passed as f32, unless the operator `MOVES` them."""
 
     @property
     def terms(self) -> int:
@@ -166,6 +173,23 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
         inferred = self.type_of_result(self.operand_types, self.properties)
         if self.result_types[0] != inferred:
             raise VerifyException(f"expected result type {inferred}, found {self.result_types[0]}")
+
+
+def _rounded_once(evaluate: Callable[..., Array]) -> Callable[..., Array]:
+    """Return a method that computes with f32 in place of floats without arithmetic, and rounds the result."""
+
+    @wraps(evaluate)
+    def rounding(op: Operator, *operands: Array) -> Array:
+        narrow = [is_emulated(t) for t in map(element_type_of, (array.dtype for array in operands))]
+        if op.MOVES or not any(narrow):
+            return evaluate(op, *operands)
+        wide = [array.astype(np.float32) if n else array for array, n in zip(operands, narrow, strict=True)]
+        element_type = tensor_type(op.results[0].type).element_type
+        with ieee_arithmetic():
+            result = np.asarray(evaluate(op, *wide))
+            return result.astype(numpy_dtype(element_type)) if is_emulated(element_type) else result
+
+    return rounding
 
 
 class AlongAxis(Operator, ABC):

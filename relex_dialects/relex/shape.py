@@ -33,6 +33,7 @@ class PermuteDimsOp(Operator):
 
     name = "relex.permute_dims"
     EXACTNESS: ClassVar = Exactness.BITS
+    MOVES: ClassVar = True
 
     operand = tensor_operand_def()
     axes = opt_prop_def(IntegersConstr)
@@ -65,6 +66,7 @@ class _ToShape(Operator, ABC):
     """An operator with a property for the shape of its result, in which -1 stands for a size to infer."""
 
     EXACTNESS: ClassVar = Exactness.BITS
+    MOVES: ClassVar = True
 
     operand = tensor_operand_def()
     shape = prop_def(IntegersConstr)
@@ -125,6 +127,7 @@ class ExpandDimsOp(Operator):
 
     name = "relex.expand_dims"
     EXACTNESS: ClassVar = Exactness.BITS
+    MOVES: ClassVar = True
 
     operand = tensor_operand_def()
     axis = prop_def(IntegersConstr)
@@ -159,6 +162,7 @@ class SqueezeOp(Operator):
 
     name = "relex.squeeze"
     EXACTNESS: ClassVar = Exactness.BITS
+    MOVES: ClassVar = True
 
     operand = tensor_operand_def()
     axis = opt_prop_def(IntegersConstr)

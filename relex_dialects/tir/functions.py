@@ -44,7 +44,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import ELEMENT_TYPES, ElementConstr
+from relex.dialects.dtypes import BUFFER_TYPES, BufferElementConstr
 from relex.dialects.errors import WrongOp, name_of
 from relex.dialects.symbols import VerifiesCallee, resolve
 from relex.dialects.tir.accesses import accesses
@@ -55,7 +55,7 @@ NOALIAS_ATTR = "tir.noalias"
 
 VISIBILITIES = ("public", "private", "nested")
 
-BufferConstr = MemRefType.constr(element_type=ElementConstr)
+BufferConstr = MemRefType.constr(element_type=BufferElementConstr)
 
 
 @irdl_op_definition
@@ -232,11 +232,11 @@ def _print_argument(printer: Printer, argument: BlockArgument, attrs: Dictionary
 
 def _verify_argument(index: int, t: Attribute, *, is_output: bool) -> None:
     if not isa(t, MemRefType):
-        if is_output or t not in (*ELEMENT_TYPES, IndexType()):
+        if is_output or t not in (*BUFFER_TYPES, IndexType()):
             raise VerifyException(f"expected {'output' if is_output else 'argument'} {index} to be a buffer, found {t}")
         return
-    if t.element_type not in ELEMENT_TYPES:
-        raise VerifyException(f"expected a buffer of {' or '.join(map(str, ELEMENT_TYPES))}, found {t}")
+    if t.element_type not in BUFFER_TYPES:
+        raise VerifyException(f"expected a buffer of {' or '.join(map(str, BUFFER_TYPES))}, found {t}")
     verify_buffer_type(t)
 
 

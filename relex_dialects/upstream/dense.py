@@ -66,8 +66,10 @@ def _numbers(dense: DenseIntOrFPElementsAttr) -> Array:
     """Return the elements as numbers; those of bf16 as float32, of which it is the upper half."""
     import numpy as np
 
-    array = array_from_dense(dense)
-    return (array.astype(np.uint32) << 16).view(np.float32) if dense.get_element_type() == bf16 else array
+    if dense.get_element_type() != bf16:
+        return array_from_dense(dense)
+    halves = np.frombuffer(dense_bytes(dense), "<u2").reshape(dense.get_shape())
+    return (halves.astype(np.uint32) << 16).view(np.float32)
 
 
 def _list(array: Array, element_type: object) -> str:

@@ -1,15 +1,6 @@
 // What the default compilation cannot lower.
 // ARGS: -p relex-pipeline{to=llvm}
 
-func.func @main(%x: tensor<?xf32>, %h: tensor<4xf16>) -> tensor<?xf32> {
-  %y = relex.relu %x : (tensor<?xf32>) -> tensor<?xf32>
-// expected-error@+1:8 {{'relex.relu' op expected elements among f32, f64, i1, i8, i32, i64 to compute on, found tensor<4xf16>}}
-  %z = relex.relu %h : (tensor<4xf16>) -> tensor<4xf16>
-  func.return %y : tensor<?xf32>
-}
-
-// -----
-
 // expected-error@+1:1 {{'func.func' op expected a function of one block, found 2}}
 func.func @main(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
   cf.cond_br %c, ^bb1, ^bb1

@@ -137,8 +137,8 @@ def main(x: R.Tensor((3, 4), "float32"), w: R.Tensor((4, 5), "float32")):
 
 @R.function
 def main(x: R.Tensor((3, 4), "float32")):
-# expected-error@+1:24 {{expected a dtype among float16, bfloat16, float32, float64, bool, int8, int32, int64, found 'uint16'}}
-    return R.astype(x, "uint16")
+# expected-error@+1:24 {{expected a dtype among float16, bfloat16, float32, float64, bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, found 'uint17'}}
+    return R.astype(x, "uint17")
 
 
 # -----

@@ -6,8 +6,9 @@ from functools import partial
 
 import numpy as np
 from programs import Array, MakeOperator, random_array
-from xdsl.dialects.builtin import f32, i1, i8, i32, i64
+from xdsl.dialects.builtin import IntegerType, Signedness, f32, i1, i8, i32, i64
 
+from relex.dialects.dtypes import DTYPES, numpy_dtype
 from relex.dialects.relex import (
     AbsOp,
     AcoshOp,
@@ -126,6 +127,10 @@ def _integers(*shape: int) -> Array:
     return random_array(_RNG, "int8", shape)
 
 
+def _unsigned(*shape: int) -> Array:
+    return random_array(_RNG, "uint8", shape)
+
+
 def _bools(*shape: int) -> Array:
     return random_array(_RNG, "bool", shape)
 
@@ -156,6 +161,12 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (AbsOp, [_integers(7)]),
     (NegativeOp, [_integers(7)]),
     (LessOp, [_bools(2, 1), _bools(3)]),
+    *((operator, [_unsigned(3, 1), _unsigned(5)]) for operator in (SubtractOp, MaximumOp, LessOp)),
+    (NegativeOp, [_unsigned(7)]),
+    (partial(AstypeOp, dtype=f32), [_unsigned(5)]),
+    (partial(AstypeOp, dtype=i64), [_unsigned(5)]),
+    (partial(AstypeOp, dtype=IntegerType(16, Signedness.UNSIGNED)), [_floats(3, 5) * 100000]),
+    (partial(ClipOp, min=200), [_unsigned(3, 5)]),
     (EwiseFMAOp, [_floats(3, 5), _floats(5), _floats()]),
     (WhereOp, [_bools(3, 1), _floats(3, 5), _floats(5)]),
     (partial(AstypeOp, dtype=i8), [_floats(3, 5) * 100]),
@@ -171,6 +182,7 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (partial(MeanOp, axis=0), [_floats(3, 5)]),
     (partial(MaxOp, axis=1), [_floats(3, 5)]),
     (partial(MinOp, axis=(0, 2)), [_integers(3, 5, 2)]),
+    (partial(MaxOp, axis=1), [_unsigned(3, 5)]),
     (ArgmaxOp, [_floats(3, 5)]),
     (partial(ArgmaxOp, axis=1, keepdims=True), [_integers(3, 5)]),
     (partial(ArgmaxOp, axis=0, select_last_index=True), [_integers(3, 5) % 2]),
@@ -195,6 +207,7 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (partial(StridedSliceOp, axes=[0], begin=[1], end=[3]), [_floats(4)]),
     (TakeOp, [_floats(5), np.array([[0, -1], [9, 2]], np.int64)]),
     (partial(TakeOp, axis=1), [_floats(2, 3), np.array(127, np.int8)]),
+    (TakeOp, [_unsigned(5), np.array([0, 2, 2**64 - 1], np.uint64)]),
     (partial(PadOp, pad_width=[0, 1, 2, 0], pad_value=-np.inf), [_floats(2, 3)]),
     (partial(PadOp, pad_width=[1, 1]), [_integers(3)]),
     (Conv2dOp, [_images(1, 2, 4, 4), _images(3, 2, 3, 3)]),
@@ -224,3 +237,25 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     ),
     (partial(AvgPool3dOp, pool_size=[2, 2, 1], padding=[1, 0, 0]), [_images(1, 2, 2, 3, 2)]),
 ]
+
+NARROW: list[tuple[MakeOperator, list[Array]]] = [
+    (make, [operand.astype(numpy_dtype(DTYPES[dtype])) for operand in operands])
+    for make, operands in [
+        (EwiseFMAOp, [_images(3, 5), _images(5), _images()]),
+        (GeluOp, [_floats(3, 5)]),
+        (MaximumOp, [_floats(3, 1), _floats(5)]),
+        (LessOp, [_floats(3, 1), _floats(5)]),
+        (partial(AstypeOp, dtype=f32), [_floats(5)]),
+        (partial(AstypeOp, dtype=i8), [_floats(5) * 100]),
+        (partial(ClipOp, min=-0.1), [_floats(5)]),
+        (DenseOp, [_images(2, 3), _images(4, 3)]),
+        (partial(SumOp, axis=(-1,)), [_images(3, 5)]),
+        (ArgmaxOp, [_floats(3, 5)]),
+        (SoftmaxOp, [_images(3, 5)]),
+        (partial(ConcatOp, axis=-1), [_floats(2, 3), _floats(2, 1)]),
+        (partial(PadOp, pad_width=[0, 1, 2, 0], pad_value=-np.inf), [_floats(2, 3)]),
+        (Conv2dOp, [_images(1, 2, 4, 4), _images(3, 2, 3, 3)]),
+    ]
+    for dtype in ("float16", "bfloat16")
+]
+"""Some of them on floats of 16 bits."""

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from math import inf
+from pathlib import Path
 
 import numpy as np
 import pytest
+from programs import LEVELS, Array, interpreted
 from xdsl.ir import Attribute
 
-from relex.dialects.dtypes import ARRAY_ELEMENTS, integer_limits, record_of, size_in_bytes
-from relex.dialects.element_types import ELEMENTS, NUMPY_NAMES
+from relex.dialects.dtypes import ELEMENT_TYPES, integer_limits, record_of, size_in_bytes
+from relex.dialects.element_types import ELEMENTS
+from relex.dialects.errors import DTypeError
+from relex.runtime import build, load, register_func
+
+ARRAY_ELEMENTS = [t for t in ELEMENT_TYPES if record_of(t).in_numpy]
+NUMPY_NAMES = {element.name: element.dtype for element in ELEMENTS.values() if element.in_numpy}
 
 
 @pytest.mark.parametrize("name", NUMPY_NAMES)
@@ -25,8 +33,8 @@ def test_sizes(name: str) -> None:
 @pytest.mark.parametrize("other", NUMPY_NAMES)
 @pytest.mark.parametrize("name", NUMPY_NAMES)
 def test_which_types_hold_all_numbers_of_another(name: str, other: str) -> None:
-    # NumPy calls the conversion of i64 to f64 safe, which rounds.
-    expected = np.can_cast(NUMPY_NAMES[other], NUMPY_NAMES[name]) and (other, name) != ("i64", "f64")
+    # NumPy calls the conversion of 64-bit integers to f64 safe, which rounds.
+    expected = np.can_cast(NUMPY_NAMES[other], NUMPY_NAMES[name]) and not (other.endswith("i64") and name == "f64")
     assert ELEMENTS[name].holds(ELEMENTS[other]) == expected
 
 
@@ -68,3 +76,55 @@ def test_limits() -> None:
         elif not element.is_bool:
             info = np.iinfo(element.dtype)
             assert integer_limits(t) == (info.min, info.max)
+
+
+IDENTITY = "func.func @main(%x: tensor<2xbf16>) -> tensor<2xbf16> { func.return %x : tensor<2xbf16> }"
+
+
+def test_bf16_needs_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(DTypeError, match="bf16 has no NumPy equivalent without the package ml_dtypes"):
+        build(IDENTITY)["main"](np.ones(2, np.float32))
+
+
+def test_bf16_is_not_converted_silently(tmp_path: Path) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    main = build(IDENTITY)["main"]
+    with pytest.raises(DTypeError, match="argument 'x': expected dtype bfloat16, found float32"):
+        main(np.ones(2, np.float32))
+    x = np.array([1.5, -2.0], ml_dtypes.bfloat16)
+    assert main(x).dtype == x.dtype
+    # NumPy's files do not say that it is bf16.
+    np.save(tmp_path / "x.npy", x)
+    np.testing.assert_array_equal(main(np.load(tmp_path / "x.npy")), x)
+
+
+CALL = """
+func.func @main(%x: tensor<?x2xbf16>) -> (tensor<?x2xbf16>, tensor<2xui16>) {
+  %c = relex.constant dense<[0.5, -3.0]> : tensor<2xbf16>
+  %y = relex.call_dps_packed "test.to_unsigned"(%c) : (tensor<2xbf16>) -> tensor<2xui16>
+  %z = relex.add %x, %c : (tensor<?x2xbf16>, tensor<2xbf16>) -> tensor<?x2xbf16>
+  func.return %z, %y : tensor<?x2xbf16>, tensor<2xui16>
+}"""
+
+
+def test_library_functions_and_saved_programs(tmp_path: Path) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    seen: list[str] = []
+
+    def to_unsigned(x: Array, out: Array) -> None:
+        seen.append(f"{x.dtype.name} {out.dtype.name}")
+        out[...] = np.abs(x) * 2 + 65000
+
+    register_func("test.to_unsigned", to_unsigned, override=True)
+    executable = build(CALL)
+    executable.save(tmp_path / "program.relex")
+    x = np.array([[1.5, 2.0], [0.0, -1.0]], ml_dtypes.bfloat16)
+    functions = [executable["main"], load(tmp_path / "program.relex")["main"]]
+    functions += [interpreted(CALL, level)["main"] for level in LEVELS]
+    for function in functions:
+        # Strided arrays are copied.
+        z, y = function(np.asfortranarray(x))
+        np.testing.assert_array_equal(z, x + np.array([0.5, -3.0], ml_dtypes.bfloat16))
+        assert (z.dtype, y.dtype, y.tolist()) == (x.dtype, np.uint16, [65024, 65024])
+    assert seen == ["bfloat16 uint16"] * len(functions)

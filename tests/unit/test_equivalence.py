@@ -297,8 +297,8 @@ def test_a_function_that_stops_may_do_anything() -> None:
 
 def test_a_function_that_cannot_be_run_is_reported() -> None:
     text = """
-    func.func @main(%x: tensor<4xbf16>) -> tensor<4xbf16> {
-      func.return %x : tensor<4xbf16>
+    func.func @main(%x: i24) -> i24 {
+      func.return %x : i24
     }
     """
     report = check_pass(Does(lambda module: None), parse_module(text))

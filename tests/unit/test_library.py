@@ -6,6 +6,7 @@ import ctypes
 import gc
 import shutil
 import subprocess
+import sys
 import threading
 import traceback
 import weakref
@@ -472,7 +473,8 @@ def test_all_names_that_are_not_registered_are_errors():
     ]
 
 
-def test_elements_that_numpy_does_not_have():
+def test_elements_that_numpy_does_not_have(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     register_func("env.f", relu)
     call = 'relex.call_dps_packed "env.f"(%x) {side_effects} : (tensor<2x3xf32>) -> tensor<2xbf16>'
     with pytest.raises(CompileError, match=r'library function "env.f" in Python: element type bf16 has no NumPy'):

@@ -282,7 +282,7 @@ def test_take_refused() -> None:
     x, indices = numbered((2, 3)), np.zeros(2, np.int64)
     with pytest.raises(InferenceError, match="expected an axis, or a tensor of rank 1, found 2x3"):
         infer(TakeOp, tensor_of(x), tensor_of(indices))
-    with pytest.raises(InferenceError, match="expected indices of i8 or i32 or i64, found f32"):
+    with pytest.raises(InferenceError, match=r"expected indices of i8 or i16 .* or ui64, found f32"):
         infer(partial(TakeOp, axis=0), tensor_of(x), tensor_of(SPECIAL))
     with pytest.raises(InferenceError, match="expected elements to take from, found none in 0"):
         infer(TakeOp, tensor_of(numbered((0,))), tensor_of(indices))

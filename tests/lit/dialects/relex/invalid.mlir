@@ -22,15 +22,15 @@ func.func @no_tensor(%x: memref<4xf32>) {
 
 func.func @element_type(%x: tensor<4xindex>) {
   %0 = relex.relu %x : (tensor<4xindex>) -> tensor<4xindex>
-//     ^ error: 'relex.relu' op expected one of bf16, f16, f32, f64, i1, i32, i64, i8, but got index
+//     ^ error: 'relex.relu' op expected one of bf16, f16, f32, f64, i1, i16, i32, i64, i8, ui16, ui32, ui64, ui8, but got index
   func.return
 }
 
 // -----
 
-func.func @unsigned(%x: tensor<4xui8>) {
-  %0 = relex.relu %x : (tensor<4xui8>) -> tensor<4xui8>
-//     ^ error: 'relex.relu' op expected one of bf16, f16, f32, f64, i1, i32, i64, i8, but got ui8
+func.func @signed(%x: tensor<4xsi8>) {
+  %0 = relex.relu %x : (tensor<4xsi8>) -> tensor<4xsi8>
+//     ^ error: 'relex.relu' op expected one of bf16, f16, f32, f64, i1, i16, i32, i64, i8, ui16, ui32, ui64, ui8, but got si8
   func.return
 }
 
@@ -97,7 +97,7 @@ func.func @result_element_type(%x: tensor<3xf32>) {
 
 func.func @subtract_i1(%x: tensor<3xi1>) {
   %0 = relex.subtract %x, %x : (tensor<3xi1>, tensor<3xi1>) -> tensor<3xi1>
-//     ^ error: 'relex.subtract' op expected operands of f16 or bf16 or f32 or f64 or i8 or i32 or i64, found i1
+//     ^ error: 'relex.subtract' op expected operands of f16 or bf16 or f32 or f64 or i8 or i16 or i32 or i64 or ui8 or ui16 or ui32 or ui64, found i1
   func.return
 }
 
@@ -254,7 +254,7 @@ func.func @constant_dynamic() {
 
 func.func @constant_element_type() {
   %0 = relex.constant dense<1> : tensor<2xindex>
-//     ^ error: 'relex.constant' op result 'result' at position 0 does not verify: Expected one of bf16, f16, f32, f64, i1, i32, i64, i8, but got index
+//     ^ error: 'relex.constant' op result 'result' at position 0 does not verify: Expected one of bf16, f16, f32, f64, i1, i16, i32, i64, i8, ui16, ui32, ui64, ui8, but got index
   func.return
 }
 
