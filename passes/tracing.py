@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, RewritePattern
 
@@ -29,6 +29,8 @@ from relex.dialects.errors import Diagnostic, diagnose, locate
 
 if TYPE_CHECKING:
     from relex.passes.support.op_texts import OpTexts
+
+T = TypeVar("T")
 
 Message = str | Callable[[], str]
 """A text, or a function that makes it if somebody wants to read it."""
@@ -60,7 +62,7 @@ class Application:
     """A rule that was applied at an op."""
 
     number: int
-    """The applications of all rules are counted from 1."""
+    """The applications of all rules are counted from 1; rules of a conversion have the number 0."""
     rule: str
     pass_name: str
     place: Diagnostic
@@ -190,7 +192,7 @@ class Trace:
     def add_matched(self, ops: Sequence[Operation]) -> None:
         """Record the ops that the pattern that is running has matched, before it changes them."""
         if self._open and self.with_texts:
-            self._open[-1].before.update((op, self._text(op)) for op in ops)
+            self._open[-1].before.update((op, (self._text(op), op.parent)) for op in ops)
 
     def attempt(
         self, rule: Callable[[_Attempt], str], op: Operation, rewriter: PatternRewriter, run: Callable[[], object]
@@ -230,21 +232,56 @@ class Trace:
         """Record the body as an application of a rule; see the function of that name."""
         attempt = _Attempt(lambda _: rule, ops[-1], ops[-1].parent_op(), None, changes=True)
         if self.with_texts:
-            attempt.before.update((op, self._text(op)) for op in ops)
+            attempt.before.update((op, (self._text(op), op.parent)) for op in ops)
 
         def made(*new: Operation) -> None:
             attempt.inserted.extend(new)
+            if new and len(new[-1].results) == len(ops[-1].results):
+                self._replaced_by(attempt, ops[-1], new[-1].results)
 
         yield made
         self._applied(attempt)
 
+    def trying(self, rule: str, op: Operation, find: Callable[[Operation], T | None]) -> T | None:
+        """Return what a function finds at an op; if that is None, the reasons given by `refuse` are recorded."""
+        attempt = _Attempt(lambda _: rule, op, op.parent_op(), None, text=self._text(op))
+        self._open.append(attempt)
+        try:
+            found = find(op)
+        finally:
+            self._open.pop()
+        if found is None and attempt.reasons:
+            self._refused(attempt)
+        return found
+
+    @contextmanager
+    def converting(
+        self, rule: str, op: Operation
+    ) -> Generator[Callable[[Sequence[Operation], Sequence[SSAValue | None]], None]]:
+        """Record the body as an application of a rule of a conversion, if it calls the function that it gets, with new
+        ops and the values that take the place of those of the op. It has no number: programs between two rules of a
+        conversion may be invalid."""
+        attempt = _Attempt(lambda _: rule, op, op.parent_op(), None, changes=True)
+        if self.with_texts:
+            attempt.before[op] = self._text(op), op.parent
+
+        def converted(new: Sequence[Operation], values: Sequence[SSAValue | None]) -> None:
+            attempt.inserted.extend(new)
+            self._replaced_by(attempt, op, values)
+            self._tell(replace(self._application(attempt, is_replaced=True), number=0))
+
+        yield converted
+
     def _applied(self, attempt: _Attempt) -> None:
         application = self._application(attempt)
         self.applications.append(application)
+        self._tell(application)
+        self._stop_at_limit()
+
+    def _tell(self, application: Application) -> None:
         applied = self.running_pass.applied
         applied[application.rule] = applied.get(application.rule, 0) + 1
         self.on_application(application)
-        self._stop_at_limit()
 
     def _stop_at_limit(self) -> None:
         if self.stop_after is not None and len(self.applications) >= self.stop_after:
@@ -260,17 +297,21 @@ class Trace:
                 ops.add(attempt.op)
                 self.on_refusal(application, reason)
 
-    def _application(self, attempt: _Attempt) -> Application:
+    def _application(self, attempt: _Attempt, *, is_replaced: bool = False) -> Application:
         place = attempt.place()
         number, rule = len(self.applications) + 1, attempt.rule(attempt)
         if not self.with_texts:
             return Application(number, rule, self.pass_name, place)
-        return Application(number, rule, self.pass_name, place, *self._texts_of(attempt))
+        return Application(number, rule, self.pass_name, place, *self._texts_of(attempt, is_replaced))
 
-    def _texts_of(self, attempt: _Attempt) -> tuple[tuple[str, ...], ...]:
-        """Return the ops that are matched, those before and those after."""
-        matched = tuple(text for op, text in attempt.before.items() if op.parent is not None and self._text(op) == text)
-        before = {op: text for op, text in attempt.before.items() if text not in matched}
+    def _texts_of(self, attempt: _Attempt, is_replaced: bool) -> tuple[tuple[str, ...], ...]:
+        """Return the ops that are matched, those before and those after. `is_replaced` says that the op is as good as
+        removed."""
+        left = {op: text for op, (text, block) in attempt.before.items() if op.parent is block is not None}
+        if is_replaced:
+            left.pop(attempt.op)
+        matched = tuple(text for op, text in left.items() if self._text(op) == text)
+        before = {op: text for op, (text, _) in attempt.before.items() if text not in matched}
         after = [self._text(op) for op in dict.fromkeys(attempt.inserted) if op.parent is not None]
         if attempt.op.parent is not None and attempt.text and (now := self._text(attempt.op)) != attempt.text:
             before.setdefault(attempt.op, attempt.text)
@@ -310,13 +351,16 @@ class Trace:
         attempt = self._open[-1]
         attempt.changes = True
         if self.with_texts and op not in attempt.inserted:
-            attempt.before.setdefault(op, attempt.text if op is attempt.op else self._text(op))
+            attempt.before.setdefault(op, (attempt.text if op is attempt.op else self._text(op), op.parent))
 
     def _modified(self, op: Operation) -> None:
         self._open[-1].changes = True
 
     def _replaced(self, op: Operation, values: Sequence[SSAValue | None]) -> None:
-        self._open[-1].values += [value for value in values if value is not None]
+        self._replaced_by(self._open[-1], op, values)
+
+    def _replaced_by(self, attempt: _Attempt, op: Operation, values: Sequence[SSAValue | None]) -> None:
+        attempt.values += [value for value in values if value is not None]
         if self._texts is not None:
             self._texts.replaced(op.results, values)
 
@@ -333,7 +377,10 @@ class _Attempt:
     text: str = ""
     changes: bool = False
     """Whether the pattern itself has changed something, not one that it runs."""
-    before: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    before: dict[Operation, tuple[str, Block | None]] = field(
+        default_factory=dict[Operation, "tuple[str, Block | None]"]
+    )
+    """Ops that are matched or removed, with their text and block before."""
     inserted: list[Operation] = field(default_factory=list[Operation])
     values: list[SSAValue] = field(default_factory=list[SSAValue])
     reasons: list[str] = field(default_factory=list[str])

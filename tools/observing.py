@@ -74,7 +74,8 @@ class Observing:
 
 
 def _print_application(application: Application) -> None:
-    _print(replace(application.place, message=f"rule {application.number}: {application}"), *application.lines())
+    rule = f"rule {application.number}" if application.number else "rule"
+    _print(replace(application.place, message=f"{rule}: {application}"), *application.lines())
 
 
 def _print_refusal(attempt: Application, reason: str) -> None:

@@ -31,6 +31,7 @@ from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.errors import Diagnostic, PassError, fail
 from relex.dialects.table import Table, find
+from relex.passes.tracing import Trace, current_trace
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -74,6 +75,9 @@ class Conversion:
         self._symbols: set[Attribute | None] | None = None
         self._defined: frozenset[str]
         self._op: Operation
+        self._trace = current_trace()
+        self._added: list[Operation] = []
+        """The new ops of the rule that runs, if somebody observes it."""
 
     # Interface for rules
 
@@ -99,6 +103,8 @@ class Conversion:
         assert block is not None
         block.insert_op_before(new, self._op)
         new.location = self._op.location
+        if self._trace is not None:
+            self._added.append(new)
         return new
 
     def split_block(self) -> tuple[Block, Block]:
@@ -201,7 +207,10 @@ class Conversion:
             replaced = len(self._replaced)
             if rule is not None:
                 try:
-                    rule(op, self)
+                    if self._trace is None:
+                        rule(op, self)
+                    else:
+                        self._observe(rule, op, self._trace)
                 except PassError as e:
                     # Its regions cannot be converted if it fails.
                     problems += e.diagnostics
@@ -219,6 +228,16 @@ class Conversion:
             problems += [] if problems else _problems(unconverted, self._casts)
         if problems:
             raise PassError(sorted(problems, key=lambda d: (d.file, d.line, d.column)))
+
+    def _observe(self, rule: Rule, op: Operation, trace: Trace) -> None:
+        """Apply a rule, and record whether it has replaced the op."""
+        count = len(self._replaced)
+        self._added.clear()
+        with trace.converting(f"convert {op.name}", op) as converted:
+            rule(op, self)
+            if len(self._replaced) > count:
+                new = [self._new.get(result) for result in op.results]
+                converted(self._added, [value if isinstance(value, SSAValue) else None for value in new])
 
     def _finish(self) -> None:
         for op in self._replaced:

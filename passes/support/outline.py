@@ -18,7 +18,7 @@ from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp
 from relex.passes.base import Level, RelexPass
 from relex.passes.support.patterns import Match, Pattern
-from relex.passes.tracing import applying
+from relex.passes.tracing import applying, current_trace, refuse
 
 
 class OutliningPass(RelexPass, ABC):
@@ -81,9 +81,14 @@ def find_groups(pattern: Pattern, function: FuncOp) -> list[Group]:
     order = {op: i for i, op in enumerate(function.walk())}
     groups: list[Group] = []
     taken: set[Operation] = set()
-    for root in reversed(order):
+    trace = current_trace()
+
+    def first_group(root: Operation) -> Group | None:
         found = (_group(match, root, order) for match in pattern.matches(root))
-        group = next((g for g in found if g is not None and taken.isdisjoint(g.ops) and _needing(g) is not None), None)
+        return next((g for g in found if g is not None and taken.isdisjoint(g.ops) and _needing(g) is not None), None)
+
+    for root in reversed(order):
+        group = first_group(root) if trace is None else trace.trying("outline", root, first_group)
         if group is not None:
             groups.append(group)
             taken.update(group.ops)
@@ -94,10 +99,12 @@ def _group(match: Match, root: Operation, order: Mapping[Operation, int]) -> Gro
     """Return the ops of a match as a group, if they can become a function. Constants stay outside."""
     ops = sorted((op for op in match.ops if not op.has_trait(ConstantLike)), key=lambda op: order[op])
     if root not in ops or not all(op.parent is root.parent and _is_movable(op) for op in ops):
+        refuse("the ops are in several blocks, or have effects or regions")
         return None
     inner = [value for op in ops if op is not root for value in op.results]
     outputs = [value for value in inner if value in match.outputs]
     if any(use.operation not in ops for value in inner if value not in match.outputs for use in value.uses):
+        refuse("a value is used outside of the match")
         return None
     known = {value: name for name, value in reversed([*match.names.items()])}
     names = {(op, i): known[value] for op in ops for i, value in enumerate(op.operands) if value in known}
@@ -125,7 +132,10 @@ def _needing(group: Group) -> list[Operation] | None:
             later.append(op)
             made.update(op.results)
     needed = {value.owner for op in group.ops for value in op.operands}
-    return later if needed.isdisjoint(later) and all(map(is_side_effect_free, later)) else None
+    if needed.isdisjoint(later) and all(map(is_side_effect_free, later)):
+        return later
+    refuse("an op in between depends on one of the ops, and cannot move after them")
+    return None
 
 
 def _between(ops: Iterable[Operation], last: Operation) -> Sequence[Operation]:
