@@ -92,10 +92,7 @@ def pipeline(
     levels: list[tuple[Level, list[ModulePass]]] = [
         ("graph", [SetTargetPass(), FoldConstantsPass(strict=True), InferSizesPass()]),
         ("loops", [LegalizeOpsPass(strict), *_fusion(), AnnotateSignaturesPass()]),
-        (
-            "core",
-            [*buffers, ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass(), ExpandMathPass(), *outline],
-        ),
+        ("core", [*buffers, *loops, ExpandMathPass(), *outline]),
         ("llvm", [*cf, ConvertToLlvmPass(), AddPackedEntriesPass()]),
     ]
     count = [level for level, _ in levels].index(to) + 1
