@@ -20,7 +20,7 @@ QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/ru
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lit unit lint typecheck bench tvm format clean
+.PHONY: help demo test quick onnx-suite lit unit lint typecheck bench tvm format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ test: lit unit ## run all tests
 quick: lint $(STAMPS)/relex $(STAMPS)/test ## check style and run a few fast tests, in less than a minute
 	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal $(QUICK_UNIT:%=tests/unit/test_%.py)
 	$(BIN)/lit --succinct $(QUICK_LIT:%=tests/lit/%.mlir)
+
+onnx-suite: $(STAMPS)/relex $(STAMPS)/test ## compile and run all node cases of the package onnx
+	$(BIN)/python tests/onnx/node_suite.py --native
 
 lit: $(STAMPS)/relex $(STAMPS)/test ## run the FileCheck tests
 	$(BIN)/lit --succinct --verbose tests/lit

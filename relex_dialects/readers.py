@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from relex.dialects.table import Table
+from relex.readers import BINARY_READERS as BINARY
 from relex.readers import PROGRAM_READERS
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ READERS = Table[str, str]("readers of program files")
 """Functions by suffix, as `module:name`; other packages may add theirs."""
 
 READERS.update(PROGRAM_READERS)
+
+BINARY_READERS = Table[str, str]("readers of binary program files")
+"""The same for files that are no text."""
+
+BINARY_READERS.update(BINARY)
 
 METADATA = "metadata_"
 """The prefix of the numbers of constants that a text omits: their names in `params`."""
@@ -47,9 +53,30 @@ class Reader(Protocol):
     ) -> ModuleOp: ...
 
 
+class BinaryReader(Protocol):
+    """Reads the bytes of a file into a verified module; raises `CompileError`. `name` is the path of the file, beside
+    which there may be more data."""
+
+    def __call__(self, data: bytes, name: str) -> ModuleOp: ...
+
+
+def known_suffixes() -> list[str]:
+    """Return the suffixes of all program files."""
+    return [*READERS, *BINARY_READERS]
+
+
 def find_reader(suffix: str) -> Reader:
     """Return the reader for a file suffix. Raises `KeyError` if there is none."""
-    module, _, name = READERS[suffix].partition(":")
+    return _imported(READERS[suffix])
+
+
+def find_binary_reader(suffix: str) -> BinaryReader:
+    """Return the reader for the suffix of a binary file. Raises `KeyError` if there is none."""
+    return _imported(BINARY_READERS[suffix])
+
+
+def _imported(path: str) -> Any:
+    module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 
 

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.errors import CompileError, RelexError, add_source, wrong_kind
 from relex.dialects.parser import parse_module, verify_module
-from relex.dialects.readers import READERS, find_reader
+from relex.dialects.readers import BINARY_READERS, find_binary_reader, find_reader, known_suffixes
 
 AnyProgram = ModuleOp | str | PathLike[str]
 """A module, text, or the path of a file."""
@@ -25,7 +25,7 @@ _NOT_IN_PATHS = re.compile(r'[%@{}"\n]|^\s*//')
 
 
 def parse(program: str | PathLike[str]) -> ModuleOp:
-    """Parse and verify MLIR text, an `.mlir` file, or a `.py` file in TVMScript.
+    """Parse and verify MLIR text, an `.mlir` file, a `.py` file in TVMScript, or an `.onnx` file.
 
     Raises `CompileError` for an invalid program, and `RelexError` for a file that cannot be read.
     """
@@ -60,7 +60,7 @@ def showing_source(text: str | None) -> Generator[None]:
 
 def _is_path(text: str) -> bool:
     """Return whether a string is the path of a file, of any kind, rather than a program."""
-    if text.endswith(tuple(f".{suffix}" for suffix in READERS)) and "\n" not in text:
+    if text.endswith(tuple(f".{suffix}" for suffix in known_suffixes())) and "\n" not in text:
         return True
     if _NOT_IN_PATHS.search(text):
         return False
@@ -71,13 +71,17 @@ def _read_file(path: Path) -> tuple[ModuleOp, str]:
     if path.suffix == _SAVED:
         raise RelexError(f"{path}: expected a program, found a saved executable; 'relex.load' reads it")
     suffix = path.suffix.removeprefix(".")
-    if suffix not in READERS:
+    if suffix not in known_suffixes():
         files = f"'{path.suffix}' files" if suffix else "files without a suffix"
         raise RelexError(f"{path}: cannot read {files}; expected a file named {_known_files()}")
     try:
-        text = path.read_text(encoding="utf-8")
+        data = path.read_bytes()
     except OSError as e:
         raise RelexError(f"{path}: cannot be read: {e.strerror}") from e
+    if suffix in BINARY_READERS:
+        return find_binary_reader(suffix)(data, str(path)), ""
+    try:
+        text = data.decode()
     except UnicodeDecodeError as e:
         found = f"byte 0x{e.object[e.start]:02x}"
         raise RelexError(f"{path}: cannot be read: expected UTF-8 text, found {found}") from e
@@ -85,4 +89,4 @@ def _read_file(path: Path) -> tuple[ModuleOp, str]:
 
 
 def _known_files() -> str:
-    return " or ".join(f"*.{suffix}" for suffix in READERS)
+    return " or ".join(f"*.{suffix}" for suffix in known_suffixes())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ShrinkException
 
@@ -23,6 +23,10 @@ from relex.dialects.errors import (
     add_source,
     describe,
 )
+from relex.dialects.readers import BINARY_READERS, find_binary_reader, find_reader
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
 
 
 class ToolError(RelexError):
@@ -31,30 +35,53 @@ class ToolError(RelexError):
 
 @dataclass(frozen=True)
 class Source:
-    """Program text and its origin. `line_offset` is the number of lines before it in its file."""
+    """Program text and its origin. `line_offset` is the number of lines before it in its file. A binary file has `data`
+    in place of text."""
 
     name: str
     text: str
     line_offset: int = 0
+    data: bytes | None = None
 
     def show(self, diagnostic: Diagnostic) -> Diagnostic:
         """Add the source line to a diagnostic that points into this text, and the file to one without a location."""
         if not diagnostic.line:
-            return replace(diagnostic, file=self.name)
+            # A part of a binary file is named after the file itself.
+            return diagnostic if diagnostic.file.startswith(f"{self.name}:") else replace(diagnostic, file=self.name)
         return add_source(diagnostic, self.text, self.line_offset) if diagnostic.file == self.name else diagnostic
+
+
+def read_bytes(path: str | None) -> tuple[str, bytes]:
+    """Return the name for messages and the contents of a file; None and "-" stand for standard input."""
+    name = "<stdin>" if path is None or path == "-" else path
+    try:
+        return name, sys.stdin.buffer.read() if name == "<stdin>" else Path(name).read_bytes()
+    except OSError as e:
+        raise ToolError(f"cannot read '{name}': {e.strerror}") from e
 
 
 def read_text(path: str | None) -> tuple[str, str]:
     """Return the name for messages and the text of a file; None and "-" stand for standard input."""
-    name = "<stdin>" if path is None or path == "-" else path
-    try:
-        data = sys.stdin.buffer.read() if name == "<stdin>" else Path(name).read_bytes()
-    except OSError as e:
-        raise ToolError(f"cannot read '{name}': {e.strerror}") from e
+    name, data = read_bytes(path)
     try:
         return name, data.decode()
     except UnicodeDecodeError as e:
         raise ToolError(f"cannot read '{name}': expected UTF-8 text, found byte 0x{data[e.start]:02x}") from e
+
+
+def read_source(path: str | None, kind: Callable[[str], str]) -> Source:
+    """Return the program in a file, of the kind that `kind` returns for its name."""
+    if kind("<stdin>" if path is None or path == "-" else path) in BINARY_READERS:
+        name, data = read_bytes(path)
+        return Source(name, "", data=data)
+    return Source(*read_text(path))
+
+
+def parse_source(source: Source, kind: str, **options: Any) -> ModuleOp:
+    """Return the module of a program; `options` are those of readers of text."""
+    if source.data is not None:
+        return find_binary_reader(kind)(source.data, source.name)
+    return find_reader(kind)(source.text, source.name, line_offset=source.line_offset, **options)
 
 
 def file_kind(name: str, known: Collection[str], others: str) -> str:

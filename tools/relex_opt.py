@@ -1,4 +1,4 @@
-"""`relex-opt`: read MLIR text or a script, run passes, print the result.
+"""`relex-opt`: read MLIR text, a script or an ONNX model, run passes, print the result.
 
 It takes the options of `xdsl-opt` and most of those of `mlir-opt`. Unlike in `xdsl-opt`, errors name file, line and
 column, and the exit code is 1.
@@ -30,7 +30,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from relex.dialects.errors import CompileError, Diagnostic, InternalError
 from relex.dialects.parser import verify_module
-from relex.dialects.readers import READERS, find_reader
+from relex.dialects.readers import known_suffixes
 from relex.dialects.upstream.printer import ElidingPrinter, ExactPrinter
 from relex.lowering import PASSES as LOWERING_PASSES
 from relex.passes import PASSES
@@ -43,7 +43,8 @@ from relex.tools.diagnostics import (
     ToolError,
     compile_warnings,
     file_kind,
-    read_text,
+    parse_source,
+    read_source,
     run_tool,
     stage,
     write_bytes,
@@ -109,7 +110,7 @@ class RelexOptMain(xDSLOptMain):
 
     def register_all_frontends(self) -> None:
         # xDSL uses only the names; `_parse` does the work.
-        self.available_frontends.update(dict.fromkeys(READERS, lambda _: ModuleOp([])))
+        self.available_frontends.update(dict.fromkeys(known_suffixes(), lambda _: ModuleOp([])))
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
@@ -197,13 +198,12 @@ class RelexOptMain(xDSLOptMain):
             write_bytes(self.args.output_file, file_output.getvalue())
 
     def _read_sources(self) -> list[Source]:
-        name, text = read_text(self.args.input_file)
-        self._extension(name)
-        if not self.args.split_input_file:
-            return [Source(name, text)]
-        chunks = SPLIT_MARKER.split(text)
+        source = read_source(self.args.input_file, self._extension)
+        if not self.args.split_input_file or source.data is not None:
+            return [source]
+        chunks = SPLIT_MARKER.split(source.text)
         offsets = accumulate((chunk.count("\n") for chunk in chunks[:-1]), initial=0)
-        return [Source(name, chunk, offset) for chunk, offset in zip(chunks, offsets, strict=True)]
+        return [Source(source.name, chunk, offset) for chunk, offset in zip(chunks, offsets, strict=True)]
 
     def _extension(self, name: str) -> str:
         """Return the kind of program in a file."""
@@ -236,8 +236,7 @@ class RelexOptMain(xDSLOptMain):
     def _parse(self, source: Source) -> ModuleOp:
         shown = compile_warnings(partial(self._warn, source))
         with self._timing.measure("Parser"), stage("the parser", source), shown:
-            read = find_reader(self._extension(source.name))
-            module = read(source.text, source.name, context=self.ctx, verify=False, line_offset=source.line_offset)
+            module = parse_source(source, self._extension(source.name), context=self.ctx, verify=False)
         # Only a module written in the text has a location.
         if self.args.no_implicit_module and isinstance(module.location, UnknownLoc):
             raise CompileError(Diagnostic("expected one builtin.module around everything", source.name))

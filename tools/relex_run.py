@@ -11,9 +11,18 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
 
 from relex.dialects.errors import CompileError, DTypeError, RangeError, ShapeError
-from relex.dialects.readers import READERS, find_reader, is_metadata
+from relex.dialects.readers import is_metadata, known_suffixes
 from relex.tools.arguments import add_load_passes, add_observing_arguments, normalize, raise_tool_errors
-from relex.tools.diagnostics import Source, ToolError, compile_warnings, file_kind, read_text, run_tool
+from relex.tools.diagnostics import (
+    Source,
+    ToolError,
+    compile_warnings,
+    file_kind,
+    parse_source,
+    read_source,
+    read_text,
+    run_tool,
+)
 from relex.tools.inputs import Input, count_calls, for_argument, source_of
 from relex.tools.native_code import check_trusted
 from relex.tools.plugins import Plugins, import_file
@@ -44,8 +53,8 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "file",
-        help="an .mlir file, a .py file in TVMScript, or a .relex file that --save wrote, which is native code: "
-        "run only those you trust; - reads MLIR from standard input",
+        help="an .mlir file, a .py file in TVMScript, an .onnx file, or a .relex file that --save wrote, which is "
+        "native code: run only those you trust; - reads MLIR from standard input",
     )
     parser.add_argument("--entry", default="main", metavar="NAME", help="the function to run (main)")
     parser.add_argument(
@@ -158,12 +167,15 @@ def run(args: argparse.Namespace) -> None:
         return
     context = make_context()
     plugins.add_dialects(context)
-    name, text = read_text(args.file)
-    source = Source(name, text)
+
+    def kind(name: str) -> str:
+        return file_kind(name, known_suffixes(), f" or {SAVED}")
+
+    source = read_source(args.file, kind)
     params = load_arrays(args.params) if args.params else {}
     try:
         with compile_warnings(lambda diagnostic: print(source.show(diagnostic), file=sys.stderr)):
-            module = find_reader(file_kind(name, READERS, f" or {SAVED}"))(text, name, context=context, params=params)
+            module = parse_source(source, kind(source.name), context=context, params=params)
         if bound := {name: array for name, array in params.items() if not is_metadata(name)}:
             module = BindParamsPass(args.entry, bound)(module)
         if args.level == "native" and not args.trust_native:

@@ -42,9 +42,9 @@ class Network:
     [(None, "None"), (Network(), f"{__name__}.Network"), (3, "int"), (b"module {}", "bytes"), (Network, "the class")],
 )
 def test_an_object_that_is_no_program(read: Callable[[Any], object], source: Any, found: str) -> None:
-    with pytest.raises(
-        TypeError, match=rf"^expected a module, MLIR text or the path of a file \(\*\.mlir or \*\.py\), found {found}"
-    ) as caught:
+    files = r"\(\*\.mlir or \*\.py or \*\.onnx\)"
+    message = rf"^expected a module, MLIR text or the path of a file {files}, found {found}"
+    with pytest.raises(TypeError, match=message) as caught:
         read(source)
     assert isinstance(caught.value, RelexError)
 
@@ -52,11 +52,14 @@ def test_an_object_that_is_no_program(read: Callable[[Any], object], source: Any
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("model.onnx", r"model\.onnx: cannot read '\.onnx' files; expected a file named \*\.mlir or \*\.py"),
-        ("C:\\models\\net 1.onnx", r"cannot read '\.onnx' files"),
+        ("model.pb", r"model\.pb: cannot read '\.pb' files; expected a file named \*\.mlir or \*\.py or \*\.onnx"),
+        ("C:\\models\\net 1.pb", r"cannot read '\.pb' files"),
         ("https://example.org/net.pt", r"cannot read '\.pt' files"),
         ("model.relex", r"model\.relex: expected a program, found a saved executable; 'relex\.load' reads it"),
-        ("models/net", r"models/net: cannot read files without a suffix; expected a file named \*\.mlir or \*\.py"),
+        (
+            "models/net",
+            r"models/net: cannot read files without a suffix; expected a file named \*\.mlir",
+        ),
         ("missing.mlir", r"^missing\.mlir: cannot be read: No such file or directory$"),
         ("missing.py", r"^missing\.py: cannot be read: No such file or directory$"),
     ],

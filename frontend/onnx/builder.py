@@ -1,0 +1,202 @@
+"""Emission of the ops of a graph function: constants folded, and sizes followed through the program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import FileLineColLoc, FunctionType, IntAttr, StringAttr, TensorType, i1
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from relex.dialects.arrays import Array
+from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.functions import keep_argument_names, state_dims
+from relex.dialects.relex import (
+    AddOp,
+    BroadcastToOp,
+    ConcatOp,
+    ConstantOp,
+    ExpandDimsOp,
+    MultiplyOp,
+    Operator,
+    PermuteDimsOp,
+    ReshapeOp,
+    SqueezeOp,
+    StridedSliceOp,
+    SubtractOp,
+    TakeOp,
+)
+from relex.dialects.relex.types import SizedType, without_names
+from relex.dialects.sizes import IndexExpr, Size, Sizes, count
+from relex.frontend.expressions import Call, Constant, Expr, Operand
+from relex.frontend.onnx.values import Computed, Known, Tensor, element_type_of, refuse
+
+FOLDED = 1 << 16
+"""Results of this many elements at most are computed at import if their operands are known: shapes, masks, tables.
+Larger ones are left to the passes, so that a small file cannot ask for much memory."""
+
+_OF_SIZES = (
+    AddOp,
+    SubtractOp,
+    MultiplyOp,
+    BroadcastToOp,
+    ConcatOp,
+    ExpandDimsOp,
+    PermuteDimsOp,
+    ReshapeOp,
+    SqueezeOp,
+    StridedSliceOp,
+    TakeOp,
+)
+"""The operators that are computed at import on sizes of the program as well."""
+
+
+class Builder:
+    """A graph function under construction."""
+
+    def __init__(self, file: str):
+        self.block = Block()
+        self.file = file
+        self.location = self.place("")
+        """The location of the ops that are emitted next."""
+        self._emitted: dict[Expr, Tensor] = {}
+        self._constants: dict[Known, SSAValue] = {}
+        self._last_constant: Operation | None = None
+        self._names: list[str] = []
+        self._dims: list[list[str]] = []
+
+    def place(self, path: str) -> FileLineColLoc:
+        """Return the location of a node, or another part of the model, by its path."""
+        return FileLineColLoc(StringAttr(f"{self.file}:{path}" if path else self.file), IntAttr(0), IntAttr(0))
+
+    def add_argument(self, name: str, t: TensorType, sizes: Sequence[Size]) -> Computed:
+        """Add an argument to the function. Dynamic sizes are names."""
+        argument = self.block.insert_arg(t, len(self.block.args))
+        name_value(argument, name)
+        self._names.append(name)
+        self._dims.append([str(size) if isinstance(size, IndexExpr) else "" for size in sizes])
+        return Computed(argument, sizes)
+
+    def tensor(self, expr: Operand, like: Tensor | None = None) -> Tensor:
+        """Emit the ops that compute an expression, each expression once. A number becomes a scalar like another
+        tensor."""
+        match expr:
+            case Known() | Computed():
+                return expr
+            case Constant():
+                return Known(expr.value)
+            case Call():
+                if expr not in self._emitted:
+                    self._emitted[expr] = self._call(expr)
+                return self._emitted[expr]
+            case Expr():
+                raise TypeError(f"expected a tensor of the model, found {type(expr).__name__}")
+            case _:
+                return _number(expr, like)
+
+    def value(self, expr: Operand) -> SSAValue:
+        """Return the value of an expression in the program."""
+        tensor = self.tensor(expr)
+        if isinstance(tensor, Computed):
+            return tensor.value
+        if tensor not in self._constants:
+            self._constants[tensor] = self._constant(tensor)
+        return self._constants[tensor]
+
+    def finish(self, name: str, results: Sequence[SSAValue]) -> FuncOp:
+        """End the function with its results."""
+        self.add(ReturnOp(*results))
+        types = FunctionType.from_lists(self.block.arg_types, [value.type for value in results])
+        function = FuncOp(name, types, Region(self.block))
+        function.location = self.place("")
+        keep_argument_names(function, self._names)
+        for i, dims in enumerate(self._dims):
+            state_dims(function, i, dims)
+        return function
+
+    def add(self, op: Operation) -> None:
+        """Add an op at the location of the current node."""
+        op.location = self.location
+        self.block.add_op(op)
+
+    def _call(self, call: Call) -> Tensor:
+        tensors = [self.tensor(arg) for arg in call.args if isinstance(arg, Expr)]
+        # A number beside a condition is like the other operands.
+        like = next((t for t in tensors if t.element_type != i1), tensors[0] if tensors else None)
+        operands = [self.tensor(arg, like) for arg in call.args]
+        folded = self._fold(call, operands)
+        if folded is not None:
+            return folded
+        op = call.build(cast(Any, None), [self.value(operand) for operand in operands])
+        self.add(op)
+        return Computed(op.results[0], _sizes_of_result(op, operands))
+
+    def _fold(self, call: Call, operands: Sequence[Tensor]) -> Known | None:
+        """Return the result of an operator on arrays that are known, unless it is large."""
+        known = [operand for operand in operands if isinstance(operand, Known)]
+        if len(known) != len(operands) or any(operand.array.size > FOLDED for operand in known):
+            return None
+        types = [TensorType(operand.element_type, operand.array.shape) for operand in known]
+        arrays = [operand.array for operand in known]
+        op = call.build(cast(Any, None), list(Block(arg_types=types).args))
+        if not isinstance(op, Operator) or not _can_fold(op, arrays):
+            return None
+        result = np.asarray(op.evaluate(*arrays))
+        return Known(result)
+
+    def _constant(self, known: Known) -> SSAValue:
+        if known.is_symbolic:
+            refuse("sizes that are known at run time as elements of a tensor")
+        element_type_of(known.array.dtype)  # Raises an error that names the type.
+        op = ConstantOp(known.array)
+        op.location = self.place(known.name) if known.name else self.location
+        last = self._last_constant
+        Rewriter.insert_op(op, InsertPoint.at_start(self.block) if last is None else InsertPoint.after(last))
+        self._last_constant = op
+        name_value(op.result, known.name)
+        return op.result
+
+
+def _can_fold(op: Operator, arrays: Sequence[Array]) -> bool:
+    result = SizedType.of(cast(TensorType, op.result_types[0]), "result")
+    elements = count(result.get_shape())
+    if not isinstance(elements, int) or elements > FOLDED:
+        return False
+    if any(array.dtype == object for array in arrays):
+        return isinstance(op, _OF_SIZES)
+    return True
+
+
+def _sizes_of_result(op: Operation, operands: Sequence[Tensor]) -> Sizes:
+    """Return the sizes of an operator's result in terms of those of its operands."""
+    result = cast(TensorType, op.results[0].type)
+    if not isinstance(op, Operator):
+        return result.get_shape()
+    inferred = type(op).infer([SizedType(o.element_type, o.sizes) for o in operands], op.properties)
+    return inferred.get_shape()
+
+
+def _number(number: float, like: Tensor | None) -> Known:
+    if like is None:
+        raise TypeError(f"expected a tensor of the model beside {number}")
+    dtype = numpy_dtype(like.element_type)
+    made = np.array(number, dtype)
+    if isinstance(number, float) and dtype.kind in "iub":
+        raise TypeError(f"expected elements of {like.element_type}, found {number}")
+    return Known(made)
+
+
+def name_value(value: SSAValue, name: str) -> None:
+    """Name a value like that of the model, as far as MLIR's names allow."""
+    hint = re.sub(r"[^\w$.-]+", "_", name).strip("_.")
+    if SSAValue.is_valid_name(hint):
+        value.name_hint = hint
+
+
+def open_type(element_type: Any, sizes: Sequence[Size]) -> TensorType:
+    """Return a tensor type with `?` for dynamic sizes."""
+    return TensorType(element_type, without_names(sizes))

@@ -1,0 +1,232 @@
+"""Models of ONNX as modules."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from google.protobuf.message import DecodeError
+from onnx import GraphProto, ModelProto, ValueInfoProto, checker, version_converter
+from onnx.checker import ValidationError
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects.errors import CompileError, Diagnostic, RelexError, describe, one_line
+from relex.dialects.parser import verify_module
+from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size, named
+from relex.frontend.onnx import operators as operators
+from relex.frontend.onnx.builder import Builder, open_type
+from relex.frontend.onnx.graphs import Importer, versions_of
+from relex.frontend.onnx.tensors import array_of, dtype_of
+from relex.frontend.onnx.values import AnyValue, Computed, Known, Unsupported, element_type_of, refuse
+
+OLDEST = 7
+"""The oldest version of the standard's operators that is imported as it is; older ones are converted."""
+
+Shapes = Mapping[str, Sequence[int | str] | int]
+"""The shapes of inputs, by their names, and the sizes that stand for names of sizes."""
+
+
+def import_model(
+    model: ModelProto, file: str, folder: Path | None, shapes: Shapes, values: Mapping[str, Any]
+) -> ModuleOp:
+    """Return the module for a model. `file` names it in messages; data beside it is in `folder`."""
+    try:
+        return _imported(model, file, folder, shapes, values)
+    except RelexError:
+        raise
+    except Exception as e:
+        # Files may have anything in any place, such as names that are no text.
+        raise CompileError(
+            Diagnostic(f"expected an ONNX model, found one that cannot be read: {describe(e)}", file)
+        ) from e
+
+
+def _imported(model: ModelProto, file: str, folder: Path | None, shapes: Shapes, values: Mapping[str, Any]) -> ModuleOp:
+    _check(model, file)
+    model = _converted(model, file)
+    builder = Builder(file)
+    importer = Importer(
+        builder,
+        versions_of(model.opset_import),
+        {("" if f.domain == "ai.onnx" else f.domain, f.name): f for f in model.functions},
+        partial(array_of, folder=folder),
+    )
+    inputs = _Inputs(importer, model.graph, shapes, values).read()
+    outputs = importer.run_graph(model.graph, ChainMap(), inputs)
+    results = [] if importer.problems else _results(importer, model.graph, outputs)
+    if importer.problems:
+        raise CompileError(importer.problems)
+    module = ModuleOp([builder.finish("main", results)])
+    verify_module(module)
+    return module
+
+
+class _Inputs:
+    """The inputs of a graph: arguments of the function, or arrays."""
+
+    def __init__(self, importer: Importer, graph: GraphProto, shapes: Shapes, values: Mapping[str, Any]):
+        self.importer = importer
+        self.graph = graph
+        self.shapes = dict(shapes)
+        self.values = dict(values)
+        self.names: set[str] = set()
+
+    def read(self) -> list[AnyValue]:
+        """Return the values of the inputs. Those that are initializers as well are constants."""
+        constants = {tensor.name for tensor in self.graph.initializer}
+        arguments = [i for i in self.graph.input if i.name not in constants or i.name in self.values]
+        known = {i.name for i in self.graph.input} | _names_of_sizes(self.graph)
+        for given, what in ((self.shapes, "shapes"), (self.values, "values")):
+            if unknown := [name for name in given if name not in known]:
+                raise RelexError(
+                    f"'{what}' expected names among {', '.join(sorted(known)) or 'none'}, found {', '.join(unknown)}"
+                )
+        made: dict[str, AnyValue] = {}
+        for argument in arguments:
+            try:
+                made[argument.name] = self._read(argument)
+            except RelexError as e:
+                self.importer.problems.append(
+                    Diagnostic(f"input: {one_line(e)}", self.importer.builder.place(argument.name).filename.data)
+                )
+                from relex.frontend.onnx.values import Missing
+
+                made[argument.name] = Missing()
+        # `run_graph` takes the inputs in order, and fills in initializers by name.
+        order = [i for i in self.graph.input if i.name in made]
+        del self.graph.input[:]
+        self.graph.input.extend(order)
+        return [made[i.name] for i in order]
+
+    def _read(self, argument: ValueInfoProto) -> AnyValue:
+        if argument.type.WhichOneof("value") != "tensor_type":
+            refuse(f"expected a tensor, found a {(argument.type.WhichOneof('value') or 'value without a type')[:-5]}")
+        t = argument.type.tensor_type
+        dtype = dtype_of(t.elem_type)
+        if argument.name in self.values:
+            return Known(_frozen(self.values[argument.name], dtype), argument.name)
+        element_type = element_type_of(dtype)
+        sizes = self._sizes(argument)
+        return self.importer.builder.add_argument(argument.name, open_type(element_type, sizes), sizes)
+
+    def _sizes(self, argument: ValueInfoProto) -> list[Size]:
+        t = argument.type.tensor_type
+        given = self.shapes.get(argument.name)
+        declared: list[int | str] = []
+        if t.HasField("shape"):
+            declared = [
+                d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else d.dim_param for d in t.shape.dim
+            ]
+        elif given is None:
+            refuse("expected a shape, found none; 'shapes' gives one")
+        if given is None:
+            given = [self._closed(size) for size in declared]
+        elif isinstance(given, int | str) or (t.HasField("shape") and not _fits(given, declared)):
+            refuse(f"expected a shape like {_shown(declared)} in 'shapes', found {given}")
+        return [
+            size if isinstance(size, int) else named(self._name(size, f"{argument.name}_d{i}"))
+            for i, size in enumerate(self._checked(size) for size in given)
+        ]
+
+    def _closed(self, size: int | str) -> int | str:
+        found = self.shapes.get(size, size) if isinstance(size, str) and size else size
+        return found if isinstance(found, int | str) else size
+
+    def _checked(self, size: int | str) -> int | str:
+        if isinstance(size, int) and not 0 <= size <= MAX_ARGUMENT_SIZE:
+            refuse(f"expected sizes from 0 to {MAX_ARGUMENT_SIZE}, found {size}")
+        return size
+
+    def _name(self, name: str, default: str) -> str:
+        """Return the name of a size as relex writes it."""
+        import re
+
+        made = re.sub(r"\W+", "_", name or default, flags=re.ASCII).strip("_") or "size"
+        return made if made.isidentifier() else f"d_{made}"
+
+
+def _names_of_sizes(graph: GraphProto) -> set[str]:
+    return {d.dim_param for i in graph.input for d in i.type.tensor_type.shape.dim if d.dim_param}
+
+
+def _fits(given: Sequence[int | str], declared: Sequence[int | str]) -> bool:
+    return len(given) == len(declared) and all(
+        not isinstance(d, int) or g == d for g, d in zip(given, declared, strict=True)
+    )
+
+
+def _shown(sizes: Sequence[int | str]) -> str:
+    return f"({', '.join(str(size) or '?' for size in sizes)})"
+
+
+def _frozen(value: Any, dtype: np.dtype[Any]) -> Any:
+    array = np.asarray(value)
+    if array.dtype != dtype and not np.can_cast(array.dtype, dtype, "same_kind"):
+        raise Unsupported(f"expected elements of {dtype.name} in 'values', found {array.dtype.name}")
+    return array.astype(dtype)
+
+
+def _results(importer: Importer, graph: GraphProto, outputs: Sequence[AnyValue]) -> list[Any]:
+    results: list[Any] = []
+    for output, value in zip(graph.output, outputs, strict=True):
+        try:
+            if not isinstance(value, Known | Computed):
+                refuse("expected a tensor as a result of the model, found a sequence or an optional value")
+            results.append(importer.builder.value(value))
+        except RelexError as e:
+            file = importer.builder.place(output.name).filename.data
+            importer.problems.append(Diagnostic(f"output: {one_line(e)}", file))
+    return results
+
+
+def _check(model: ModelProto, file: str) -> None:
+    """Raise `CompileError` for a model that breaks the rules of the standard, except that operators may be unknown,
+    which the import reports, and that shapes may be missing."""
+    if not model.opset_import and not model.graph.node:
+        raise CompileError(Diagnostic("expected an ONNX model, found no graph in it", file))
+    shell = ModelProto()
+    shell.CopyFrom(model)
+    for tensor in shell.graph.initializer:
+        _without_data(tensor)
+    for declared in (*shell.graph.input, *shell.graph.output):
+        if declared.type.HasField("tensor_type") and not declared.type.tensor_type.HasField("shape"):
+            declared.type.tensor_type.shape.SetInParent()
+    try:
+        cast(Any, checker).check_model(shell)
+    except ValidationError as e:
+        if "No Op registered" not in str(e):
+            raise CompileError(Diagnostic(one_line(e).partition(" ==> ")[0], file)) from e
+
+
+def _without_data(tensor: Any) -> None:
+    """Remove the data of a tensor, which is checked when it is read."""
+    for name in ("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data", "external_data"):
+        tensor.ClearField(name)
+    tensor.ClearField("data_location")
+    del tensor.dims[:]
+    tensor.dims.append(0)
+
+
+def _converted(model: ModelProto, file: str) -> ModelProto:
+    version = versions_of(model.opset_import).get("", OLDEST)
+    if version >= OLDEST:
+        return model
+    try:
+        return version_converter.convert_version(model, OLDEST)
+    except Exception as e:
+        message = f"operator set {version} cannot be converted to {OLDEST}: {one_line(e)}"
+        raise CompileError(Diagnostic(message, file)) from e
+
+
+def read_model(data: bytes, file: str) -> ModelProto:
+    """Read a model from the bytes of a file. Raises `CompileError`."""
+    model = ModelProto()
+    try:
+        model.ParseFromString(data)
+    except DecodeError as e:
+        raise CompileError(Diagnostic(f"expected an ONNX model of {len(data)} bytes: {one_line(e)}", file)) from e
+    return model

@@ -1,0 +1,83 @@
+"""Activation functions, element by element."""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+
+from relex.frontend import op
+from relex.frontend.expressions import Operand
+from relex.frontend.onnx.node import Node
+from relex.frontend.onnx.table import imports
+from relex.frontend.onnx.values import Tensor
+
+
+@imports("LeakyRelu")
+def leaky_relu(node: Node, x: Tensor) -> Operand:
+    """A line with a knee at zero."""
+    return op.where(op.less(x, 0), x * node.number("alpha"), x)
+
+
+@imports("PRelu")
+def prelu(node: Node, x: Tensor, slope: Tensor) -> Operand:
+    """A line with a knee at zero, of a given slope."""
+    return op.where(op.less(x, 0), op.multiply(x, slope), x)
+
+
+@imports("Elu")
+def elu(node: Node, x: Tensor) -> Operand:
+    """Exponential below zero."""
+    return op.where(op.less(x, 0), (op.exp(x) - 1.0) * node.number("alpha"), x)
+
+
+@imports("Celu")
+def celu(node: Node, x: Tensor) -> Operand:
+    """Exponential below zero, scaled."""
+    alpha = node.number("alpha")
+    return op.where(op.less(x, 0), (op.exp(x / alpha) - 1.0) * alpha, x)
+
+
+@imports("Selu")
+def selu(node: Node, x: Tensor) -> Operand:
+    """Exponential below zero, all of it scaled."""
+    alpha, gamma = node.number("alpha"), node.number("gamma")
+    return op.where(op.less_equal(x, 0), (op.exp(x) * alpha - alpha) * gamma, x * gamma)
+
+
+@imports("HardSigmoid")
+def hard_sigmoid(node: Node, x: Tensor) -> Operand:
+    """A line between 0 and 1."""
+    return op.clip(x * node.number("alpha") + node.number("beta"), 0.0, 1.0)
+
+
+@imports("HardSwish")
+def hard_swish(node: Node, x: Tensor) -> Operand:
+    """`x` times a line between 0 and 1."""
+    return x * op.clip(x * (1 / 6) + 0.5, 0.0, 1.0)
+
+
+@imports("ThresholdedRelu")
+def thresholded_relu(node: Node, x: Tensor) -> Operand:
+    """`x` above a threshold, else 0."""
+    return op.where(op.greater(x, node.number("alpha")), x, x * 0.0)
+
+
+@imports("Shrink")
+def shrink(node: Node, x: Tensor) -> Operand:
+    """`x` moved towards zero by a bias, and 0 near zero."""
+    limit, bias = node.number("lambd"), node.number("bias")
+    small = op.where(op.greater(x, node.like(limit, x)), op.subtract(x, node.like(bias, x)), node.like(0, x))
+    return op.where(op.less(x, node.like(-limit, x)), op.add(x, node.like(bias, x)), small)
+
+
+@imports("Gelu")
+def gelu(node: Node, x: Tensor) -> Operand:
+    """The Gaussian error linear unit, exact or by a hyperbolic tangent."""
+    if node.text("approximate") != "tanh":
+        return op.gelu(x)
+    return x * 0.5 * (1.0 + op.tanh((x + op.multiply(op.multiply(x, x), x) * 0.044715) * sqrt(2 / pi)))
+
+
+@imports("Swish")
+def swish(node: Node, x: Tensor) -> Operand:
+    """`x` times a logistic function."""
+    return x / (1.0 + op.exp(x * -node.number("alpha", 1.0)))

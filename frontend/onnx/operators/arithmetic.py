@@ -1,0 +1,245 @@
+"""Arithmetic, comparisons, logic and conversions, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+import numpy as np
+
+from relex.dialects.arrays import Array
+from relex.dialects.sizes import IndexExpr, never_negative
+from relex.frontend import op
+from relex.frontend.expressions import Operand
+from relex.frontend.onnx.node import Node
+from relex.frontend.onnx.table import IMPORTS, imports
+from relex.frontend.onnx.tensors import dtype_of
+from relex.frontend.onnx.values import Known, Tensor, element_type_of, refuse
+
+Function = Callable[..., Operand]
+
+
+def softplus(x: Operand) -> Operand:
+    """Return `log(1 + exp(x))`, without overflow."""
+    return op.maximum(x, 0) + op.log(1.0 + op.exp(op.negative(op.abs(x))))
+
+
+UNARY: dict[str, Callable[[Operand], Operand]] = {
+    "Abs": op.abs,
+    "Erf": op.erf,
+    "Exp": op.exp,
+    "Floor": op.floor,
+    "Log": op.log,
+    "Neg": op.negative,
+    "Relu": op.relu,
+    "Sigmoid": op.sigmoid,
+    "Sqrt": op.sqrt,
+    "Tanh": op.tanh,
+    "Acos": op.acos,
+    "Acosh": op.acosh,
+    "Asin": op.asin,
+    "Asinh": op.asinh,
+    "Atan": op.atan,
+    "Atanh": op.atanh,
+    "BitwiseNot": op.bitwise_not,
+    "Ceil": op.ceil,
+    "Cos": op.cos,
+    "Cosh": op.cosh,
+    "IsNaN": op.isnan,
+    "Not": op.logical_not,
+    "Round": op.round,
+    "Sign": op.sign,
+    "Sin": op.sin,
+    "Sinh": op.sinh,
+    "Tan": op.tan,
+    "Reciprocal": lambda x: 1.0 / x,
+    "Softsign": lambda x: x / (1.0 + op.abs(x)),
+    "Mish": lambda x: x * op.tanh(softplus(x)),
+    "Softplus": softplus,
+}
+
+BINARY: dict[str, Function] = {
+    "Add": op.add,
+    "Sub": op.subtract,
+    "Mul": op.multiply,
+    "And": op.logical_and,
+    "BitwiseAnd": op.bitwise_and,
+    "BitwiseOr": op.bitwise_or,
+    "BitwiseXor": op.bitwise_xor,
+    "Or": op.logical_or,
+    "Xor": op.logical_xor,
+    "Less": op.less,
+    "LessOrEqual": op.less_equal,
+    "Greater": op.greater,
+    "GreaterOrEqual": op.greater_equal,
+}
+
+
+def _simple(function: Function) -> Function:
+    def imported(node: Node, *tensors: Tensor) -> Operand:
+        return function(*tensors)
+
+    return imported
+
+
+for _name, _function in {**UNARY, **BINARY}.items():
+    IMPORTS.add(_simple(_function), ("", _name, 1))
+
+
+@imports("Identity")
+def identity(node: Node, x: Tensor) -> Operand:
+    """Return the input itself, which may be a sequence."""
+    return x
+
+
+@imports("Equal")
+def equal(node: Node, x: Tensor, y: Tensor) -> Operand:
+    """Compare. Sizes that are open are compared at import, where that is possible for all their values."""
+    if _any_open(x, y):
+        pairs = np.broadcast(node.known(x, "a shape"), node.known(y, "a shape"))
+        return Known(np.array([_same(*pair) for pair in pairs], bool).reshape(pairs.shape))
+    return op.equal(x, y)
+
+
+def _any_open(*tensors: Tensor) -> bool:
+    return any(isinstance(x, Known) and x.is_symbolic for x in tensors)
+
+
+def _same(x: int | IndexExpr, y: int | IndexExpr) -> bool:
+    difference = x - y
+    if isinstance(difference, int):
+        return difference == 0
+    if never_negative(difference - 1) or never_negative(-difference - 1):
+        return False
+    refuse(f"a comparison of sizes that are open: {x} and {y}; 'shapes' closes them")
+
+
+@imports("Div")
+def divide(node: Node, x: Tensor, y: Tensor) -> Operand:
+    """Divide; integers are rounded towards zero."""
+    if node.is_float(x):
+        return op.divide(x, y)
+    if _any_open(x, y):
+        return Known(_quotient(node.known(x, "a size"), node.known(y, "a size")))
+    return op.trunc_divide(x, y)
+
+
+def _quotient(x: Array, y: Array) -> Array:
+    if any(isinstance(divisor, IndexExpr) or divisor <= 0 for divisor in y.flat):
+        refuse("division of sizes by sizes that are open")
+    return x // y
+
+
+@imports("Mod", since=10)
+def remainder(node: Node, x: Tensor, y: Tensor) -> Operand:
+    """The remainder, with the sign of the divisor, or of the dividend."""
+    if _any_open(x, y):
+        return Known(node.known(x, "a size") % node.known(y, "a size"))
+    return op.mod(x, y) if node.integer("fmod") else op.floor_mod(x, y)
+
+
+@imports("BitShift")
+def shift(node: Node, x: Tensor, y: Tensor) -> Operand:
+    """Shift the bits of integers."""
+    return op.left_shift(x, y) if node.text("direction") == "LEFT" else op.right_shift(x, y)
+
+
+@imports("BitCast")
+def bitcast(node: Node, x: Tensor) -> Operand:
+    """The numbers of another type with the same bits."""
+    return op.bitcast(x, element_type_of(dtype_of(node.integer("to"))))
+
+
+@imports("Pow")
+def power(node: Node, x: Tensor, y: Tensor) -> Operand:
+    """Raise to a power. The exponent may have another type; the result has that of the base."""
+    if isinstance(y, Known) and y.array.ndim == 0 and y.array.item() in (1, 2, 3):
+        return reduce(op.multiply, [x] * int(y.array.item()))
+    if x.element_type == y.element_type:
+        return op.power(x, y)
+    if node.is_float(x) or not node.is_float(y):
+        return op.power(x, op.astype(y, x.element_type))
+    return op.astype(op.power(op.astype(x, y.element_type), y), x.element_type)
+
+
+@imports("Sum")
+def total(node: Node, *tensors: Tensor) -> Operand:
+    """Add all."""
+    return reduce(op.add, tensors)
+
+
+@imports("Mean")
+def mean(node: Node, *tensors: Tensor) -> Operand:
+    """Return the mean of tensors."""
+    return op.divide(reduce(op.add, tensors), node.like(len(tensors), tensors[0]))
+
+
+@imports("Max")
+def maximum(node: Node, *tensors: Tensor) -> Operand:
+    """Return the maximum of tensors."""
+    return reduce(op.maximum, tensors)
+
+
+@imports("Min")
+def minimum(node: Node, *tensors: Tensor) -> Operand:
+    """Return the minimum of tensors."""
+    return reduce(op.minimum, tensors)
+
+
+@imports("Where")
+def where(node: Node, condition: Tensor, x: Tensor, y: Tensor) -> Operand:
+    """Choose. Between sizes that are open, the condition is known."""
+    if _any_open(x, y):
+        return Known(np.where(node.known(condition, "a condition"), *(node.known(z, "a shape") for z in (x, y))))
+    return op.where(condition, x, y)
+
+
+@imports("IsInf")
+def is_infinite(node: Node, x: Tensor) -> Operand:
+    """Compare with the infinities that the attributes choose."""
+    found = [
+        op.equal(x, sign * np.inf)
+        for sign, name in ((1, "detect_positive"), (-1, "detect_negative"))
+        if node.integer(name, 1)
+    ]
+    return reduce(op.add, found) if found else op.not_equal(op.abs(x), op.abs(x)) * Known(False)
+
+
+@imports("Clip", since=6)
+def clip_by_attributes(node: Node, x: Tensor) -> Operand:
+    """Clamp between two attributes."""
+    return op.minimum(op.maximum(x, node.number("min")), node.number("max"))
+
+
+@imports("Clip", since=11)
+def clip(node: Node, x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Operand:
+    """Clamp between two inputs, of which the second one wins."""
+    bounds = [bound.array.item() if isinstance(bound, Known) else None for bound in (low, high)]
+    if all(bound is None or number is not None for bound, number in zip((low, high), bounds, strict=True)):
+        known = [number for number in bounds if number is not None]
+        if known == sorted(known) and not any(number != number for number in known):
+            return op.clip(x, *bounds) if known else x
+    y = x if low is None else op.maximum(x, low)
+    return y if high is None else op.minimum(y, high)
+
+
+@imports("Cast")
+def cast(node: Node, x: Tensor) -> Operand:
+    """Convert to another element type."""
+    return converted(node, x, dtype_of(node.integer("to")))
+
+
+@imports("CastLike")
+def cast_like(node: Node, x: Tensor, like: Tensor) -> Operand:
+    """Convert to the element type of another tensor."""
+    if isinstance(like, Known):
+        return converted(node, x, like.array.dtype)
+    return x if x.element_type == like.element_type else op.astype(x, like.element_type)
+
+
+def converted(node: Node, x: Tensor, dtype: np.dtype[np.generic]) -> Operand:
+    """Return a tensor with another element type."""
+    if isinstance(x, Known) and x.is_symbolic and dtype.kind == "i":
+        return x
+    element_type = element_type_of(dtype)
+    return x if x.element_type == element_type else op.astype(x, element_type)

@@ -1,0 +1,231 @@
+"""Slices, gathering and padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import i1, i64
+
+from relex.dialects.arrays import Array
+from relex.dialects.sizes import IndexExpr, Size, count
+from relex.frontend import op
+from relex.frontend.expressions import Operand
+from relex.frontend.onnx.node import Node
+from relex.frontend.onnx.table import imports
+from relex.frontend.onnx.values import Known, Tensor, refuse
+
+_LAST = 2**63 - 1
+
+
+@imports("Slice")
+def slice_by_attributes(node: Node, x: Tensor) -> Operand:
+    """A part of a tensor, between attributes."""
+    starts, ends = node.integers("starts") or [], node.integers("ends") or []
+    axes = node.integers("axes") or list(range(len(starts)))
+    return op.strided_slice(x, axes, starts, ends)
+
+
+@imports("Slice", since=10)
+def slice_by_inputs(
+    node: Node, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None = None, steps: Tensor | None = None
+) -> Operand:
+    """A part of a tensor, between positions that are known."""
+    begin, end = (list(node.known(positions, "positions").reshape(-1)) for positions in (starts, ends))
+    chosen = list(range(len(begin))) if axes is None else node.known_integers(axes, "axes")
+    strides = [1] * len(begin) if steps is None else node.known_integers(steps, "steps")
+    sizes = [node.shape(x)[axis] for axis in chosen]
+    return op.strided_slice(
+        x,
+        chosen,
+        [_position(place, size) for place, size in zip(begin, sizes, strict=True)],
+        [_position(place, size) for place, size in zip(end, sizes, strict=True)],
+        strides,
+    )
+
+
+def _position(place: Any, size: Size) -> int:
+    """Return a position that is a number, or the end of a dimension."""
+    if not isinstance(place, IndexExpr):
+        return int(place)
+    rest = place - size
+    if isinstance(rest, int):
+        return _LAST if rest >= 0 else rest
+    refuse(f"a slice up to a size that is open: {place}; 'shapes' closes them")
+
+
+def positive(node: Node, indices: Tensor, size: Size) -> Operand:
+    """Return indices that count from the front, where negative ones count from the end."""
+    if isinstance(indices, Known):
+        if isinstance(size, IndexExpr) and (indices.array < 0).any():
+            refuse("indices from the end of a dimension that is open; 'shapes' closes them")
+        return (
+            Known(np.where(indices.array < 0, indices.array + size, indices.array))
+            if isinstance(size, int)
+            else indices
+        )
+    if isinstance(size, IndexExpr):
+        refuse(f"indices that may count from the end of a dimension that is open: {size}; 'shapes' closes them")
+    return op.where(op.less(indices, 0), op.add(indices, node.like(size, indices)), indices)
+
+
+@imports("Gather")
+def gather(node: Node, x: Tensor, indices: Tensor) -> Operand:
+    """The elements at positions along a dimension."""
+    axis = node.axis(x)
+    return op.take(x, positive(node, indices, node.shape(x)[axis]), axis)
+
+
+@imports("GatherElements")
+def gather_elements(node: Node, x: Tensor, indices: Tensor) -> Operand:
+    """For each position, the element there with another index along one dimension."""
+    axis = node.axis(x)
+    sizes, wanted = node.static_shape(x), node.static_shape(indices)
+    place = op.astype(positive(node, indices, sizes[axis]), i64)
+    return op.take(node.reshape(x, [count(sizes)]), flat_places(node, place, sizes, wanted, axis), 0)
+
+
+def flat_places(node: Node, place: Operand, sizes: Sequence[int], wanted: Sequence[int], axis: int) -> Operand:
+    """Return positions in a flattened tensor: the position itself, except along one dimension."""
+    result: Operand = place * strides_of(sizes)[axis]
+    for d, stride in enumerate(strides_of(sizes)):
+        if d != axis:
+            column = np.arange(wanted[d], dtype=np.int64) * stride
+            result = op.add(result, Known(column.reshape([-1 if i == d else 1 for i in range(len(sizes))])))
+    return result
+
+
+def strides_of(sizes: Sequence[int]) -> list[int]:
+    """Return the distances of elements in row-major order."""
+    return [int(np.prod(sizes[d + 1 :], dtype=np.int64)) for d in range(len(sizes))]
+
+
+@imports("GatherND")
+def gather_nd(node: Node, x: Tensor, indices: Tensor) -> Operand:
+    """The parts of a tensor at positions along its first dimensions, after those that are in the batch."""
+    batch = node.integer("batch_dims")
+    sizes, shape = node.static_shape(x), node.static_shape(indices)
+    depth = shape[-1]
+    rest = sizes[batch + depth :]
+    place = nd_places(node, indices, sizes, batch)
+    rows = node.reshape(x, [count(sizes[: batch + depth]), *rest])
+    return op.take(rows, place, 0)
+
+
+def nd_places(node: Node, indices: Tensor, sizes: Sequence[int], batch: int = 0) -> Operand:
+    """Return positions in a tensor whose first dimensions are flattened."""
+    shape = node.static_shape(indices)
+    depth = shape[-1]
+    limits = np.array(sizes[batch : batch + depth])
+    wide = op.astype(indices, i64)
+    place = op.where(op.less(wide, 0), op.add(wide, Known(limits)), wide) if depth else wide
+    strides = np.array(strides_of(sizes[: batch + depth])[batch:], np.int64)
+    flat = op.sum(op.multiply(place, Known(strides)), [-1])
+    for d, stride in enumerate(strides_of(sizes[: batch + depth])[:batch]):
+        column = np.arange(sizes[d], dtype=np.int64) * stride
+        flat = op.add(flat, Known(column.reshape([-1 if i == d else 1 for i in range(len(shape) - 1)])))
+    return flat
+
+
+@imports("OneHot")
+def one_hot(node: Node, indices: Tensor, depth: Tensor, values: Tensor) -> Operand:
+    """A value where the index along a new dimension is the given one, and another one elsewhere."""
+    size = int(node.known_number(depth, "a depth"))
+    rank = node.rank(indices) + 1
+    axis = node.integer("axis", -1)
+    axis += rank if axis < 0 else 0
+    wide = op.astype(indices, i64)
+    place = op.expand_dims(op.where(op.less(wide, 0), wide + size, wide), axis)
+    hot = op.equal(place, Known(np.arange(size).reshape([-1 if d == axis else 1 for d in range(rank)])))
+    off, on = (op.squeeze(op.strided_slice(values, [0], [i], [i + 1]), 0) for i in (0, 1))
+    return op.where(hot, on, off)
+
+
+@imports("Pad")
+def pad_by_attributes(node: Node, x: Tensor) -> Operand:
+    """A tensor surrounded by a number in an attribute."""
+    return _padded(node, x, node.integers("pads") or [], node.number("value"))
+
+
+@imports("Pad", since=11)
+def pad(node: Node, x: Tensor, pads: Tensor, value: Tensor | None = None, axes: Tensor | None = None) -> Operand:
+    """A tensor surrounded by a number, or by its own elements."""
+    widths = node.known_integers(pads, "pads")
+    rank = node.rank(x)
+    if axes is not None:
+        chosen = node.axes(node.known_integers(axes, "axes"), x)
+        complete = [0] * (2 * rank)
+        for i, axis in enumerate(chosen):
+            complete[axis], complete[axis + rank] = widths[i], widths[i + len(chosen)]
+        widths = complete
+    if value is None or isinstance(value, Known):
+        return _padded(node, x, widths, 0 if value is None else value.array.item())
+    if node.text("mode", "constant") != "constant":
+        return _padded(node, x, widths, 0)
+    inside = np.pad(np.ones(node.static_shape(x), bool), _pairs(widths))
+    return op.where(Known(inside), _padded(node, x, widths, 0), value)
+
+
+def _pairs(widths: Sequence[int]) -> list[tuple[int, int]]:
+    half = len(widths) // 2
+    return [(max(before, 0), max(after, 0)) for before, after in zip(widths[:half], widths[half:], strict=True)]
+
+
+def _padded(node: Node, x: Operand, widths: Sequence[int], value: float) -> Operand:
+    mode = node.text("mode", "constant")
+    half = len(widths) // 2
+    for axis, (before, after) in enumerate(zip(widths[:half], widths[half:], strict=True)):
+        if before < 0 or after < 0:
+            x = op.strided_slice(x, [axis], [max(-before, 0)], [after if after < 0 else _LAST])
+    pairs = _pairs(widths)
+    if mode == "constant":
+        if node.element_type(x) == i1:
+            value = bool(value)
+        flat = [width for pair in pairs for width in pair]
+        return op.pad(x, flat, value if node.is_float(x) else int(value)) if any(flat) else x
+    if mode not in ("reflect", "edge", "wrap"):
+        refuse(f"expected constant, reflect, edge or wrap, found {mode}", "mode")
+    for axis, pair in enumerate(pairs):
+        if any(pair):
+            size = node.shape(x)[axis]
+            if isinstance(size, IndexExpr):
+                refuse(f"padding with elements along a dimension that is open: {size}", "mode")
+            x = op.take(x, Known(_places(size, pair, mode)), axis)
+    return x
+
+
+def _places(size: int, pair: tuple[int, int], mode: Any) -> Array:
+    if size == 0:
+        refuse("padding with elements of a dimension without elements", "mode")
+    return np.pad(np.arange(size), pair, mode=mode)
+
+
+@imports("ReverseSequence")
+def reverse_sequence(node: Node, x: Tensor, lengths: Tensor) -> Operand:
+    """The first elements of each sequence of a batch in reverse order."""
+    batch, time = node.integer("batch_axis", 1), node.integer("time_axis")
+    sizes = node.static_shape(x)
+    rank = len(sizes)
+    steps = Known(np.arange(sizes[time]).reshape([-1 if d == time else 1 for d in range(rank)]))
+    shape = [sizes[batch] if d == batch else 1 for d in range(rank)]
+    length = node.reshape(op.astype(lengths, i64), shape)
+    place = op.where(op.less(steps, length), op.subtract(length, steps) - 1, steps)
+    place = op.broadcast_to(place, [size if d in (batch, time) else 1 for d, size in enumerate(sizes)])
+    place = op.broadcast_to(place, sizes)
+    return op.take(node.reshape(x, [count(sizes)]), flat_places(node, place, sizes, sizes, time), 0)
+
+
+@imports("Compress")
+def compress(node: Node, x: Tensor, condition: Tensor) -> Operand:
+    """The elements where a condition that is known holds."""
+    places = np.flatnonzero(node.known(condition, "a condition (the result's size depends on it)"))
+    if node.has("axis"):
+        return op.take(x, Known(places), node.axis(x))
+    return op.take(node.reshape(x, [count(node.shape(x))]), Known(places), 0)
+
+
+@imports("NonZero")
+def nonzero(node: Node, x: Tensor) -> Operand:
+    """The positions of elements other than zero, which must be known."""
+    return Known(np.array(np.nonzero(node.known(x, "a tensor (the result's size depends on it)")), np.int64))

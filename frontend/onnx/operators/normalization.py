@@ -1,0 +1,167 @@
+"""Normalization, and softmax and its relatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+
+from relex.dialects.sizes import IndexExpr, Size
+from relex.frontend import op
+from relex.frontend.expressions import Operand
+from relex.frontend.onnx.node import Node
+from relex.frontend.onnx.table import imports
+from relex.frontend.onnx.values import Known, Tensor, refuse
+
+
+def per_channel(node: Node, parameter: Operand, rank: int) -> Operand:
+    """Return a vector with one element for each position along dimension 1, in a shape that broadcasts."""
+    return op.expand_dims(parameter, [0, *range(2, rank)]) if rank > 1 else parameter
+
+
+def standardized(node: Node, x: Operand, axes: Sequence[int], epsilon: float) -> tuple[Operand, Operand, Operand]:
+    """Return `x` with mean 0 and variance 1 along dimensions, with the mean and the reciprocal of the deviation."""
+    mean = op.mean(x, axes, True)
+    centred = op.subtract(x, mean)
+    variance = op.mean(op.multiply(centred, centred), axes, True)
+    inverse = 1.0 / op.sqrt(variance + epsilon)
+    return op.multiply(centred, inverse), mean, inverse
+
+
+@imports("BatchNormalization")
+def batch_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor) -> list[Operand]:
+    """Normalization by given means and variances; in training, by those of the batch."""
+    if node.version < 9 and not node.integer("spatial", 1):
+        refuse("parameters for each pixel", "spatial")
+    dtype = x.element_type
+    epsilon = node.number("epsilon")
+    parameters = [op.astype(p, dtype) if p.element_type != dtype else p for p in (scale, bias, mean, variance)]
+    if not node.integer("training_mode"):
+        if node.version < 14 and node.output_count > 1:
+            refuse("the results of training")
+        gamma, beta, old_mean, old_variance = parameters
+        return [op.batch_norm(x, gamma, beta, old_mean, old_variance, axis=1, epsilon=epsilon)]
+    axes = [axis for axis in range(node.rank(x)) if axis != 1]
+    new_mean = op.mean(x, axes)
+    centred = op.subtract(x, per_channel(node, new_mean, node.rank(x)))
+    new_variance = op.mean(op.multiply(centred, centred), axes)
+    y = op.batch_norm(x, parameters[0], parameters[1], new_mean, new_variance, axis=1, epsilon=epsilon)
+    momentum = node.number("momentum")
+
+    def running(old: Tensor, new: Operand) -> Operand:
+        if old.element_type != dtype:
+            new = op.astype(new, old.element_type)
+        return old * momentum + new * (1 - momentum)
+
+    return [y, running(mean, new_mean), running(variance, new_variance)]
+
+
+@imports("InstanceNormalization")
+def instance_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor) -> Operand:
+    """Normalization of each channel of each element of the batch."""
+    rank = node.rank(x)
+    normal, _, _ = standardized(node, x, list(range(2, rank)), node.number("epsilon"))
+    return op.add(op.multiply(normal, per_channel(node, scale, rank)), per_channel(node, bias, rank))
+
+
+@imports("LayerNormalization")
+def layer_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor | None = None) -> list[Operand]:
+    """Normalization along the last dimensions."""
+    axes = list(range(node.axis(x, default=-1), node.rank(x)))
+    epsilon = node.number("epsilon")
+    wide = x.element_type not in (f32,) and node.integer("stash_type", 1) == 1
+    sizes = [node.shape(x)[axis] for axis in axes]
+    if not wide and node.output_count == 1 and list(node.shape(scale)) == sizes:
+        beta: Operand = op.subtract(scale, scale) if bias is None else bias
+        if bias is None and not any(isinstance(size, IndexExpr) for size in sizes):
+            beta = node.full(sizes, 0.0, x.element_type)
+        if bias is None or list(node.shape(bias)) == sizes:
+            return [op.layer_norm(x, scale, beta, axes, epsilon)]
+    data: Operand = op.astype(x, f32) if wide else x
+    normal, mean, inverse = standardized(node, data, axes, epsilon)
+    if wide:
+        normal = op.astype(normal, x.element_type)
+    y = op.multiply(normal, scale)
+    return [y if bias is None else op.add(y, bias), mean, inverse]
+
+
+@imports("LRN")
+def local_response_norm(node: Node, x: Tensor) -> Operand:
+    """Division by the squares of neighbours along the channels."""
+    n, c, *pixels = node.shape(x)
+    size = node.integer("size")
+    flat: Size = 1
+    for pixel in pixels:
+        flat = flat * pixel
+    squares = node.reshape(op.multiply(x, x), [n, 1, c, flat])
+    before, after = (size - 1) // 2, size - 1 - (size - 1) // 2
+    means = op.avg_pool2d(squares, [size, 1], padding=[before, 0, after, 0], count_include_pad=True)
+    base = node.reshape(means, [n, c, *pixels]) * node.number("alpha") + node.number("bias")
+    return op.divide(x, op.power(base, node.like(node.number("beta"), x)))
+
+
+@imports("LpNormalization")
+def lp_norm(node: Node, x: Tensor) -> Operand:
+    """Division by the norm along a dimension; zero where that is zero."""
+    axis = node.axis(x, default=-1)
+    absolute = op.abs(x)
+    norm = op.sum(absolute, axis, True) if node.integer("p") == 1 else op.sqrt(op.sum(op.multiply(x, x), axis, True))
+    zero = op.equal(norm, 0.0)
+    return op.where(zero, 0.0, op.divide(x, op.where(zero, 1.0, norm)))
+
+
+@imports("MeanVarianceNormalization")
+def mean_variance(node: Node, x: Tensor) -> Operand:
+    """Mean 0 and variance 1 along dimensions."""
+    axes = node.integers("axes") or [0, 2, 3]
+    mean = op.mean(x, axes, True)
+    variance = op.subtract(op.mean(op.multiply(x, x), axes, True), op.multiply(mean, mean))
+    return op.divide(op.subtract(x, mean), op.sqrt(variance) + 1e-9)
+
+
+def _along_last(node: Node, x: Tensor, function: Callable[..., Operand], power: bool) -> Operand:
+    """Apply softmax as before version 13: along all dimensions from one on."""
+    axis = node.axis(x, default=1)
+    if axis == node.rank(x) - 1:
+        return function(x, axis)
+    axes = list(range(axis, node.rank(x)))
+    shifted = op.subtract(x, op.max(x, axes, True))
+    if power:
+        return op.divide(op.exp(shifted), op.sum(op.exp(shifted), axes, True))
+    return op.subtract(shifted, op.log(op.sum(op.exp(shifted), axes, True)))
+
+
+@imports("Softmax")
+def softmax_from(node: Node, x: Tensor) -> Operand:
+    """Softmax along all dimensions from one on."""
+    return _along_last(node, x, op.softmax, power=True)
+
+
+@imports("LogSoftmax")
+def log_softmax_from(node: Node, x: Tensor) -> Operand:
+    """The logarithm of softmax along all dimensions from one on."""
+    return _along_last(node, x, op.log_softmax, power=False)
+
+
+@imports("Softmax", since=13)
+def softmax(node: Node, x: Tensor) -> Operand:
+    """Softmax along a dimension."""
+    return op.softmax(x, node.axis(x, default=-1))
+
+
+@imports("LogSoftmax", since=13)
+def log_softmax(node: Node, x: Tensor) -> Operand:
+    """The logarithm of softmax along a dimension."""
+    return op.log_softmax(x, node.axis(x, default=-1))
+
+
+@imports("Hardmax", since=13)
+def hardmax(node: Node, x: Tensor) -> Operand:
+    """1 at the first maximum along a dimension, else 0."""
+    axis = node.axis(x, default=-1)
+    size = node.static_shape(x)[axis] if isinstance(node.shape(x)[axis], int) else None
+    if size is None:
+        refuse("a dimension that is open; 'shapes' closes them")
+    places = Known(np.arange(size).reshape([-1 if d == axis else 1 for d in range(node.rank(x))]))
+    return op.astype(op.equal(places, op.argmax(x, axis, True)), x.element_type)

@@ -1,0 +1,127 @@
+"""Reductions along dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from relex.dialects.arrays import Array
+from relex.dialects.dtypes import FLOATS, INTEGERS, numpy_dtype
+from relex.dialects.sizes import IndexExpr, count
+from relex.frontend import op
+from relex.frontend.expressions import Operand
+from relex.frontend.onnx.node import Node
+from relex.frontend.onnx.table import IMPORTS, imports
+from relex.frontend.onnx.values import Known, Tensor, refuse
+
+Reduce = Callable[[Operand, list[int], bool], Operand]
+
+
+def _log_sum_exp(x: Operand, axis: list[int], keepdims: bool) -> Operand:
+    largest = op.max(x, axis, True)
+    # The maximum may be infinite, and then it is the result.
+    shift = op.where(op.equal(op.abs(largest), np.inf), 0.0, largest)
+    result = op.log(op.sum(op.exp(op.subtract(x, shift)), axis, True)) + shift
+    return result if keepdims else op.squeeze(result, axis)
+
+
+REDUCTIONS: dict[str, Reduce] = {
+    "ReduceSum": op.sum,
+    "ReduceMean": op.mean,
+    "ReduceMax": op.max,
+    "ReduceMin": op.min,
+    "ReduceL1": lambda x, axis, keepdims: op.sum(op.abs(x), axis, keepdims),
+    "ReduceL2": lambda x, axis, keepdims: op.sqrt(op.sum(op.multiply(x, x), axis, keepdims)),
+    "ReduceLogSum": lambda x, axis, keepdims: op.log(op.sum(x, axis, keepdims)),
+    "ReduceLogSumExp": _log_sum_exp,
+    "ReduceSumSquare": lambda x, axis, keepdims: op.sum(op.multiply(x, x), axis, keepdims),
+}
+
+OVER_NONE: dict[str, float] = {"ReduceMax": -np.inf, "ReduceMin": np.inf, "ReduceLogSumExp": -np.inf}
+"""The results over no elements, where the operator of relex has none."""
+
+
+def _by(name: str, reduce: Reduce) -> Callable[..., Operand]:
+    def imported(node: Node, x: Tensor, axes: Tensor | None = None) -> Operand:
+        chosen = _axes(node, x, axes)
+        if chosen is None:
+            return reduce(op.expand_dims(x, 0), [0], False) if name not in _UNCHANGED else x
+        if isinstance(x, Known) and x.array.dtype == object:
+            return _of_sizes(name, x.array, chosen, node.flag("keepdims"))
+        shape = node.shape(x)
+        if name in OVER_NONE and count([shape[axis] for axis in chosen]) == 0:
+            return _empty(node, x, chosen, OVER_NONE[name])
+        return reduce(x, chosen, node.flag("keepdims"))
+
+    return imported
+
+
+_UNCHANGED = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
+
+
+def _axes(node: Node, x: Tensor, axes: Tensor | None) -> list[int] | None:
+    """Return the dimensions to reduce, None for none."""
+    given = node.known_integers(axes, "axes") if axes is not None else node.integers("axes")
+    if given:
+        return list(node.axes(given, x))
+    return None if node.integer("noop_with_empty_axes") else list(range(node.rank(x)))
+
+
+def _of_sizes(name: str, array: Array, axes: list[int], keepdims: bool) -> Known:
+    functions = {"ReduceSum": np.add, "ReduceProd": np.multiply}
+    if name not in functions:
+        refuse("a reduction of sizes that are open")
+    return Known(functions[name].reduce(array, axis=tuple(axes), keepdims=keepdims))
+
+
+def _empty(node: Node, x: Tensor, axes: list[int], value: float) -> Operand:
+    kept = [1 if axis in axes else size for axis, size in enumerate(node.shape(x))]
+    sizes = kept if node.flag("keepdims") else [size for axis, size in enumerate(node.shape(x)) if axis not in axes]
+    if x.element_type in INTEGERS:
+        limits = np.iinfo(numpy_dtype(x.element_type))
+        value = limits.min if value < 0 else limits.max
+    elif x.element_type not in FLOATS:
+        value = value > 0
+    return node.full(sizes, value, x.element_type)
+
+
+for _name, _reduce in REDUCTIONS.items():
+    IMPORTS.add(_by(_name, _reduce), ("", _name, 1))
+
+
+@imports("ReduceProd")
+def product(node: Node, x: Tensor, axes: Tensor | None = None) -> Operand:
+    """Multiply along dimensions, which is known at import."""
+    chosen = _axes(node, x, axes) or []
+    array = node.known(x, "a tensor")
+    return Known(np.multiply.reduce(array, axis=tuple(chosen), dtype=array.dtype, keepdims=node.flag("keepdims")))
+
+
+@imports("ArgMax")
+def argmax(node: Node, x: Tensor) -> Operand:
+    """The index of the first maximum, or the last one."""
+    return _arg(node, x)
+
+
+@imports("ArgMin")
+def argmin(node: Node, x: Tensor) -> Operand:
+    """The index of the first minimum, or the last one."""
+    # The complement of integers, unlike the negative, has no overflow.
+    return _arg(node, op.negative(x) if node.is_float(x) else op.bitwise_not(x))
+
+
+def _arg(node: Node, x: Operand) -> Operand:
+    axis = node.axis(x)
+    keepdims = node.flag("keepdims")
+    if not node.integer("select_last_index"):
+        return op.argmax(x, axis, keepdims)
+    size = node.shape(x)[axis]
+    if isinstance(size, IndexExpr):
+        refuse("the last index along a dimension that is open", "select_last_index")
+    return op.subtract(size - 1, op.argmax(flipped(x, axis), axis, keepdims))
+
+
+def flipped(x: Operand, axis: int) -> Operand:
+    """Return a tensor in reverse order along a dimension."""
+    return op.strided_slice(x, [axis], [-1], [-(2**63)], [-1])

@@ -1,0 +1,278 @@
+"""Shapes: their computation, and tensors with the same elements in another arrangement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import i1
+
+from relex.dialects.relex.types import broadcast
+from relex.dialects.sizes import IndexExpr, Size, count
+from relex.frontend import op
+from relex.frontend.expressions import Operand
+from relex.frontend.onnx.node import Node
+from relex.frontend.onnx.table import imports
+from relex.frontend.onnx.tensors import dtype_of
+from relex.frontend.onnx.values import Known, Tensor, element_type_of, refuse
+
+MOST = 1 << 24
+"""The elements at most of an array that a node makes from nothing but numbers."""
+
+
+@imports("Shape")
+def shape(node: Node, x: Tensor) -> Operand:
+    """The sizes, or some of them."""
+    sizes = node.shape(x)
+    end = node.attribute("end")
+    return _sizes(sizes[slice(node.integer("start"), len(sizes) if end is None else end)])
+
+
+@imports("Size")
+def size(node: Node, x: Tensor) -> Operand:
+    """The number of elements."""
+    return _sizes(count(node.shape(x)))
+
+
+def _sizes(sizes: Sequence[Size] | Size) -> Known:
+    array = np.empty(np.shape(np.array(sizes, object)), object)
+    array[...] = sizes
+    return Known(array)
+
+
+@imports("Reshape", since=5)
+def reshape(node: Node, x: Tensor, shape: Tensor) -> Operand:
+    """Another shape, in which 0 stands for the size of the input, and -1 for what is left."""
+    old, new = node.shape(x), list(node.known(shape, "a shape").reshape(-1))
+    if not node.integer("allowzero"):
+        new = [old[i] if _is(size, 0) else size for i, size in enumerate(new)]
+    sizes = [size if isinstance(size, IndexExpr) else int(size) for size in new]
+    if any(isinstance(size, int) and size < -1 for size in sizes) or sizes.count(-1) > 1:
+        refuse(f"expected a shape with one -1 at most, found {sizes}")
+    return node.reshape(x, _without_minus_one(old, sizes))
+
+
+def _is(size: Size, number: int) -> bool:
+    return not isinstance(size, IndexExpr) and int(size) == number
+
+
+def _without_minus_one(old: Sequence[Size], new: list[Size]) -> list[Size]:
+    """Return a shape with the size that is left in place of -1."""
+    place = next((i for i, size in enumerate(new) if _is(size, -1)), None)
+    if place is None:
+        return new
+    rest = new[:place] + new[place + 1 :]
+    left = _quotient(list(old), rest)
+    return [*new[:place], left, *new[place + 1 :]]
+
+
+def _quotient(numerator: list[Size], divisor: list[Size]) -> Size:
+    """Return a quotient of products, in which factors may be sizes that are open."""
+    for size in [size for size in divisor if isinstance(size, IndexExpr)]:
+        if size not in numerator:
+            refuse(f"a size of -1 that is {count(numerator)} divided by {size}; 'shapes' closes them")
+        numerator.remove(size)
+        divisor.remove(size)
+    known = count(divisor)
+    whole = count(numerator)
+    if not isinstance(known, int) or known == 0:
+        refuse("expected a shape without zeros beside its -1")
+    if not _is(whole % known, 0):
+        refuse(f"expected a shape that {whole} elements fit, found {known} elements beside its -1")
+    return whole // known
+
+
+@imports("Flatten")
+def flatten(node: Node, x: Tensor) -> Operand:
+    """Two dimensions: the product of those before `axis`, and of the others."""
+    sizes, axis = node.shape(x), node.integer("axis", 1)
+    axis += len(sizes) if axis < 0 else 0
+    return node.reshape(x, [count(sizes[:axis]), count(sizes[axis:])])
+
+
+@imports("Transpose")
+def transpose(node: Node, x: Tensor) -> Operand:
+    """The dimensions in another order."""
+    return op.permute_dims(x, node.integers("perm"))
+
+
+@imports("Squeeze")
+def squeeze(node: Node, x: Tensor, axes: Tensor | None = None) -> Operand:
+    """The tensor without dimensions of size 1."""
+    chosen = node.known_integers(axes, "axes") if axes is not None else node.integers("axes")
+    if chosen is None:
+        chosen = [axis for axis, size in enumerate(node.shape(x)) if _is(size, 1)]
+    return op.squeeze(x, chosen) if chosen else x
+
+
+@imports("Unsqueeze")
+def unsqueeze(node: Node, x: Tensor, axes: Tensor | None = None) -> Operand:
+    """The tensor with new dimensions of size 1."""
+    chosen = node.known_integers(axes, "axes") if axes is not None else node.integers("axes") or []
+    return op.expand_dims(x, chosen) if chosen else x
+
+
+@imports("Expand")
+def expand(node: Node, x: Tensor, shape: Tensor) -> Operand:
+    """The tensor repeated along dimensions of size 1."""
+    wanted = _as_sizes(node.known(shape, "a shape"))
+    return node.broadcast_to(x, broadcast(node.shape(x), wanted))
+
+
+def _as_sizes(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> list[Size]:
+    return [size if isinstance(size, IndexExpr) else int(size) for size in array.reshape(-1)]
+
+
+@imports("Tile", since=6)
+def tile(node: Node, x: Tensor, repeats: Tensor) -> Operand:
+    """The tensor repeated along each dimension."""
+    times = node.known_integers(repeats, "repeats")
+    sizes = node.shape(x)
+    repeated = [size for pair in zip(times, sizes, strict=True) for size in pair]
+    parts = op.expand_dims(x, list(range(0, 2 * len(sizes), 2))) if sizes else x
+    joined = [size * n for size, n in zip(sizes, times, strict=True)]
+    return node.reshape(node.broadcast_to(parts, repeated), joined)
+
+
+@imports("Concat", since=4)
+def concat(node: Node, *tensors: Tensor) -> Operand:
+    """The tensors one after another."""
+    return op.concat(*tensors, axis=node.integer("axis"))
+
+
+@imports("Split")
+def split(node: Node, x: Tensor, sizes: Tensor | None = None) -> list[Operand]:
+    """Parts of a tensor along a dimension."""
+    axis = node.axis(x)
+    lengths = node.known_integers(sizes, "sizes") if sizes is not None else node.integers("split")
+    if lengths is None:
+        whole = node.static_shape(x)[axis] if isinstance(node.shape(x)[axis], int) else None
+        parts = node.integer("num_outputs") or len(node.proto.output)
+        if whole is None:
+            refuse("expected a dimension to split whose size is known at import; 'shapes' closes them")
+        length = -(-whole // parts)
+        lengths = [min(length, whole - i * length) for i in range(parts)]
+    return pieces(x, lengths, axis)
+
+
+def pieces(x: Operand, lengths: Sequence[int], axis: int) -> list[Operand]:
+    """Return parts of a tensor of given lengths."""
+    ends = np.cumsum(lengths).tolist()
+    return [op.strided_slice(x, [axis], [end - length], [end]) for end, length in zip(ends, lengths, strict=True)]
+
+
+@imports("ConstantOfShape")
+def constant_of_shape(node: Node, shape: Tensor) -> Operand:
+    """A tensor with equal elements."""
+    value = node.array("value")
+    value = np.zeros(1, np.float32) if value is None else value
+    return node.broadcast_to(Known(value.reshape(())), _as_sizes(node.known(shape, "a shape")))
+
+
+@imports("Constant")
+def constant(node: Node) -> Operand:
+    """An array in an attribute."""
+    for name, dtype in (
+        ("value_int", np.int64),
+        ("value_ints", np.int64),
+        ("value_float", np.float32),
+        ("value_floats", np.float32),
+    ):
+        if node.has(name):
+            return Known(np.array(node.attribute(name), dtype))
+    if not node.has("value"):
+        refuse("a constant that is a string or a sparse tensor")
+    from relex.frontend.onnx.tensors import array_of
+
+    return Known(array_of(node.attribute("value"), None), node.proto.output[0])
+
+
+@imports("Range")
+def numbers(node: Node, start: Tensor, limit: Tensor, delta: Tensor) -> Operand:
+    """Numbers with equal distances."""
+    first, end, step = (
+        node.known_number(x, what) for x, what in ((start, "a start"), (limit, "a limit"), (delta, "a step"))
+    )
+    if any(isinstance(number, IndexExpr) for number in (first, end, step)):
+        refuse(f"a range up to a size that is open: {end}; 'shapes' closes them")
+    if step == 0 or abs((end - first) / step) > MOST:
+        refuse(f"expected a range of {MOST} numbers at most, found one from {first} to {end} by {step}")
+    dtype = start.array.dtype if isinstance(start, Known) and start.array.dtype != object else np.dtype(np.int64)
+    length = max(int(np.ceil((end - first) / step)), 0)
+    return Known((first + np.arange(length) * step).astype(dtype))
+
+
+@imports("EyeLike")
+def eye_like(node: Node, x: Tensor) -> Operand:
+    """Ones on a diagonal."""
+    rows, columns = node.static_shape(x)
+    dtype = node.attribute("dtype")
+    element_type = x.element_type if dtype is None else element_type_of(dtype_of(dtype))
+    return op.astype(_diagonal(rows, columns, Known(node.integer("k")), op.equal), element_type)
+
+
+@imports("Trilu")
+def triangle(node: Node, x: Tensor, k: Tensor | None = None) -> Operand:
+    """The upper or lower triangle of matrices, and zeros."""
+    *_, rows, columns = node.static_shape(x) if node.rank(x) == 2 else (1, 1, *_last_two(node, x))
+    shift: Operand = Known(0) if k is None else op.reshape(k, [])
+    mask = _diagonal(rows, columns, shift, op.greater_equal if node.integer("upper", 1) else op.less_equal)
+    if x.element_type == i1:
+        return op.multiply(mask, x)
+    return op.where(mask, x, 0)
+
+
+def _last_two(node: Node, x: Tensor) -> tuple[int, int]:
+    rows, columns = node.shape(x)[-2:]
+    if isinstance(rows, IndexExpr) or isinstance(columns, IndexExpr):
+        refuse(f"a triangle of sizes that are open: {rows} x {columns}; 'shapes' closes them")
+    return rows, columns
+
+
+def _diagonal(rows: int, columns: int, k: Operand, compare: Callable[..., Operand]) -> Operand:
+    """Compare the number of each column with that of the row plus `k`."""
+    if max(rows, columns) > MOST:
+        refuse(f"expected a matrix of {MOST} rows and columns at most, found {rows} x {columns}")
+    return compare(Known(np.arange(columns).reshape(1, -1)), op.add(Known(np.arange(rows).reshape(-1, 1)), k))
+
+
+@imports("DepthToSpace")
+def depth_to_space(node: Node, x: Tensor) -> Operand:
+    """Blocks of channels become blocks of pixels."""
+    n, c, h, w = node.shape(x)
+    b = node.integer("blocksize")
+    first = node.text("mode", "DCR") == "DCR"
+    parts = node.reshape(x, [n, b, b, c // (b * b), h, w] if first else [n, c // (b * b), b, b, h, w])
+    moved = op.permute_dims(parts, [0, 3, 4, 1, 5, 2] if first else [0, 1, 4, 2, 5, 3])
+    return node.reshape(moved, [n, c // (b * b), h * b, w * b])
+
+
+@imports("SpaceToDepth")
+def space_to_depth(node: Node, x: Tensor) -> Operand:
+    """Blocks of pixels become blocks of channels."""
+    n, c, h, w = node.shape(x)
+    b = node.integer("blocksize")
+    parts = node.reshape(x, [n, c, h // b, b, w // b, b])
+    order = [0, 3, 5, 1, 2, 4] if node.text("mode", "DCR") == "DCR" else [0, 1, 3, 5, 2, 4]
+    return node.reshape(op.permute_dims(parts, order), [n, c * b * b, h // b, w // b])
+
+
+@imports("Dropout")
+def dropout(node: Node, x: Tensor, ratio: Tensor | None = None, training: Tensor | None = None) -> list[Operand]:
+    """The input itself, unless in training."""
+    if (
+        training is not None
+        and node.known_number(training, "a mode")
+        and (ratio is None or node.known_number(ratio, "a ratio"))
+    ):
+        refuse("random numbers, for dropout in training")
+    mask: list[Operand] = [node.full(node.shape(x), True, i1)] if node.output_count > 1 else []
+    return [x, *mask]
+
+
+@imports("OptionalHasElement")
+def has_element(node: Node, x: object = None) -> Operand:
+    """Whether an optional value is there."""
+    from relex.frontend.onnx.values import Empty
+
+    return Known(np.array(x is not None and not isinstance(x, Empty)))

@@ -1,0 +1,70 @@
+"""How ONNX files enter: the functions that users and tools call, before the package `onnx` is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from relex.dialects.errors import RelexError, expect_kind
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+    from xdsl.dialects.builtin import ModuleOp
+
+Shapes = Mapping[str, Sequence[int | str] | int]
+"""The shapes of inputs, by their names, and the sizes that stand for names of sizes."""
+
+
+def from_onnx(
+    model: str | PathLike[str] | bytes | ModelProto,
+    shapes: Shapes | None = None,
+    values: Mapping[str, Any] | None = None,
+) -> ModuleOp:
+    """Return the module for an ONNX model: the path of a file, its bytes, or a `ModelProto`.
+
+    The graph becomes the function `main`, whose arguments have the names of the graph's inputs. Sizes that the model
+    names stay open; `shapes` closes them, by the name of a size, or of an input: `{"batch": 1}`, `{"x": (1, 3, 8, 8)}`.
+    `values` gives inputs that become constants.
+
+    Raises `CompileError` with everything that cannot be imported, and `RelexError` for a file that cannot be read.
+    """
+    expect_onnx()
+    from onnx import ModelProto
+
+    from relex.frontend.onnx.model import import_model, read_model
+
+    shapes, values = shapes or {}, values or {}
+    if isinstance(model, ModelProto):
+        copy = ModelProto()
+        copy.CopyFrom(model)
+        return import_model(copy, model.graph.name or "model", None, shapes, values)
+    if isinstance(model, bytes):
+        return import_model(read_model(model, "<bytes>"), "<bytes>", None, shapes, values)
+    expect_kind(model, str | PathLike, "the path of an ONNX file, its bytes or a model")
+    path = Path(model)
+    try:
+        data = path.read_bytes()
+    except OSError as e:
+        raise RelexError(f"{path}: cannot be read: {e.strerror}") from e
+    return import_model(read_model(data, str(path)), str(path), path.parent, shapes, values)
+
+
+def read_onnx(data: bytes, name: str = "<bytes>") -> ModuleOp:
+    """Read the bytes of an ONNX file, as the tools do. Data beside it is in the folder of the file `name`."""
+    expect_onnx()
+    from relex.frontend.onnx.model import import_model, read_model
+
+    folder = Path(name).parent if Path(name).is_file() else None
+    return import_model(read_model(data, name), name, folder, {}, {})
+
+
+def expect_onnx() -> None:
+    """Raise `RelexError` unless the package `onnx` is installed."""
+    if find_spec("onnx") is None:
+        raise RelexError(
+            "ONNX models are read by the package onnx, which is not installed: "
+            'pip install "relex-compiler[onnx]", or pip install ".[onnx]" in a clone'
+        )
