@@ -188,6 +188,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="find the rule that changes a result (see --check-each) or breaks the program",
     )
+    check.add_argument(
+        "--fuzz-pass",
+        metavar="NAME{...}",
+        help="only try a pass on generated programs, or on variants of a given one, and reduce the first it gets wrong",
+    )
+    check.add_argument(
+        "--fuzz",
+        metavar="programs:100,seed:0,samples:1",
+        default="",
+        help="how many programs --fuzz-pass makes, from which seed, and how often each kind of numbers is drawn",
+    )
 
     parser.add_argument(
         "--elide",
@@ -198,6 +209,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_load_passes(parser)
     parser.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
+
+
+def parse_numbers(option: str, text: str, names: Sequence[str]) -> dict[str, int]:
+    """Read `seed:0,samples:3`, the value of an option, in which numbers may be missing. Raises `ToolError`."""
+    numbers: dict[str, int] = {}
+    for part in filter(None, text.split(",")):
+        found = re.fullmatch(f"({'|'.join(names)}):([0-9]+)", part)
+        if found is None or found[1] in numbers:
+            raise ToolError(f"expected {option}={','.join(f'{name}:NUMBER' for name in names)}, found '{part}'")
+        numbers[found[1]] = int(found[2])
+    return numbers
 
 
 def pass_specs(args: argparse.Namespace) -> list[ArgSpec]:

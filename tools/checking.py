@@ -3,7 +3,6 @@ text."""
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from relex.dialects.errors import CompileError, diagnose
 from relex.dialects.parser import parse_module
 from relex.dialects.upstream.printer import ExactPrinter
 from relex.passes.base import steps_of
+from relex.tools.arguments import parse_numbers
 from relex.tools.diagnostics import ToolError, make_folder, write_bytes
 from relex.tools.instrumentation import Instrumentation
 from relex.tools.pipelines import pass_text
@@ -42,12 +42,7 @@ class CheckOptions:
     @classmethod
     def parse(cls, text: str) -> CheckOptions:
         """Read `seed:0,samples:3`, either of which may be missing. Raises `ToolError`."""
-        numbers: dict[str, int] = {}
-        for part in filter(None, text.split(",")):
-            option = re.fullmatch(r"(seed|samples):([0-9]+)", part)
-            if option is None or option[1] in numbers:
-                raise ToolError(f"expected --check-each=seed:NUMBER,samples:NUMBER, found '{part}'")
-            numbers[option[1]] = int(option[2])
+        numbers = parse_numbers("--check-each", text, ("seed", "samples"))
         if numbers.get("samples") == 0:
             raise ToolError("expected --check-each with one sample or more, found 0")
         return cls(**numbers)

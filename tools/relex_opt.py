@@ -50,11 +50,12 @@ from relex.tools.diagnostics import (
     write_bytes,
 )
 from relex.tools.expected import compare
+from relex.tools.fuzzing import FuzzOptions, FuzzPass
 from relex.tools.instrumentation import DumpFiles, Instrumentation, PrintBetween, PrintIr, Selection, Timing
 from relex.tools.new_pass import new_pass
 from relex.tools.observing import Observing
 from relex.tools.pass_help import help_pass, list_passes
-from relex.tools.pipelines import find_pass, flatten, instantiate, pipeline_text
+from relex.tools.pipelines import find_pass, flatten, instantiate, parse_passes, pipeline_text
 from relex.tools.plugins import Plugins
 from relex.tools.universe import get_all_targets
 from relex.tools.version import versions
@@ -161,6 +162,9 @@ class RelexOptMain(xDSLOptMain):
         if self.args.new_pass is not None:
             sys.stdout.write(new_pass(self.args.new_pass, self.available_passes))
             return
+        if self.args.fuzz_pass is not None:
+            self._fuzz()
+            return
         if self.args.dump_pass_pipeline:
             print(pipeline_text(self.pipeline.passes), file=sys.stderr)
         try:
@@ -196,6 +200,24 @@ class RelexOptMain(xDSLOptMain):
             sys.exit(1)
         if not self._to_stdout:
             write_bytes(self.args.output_file, file_output.getvalue())
+
+    def _fuzz(self) -> None:
+        """Try one pass on many programs. Without an input file they are all generated."""
+        specs = parse_passes(self.args.fuzz_pass)
+        if len(specs) != 1 or self.pipeline.passes:
+            raise ToolError("expected --fuzz-pass with the name of one pass, and no other passes")
+        loaded = [f"--load-passes={path}" for path in self.args.load_passes]
+        folder = Path(self.args.dump_dir) if self.args.dump_dir is not None else None
+        fuzz = FuzzPass(self._make_pass(specs[0]), FuzzOptions.parse(self.args.fuzz), self.ctx, folder, loaded)
+        program, source = None, None
+        if self.args.input_file is not None:
+            source = read_source(self.args.input_file, self._extension)
+            program = self._parse(source)
+            self._verify(program, source)
+        try:
+            print(fuzz.run(program), end="")
+        except CompileError as e:
+            raise CompileError([source.show(d) for d in e.diagnostics] if source is not None else e.diagnostics) from e
 
     def _read_sources(self) -> list[Source]:
         source = read_source(self.args.input_file, self._extension)

@@ -13,10 +13,10 @@ it. Patterns are immutable.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
-from typing import Any
+from typing import Any, Protocol
 
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation
@@ -54,6 +54,30 @@ class Match:
 Condition = Callable[[Match], bool]
 
 
+class Examples(Protocol):
+    """Makes the parts of programs that patterns describe; see `Pattern.example`."""
+
+    def value(self, name: str | None) -> SSAValue:
+        """Return some value; for a name, always the same one."""
+        ...
+
+    def name(self, name: str, value: SSAValue) -> SSAValue:
+        """Return the value of that name, which is `value` if there is none yet."""
+        ...
+
+    def constant(self, number: float | None) -> SSAValue:
+        """Return a constant, if given of nothing but `number`."""
+        ...
+
+    def operator(self, pattern: OpPattern, operands: Sequence[SSAValue]) -> SSAValue:
+        """Return the result of an op of one of the pattern's classes, with its properties."""
+        ...
+
+    def choice(self, count: int) -> int:
+        """Return a number below `count`."""
+        ...
+
+
 class Pattern(ABC):
     """A description of a value."""
 
@@ -68,6 +92,11 @@ class Pattern(ABC):
     @abstractmethod
     def extend(self, match: Match) -> Iterator[Match]:
         """Yield all ways to extend a partial match so that the pattern describes `match.value`."""
+
+    def example(self, examples: Examples) -> SSAValue:
+        """Return a value that the pattern describes, in a program made to test what uses the pattern, whatever the
+        conditions say."""
+        return examples.value(None)
 
     def __or__(self, other: Pattern) -> Pattern:
         """Match either of two patterns; the first one is tried first."""
@@ -119,8 +148,8 @@ class attribute:
 
 def constant(name: str | None = None, *, number: float | None = None) -> Pattern:
     """Match any constant, or one that holds nothing but `number`."""
-    pattern = _Where(wildcard(name), lambda m: isinstance(m.value, OpResult) and m.value.op.has_trait(ConstantLike))
-    return pattern if number is None else _Where(pattern, lambda m: holds_only(m.value, number))
+    pattern = _Constant(number)
+    return pattern if name is None else pattern.named(name)
 
 
 def op(
@@ -166,6 +195,10 @@ class OpPattern(Pattern):
             for result in _extend_all(operands, tuple(op.operands), found):
                 yield replace(result, value=match.value)
 
+    def example(self, examples: Examples) -> SSAValue:
+        operands = [value for operand in self.operands for value in _examples(operand, examples)]
+        return examples.operator(self, operands)
+
     def _named_properties(self) -> list[tuple[str, attribute]]:
         return [(name, wanted) for name, wanted in self.properties.items() if isinstance(wanted, attribute)]
 
@@ -195,6 +228,29 @@ def _extend_all(patterns: tuple[Pattern, ...], values: tuple[SSAValue, ...], mat
         return
     for first in patterns[0].extend(replace(match, value=values[0])):
         yield from _extend_all(patterns[1:], values[1:], first)
+
+
+def _examples(operand: Pattern, examples: Examples) -> list[SSAValue]:
+    """Return examples of an operand, or of the several that `each` stands for."""
+    count = 1 + examples.choice(3) if isinstance(operand, _Each) else 1
+    return [operand.example(examples) for _ in range(count)]
+
+
+@dataclass(frozen=True)
+class _Constant(Pattern):
+    number: float | None
+
+    def extend(self, match: Match) -> Iterator[Match]:
+        if not isinstance(match.value, OpResult) or not match.value.op.has_trait(ConstantLike):
+            return
+        if self.number is None or holds_only(match.value, self.number):
+            yield match
+
+    def example(self, examples: Examples) -> SSAValue:
+        return examples.constant(self.number)
+
+    def __str__(self) -> str:
+        return "_" if self.number is None else f"{self.number:g}"
 
 
 @dataclass(frozen=True)
@@ -235,6 +291,9 @@ class _Each(Pattern):
         for found in self.pattern.extend(replace(match, value=values[index], index=index)):
             yield from self.extend_over(values, found, index + 1)
 
+    def example(self, examples: Examples) -> SSAValue:
+        return self.pattern.example(examples)
+
     def __str__(self) -> str:
         return f"each({self.pattern})"
 
@@ -247,6 +306,9 @@ class _Either(Pattern):
     def extend(self, match: Match) -> Iterator[Match]:
         yield from self.first.extend(match)
         yield from self.second.extend(match)
+
+    def example(self, examples: Examples) -> SSAValue:
+        return (self.first, self.second)[examples.choice(2)].example(examples)
 
     def __str__(self) -> str:
         return f"({self.first} | {self.second})"
@@ -266,6 +328,9 @@ class _Where(Pattern):
             elif self.reason:
                 refuse(self.reason)
 
+    def example(self, examples: Examples) -> SSAValue:
+        return self.pattern.example(examples)
+
     def __str__(self) -> str:
         return str(self.pattern)
 
@@ -280,8 +345,13 @@ class _Named(Pattern):
             return
         yield from self.pattern.extend(replace(match, names={**match.names, self.name: match.value}))
 
+    def example(self, examples: Examples) -> SSAValue:
+        if isinstance(self.pattern, _Any):
+            return examples.value(self.name)
+        return examples.name(self.name, self.pattern.example(examples))
+
     def __str__(self) -> str:
-        return self.name if isinstance(self.pattern, _Any) else str(self.pattern)
+        return self.name if isinstance(self.pattern, _Any | _Constant) else str(self.pattern)
 
 
 @dataclass(frozen=True)
@@ -291,6 +361,9 @@ class _Output(Pattern):
     def extend(self, match: Match) -> Iterator[Match]:
         for found in self.pattern.extend(match):
             yield replace(found, outputs=found.outputs | {match.value})
+
+    def example(self, examples: Examples) -> SSAValue:
+        return self.pattern.example(examples)
 
     def __str__(self) -> str:
         return str(self.pattern)

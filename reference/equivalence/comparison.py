@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,6 +74,38 @@ def find_mismatch(
             allowed = "" if spreads is None else _tolerance(np.broadcast_to(spreads[i], a.shape)[index])
             return Mismatch(place, f"{a[index]!s}{allowed}", str(b[index]))
     return None
+
+
+def find_other_calls(expected: Outcome, found: Outcome, effectful: Collection[str]) -> Mismatch | None:
+    """Return the first call of a library function with side effects that is another; None if there is none, or if the
+    calls are not known. Their arguments may differ by rounding."""
+    if expected.calls is None or found.calls is None:
+        return None
+    pairs = zip_longest(*([call for call in calls if call[0] in effectful] for calls in (expected.calls, found.calls)))
+    for i, (a, b) in enumerate(pairs):
+        if a is None or b is None:
+            return Mismatch(
+                f"library call {i}", "none" if a is None else f'"{a[0]}"', "none" if b is None else f'"{b[0]}"'
+            )
+        if a[0] != b[0]:
+            return Mismatch(f"library call {i}", f'"{a[0]}"', f'"{b[0]}"')
+        for j, (x, y) in enumerate(zip_longest(a[1], b[1])):
+            if x is None or y is None or not _is_argument(x, y):
+                return Mismatch(f'argument {j} of library call {i}, "{a[0]}"', _shown(x), _shown(y))
+    return None
+
+
+def _is_argument(a: Array, b: Array) -> bool:
+    """Return whether arrays are the same to about two digits."""
+    if (a.dtype, a.shape) != (b.dtype, b.shape) or a.dtype.kind != "f":
+        return a.dtype == b.dtype and np.array_equal(a, b)
+    wide = np.abs(a[np.isfinite(a)].astype(np.float64))
+    with np.errstate(all="ignore"):
+        return bool(np.allclose(a, b, rtol=1e-2, atol=1e-2 * wide.max(initial=0.0), equal_nan=True))
+
+
+def _shown(array: Array | None) -> str:
+    return "none" if array is None else " ".join(str(array).split())
 
 
 def _unequal(a: Array, b: Array) -> Array:

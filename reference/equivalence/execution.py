@@ -27,6 +27,7 @@ from relex.reference.equivalence.interface import Interface, NotComparable, Spec
 
 # The interpreter's tables are filled by its modules.
 from relex.reference.interpreter import api as api
+from relex.reference.interpreter.library import CALLS
 from relex.reference.interpreter.memory import Buffer, fresh_array, signless
 from relex.reference.interpreter.numbers import Numbers
 from relex.reference.interpreter.program import Program
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 Shapes = Sequence[tuple[int, ...]]
+Calls = Sequence["tuple[str, tuple[Array, ...]]"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class Outcome:
 
     results: tuple[Array, ...] = ()
     error: str | None = None
+    calls: Calls | None = None
+    """The calls of library functions, in order, with their arguments; None if they are not known."""
 
 
 class Runner:
@@ -71,6 +75,8 @@ class Runner:
         outputs = _outputs(function, interface, shapes)
         inputs = [_input(spec, value) for spec, value in zip(interface.inputs, arguments, strict=True)]
         buffers = [Buffer(array) for array in outputs or ()]
+        calls: list[tuple[str, tuple[Array, ...]]] = []
+        token = CALLS.set(calls)
         try:
             with interpreting():
                 results = call(*_as_arguments(function, inputs), *buffers)
@@ -80,9 +86,11 @@ class Runner:
             return Outcome(error=e.diagnostics[0].message)
         except Crash as e:
             return Outcome(error=str(e))
+        finally:
+            CALLS.reset(token)
         if outputs is not None:
-            return Outcome(tuple(map(np.array, _in_order(interface, outputs, results))))
-        return Outcome(tuple(map(_without_sign, (*results, *_written(interface, inputs)))))
+            return Outcome(tuple(map(np.array, _in_order(interface, outputs, results))), calls=calls)
+        return Outcome(tuple(map(_without_sign, (*results, *_written(interface, inputs)))), calls=calls)
 
     def spreads(
         self,
@@ -163,24 +171,25 @@ _TICK = 0.01
 
 
 @contextmanager
-def _limited() -> Generator[None]:
-    """Raise `TooLong` if the body exceeds the time limit; only possible in the main thread."""
+def limited(seconds: float, message: str, prefix: str = "relex.") -> Generator[None]:
+    """Raise `TooLong` if the body exceeds the time limit; only possible in the main thread. It is stopped in modules
+    whose names start with `prefix`."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def stop(_: int, frame: FrameType | None) -> None:
         # An exception raised in a callback of the garbage collector is lost: the next tick tries again.
-        if frame is not None and frame.f_globals.get("__name__", "").startswith("relex."):
+        if frame is not None and frame.f_globals.get("__name__", "").startswith(prefix):
             signal.setitimer(signal.ITIMER_REAL, 0)
             raise _TimeIsUp
 
     old = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS, _TICK)
+    signal.setitimer(signal.ITIMER_REAL, seconds, _TICK)
     try:
         yield
     except _TimeIsUp:
-        raise TooLong(f"it takes more than {SECONDS:g} seconds to be interpreted") from None
+        raise TooLong(message) from None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
@@ -190,7 +199,7 @@ def _limited() -> Generator[None]:
 def interpreting() -> Generator[None]:
     """Limit the time of a run. Raises `Crash` for exceptions that name no op."""
     try:
-        with _limited(), np.errstate(all="ignore"):
+        with limited(SECONDS, f"it takes more than {SECONDS:g} seconds to be interpreted"), np.errstate(all="ignore"):
             yield
     except (RelexError, Undecided, NotComparable):
         raise

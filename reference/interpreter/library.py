@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,10 @@ SURE = 4
 """If this many bytes in a row all hold the pattern of fresh memory, they were certainly not written."""
 
 
+CALLS: ContextVar[list[tuple[str, tuple[Array, ...]]] | None] = ContextVar("library calls", default=None)
+"""The library calls of a run with their arguments, where someone wants to know."""
+
+
 def library_call(
     op: Operation, name: str, preparation: Preparation
 ) -> Callable[[Sequence[Array], Sequence[Array]], None]:
@@ -31,6 +36,8 @@ def library_call(
         if name not in LIBRARY:
             stop(op, not_registered(name))
         function, count = guarded(op, LIBRARY[name]), len(inputs)
+        if (calls := CALLS.get()) is not None:
+            calls.append((name, tuple(map(np.array, inputs))))
 
         def run(*arrays: Array) -> None:
             results = arrays[count:]

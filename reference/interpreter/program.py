@@ -18,7 +18,7 @@ from xdsl.traits import IsTerminator, SymbolTable
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
-from relex.dialects.errors import RelexError, UnsupportedError, diagnose, one_line, stop, unsupported
+from relex.dialects.errors import InferenceError, RelexError, UnsupportedError, diagnose, one_line, stop, unsupported
 from relex.dialects.table import Table
 from relex.reference.interpreter.memory import check_size
 from relex.reference.interpreter.numbers import Numbers
@@ -261,6 +261,9 @@ def guarded(op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any) -> Any:
         try:
             return function(*args)
+        except InferenceError as e:
+            # The sizes of a run do not fit an operator.
+            stop(op, one_line(e))
         except RelexError:
             raise
         except Exception as e:

@@ -1,0 +1,102 @@
+"""The programs that a pass is tried on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException
+
+from relex.dialects.errors import RelexError
+from relex.dialects.relex import Operator
+from relex.lowering import ConvertTirToScfPass, LegalizeOpsPass, LowerCallTirPass
+from relex.passes import AnnotateOpPatternPass, FuseOpsPass, RelexPass
+from relex.passes.support.outline import OutliningPass
+from relex.passes.support.patterns import Pattern
+from relex.passes.support.rules import Rule, RulesPass
+from relex.reference.fuzzing.examples import example_of
+from relex.reference.fuzzing.focus import ops_named
+from relex.reference.fuzzing.graphs import random_graph
+from relex.reference.fuzzing.variants import has_unused_sizes, varied
+
+LEVELS: dict[str, Sequence[RelexPass]] = {
+    "graph": (),
+    "loops": (LegalizeOpsPass(),),
+    "fused": (LegalizeOpsPass(), AnnotateOpPatternPass(), FuseOpsPass()),
+    "core": (LegalizeOpsPass(), LowerCallTirPass(), ConvertTirToScfPass()),
+}
+"""The passes that take a graph to a level."""
+
+
+@dataclass
+class Programs:
+    """Makes programs for a pass: variants of a given one; else of what its rules describe; else random graphs, at the
+    levels at which the pass changes something."""
+
+    p: ModulePass
+    given: ModuleOp | None
+    seed: int
+    changed: Counter[str] = field(default_factory=Counter[str])
+    """How many programs of a level the pass has changed."""
+    level: str = "graph"
+    """The level of the program that was made last."""
+
+    def __post_init__(self) -> None:
+        self._patterns = patterns_of(self.p)
+        named = ops_named(self.p)
+        self._kinds = [kind for kind in named if issubclass(kind, Operator)]
+        # A pass about operators is one on graphs, until it changes something else.
+        self._levels = ["graph", "graph", "graph", *LEVELS] if self._kinds else list(LEVELS)
+
+    def make(self, number: int) -> ModuleOp | None:
+        """Return program number `number`; None if there is none."""
+        random = Random(f"{self.seed} {number}")
+        if self.given is not None:
+            if not number:
+                return self.given.clone()
+            module = varied(self.given, random, random.randint(1, 3))
+            return module if not has_unused_sizes(module) else None
+        if self._patterns:
+            pattern, rule = self._patterns[number % len(self._patterns)]
+            module = example_of(pattern, rule, random)
+            module = varied(module, random, random.choice([0, 0, 1, 1, 2, 3])) if module is not None else None
+            return module if module is not None and not has_unused_sizes(module) else None
+        return self._random(random, number)
+
+    def _random(self, random: Random, number: int) -> ModuleOp | None:
+        kinds = self._kinds if self._kinds and random.random() < 0.85 else ()
+        graph = random_graph(random, kinds, 6, dynamic=random.choice([0, 0, 0.3]))
+        graph = varied(graph, random, random.choice([0, 1, 2]))
+        if has_unused_sizes(graph):
+            return None
+        known = [level for level in LEVELS if self.changed[level]]
+        self.level = random.choice(known) if known and number % 8 else self._levels[number % len(self._levels)]
+        return lowered(graph, LEVELS[self.level])
+
+
+def lowered(module: ModuleOp, passes: Sequence[RelexPass]) -> ModuleOp | None:
+    """Return what passes make of a module; None if they do not take it."""
+    try:
+        for p in passes:
+            module = p(module)
+    except (RelexError, DiagnosticException):
+        return None
+    return module
+
+
+def patterns_of(p: ModulePass) -> list[tuple[Pattern, Rule | None]]:
+    """Return the patterns that a pass declares, each with its rule if there is one."""
+    if isinstance(p, RulesPass):
+        return [(rule.pattern, rule) for rule in p.rules]
+    return [(p.pattern, None)] if isinstance(p, OutliningPass) else []
+
+
+def rule_names(p: ModulePass) -> Iterator[str]:
+    """Yield the names of the rules that a pass declares."""
+    if isinstance(p, RulesPass):
+        for rule in p.rules:
+            yield rule.name or str(rule)

@@ -1,0 +1,223 @@
+"""One run of a pass on one program, and what goes wrong."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Literal
+from zlib import crc32
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from relex.dialects.context import make_context
+from relex.dialects.errors import CompileError, InternalError, describe
+from relex.dialects.relex import CallDpsPackedOp
+from relex.passes.base import steps_of, verify_after
+from relex.reference.equivalence.check import Checker, Difference, explain
+from relex.reference.equivalence.execution import TooLong, limited
+from relex.reference.equivalence.interface import find_function
+from relex.reference.fuzzing.watching import Endless, Step, Watch, watching
+from relex.runtime.library import LIBRARY
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+Problem = Literal["results", "crash", "invalid", "endless"]
+
+REWRITES_PER_OP = 20
+"""How often patterns may be applied, for each op of a program; and as often to a program without ops."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What went wrong in a run."""
+
+    problem: Problem
+    message: str
+    function: str = "main"
+    step: Step | None = None
+    """The pattern that did it, and the op it was applied to. Without a pattern, its name is empty."""
+    notes: tuple[str, ...] = ()
+
+    def is_like(self, other: Failure | None) -> bool:
+        """Return whether a failure is the same mistake, as far as that can be told."""
+        return other is not None and (self.problem, self.function) == (other.problem, other.function)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The outcome of a run: what the patterns did, and what went wrong, if anything."""
+
+    applied: tuple[Step, ...] = ()
+    changed: bool = False
+    refused: str | None = None
+    """The error by which the pass refused the program."""
+    skipped: str | None = None
+    """The reason why the function could not be compared."""
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a pass is run: arguments of functions are drawn from `seed`, `samples` of each kind; the pass may take
+    `seconds`."""
+
+    seed: int = 0
+    samples: int = 1
+    seconds: float = 10.0
+
+
+def flat_steps(p: ModulePass) -> Iterator[ModulePass]:
+    """Yield the passes that a pass is composed of, or the pass itself."""
+    steps = steps_of(p)
+    for step in steps:
+        yield from flat_steps(step)
+    if not steps:
+        yield p
+
+
+def try_pass(p: ModulePass, module: ModuleOp, settings: Settings, stop: int | None = None) -> Trial:
+    """Run a pass on a copy of a module. Patterns do nothing once they have been applied `stop` times."""
+    checker = Checker(settings.seed, settings.samples)
+    after = module.clone()
+    watch = Watch(REWRITES_PER_OP * (1 + sum(1 for _ in module.walk())), stop)
+    with _stand_ins(module):
+        checker.start(module)
+        for step in flat_steps(p):
+            trial = _try_step(step, after, checker, watch, settings)
+            if trial is not None:
+                return trial
+    changed = not module.is_structurally_equivalent(after)
+    skipped = next(iter(checker.report.skipped.values()), None)
+    return Trial(tuple(watch.applied), changed, skipped=skipped)
+
+
+def _try_step(p: ModulePass, module: ModuleOp, checker: Checker, watch: Watch, settings: Settings) -> Trial | None:
+    """Run one pass and compare the results; None if all is well."""
+    before = module.clone()
+
+    def fail(problem: Problem, message: str, step: Step | None = None, **more: Any) -> Trial:
+        if step is None:
+            step = watch.applied[-1] if watch.applied else Step("", _changed_op(before, module))
+        return Trial(tuple(watch.applied), True, failure=Failure(problem, message, step=step, **more))
+
+    try:
+        with watching(watch), limited(settings.seconds, "", prefix=""):
+            p.apply(make_context(), module)
+    except Endless:
+        return fail("endless", f"does not come to an end: it was stopped after {len(watch.applied)} rewrites")
+    except TooLong:
+        return fail("endless", f"does not come to an end: it was stopped after {settings.seconds:g} seconds")
+    except Exception as e:
+        cause = _cause(e)
+        if isinstance(cause, CompileError) and not isinstance(cause, InternalError):
+            return Trial(tuple(watch.applied), refused=cause.diagnostics[0].message)
+        step, place = _place(cause, p)
+        return fail("crash", f"raises {describe(cause)}{place}", watch.current or step)
+    try:
+        verify_after(p, module)
+    except CompileError as e:
+        message = e.diagnostics[0].message.removesuffix(f" after pass '{p.name}'")
+        return fail("invalid", f"leaves an invalid program: {message}")
+    difference = checker.after(p, module)
+    if difference is None:
+        return None
+    return fail("results", _told(difference), function=difference.function, notes=tuple(explain(difference)))
+
+
+def _told(difference: Difference) -> str:
+    what = "computes" if difference.sample else "is"
+    return f"changes what @{difference.function} {what}: {difference.mismatch}"
+
+
+def _cause(error: BaseException) -> BaseException:
+    """Return the exception that xDSL's walkers wrap in others."""
+    while error.__cause__ is not None and not isinstance(error, CompileError):
+        error = error.__cause__
+    return error
+
+
+def _place(error: BaseException, p: ModulePass) -> tuple[Step | None, str]:
+    """Return the op that a pass was at when it raised an exception, and file and line in the pass."""
+    home, found, op = type(p).__module__, "", None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if frame.f_globals.get("__name__") == home:
+            found = f" at {frame.f_code.co_filename}:{line}"
+            local = [v for v in frame.f_locals.values() if isinstance(v, Operation) and not isinstance(v, ModuleOp)]
+            op = local[-1] if local else op
+    return None if op is None else Step("", op.name), found
+
+
+def _changed_op(before: ModuleOp, after: ModuleOp) -> str:
+    """Return the first op that a pass has changed."""
+    for old, new in zip_longest(_inner(before), _inner(after)):
+        if old is None or new is None or old.name != new.name or old.properties != new.properties:
+            changed = old or new
+            assert changed is not None
+            return changed.name
+    for old, new in zip(_inner(before), _inner(after), strict=True):
+        if [_origin(v) for v in old.operands] != [_origin(v) for v in new.operands]:
+            return old.name
+    return before.name
+
+
+def _inner(module: ModuleOp) -> Iterator[Operation]:
+    """Yield all ops but functions, whose types change with what is in them."""
+    return (op for op in module.walk() if op.parent_op() not in (None, module))
+
+
+def _origin(value: Any) -> object:
+    owner = value.owner
+    if not isinstance(owner, Operation):
+        return value.index
+    block = owner.parent
+    return owner.name, list(block.ops).index(owner) if block is not None else None, value.index
+
+
+def blame(p: ModulePass, module: ModuleOp, settings: Settings, trial: Trial) -> Failure:
+    """Return the failure of a trial with the first pattern after which it is seen."""
+    failure = trial.failure
+    assert failure is not None
+    if failure.problem not in ("results", "invalid"):
+        return failure
+    for count, step in enumerate(trial.applied[:-1], 1):
+        if failure.is_like(found := try_pass(p, module, settings, stop=count).failure):
+            assert found is not None
+            return replace(found, step=step)
+    return failure
+
+
+def location_of(module: ModuleOp, failure: Failure) -> Operation:
+    """Return the op of a program that a failure is about, or else the function."""
+    wanted = failure.step.op if failure.step is not None else ""
+    found = next((op for op in module.walk() if op.name == wanted), None)
+    return found or find_function(module, failure.function) or module
+
+
+@contextmanager
+def _stand_ins(module: ModuleOp) -> Generator[None]:
+    """Let library functions that are not registered fill their results with numbers that depend on their arguments."""
+    names = {op.callee.data: len(op.arguments) for op in module.walk() if isinstance(op, CallDpsPackedOp)}
+    missing = {name: count for name, count in names.items() if name not in LIBRARY}
+    for name, count in missing.items():
+        LIBRARY[name] = _stand_in(name, count)
+    try:
+        yield
+    finally:
+        for name in missing:
+            del LIBRARY[name]
+
+
+def _stand_in(name: str, count: int) -> Any:
+    def function(*arrays: Array) -> None:
+        key = [crc32(name.encode()), *(crc32(np.ascontiguousarray(a).tobytes()) for a in arrays[:count])]
+        for result in arrays[count:]:
+            result[...] = np.random.default_rng(key).integers(0, 2, result.shape)
+
+    return function
