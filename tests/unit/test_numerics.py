@@ -78,7 +78,7 @@ def test_what_reassociates_may_round_differently(name: str, seed: int) -> None:
     assert report.compared == [("some", "main")]
 
 
-@pytest.mark.parametrize("name", REORDERED.keys() - {"matrix distribution"})
+@pytest.mark.parametrize("name", [name for name in REORDERED if name != "matrix distribution"])
 def test_what_is_exact_may_not(name: str) -> None:
     body, reordered = REORDERED[name]
     with pytest.raises(NotEquivalentError, match="if that is meant, declare 'numerics = reassociates'"):
