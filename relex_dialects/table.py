@@ -75,14 +75,17 @@ class Table(ChainMap[KeyT, EntryT]):
         self.update(dict.fromkeys(keys, entry))
 
     def expect_keys(self, *keys: object) -> None:
-        """Raise `DTypeError` unless these may be keys of the table: classes, or names if it has entries by name."""
+        """Raise `DTypeError` unless these may be keys of the table: of the kind of those that it has, mostly classes, or
+        names."""
         kind = type(next(iter(self.entered_by), keys[0] if keys else None))
-        expected, example = ("a name", '"name"') if kind is str else ("a class", "AddOp")
+        expected, example, kinds = ("a class", "AddOp", type)
+        if kind in (str, tuple):
+            expected, example, kinds = ("a name", '"name"', str) if kind is str else ("a tuple", "(a, b)", tuple)
         where = f"{self.name}: expected {expected} as key"
         for key in keys:
             if isinstance(key, FunctionType):
                 raise DTypeError(f"{where}, as in @...({example}), found the function {key.__qualname__} itself")
-            if not isinstance(key, str if kind is str else type):
+            if not isinstance(key, kinds):
                 raise DTypeError(f"{where}, such as {example}, found {key!r}")
         if not keys:
             raise DTypeError(f"{where}, as in @...({example}), found none")
