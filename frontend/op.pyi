@@ -40,6 +40,13 @@ def argmin(operand: Operand, axis: int | None = None, keepdims: bool = False, se
     as the minimum. With `select_last_index`, it is the index of the last minimum, or NaN.
     """
 
+def argsort(operand: Operand, axis: int = -1, descending: bool = False) -> Call:
+    """
+    The positions of the elements along a dimension, by default the last, in ascending order of the elements, or in
+    descending order. Equal elements, among them zeros of either sign and NaN, keep their order. NaN counts as the
+    largest number.
+    """
+
 def asin(operand: Operand) -> Call:
     """The inverse sine, from -pi/2 to pi/2; NaN outside of -1 to 1."""
 
@@ -255,6 +262,20 @@ def cos(operand: Operand) -> Call:
 def cosh(operand: Operand) -> Call:
     """The hyperbolic cosine."""
 
+def cumprod(operand: Operand, axis: int | None = None, exclusive: bool = False, reverse: bool = False) -> Call:
+    """
+    The product of all elements up to each one along a dimension, multiplied one after the other; integers wrap around.
+    Without `axis` the operand has one dimension. With `exclusive`, the element itself does not count; with `reverse`,
+    the products begin at the end.
+    """
+
+def cumsum(operand: Operand, axis: int | None = None, exclusive: bool = False, reverse: bool = False) -> Call:
+    """
+    The sum of all elements up to each one along a dimension, added one after the other; integers wrap around. Without
+    `axis` the operand has one dimension. With `exclusive`, the element itself does not count; with `reverse`, the sums
+    begin at the end.
+    """
+
 def dense(data: Operand, weight: Operand) -> Call:
     """A dense layer without bias: data `[..., K]` times the transpose of a weight `[N, K]` yields `[..., N]`."""
 
@@ -286,6 +307,19 @@ def floor_mod(lhs: Operand, rhs: Operand) -> Call:
     """
     The remainder of the quotient that is rounded down: it has the sign of the divisor, as in Python and NumPy. Of
     floats, it is NaN for a divisor of 0.
+    """
+
+def gather_elements(data: Operand, indices: Operand, axis: int = 0) -> Call:
+    """
+    For each element of `indices`, the element of the data at the same place, but at that index along one dimension, by
+    default the first. A negative index counts from the end; indices still out of range are clipped.
+    """
+
+def gather_nd(data: Operand, indices: Operand, batch_dims: int = 0) -> Call:
+    """
+    For each list of indices in the last dimension of `indices`, the part of the data at these indices. The first
+    `batch_dims` dimensions are common to both. A negative index counts from the end; indices still out of range are
+    clipped.
     """
 
 def gelu(operand: Operand) -> Call:
@@ -471,6 +505,24 @@ def round(operand: Operand) -> Call:
 def rsqrt(operand: Operand) -> Call:
     """The reciprocal of the square root, both correctly rounded; infinite for zero, with its sign."""
 
+def scatter_elements(
+    data: Operand, indices: Operand, updates: Operand, axis: int = 0, reduction: str = "update"
+) -> Call:
+    """
+    The data, in which each element of `updates` has been stored at its own place, but at the index of the same place in
+    `indices` along one dimension, by default the first. Instead of storing it, `reduction` can combine it with the
+    element there: `add`, `mul`, `max` or `min`. Updates take effect one after the other, in row-major order. A negative
+    index counts from the end; updates still out of range have no effect.
+    """
+
+def scatter_nd(data: Operand, indices: Operand, updates: Operand, reduction: str = "update") -> Call:
+    """
+    The data, in which each part of `updates` has been stored at the list of indices in the last dimension of `indices`.
+    Instead of storing it, `reduction` can combine it with the elements there: `add`, `mul`, `max` or `min`. Updates
+    take effect one after the other, in row-major order. A negative index counts from the end; updates still out of
+    range have no effect.
+    """
+
 def sigmoid(operand: Operand) -> Call:
     """The logistic function `1 / (1 + exp(-x))`."""
 
@@ -490,6 +542,12 @@ def softmax(data: Operand, axis: int = -1) -> Call:
     """
     `exp(x) / sum(exp(x))` along one dimension, computed on `x - max(x)` to avoid overflow. All NaN if an element is NaN
     or plus infinity, or all are minus infinity.
+    """
+
+def sort(operand: Operand, axis: int = -1, descending: bool = False) -> Call:
+    """
+    The elements along a dimension, by default the last, in ascending or descending order. Equal elements, among them
+    zeros of either sign and NaN, keep their order. NaN counts as the largest number.
     """
 
 def sqrt(operand: Operand) -> Call:

@@ -75,8 +75,7 @@ class Table(ChainMap[KeyT, EntryT]):
         self.update(dict.fromkeys(keys, entry))
 
     def expect_keys(self, *keys: object) -> None:
-        """Raise `DTypeError` unless these may be keys of the table: of the kind of those that it has, mostly classes, or
-        names."""
+        """Raise `DTypeError` unless these may be keys of the table: classes, or names or tuples if it has such."""
         kind = type(next(iter(self.entered_by), keys[0] if keys else None))
         expected, example, kinds = ("a class", "AddOp", type)
         if kind in (str, tuple):

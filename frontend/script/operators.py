@@ -132,6 +132,7 @@ _KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "int": ("an integer", _is_integer),
     "Sequence[int]": ("a list of integers", _are_integers),
     "float": ("a number", lambda v: _is_integer(v) or isinstance(v, float)),
+    "str": ("a text", lambda v: isinstance(v, str)),
     "bool": ("True or False", lambda v: isinstance(v, bool)),
     "None": ("None", lambda v: v is None),
 }

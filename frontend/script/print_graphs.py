@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import arith, func, tensor
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, TensorType, UnitAttr
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, StringAttr, TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
@@ -230,6 +230,8 @@ class GraphPrinter(ExpressionPrinter):
         match attribute:
             case UnitAttr():
                 return "True"
+            case StringAttr():
+                return python_value(attribute.data)
             case IntegerAttr() | FloatAttr():
                 return python_number(attribute.value.data, attribute.type)
             case _ if isa(attribute, DenseArrayBase[IntegerType]):

@@ -8,7 +8,17 @@ Other packages add their operators with the same decorator; nothing else needs t
 """
 
 # Importing the module of a family of operators fills the table.
-from relex.lowering.legalizations import arithmetic, convolution, indexing, linear, normalization, reductions, shape
+from relex.lowering.legalizations import (
+    arithmetic,
+    convolution,
+    gathering,
+    indexing,
+    linear,
+    normalization,
+    reductions,
+    scans,
+    shape,
+)
 from relex.lowering.legalizations.broadcasting import broadcast_indices, elementwise
 from relex.lowering.legalizations.table import LEGALIZATIONS, Legalization, legalizes
 
@@ -19,10 +29,12 @@ __all__ = [
     "broadcast_indices",
     "convolution",
     "elementwise",
+    "gathering",
     "indexing",
     "legalizes",
     "linear",
     "normalization",
     "reductions",
+    "scans",
     "shape",
 ]

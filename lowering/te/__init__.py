@@ -14,6 +14,7 @@ from relex.lowering.te.expressions import IfThenElse as IfThenElse
 from relex.lowering.te.expressions import Number as Number
 from relex.lowering.te.expressions import OfIndices as OfIndices
 from relex.lowering.te.expressions import OfSomeIndices as OfSomeIndices
+from relex.lowering.te.expressions import Procedure as Procedure
 from relex.lowering.te.expressions import Reduction as Reduction
 from relex.lowering.te.expressions import Reinterpreted as Reinterpreted
 from relex.lowering.te.expressions import Tensor as Tensor
@@ -34,6 +35,7 @@ from relex.lowering.te.expressions import min as min
 from relex.lowering.te.expressions import minimum as minimum
 from relex.lowering.te.expressions import not_equal as not_equal
 from relex.lowering.te.expressions import placeholder as placeholder
+from relex.lowering.te.expressions import procedure as procedure
 from relex.lowering.te.expressions import prod as prod
 from relex.lowering.te.expressions import reduce as reduce
 from relex.lowering.te.expressions import reduce_axis as reduce_axis
@@ -42,3 +44,4 @@ from relex.lowering.te.expressions import select as select
 from relex.lowering.te.expressions import sum as sum
 from relex.lowering.te.expressions import walk as walk
 from relex.lowering.te.expressions import widened as widened
+from relex.lowering.te.statements import Code as Code

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
@@ -29,12 +29,14 @@ from relex.lowering.te.expressions import (
     Expr,
     Extent,
     IfThenElse,
+    Procedure,
     Reduction,
     Reinterpreted,
     Tensor,
     walk,
 )
 from relex.lowering.te.scalars import build_constant, build_conversion, build_scalar
+from relex.lowering.te.statements import Code
 
 _SUM_FLAGS = FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])
 _PRODUCT_FLAGS = FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
@@ -77,7 +79,7 @@ def emit_prim_func(
             unknown = [sizes.emit(size) for size in tensor.shape if isinstance(size, IndexExpr)]
             buffers[tensor] = builder.insert(AllocBufferOp(buffer_type(tensor), unknown)).buffer
             buffers[tensor].name_hint = tensor.name
-        _Stage(builder, tensor, buffers, sizes, names, strict).emit()
+        Stage(builder, tensor, buffers, sizes, names, strict).emit()
     return func
 
 
@@ -101,8 +103,14 @@ def _in_order(outputs: Sequence[Tensor]) -> list[Tensor]:
         if tensor.body is None or tensor in order:
             return
         for expr in walk(tensor.body):
-            if isinstance(expr, Element):
-                visit(expr.tensor)
+            match expr:
+                case Element(tensor=read):
+                    visit(read)
+                case Procedure(reads=reads):
+                    for read in reads:
+                        visit(read)
+                case _:
+                    pass
         order[tensor] = None
 
     for output in outputs:
@@ -111,12 +119,12 @@ def _in_order(outputs: Sequence[Tensor]) -> list[Tensor]:
 
 
 @dataclass
-class _Stage:
+class Stage:
     """The loop nest and block of one computed tensor."""
 
     outer: Builder
     tensor: Tensor
-    buffers: Mapping[Tensor, SSAValue]
+    buffers: dict[Tensor, SSAValue]
     sizes: SizeValues
     names: Names
     strict: bool
@@ -127,32 +135,47 @@ class _Stage:
         body = self.tensor.body
         if body is None:
             return
+        if isinstance(body, Procedure):
+            body.emit(Code(self, self.outer), self.tensor)
+            return
         axes = [*self.tensor.axes, *(body.axes if isinstance(body, Reduction) else ())]
-        block = self._open_block(self._open_loops(axes), axes)
-        builder = Builder(InsertPoint.at_end(block.body.block))
+        builder = self.open_nest(axes, self.tensor.name)
         indices = [self.values[axis] for axis in self.tensor.axes]
         if isinstance(body, Reduction):
             self._reduce(builder, body, indices)
         else:
-            self._store(builder, self._value(builder, body), indices)
+            self._store(builder, self.value(builder, body), indices)
+
+    def open_nest(self, axes: Sequence[Axis], name: str) -> Builder:
+        """Open a loop for each axis and a block within them, and return a builder for its body."""
+        block = self._open_block(self._open_loops(axes), axes, name)
+        return Builder(InsertPoint.at_end(block.body.block))
+
+    def open_loop(self, builder: Builder, axis: Axis) -> Builder:
+        """Open a loop inside a block, and return a builder for its body."""
+        loop = builder.insert(ForOp(self.extent(axis), label=self.names.fresh(axis.name)))
+        loop.variable.name_hint = axis.name
+        self.values[axis] = loop.variable
+        return Builder(InsertPoint.at_end(loop.body.block))
 
     def _open_loops(self, axes: Sequence[Axis]) -> list[ForOp]:
         loops: list[ForOp] = []
         for axis in axes:
-            loop = ForOp(self._extent(axis), label=self.names.fresh(axis.name))
+            loop = ForOp(self.extent(axis), label=self.names.fresh(axis.name))
             loop.variable.name_hint = axis.name
             at = Builder(InsertPoint.at_end(loops[-1].body.block)) if loops else self.outer
             loops.append(at.insert(loop))
         return loops
 
-    def _extent(self, axis: Axis) -> int | SSAValue:
+    def extent(self, axis: Axis) -> int | SSAValue:
+        """Return the extent of an axis, a number or a value."""
         return self.sizes.emit(axis.extent) if isinstance(axis.extent, IndexExpr) else axis.extent
 
-    def _open_block(self, loops: Sequence[ForOp], axes: Sequence[Axis]) -> BlockOp:
+    def _open_block(self, loops: Sequence[ForOp], axes: Sequence[Axis], name: str) -> BlockOp:
         block = BlockOp(
-            self.names.fresh(self.tensor.name),
+            self.names.fresh(name),
             [axis.kind for axis in axes],
-            [self._extent(axis) for axis in axes],
+            [self.extent(axis) for axis in axes],
             [loop.variable for loop in loops],
         )
         for axis, variable in zip(axes, block.body.block.args, strict=True):
@@ -167,7 +190,7 @@ class _Stage:
         self._store(at_init, at_init.insert(build_constant(reduction.identity, reduction.type)).result, indices)
         loose = not self.strict and reduction.combiner == "add"
         old = builder.insert(memref.LoadOp.get(self.buffers[self.tensor], indices)).res
-        term = self._value(builder, reduction.body, _PRODUCT_FLAGS if loose else None)
+        term = self.value(builder, reduction.body, _PRODUCT_FLAGS if loose else None)
         new = builder.insert(
             build_scalar(reduction.combiner, [old, term], _SUM_FLAGS if loose else None, reduction.type)
         )
@@ -176,13 +199,13 @@ class _Stage:
     def _store(self, builder: Builder, value: SSAValue, indices: Sequence[SSAValue]) -> None:
         builder.insert(memref.StoreOp.get(value, self.buffers[self.tensor], indices))
 
-    def _value(self, builder: Builder, expr: Expr, product_flags: FastMathFlagsAttr | None = None) -> SSAValue:
+    def value(self, builder: Builder, expr: Expr, product_flags: FastMathFlagsAttr | None = None) -> SSAValue:
         """Return the value of an expression, which is emitted on first use. `product_flags` go on a product that is
         summed, so that it may be contracted to an FMA."""
         if isinstance(expr, Extent):
             return self.sizes.emit(expr.size)
         if isinstance(expr, Converted) and storage_of(expr.type) == storage_of(expr.value.type):
-            return self._value(builder, expr.value)
+            return self.value(builder, expr.value)
         if expr not in self.values:
             self.values[expr] = builder.insert(self._build(builder, expr, product_flags)).results[0]
         return self.values[expr]
@@ -199,17 +222,17 @@ class _Stage:
                     f"expected all that '{self.tensor.name}' reads among the inputs, found no {tensor.name}"
                 )
             case Element(tensor=tensor, indices=indices):
-                places = [self._value(builder, index) for index in indices]
+                places = [self.value(builder, index) for index in indices]
                 return memref.LoadOp.get(self.buffers[tensor], places)
             case Call(function=function, args=args):
                 flags = product_flags if function == "multiply" else None
-                return build_scalar(function, [self._value(builder, arg) for arg in args], flags, args[-1].type)
+                return build_scalar(function, [self.value(builder, arg) for arg in args], flags, args[-1].type)
             case Converted(value=value):
-                return build_conversion(self._value(builder, value), expr.type, value.type)
+                return build_conversion(self.value(builder, value), expr.type, value.type)
             case Reinterpreted(value=value):
-                return BitcastOp(self._value(builder, value), expr.type)
+                return BitcastOp(self.value(builder, value), storage_of(expr.type))
             case IfThenElse(condition=condition, value=value, other=other):
-                holds = self._value(builder, condition)
+                holds = self.value(builder, condition)
                 return scf.IfOp(holds, [storage_of(expr.type)], self._branch(value), self._branch(other))
             case _:
                 raise ValueError(f"expected an expression of one element, found {type(expr).__name__}")
@@ -218,7 +241,7 @@ class _Stage:
         """Build a region that computes an expression. Values computed in it are not visible outside."""
         block = Block()
         outside = dict(self.values)
-        value = self._value(Builder(InsertPoint.at_end(block)), expr)
+        value = self.value(Builder(InsertPoint.at_end(block)), expr)
         block.add_op(scf.YieldOp(value))
         self.values = outside
         return Region(block)

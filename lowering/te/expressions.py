@@ -16,7 +16,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Protocol, overload
+from typing import TYPE_CHECKING, Protocol, overload
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, bf16, f32, f64, i1, i64
 from xdsl.ir import Attribute
@@ -25,6 +25,9 @@ from relex.dialects.dtypes import integer_limits, is_emulated, is_unsigned
 from relex.dialects.sizes import IndexExpr, Size, Sizes
 from relex.dialects.tir import IterKind
 from relex.dialects.walks import reachable
+
+if TYPE_CHECKING:
+    from relex.lowering.te.statements import Code
 
 Number = int | float | IndexExpr
 """A number; an `IndexExpr` is a dynamic size."""
@@ -183,6 +186,14 @@ class Reduction(Expr):
     identity: float
     body: Expr
     axes: tuple[Axis, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Procedure(Expr):
+    """A whole tensor, computed by statements that `emit` makes, from the tensors that it `reads`."""
+
+    reads: tuple[Tensor, ...]
+    emit: Callable[[Code, Tensor], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -407,6 +418,18 @@ def compute(
     if any(isinstance(e, Reduction) for e in walk(body) if e is not body):
         raise ValueError(f"expected the reduction to be the whole of '{name}'; compute what follows it from its result")
     return Tensor(name, tuple(shape), body.type, variables, body)
+
+
+def procedure(
+    shape: Sequence[Size],
+    type: Attribute,
+    reads: Sequence[Tensor],
+    emit: Callable[[Code, Tensor], None],
+    name: str = "procedure",
+) -> Tensor:
+    """Compute a tensor by statements: `emit` is called with a builder of statements and the tensor, all of whose
+    elements it must store."""
+    return Tensor(name, tuple(shape), type, (), Procedure(type, tuple(reads), emit))
 
 
 def _axis_names(function: Callable[..., object], count: int) -> list[str]:

@@ -61,6 +61,11 @@ from relex.dialects.relex.elementwise import ReluOp as ReluOp
 from relex.dialects.relex.elementwise import SubtractOp as SubtractOp
 from relex.dialects.relex.elementwise import UnaryElementwise as UnaryElementwise
 from relex.dialects.relex.elementwise import UnaryFunction as UnaryFunction
+from relex.dialects.relex.gathering import GatherElementsOp as GatherElementsOp
+from relex.dialects.relex.gathering import GatherNdOp as GatherNdOp
+from relex.dialects.relex.gathering import Scatter as Scatter
+from relex.dialects.relex.gathering import ScatterElementsOp as ScatterElementsOp
+from relex.dialects.relex.gathering import ScatterNdOp as ScatterNdOp
 from relex.dialects.relex.indexing import ConcatOp as ConcatOp
 from relex.dialects.relex.indexing import PadOp as PadOp
 from relex.dialects.relex.indexing import StridedSliceOp as StridedSliceOp
@@ -96,6 +101,12 @@ from relex.dialects.relex.rounding import FloorOp as FloorOp
 from relex.dialects.relex.rounding import RoundOp as RoundOp
 from relex.dialects.relex.rounding import SignOp as SignOp
 from relex.dialects.relex.rounding import TruncOp as TruncOp
+from relex.dialects.relex.scans import ArgsortOp as ArgsortOp
+from relex.dialects.relex.scans import CumprodOp as CumprodOp
+from relex.dialects.relex.scans import CumsumOp as CumsumOp
+from relex.dialects.relex.scans import Scan as Scan
+from relex.dialects.relex.scans import Sorting as Sorting
+from relex.dialects.relex.scans import SortOp as SortOp
 from relex.dialects.relex.shape import BroadcastToOp as BroadcastToOp
 from relex.dialects.relex.shape import ExpandDimsOp as ExpandDimsOp
 from relex.dialects.relex.shape import PermuteDimsOp as PermuteDimsOp

@@ -192,7 +192,7 @@ class TakeOp(Operator):
         operand, indices = operands
         expect_element_type(indices, INTEGERS, "indices")
         shape, places = operand.get_shape(), indices.get_shape()
-        axis = _axis(properties, shape)
+        axis = only_axis(properties, shape)
         result = (*shape[:axis], *places, *shape[axis + 1 :])
         if not at_most(count(result), count(result) * shape[axis]):
             raise InferenceError(f"expected elements to take from, found none in {shape_str(shape)}")
@@ -201,7 +201,7 @@ class TakeOp(Operator):
     @property
     def normal_axis(self) -> int:
         """The axis, counted from the front."""
-        return _axis(self.properties, self.operand.type.get_shape())
+        return only_axis(self.properties, self.operand.type.get_shape())
 
     def evaluate(self, *operands: Array) -> Array:
         x, indices = operands
@@ -214,7 +214,8 @@ class TakeOp(Operator):
         return np.take(x, clipped, axis=axis)
 
 
-def _axis(properties: Mapping[str, Attribute], shape: Sequence[Size]) -> int:
+def only_axis(properties: Mapping[str, Attribute], shape: Sequence[Size]) -> int:
+    """Return the dimension in the property `axis`, counted from the front; without it, there must be only one."""
     if (axis := properties.get("axis")) is not None:
         return normalize_axis(as_integer(axis), len(shape))
     if len(shape) != 1:

@@ -120,7 +120,8 @@ class AvgPool(Pool, ABC):
         else:
             counts = windows
         with ieee_arithmetic():
-            return self.windows.over(x, 0).sum(self.window_axes) / counts.over(counted, 0).sum(self.window_axes)
+            total, count = (w.over(a, 0).sum(self.window_axes) for w, a in ((windows, x), (counts, counted)))
+            return total / count[tuple(map(slice, total.shape[2:]))]
 
 
 @irdl_op_definition

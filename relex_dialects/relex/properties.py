@@ -31,6 +31,7 @@ IntegersConstr = DenseArrayBase.constr(i64)
 IntegerConstr = IntegerAttr.constr(i64)
 Float64Constr = FloatAttr.constr(f64)
 FlagConstr = BaseAttr(UnitAttr)
+StringConstr = BaseAttr(StringAttr)
 ScalarConstr = FloatAttr.constr() | IntegerAttr.constr()
 """A number of any type, which is printed with its type: `0.5 : f32`."""
 
@@ -60,6 +61,13 @@ def flag(value: bool) -> UnitAttr | None:
     return UnitAttr() if value else None
 
 
+def string(value: str) -> StringAttr:
+    """Return a property that holds a text."""
+    if not isinstance(value, str):
+        raise TypeError
+    return StringAttr(value)
+
+
 def as_list(axis: int | Sequence[int] | None) -> Sequence[int] | None:
     """Return the dimensions in an argument that is one of them, or several."""
     return [axis] if isinstance(axis, int) else axis
@@ -84,6 +92,7 @@ _KINDS: Mapping[AttrConstraint, tuple[str, Callable[[Any, Attribute], Attribute 
     IntegersConstr: ("a list of integers", lambda value, _: integers(value)),
     IntegerConstr: ("an integer", lambda value, _: integer(value)),
     Float64Constr: ("a number", lambda value, _: scalar(value, f64)),
+    StringConstr: ("a text", lambda value, _: string(value)),
     FlagConstr: ("True or False", lambda value, _: flag(value)),
     ScalarConstr: ("a number", lambda value, like: scalar(value, tensor_type(like).element_type)),
     ElementConstr: (f"one of {', '.join(map(str, ELEMENT_TYPES))}", None),

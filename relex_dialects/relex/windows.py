@@ -97,4 +97,6 @@ class Windows:
         padded = np.pad(x, widths, constant_values=x.dtype.type(fill))
         axes = tuple(range(-self.rank, 0))
         windows = np.lib.stride_tricks.sliding_window_view(padded, cast(Any, self.spans), axis=axes)
-        return windows[(..., *(slice(None, None, step) for step in (*self.strides, *self.dilation)))]
+        counts = cast(Shape, self.counts(sizes))
+        shown = [slice(0, (count - 1) * step + 1, step) for count, step in zip(counts, self.strides, strict=True)]
+        return windows[(..., *shown, *(slice(None, None, step) for step in self.dilation))]

@@ -16,6 +16,7 @@ from relex.dialects.relex import (
     AddOp,
     ArgmaxOp,
     ArgminOp,
+    ArgsortOp,
     AsinhOp,
     AsinOp,
     AstypeOp,
@@ -42,6 +43,8 @@ from relex.dialects.relex import (
     Conv3dTransposeOp,
     CoshOp,
     CosOp,
+    CumprodOp,
+    CumsumOp,
     DenseOp,
     DivideOp,
     EqualOp,
@@ -52,6 +55,8 @@ from relex.dialects.relex import (
     FloorDivideOp,
     FloorModOp,
     FloorOp,
+    GatherElementsOp,
+    GatherNdOp,
     GeluOp,
     GreaterEqualOp,
     GreaterOp,
@@ -90,12 +95,15 @@ from relex.dialects.relex import (
     RightShiftOp,
     RoundOp,
     RsqrtOp,
+    ScatterElementsOp,
+    ScatterNdOp,
     SigmoidOp,
     SignOp,
     SiluOp,
     SinhOp,
     SinOp,
     SoftmaxOp,
+    SortOp,
     SqrtOp,
     SqueezeOp,
     StridedSliceOp,
@@ -144,6 +152,9 @@ DIVISIONS = (FloorDivideOp, TruncDivideOp, FloorModOp, ModOp)
 BITWISE = (BitwiseAndOp, BitwiseOrOp, BitwiseXorOp)
 LOGICAL = (LogicalAndOp, LogicalOrOp, LogicalXorOp)
 COMPARISONS = (EqualOp, NotEqualOp, LessOp, LessEqualOp, GreaterOp, GreaterEqualOp)
+
+_PLACES = np.array([[0, -1, 2], [0, 5, -4]], np.int64)
+"""Among these indices of dimensions of 3 and 4 elements, some are equal, some count from the end, some are beyond."""
 
 CASES: list[tuple[MakeOperator, list[Array]]] = [
     *((operator, [_floats(3, 5)]) for operator in UNARY),
@@ -208,6 +219,23 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (TakeOp, [_floats(5), np.array([[0, -1], [9, 2]], np.int64)]),
     (partial(TakeOp, axis=1), [_floats(2, 3), np.array(127, np.int8)]),
     (TakeOp, [_unsigned(5), np.array([0, 2, 2**64 - 1], np.uint64)]),
+    (partial(GatherElementsOp, axis=1), [_floats(3, 4), np.array([[0, -1], [9, 2]], np.int64)]),
+    (GatherNdOp, [_floats(3, 4, 2), np.array([[0, -1], [9, 2], [1, -7]], np.int32)]),
+    (partial(GatherNdOp, batch_dims=1), [_floats(2, 3, 2), np.array([[[0]], [[-1]]], np.int64)]),
+    *(
+        (partial(ScatterElementsOp, axis=axis, reduction=reduction), [_floats(3, 4), _PLACES, _floats(2, 3)])
+        for axis, reduction in ((0, "update"), (-1, "add"), (1, "mul"), (0, "max"), (1, "min"))
+    ),
+    (ScatterNdOp, [_integers(3, 4), np.array([[0], [-1], [0], [3]], np.int8), _integers(4, 4)]),
+    (partial(ScatterNdOp, reduction="add"), [_floats(3, 4), np.array([[[0, 1], [2, -4]]], np.int64), _floats(1, 2)]),
+    (CumsumOp, [_floats(7)]),
+    (partial(CumsumOp, axis=0, exclusive=True), [_integers(3, 5)]),
+    (partial(CumsumOp, axis=-1, exclusive=True, reverse=True), [_images(2, 3, 4)]),
+    (partial(CumprodOp, axis=1, reverse=True), [_integers(3, 5, 2)]),
+    (ArgsortOp, [_floats(3, 5)]),
+    (partial(ArgsortOp, axis=0, descending=True), [_integers(5, 3) % 3]),
+    (partial(SortOp, axis=1), [_floats(2, 5, 3)]),
+    (partial(SortOp, descending=True), [_floats(9)]),
     (partial(PadOp, pad_width=[0, 1, 2, 0], pad_value=-np.inf), [_floats(2, 3)]),
     (partial(PadOp, pad_width=[1, 1]), [_integers(3)]),
     (Conv2dOp, [_images(1, 2, 4, 4), _images(3, 2, 3, 3)]),

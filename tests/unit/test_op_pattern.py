@@ -22,7 +22,10 @@ EXPECTED = {
         *(f"{kind}{rank}d" for kind in ("avg_pool", "conv", "max_pool") for rank in (1, 2, 3)),
         *(f"conv{rank}d_transpose" for rank in (1, 2, 3)),
     ],
-    OpPattern.OPAQUE: ["take"],
+    OpPattern.OPAQUE: [
+        *("argsort", "cumprod", "cumsum", "gather_elements", "gather_nd", "scatter_elements", "scatter_nd", "sort"),
+        "take",
+    ],
 }
 """By the name of the operator; all others are elementwise, or, if no operand has the shape of the result, broadcast."""
 

@@ -1,0 +1,102 @@
+"""Gathering and scattering by tensors of indices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import and_
+
+from xdsl.dialects.builtin import IndexType
+
+from relex.dialects.relex import GatherElementsOp, GatherNdOp, Scatter, ScatterElementsOp, ScatterNdOp
+from relex.dialects.sizes import Size
+from relex.lowering.legalizations.table import legalizes, result_shape
+from relex.lowering.te import Axis, Code, Expr, Tensor, call, cast, compute, maximum, minimum, procedure, select
+
+
+def _from_front(index: Expr, size: Size) -> Expr:
+    """Return an index that counts from the front."""
+    place = cast(index, IndexType())
+    return select(place < 0, place + size, place)
+
+
+def _inside(index: Expr, size: Size) -> Expr:
+    """Return an index that counts from the front, clipped to the valid range."""
+    return minimum(maximum(_from_front(index, size), 0), size - 1)
+
+
+@legalizes(GatherElementsOp)
+def gather_elements(op: GatherElementsOp, x: Tensor, indices: Tensor) -> Tensor:
+    """Legalize to a gather along the axis."""
+    axis = op.normal_axis
+
+    def element(*i: Axis) -> Expr:
+        return x[*i[:axis], _inside(indices[*i], x.shape[axis]), *i[axis + 1 :]]
+
+    return compute(indices.shape, element, name="gather_elements")
+
+
+@legalizes(GatherNdOp)
+def gather_nd(op: GatherNdOp, x: Tensor, indices: Tensor) -> Tensor:
+    """Legalize to a gather along several dimensions."""
+    batch, places = op.batch, indices.ndim - 1
+    depth = indices.shape[-1]
+    assert isinstance(depth, int)
+
+    def element(*i: Axis) -> Expr:
+        chosen = [_inside(indices[*i[:places], d], x.shape[batch + d]) for d in range(depth)]
+        return x[*i[:batch], *chosen, *i[places:]]
+
+    return compute(result_shape(op, x, indices), element, name="gather_nd")
+
+
+_COMBINERS = {"add": "add", "mul": "multiply", "max": "maximum", "min": "minimum"}
+
+
+def _scatter(
+    op: Scatter,
+    x: Tensor,
+    indices: Tensor,
+    updates: Tensor,
+    place: Callable[[Sequence[Axis]], tuple[Sequence[Expr], Sequence[int]]],
+) -> Tensor:
+    """Copy the data, then apply the updates in order. `place` gives the indices of an update from those in `updates`,
+    and says which of them may be out of range."""
+    name = op.name.rpartition(".")[2]
+    combiner = _COMBINERS.get(op.reduction.data)
+
+    def emit(code: Code, out: Tensor) -> None:
+        with code.block(f"{name}_data", *x.shape) as i:
+            code.store(out, i, x[i])
+        with code.block(name), code.loops(*updates.shape) as i:
+            at, unsure = place(i)
+            exists = reduce(and_, [(at[d] >= 0) & (at[d] < x.shape[d]) for d in unsure])
+            with code.when(exists):
+                update = updates[i]
+                code.store(out, at, update if combiner is None else call(combiner, out[at], update))
+
+    return procedure(x.shape, x.type, [x, indices, updates], emit, name)
+
+
+@legalizes(ScatterElementsOp)
+def scatter_elements(op: ScatterElementsOp, x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """Legalize to a copy and a loop over the updates."""
+    axis = op.normal_axis
+
+    def place(i: Sequence[Axis]) -> tuple[Sequence[Expr], Sequence[int]]:
+        return [*i[:axis], _from_front(indices[i], x.shape[axis]), *i[axis + 1 :]], [axis]
+
+    return _scatter(op, x, indices, updates, place)
+
+
+@legalizes(ScatterNdOp)
+def scatter_nd(op: ScatterNdOp, x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """Legalize to a copy and a loop over the updates."""
+    places, depth = indices.ndim - 1, indices.shape[-1]
+    assert isinstance(depth, int)
+
+    def place(i: Sequence[Axis]) -> tuple[Sequence[Expr], Sequence[int]]:
+        chosen = [_from_front(indices[*i[:places], d], x.shape[d]) for d in range(depth)]
+        return [*chosen, *i[places:]], range(depth)
+
+    return _scatter(op, x, indices, updates, place)

@@ -1,0 +1,104 @@
+"""Cumulative sums and products, and sorting."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+from xdsl.dialects.builtin import AnyFloat, IndexType, i64
+
+from relex.dialects.relex import ArgsortOp, CumsumOp, Scan, Sorting, SortOp
+from relex.lowering.legalizations.table import legalizes
+from relex.lowering.te import Axis, Code, Expr, Tensor, call, cast, compute, equal, is_nan, minimum, procedure, select
+
+
+@legalizes(Scan)
+def scan(op: Scan, x: Tensor) -> Tensor:
+    """Legalize to a loop along the axis, with a variable for the elements so far."""
+    axis, name = op.normal_axis, op.name.rpartition(".")[2]
+    combiner = "add" if isinstance(op, CumsumOp) else "multiply"
+    size = x.shape[axis]
+
+    def emit(code: Code, out: Tensor) -> None:
+        with code.block(name, *x.shape[:axis], *x.shape[axis + 1 :]) as others:
+            total = code.variable(x.type, op.START, "total")
+            with code.loop(size) as k:
+                place = k if op.reverse is None else -k + (size - 1)
+                at = (*others[:axis], place, *others[axis:])
+                before = code.let(total[()])
+                after = code.let(call(combiner, before, x[at]))
+                code.store(out, at, after if op.exclusive is None else before)
+                code.store(total, (), after)
+
+    return procedure(x.shape, x.type, [x], emit, name)
+
+
+@legalizes(ArgsortOp)
+def argsort(op: ArgsortOp, x: Tensor) -> Tensor:
+    """Legalize to a merge sort of the positions."""
+    return _order(op, x, "argsort")
+
+
+@legalizes(SortOp)
+def sort(op: SortOp, x: Tensor) -> Tensor:
+    """Legalize to a merge sort of the positions, and a gather."""
+    order, axis = _order(op, x, "order"), op.normal_axis
+
+    def element(*i: Axis) -> Expr:
+        return x[*i[:axis], cast(order[i], IndexType()), *i[axis + 1 :]]
+
+    return compute(x.shape, element, name="sort")
+
+
+def _precedes(op: Sorting, a: Expr, b: Expr) -> Expr:
+    """Return whether a number comes before another one that is not equal; NaN counts as the largest."""
+    if op.descends:
+        return (a > b) | (is_nan(a) & equal(b, b)) if isinstance(a.type, AnyFloat) else a > b
+    return (a < b) | (is_nan(b) & equal(a, a)) if isinstance(a.type, AnyFloat) else a < b
+
+
+_MOST_DOUBLINGS = 62
+"""As often can a width of 1 be doubled before it exceeds any size."""
+
+
+def _order(op: Sorting, x: Tensor, name: str) -> Tensor:
+    """Sort positions by merging runs of 1, 2, 4, ... elements, back and forth between two rows of a buffer."""
+    axis = op.normal_axis
+    size = x.shape[axis]
+    if size == 0:
+        return compute(x.shape, lambda *i: cast(i[axis], i64), name=name)
+    passes = (size - 1).bit_length() if isinstance(size, int) else _MOST_DOUBLINGS
+
+    def emit(code: Code, out: Tensor) -> None:
+        with code.block(name, *x.shape[:axis], *x.shape[axis + 1 :]) as others:
+            rows = code.buffer((2, size), i64, "rows")
+            row, width = code.variable(i64, 0, "row"), code.variable(i64, 1, "width")
+            left, right = code.variable(i64, 0, "left"), code.variable(i64, 0, "right")
+            with code.loop(size) as k:
+                code.store(rows, (0, k), cast(k, i64))
+            with code.loop(passes, "pass"), nullcontext() if isinstance(size, int) else code.when(width[()] < size):
+                source, run = code.let(row[()]), code.let(width[()])
+                with code.loop(size, "place") as k:
+                    place = cast(k, i64)
+                    start = code.let(place - call("fmod", place, run * 2))
+                    middle, end = (code.let(minimum(start + run * n, size)) for n in (1, 2))
+                    with code.when(equal(start, place)):
+                        code.store(left, (), start)
+                        code.store(right, (), middle)
+                    i, j = code.let(left[()]), code.let(right[()])
+                    a, b = (rows[_index(source), _index(minimum(n, size - 1))] for n in (i, j))
+                    first, second = (x[(*others[:axis], _index(n), *others[axis:])] for n in (a, b))
+                    takes_right = (i >= middle) | ((j < end) & _precedes(op, second, first))
+                    code.store(rows, (1 - _index(source), k), select(takes_right, b, a))
+                    code.store(left, (), select(takes_right, i, i + 1))
+                    code.store(right, (), select(takes_right, j + 1, j))
+                code.store(row, (), 1 - source)
+                code.store(width, (), run * 2)
+            last = code.let(row[()])
+            with code.loop(size) as k:
+                code.store(out, (*others[:axis], k, *others[axis:]), rows[_index(last), k])
+
+    return procedure(x.shape, i64, [x], emit, name)
+
+
+def _index(number: Expr) -> Expr:
+    return cast(number, IndexType())
