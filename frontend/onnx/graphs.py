@@ -16,7 +16,7 @@ from relex.dialects.relex.types import without_names
 from relex.frontend.expressions import Expr
 from relex.frontend.onnx.builder import Builder, name_value
 from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.standard import function_body, is_function, schema_of
+from relex.frontend.onnx.standard import defaults, function_body, is_function, schema_of
 from relex.frontend.onnx.table import find_import
 from relex.frontend.onnx.tensors import onnx_type
 from relex.frontend.onnx.values import AnyValue, Computed, Items, Known, Missing, Unsupported, refuse
@@ -140,8 +140,10 @@ class Importer:
         name = f"{function.domain}.{function.name}"
         if name in self.calls:
             refuse(f"a function that calls itself: {' -> '.join((*self.calls, name))}")
-        given = {attribute.name: attribute for attribute in node.attribute}
-        given = {attribute.name: attribute for attribute in function.attribute_proto} | given
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        standard = defaults(node.op_type, self.versions.get(domain, 1), domain)
+        attributes = [*function.attribute_proto, *node.attribute]
+        given = {**standard, **{attribute.name: attribute for attribute in attributes}}
         named = dict(zip(function.input, inputs, strict=False))
         scope: Scope = ChainMap({name: value for name, value in named.items() if value is not None})
         missing = {name for name in function.input if name not in scope}

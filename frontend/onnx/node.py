@@ -64,6 +64,10 @@ class Node:
         """Return an attribute that is a text."""
         return self._of_kind(name, str, default)
 
+    def texts(self, name: str) -> list[str]:
+        """Return an attribute that is a list of texts, empty if it is not given."""
+        return [text.decode() for text in self._of_kind(name, list, [])]
+
     def integers(self, name: str) -> list[int] | None:
         """Return an attribute that is a list of integers, None if it is not given."""
         value = self.attribute(name)
@@ -99,6 +103,10 @@ class Node:
     def tensor(self, x: Operand) -> Tensor:
         """Emit an expression."""
         return self.builder.tensor(x)
+
+    def constant(self, array: Array) -> Known:
+        """Return an array as a tensor."""
+        return Known(array)
 
     def shape(self, x: Operand) -> Sizes:
         """Return the sizes of a tensor."""

@@ -40,7 +40,7 @@ def function_body(node: NodeProto, version: int, domain: str, inputs: Sequence[T
         return None
     data: bytes | None = None
     if schema.has_function and (at := _latest(schema.function_opset_versions, version)) is not None:
-        data = schema.get_function_with_opset_version(at).SerializeToString()
+        data = _as_bytes(schema.get_function_with_opset_version(at))
     elif schema.has_context_dependent_function:
         at = _latest(schema.context_dependent_function_opset_versions, version)
         types = [t.SerializeToString() for t in inputs]
@@ -53,6 +53,11 @@ def function_body(node: NodeProto, version: int, domain: str, inputs: Sequence[T
     if not body.opset_import:
         body.opset_import.append(helper.make_opsetid(domain, version))
     return body
+
+
+def _as_bytes(function: Any) -> bytes:
+    """Return a function as bytes, which versions of the package return in either form."""
+    return function if isinstance(function, bytes) else function.SerializeToString()
 
 
 def _latest(versions: Sequence[int], version: int) -> int | None:

@@ -44,6 +44,9 @@ Run = Callable[[Any], Mapping[str, Callable[..., Any]]]
 RUNS: dict[str, Run] = {"interpreted": interpret, "native": partial(build, cache=False)}
 
 
+_EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
+
+
 @cache
 def cases() -> dict[str, TestCase]:
     """Return all cases by name. Making them takes seconds."""
@@ -121,8 +124,10 @@ def _array(value: Any) -> Any:
 def _difference(case: TestCase, found: Any, expected: Any) -> str:
     if found.dtype != expected.dtype or found.shape != expected.shape:
         return f"expected {expected.dtype}{list(expected.shape)}, found {found.dtype}{list(found.shape)}"
+    # Floats of 16 bits: one rounding more or less.
+    rtol = max(case.rtol, 2 * _EPSILON.get(found.dtype.name, 0))
     a, b = (x if x.dtype.kind in "biu" else x.astype(np.float64) for x in (found, expected))
-    close = np.isclose(a, b, case.rtol, case.atol, equal_nan=True)
+    close = np.isclose(a, b, rtol, case.atol, equal_nan=True)
     if close.all():
         return ""
     first = tuple(int(i) for i in np.argwhere(~close)[0])

@@ -6,6 +6,8 @@ from relex.frontend.onnx.operators import control as control
 from relex.frontend.onnx.operators import indexing as indexing
 from relex.frontend.onnx.operators import linear as linear
 from relex.frontend.onnx.operators import normalization as normalization
+from relex.frontend.onnx.operators import quantization as quantization
+from relex.frontend.onnx.operators import recurrent as recurrent
 from relex.frontend.onnx.operators import reductions as reductions
 from relex.frontend.onnx.operators import refused as refused
 from relex.frontend.onnx.operators import resampling as resampling

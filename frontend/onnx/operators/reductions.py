@@ -8,7 +8,7 @@ import numpy as np
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, INTEGERS, numpy_dtype
-from relex.dialects.sizes import IndexExpr, count
+from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
@@ -31,6 +31,7 @@ REDUCTIONS: dict[str, Reduce] = {
     "ReduceMean": op.mean,
     "ReduceMax": op.max,
     "ReduceMin": op.min,
+    "ReduceProd": op.prod,
     "ReduceL1": lambda x, axis, keepdims: op.sum(op.abs(x), axis, keepdims),
     "ReduceL2": lambda x, axis, keepdims: op.sqrt(op.sum(op.multiply(x, x), axis, keepdims)),
     "ReduceLogSum": lambda x, axis, keepdims: op.log(op.sum(x, axis, keepdims)),
@@ -90,38 +91,13 @@ for _name, _reduce in REDUCTIONS.items():
     IMPORTS.add(_by(_name, _reduce), ("", _name, 1))
 
 
-@imports("ReduceProd")
-def product(node: Node, x: Tensor, axes: Tensor | None = None) -> Operand:
-    """Multiply along dimensions, which is known at import."""
-    chosen = _axes(node, x, axes) or []
-    array = node.known(x, "a tensor")
-    return Known(np.multiply.reduce(array, axis=tuple(chosen), dtype=array.dtype, keepdims=node.flag("keepdims")))
-
-
 @imports("ArgMax")
 def argmax(node: Node, x: Tensor) -> Operand:
     """The index of the first maximum, or the last one."""
-    return _arg(node, x)
+    return op.argmax(x, node.axis(x), node.flag("keepdims"), bool(node.integer("select_last_index")))
 
 
 @imports("ArgMin")
 def argmin(node: Node, x: Tensor) -> Operand:
     """The index of the first minimum, or the last one."""
-    # The complement of integers, unlike the negative, has no overflow.
-    return _arg(node, op.negative(x) if node.is_float(x) else op.bitwise_not(x))
-
-
-def _arg(node: Node, x: Operand) -> Operand:
-    axis = node.axis(x)
-    keepdims = node.flag("keepdims")
-    if not node.integer("select_last_index"):
-        return op.argmax(x, axis, keepdims)
-    size = node.shape(x)[axis]
-    if isinstance(size, IndexExpr):
-        refuse("the last index along a dimension that is open", "select_last_index")
-    return op.subtract(size - 1, op.argmax(flipped(x, axis), axis, keepdims))
-
-
-def flipped(x: Operand, axis: int) -> Operand:
-    """Return a tensor in reverse order along a dimension."""
-    return op.strided_slice(x, [axis], [-1], [-(2**63)], [-1])
+    return op.argmin(x, node.axis(x), node.flag("keepdims"), bool(node.integer("select_last_index")))

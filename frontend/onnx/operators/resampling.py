@@ -88,23 +88,24 @@ class Settings:
         self.antialias = antialias
 
     def position(self, i: int, scale: float, old: int, new: int, region: Sequence[float]) -> float:
-        """Return the position in the data of a position of the result."""
+        """Return the position in the data of a position of the result, whose width need not be a whole number."""
+        width = scale * old
         match self.transformation:
             case "half_pixel":
                 return (i + 0.5) / scale - 0.5
             case "half_pixel_symmetric":
-                adjustment = new / (scale * old)
+                adjustment = new / width
                 return old / 2 * (1 - adjustment) + (i + 0.5) / scale - 0.5
             case "pytorch_half_pixel":
                 return (i + 0.5) / scale - 0.5 if new > 1 else 0.0
             case "align_corners":
-                return i * (old - 1) / (new - 1) if new > 1 else 0.0
+                return i * (old - 1) / (width - 1) if width != 1 else 0.0
             case "asymmetric":
                 return i / scale
             case "tf_crop_and_resize":
                 start, end = region
-                if new > 1:
-                    return start * (old - 1) + i * (end - start) * (old - 1) / (new - 1)
+                if width != 1:
+                    return start * (old - 1) + i * (end - start) * (old - 1) / (width - 1)
                 return 0.5 * (start + end) * (old - 1)
             case other:
                 refuse(f"the transformation {other}", "coordinate_transformation_mode")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -48,6 +48,11 @@ class Windows:
         return cls(size, strides, dilation, before, after)
 
     @property
+    def padding(self) -> list[int]:
+        """The padding before each dimension, and after each; negative padding is cut off the data."""
+        return [max(n, 0) for n in (*self.before, *self.after)]
+
+    @property
     def spans(self) -> list[int]:
         """What a window covers, with the gaps of dilation."""
         return [(n - 1) * d + 1 for n, d in zip(self.size, self.dilation, strict=True)]
@@ -73,41 +78,68 @@ def _same(n: Size, span: int, stride: int) -> int:
     return max((windows - 1) * stride + span - n, 0)
 
 
-def _flat(node: Node, x: Operand, windows: Windows) -> tuple[Operand, Windows, bool]:
-    """Return data with two dimensions for windows: one gets a second one of size 1. Negative padding is cut off."""
-    rank = node.rank(x)
+def _cut(x: Operand, windows: Windows) -> Operand:
+    """Cut off negative padding."""
     for d, (before, after) in enumerate(zip(windows.before, windows.after, strict=True)):
         if before < 0 or after < 0:
             end = after if after < 0 else 2**63 - 1
             x = op.strided_slice(x, [d + 2], [max(-before, 0)], [end])
-    windows = Windows(
-        windows.size,
-        windows.strides,
-        windows.dilation,
-        [max(n, 0) for n in windows.before],
-        [max(n, 0) for n in windows.after],
-    )
-    if rank == 4:
-        return x, windows, False
-    if rank != 3:
-        refuse(f"windows over {rank - 2} dimensions")
-    one = Windows(
-        [1, *windows.size], [1, *windows.strides], [1, *windows.dilation], [0, *windows.before], [0, *windows.after]
-    )
-    return op.expand_dims(x, 2), one, True
+    return x
+
+
+def by_rank(functions: Sequence[Callable[..., Operand]], node: Node, x: Operand) -> Callable[..., Operand]:
+    """Return the operator for data with one, two or three dimensions that windows slide over."""
+    rank = node.rank(x) - 2
+    if not 1 <= rank <= len(functions):
+        refuse(f"windows over {rank} dimensions")
+    return functions[rank - 1]
 
 
 @imports("Conv")
 def conv(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Operand:
     """A convolution."""
     size = list(node.static_shape(weight, "sizes of the kernel")[2:])
-    data, windows, squeezed = _flat(node, x, Windows.read(node, node.shape(x)[2:], size))
-    kernel: Operand = op.expand_dims(weight, 2) if squeezed else weight
-    y = op.conv2d(
-        data, kernel, windows.strides, [*windows.before, *windows.after], windows.dilation, node.integer("group", 1)
-    )
-    result = op.squeeze(y, 2) if squeezed else y
-    return result if bias is None else op.add(result, per_channel(node, bias, node.rank(x)))
+    windows = Windows.read(node, node.shape(x)[2:], size)
+    function = by_rank((op.conv1d, op.conv2d, op.conv3d), node, x)
+    y = function(_cut(x, windows), weight, windows.strides, windows.padding, windows.dilation, node.integer("group", 1))
+    return y if bias is None else op.add(y, per_channel(node, bias, node.rank(x)))
+
+
+@imports("ConvTranspose")
+def conv_transpose(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Operand:
+    """A transposed convolution. It is computed without padding, which is cut off, or added, afterwards."""
+    size = list(node.static_shape(weight, "sizes of the kernel")[2:])
+    rank = len(size)
+    more = node.integers("output_padding") or [0] * rank
+    function = by_rank((op.conv1d_transpose, op.conv2d_transpose, op.conv3d_transpose), node, x)
+    strides, dilation = node.integers("strides") or [1] * rank, node.integers("dilations") or [1] * rank
+    y = function(x, weight, strides, [0] * (2 * rank), [0] * rank, dilation, node.integer("group", 1))
+    before, after = _removed(node, y, strides, more, node.shape(x)[2:])
+    for d in range(rank):
+        end = more[d] - after[d]
+        if end > 0:
+            y = op.pad(y, [0, 0] * (2 + d) + [0, end] + [0, 0] * (rank - 1 - d))
+        if before[d] or end < 0:
+            y = op.strided_slice(y, [d + 2], [before[d]], [end if end < 0 else 2**63 - 1])
+    return y if bias is None else op.add(y, per_channel(node, bias, node.rank(x)))
+
+
+def _removed(
+    node: Node, y: Operand, strides: Sequence[int], more: Sequence[int], data: Sequence[Size]
+) -> tuple[list[int], list[int]]:
+    """Return how much of a transposed convolution is removed at the ends of each dimension."""
+    rank = len(strides)
+    auto = node.text("auto_pad", "NOTSET") or "NOTSET"
+    wanted = node.integers("output_shape")
+    if wanted is None and auto not in ("SAME_UPPER", "SAME_LOWER"):
+        pads = (node.integers("pads") or [0] * (2 * rank)) if auto == "NOTSET" else [0] * (2 * rank)
+        return pads[:rank], pads[rank:]
+    whole = node.static_shape(y)[2:]
+    if wanted is None:
+        wanted = [size * stride for size, stride in zip(data, strides, strict=True) if isinstance(size, int)]
+    total = [n + extra - size for n, extra, size in zip(whole, more, wanted[-rank:], strict=True)]
+    less, other = [n // 2 for n in total], [n - n // 2 for n in total]
+    return (less, other) if auto == "SAME_UPPER" else (other, less)
 
 
 @imports("MaxPool")
@@ -115,12 +147,13 @@ def max_pool(node: Node, x: Tensor) -> Operand:
     """The maximum of each window."""
     if node.output_count > 1:
         refuse("indices of the maxima")
-    windows = Windows.read(node, node.shape(x)[2:], node.integers("kernel_shape") or [])
-    if node.flag("ceil_mode"):
-        windows = windows.with_ceiling(node.static_shape(x)[2:])
-    data, windows, squeezed = _flat(node, x, windows)
-    y = op.max_pool2d(data, windows.size, windows.strides, [*windows.before, *windows.after], windows.dilation)
-    return op.squeeze(y, 2) if squeezed else y
+    windows = _with_ceiling(node, x, Windows.read(node, node.shape(x)[2:], node.integers("kernel_shape") or []))
+    function = by_rank((op.max_pool1d, op.max_pool2d, op.max_pool3d), node, x)
+    return function(_cut(x, windows), windows.size, windows.strides, windows.padding, windows.dilation)
+
+
+def _with_ceiling(node: Node, x: Tensor, windows: Windows) -> Windows:
+    return windows.with_ceiling(node.static_shape(x)[2:]) if node.flag("ceil_mode") else windows
 
 
 @imports("AveragePool")
@@ -128,17 +161,24 @@ def average_pool(node: Node, x: Tensor) -> Operand:
     """The mean of each window."""
     windows = Windows.read(node, node.shape(x)[2:], node.integers("kernel_shape") or [])
     included = node.flag("count_include_pad")
-    if node.flag("ceil_mode"):
-        sizes = node.static_shape(x)[2:]
-        declared = windows.after if included else [0] * len(sizes)
-        wide = windows.with_ceiling(sizes)
-        counts = _counts(wide, sizes, windows.before if included else None, declared)
-        total = sums(node, x, wide)
-        return op.divide(total, node.like(counts.reshape(1, 1, *counts.shape), x))
-    data, windows, squeezed = _flat(node, x, windows)
-    padding = [*windows.before, *windows.after]
-    y = op.avg_pool2d(data, windows.size, windows.strides, padding, windows.dilation, included)
-    return op.squeeze(y, 2) if squeezed else y
+    if not node.flag("ceil_mode"):
+        return _averages(node, x, windows, included)
+    sizes = node.static_shape(x)[2:]
+    declared = windows.after if included else [0] * len(sizes)
+    wide = windows.with_ceiling(sizes)
+    counts = _counts(wide, sizes, windows.before if included else None, declared)
+    return op.divide(_sums(node, x, wide), node.like(counts.reshape(1, 1, *counts.shape), x))
+
+
+def _averages(node: Node, x: Operand, windows: Windows, included: bool) -> Operand:
+    function = by_rank((op.avg_pool1d, op.avg_pool2d, op.avg_pool3d), node, x)
+    data = _cut(x, windows)
+    return function(data, windows.size, windows.strides, windows.padding, windows.dilation, count_include_pad=included)
+
+
+def _sums(node: Node, x: Operand, windows: Windows) -> Operand:
+    """Return the sum of each window."""
+    return _averages(node, x, windows, included=True) * float(prod(windows.size))
 
 
 def _counts(
@@ -156,21 +196,11 @@ def _counts(
     return counts
 
 
-def sums(node: Node, x: Operand, windows: Windows) -> Operand:
-    """Return the sum of each window."""
-    data, windows, squeezed = _flat(node, x, windows)
-    padding = [*windows.before, *windows.after]
-    y = op.avg_pool2d(data, windows.size, windows.strides, padding, windows.dilation, True) * float(prod(windows.size))
-    return op.squeeze(y, 2) if squeezed else y
-
-
 @imports("LpPool")
 def lp_pool(node: Node, x: Tensor) -> Operand:
     """The norm of each window."""
     windows = Windows.read(node, node.shape(x)[2:], node.integers("kernel_shape") or [])
-    if node.flag("ceil_mode"):
-        windows = windows.with_ceiling(node.static_shape(x)[2:])
-    return _root(node, sums(node, _power(node, x), windows))
+    return _root(node, _sums(node, _power(node, x), _with_ceiling(node, x, windows)))
 
 
 def _power(node: Node, x: Tensor) -> Operand:

@@ -1,0 +1,187 @@
+"""Quantized tensors: integers with a scale and a zero point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import f32, i32
+from xdsl.ir import Attribute
+
+from relex.dialects.dtypes import INTEGERS, integer_limits
+from relex.dialects.sizes import Size
+from relex.frontend import op
+from relex.frontend.expressions import Operand
+from relex.frontend.onnx.node import Node
+from relex.frontend.onnx.operators.normalization import per_channel
+from relex.frontend.onnx.operators.windows import Windows, by_rank
+from relex.frontend.onnx.table import imports
+from relex.frontend.onnx.tensors import dtype_of
+from relex.frontend.onnx.values import Tensor, element_type_of, refuse
+
+
+def _spread(node: Node, x: Operand, parameter: Operand, axis: int, block: int) -> Operand:
+    """Return a scale or a zero point in a shape that broadcasts with the data: one number, one for each position along
+    a dimension, or one for each block along it."""
+    shape, rank = node.shape(parameter), node.rank(x)
+    if len(shape) == 0 or (len(shape) == 1 and shape[0] == 1 and not block):
+        return op.reshape(parameter, [])
+    if block:
+        size = node.shape(x)[axis]
+        if not isinstance(size, int):
+            refuse("blocks along a dimension that is open; 'shapes' closes them", "block_size")
+        places = np.arange(size, dtype=np.int64) // block
+        return op.take(parameter, node.constant(places), axis)
+    if len(shape) != 1:
+        refuse(f"expected a scale of one dimension, found {len(shape)}")
+    return op.expand_dims(parameter, [d for d in range(rank) if d != axis]) if rank > 1 else parameter
+
+
+@imports("DequantizeLinear")
+def dequantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Operand:
+    """`(x - zero) * scale`."""
+    axis = node.axis(x, default=1) if node.rank(x) > 1 else 0
+    block = node.integer("block_size")
+    wanted = node.integer("output_dtype")
+    result = element_type_of(dtype_of(wanted)) if wanted else scale.element_type
+    centred: Operand = op.astype(x, f32)
+    if x.element_type in INTEGERS:
+        centred = op.astype(x, i32)
+        if zero is not None:
+            centred = op.subtract(centred, _spread(node, x, op.astype(zero, i32), axis, block))
+        centred = op.astype(centred, f32)
+    product = op.multiply(centred, _spread(node, x, op.astype(scale, f32), axis, block))
+    return op.astype(product, result)
+
+
+@imports("QuantizeLinear")
+def quantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Operand:
+    """`round(x / scale) + zero`, as an integer, at the ends of whose range it saturates."""
+    axis = node.axis(x, default=1) if node.rank(x) > 1 else 0
+    block = node.integer("block_size")
+    wanted = node.integer("output_dtype")
+    if zero is not None:
+        result = zero.element_type
+    else:
+        result = element_type_of(dtype_of(wanted)) if wanted else element_type_of(np.dtype(np.uint8))
+    if result not in INTEGERS:
+        refuse(f"quantization to {result}")
+    wide = op.divide(op.astype(x, f32), _spread(node, x, op.astype(scale, f32), axis, block))
+    offset = None if zero is None else _spread(node, x, zero, axis, block)
+    return saturated(op.round(wide), offset, result)
+
+
+def saturated(x: Operand, zero: Operand | None, element_type: Attribute) -> Operand:
+    """Return rounded floats, with a zero point added, as integers."""
+    low, high = integer_limits(element_type)
+    # The sum is computed with integers: floats have too few digits for those of 32 bits.
+    clamped = op.astype(op.clip(x, float(-(2**24)), float(2**24)), i32)
+    shifted = clamped if zero is None else op.add(clamped, op.astype(zero, i32))
+    return op.astype(op.clip(shifted, max(low, -(2**31)), min(high, 2**31 - 1)), element_type)
+
+
+@imports("MatMulInteger")
+def matmul_integer(
+    node: Node, a: Tensor, b: Tensor, zero_a: Tensor | None = None, zero_b: Tensor | None = None
+) -> Operand:
+    """The matrix product of integers without their zero points."""
+    return op.matmul(_centred(node, a, zero_a, -2), _centred(node, b, zero_b, -1))
+
+
+def _centred(node: Node, x: Tensor, zero: Tensor | None, axis: int) -> Operand:
+    """Return integers of 32 bits without the zero point: one, or one for each row or column."""
+    wide = op.astype(x, i32)
+    if zero is None:
+        return wide
+    shape: Sequence[Size] = node.shape(zero)
+    offset: Operand = op.astype(zero, i32)
+    if len(shape) == 1:
+        offset = op.reshape(offset, []) if shape[0] == 1 else op.expand_dims(offset, 1) if axis == -2 else offset
+    return op.subtract(wide, offset)
+
+
+def _scale(node: Node, scale: Tensor, axis: int) -> Operand:
+    """Return a scale for all, or one for each row or column."""
+    wide = op.astype(scale, f32)
+    if node.rank(scale) != 1:
+        return wide
+    return op.reshape(wide, []) if node.shape(scale)[0] == 1 else op.expand_dims(wide, 1) if axis == -2 else wide
+
+
+@imports("QLinearMatMul")
+def quantized_matmul(
+    node: Node,
+    a: Tensor,
+    scale_a: Tensor,
+    zero_a: Tensor,
+    b: Tensor,
+    scale_b: Tensor,
+    zero_b: Tensor,
+    scale_y: Tensor,
+    zero_y: Tensor,
+) -> Operand:
+    """The matrix product of quantized tensors, quantized."""
+    product = op.astype(op.matmul(_centred(node, a, zero_a, -2), _centred(node, b, zero_b, -1)), f32)
+    scale = op.divide(op.multiply(_scale(node, scale_a, -2), _scale(node, scale_b, -1)), _scale(node, scale_y, -2))
+    return saturated(op.round(op.multiply(product, scale)), _zero(node, zero_y), zero_y.element_type)
+
+
+def _zero(node: Node, zero: Tensor) -> Operand:
+    if node.rank(zero) != 1:
+        return zero
+    return op.reshape(zero, []) if node.shape(zero)[0] == 1 else op.expand_dims(zero, 1)
+
+
+def _convolution(node: Node, x: Operand, weight: Tensor, kernel: Operand) -> Operand:
+    windows = Windows.read(node, node.shape(x)[2:], list(node.static_shape(weight)[2:]))
+    function = by_rank((op.conv1d, op.conv2d, op.conv3d), node, x)
+    return function(x, kernel, windows.strides, windows.padding, windows.dilation, node.integer("group", 1))
+
+
+def _per_output(node: Node, parameter: Operand, rank: int) -> Operand:
+    """Return a number for all output channels, or one for each, to be applied to a kernel."""
+    if node.rank(parameter) == 0 or node.shape(parameter)[0] == 1:
+        return op.reshape(parameter, [])
+    return op.expand_dims(parameter, list(range(1, rank)))
+
+
+def _kernel(node: Node, weight: Tensor, zero: Tensor | None) -> Operand:
+    wide = op.astype(weight, i32)
+    return wide if zero is None else op.subtract(wide, _per_output(node, op.astype(zero, i32), node.rank(weight)))
+
+
+@imports("ConvInteger")
+def conv_integer(
+    node: Node, x: Tensor, weight: Tensor, zero_x: Tensor | None = None, zero_w: Tensor | None = None
+) -> Operand:
+    """A convolution of integers without their zero points."""
+    data = (
+        op.astype(x, i32) if zero_x is None else op.subtract(op.astype(x, i32), op.reshape(op.astype(zero_x, i32), []))
+    )
+    return _convolution(node, data, weight, _kernel(node, weight, zero_w))
+
+
+@imports("QLinearConv")
+def quantized_conv(
+    node: Node,
+    x: Tensor,
+    scale_x: Tensor,
+    zero_x: Tensor,
+    weight: Tensor,
+    scale_w: Tensor,
+    zero_w: Tensor,
+    scale_y: Tensor,
+    zero_y: Tensor,
+    bias: Tensor | None = None,
+) -> Operand:
+    """A convolution of quantized tensors, quantized."""
+    rank = node.rank(x)
+    data = op.subtract(op.astype(x, i32), op.reshape(op.astype(zero_x, i32), []))
+    total = _convolution(node, data, weight, _kernel(node, weight, zero_w))
+    if bias is not None:
+        total = op.add(total, per_channel(node, bias, rank))
+    ratio = op.divide(op.multiply(op.reshape(scale_x, []), scale_w), op.reshape(scale_y, []))
+    per_all = node.rank(ratio) == 0 or node.shape(ratio)[0] == 1
+    factor = op.reshape(ratio, []) if per_all else per_channel(node, ratio, rank)
+    scaled = op.round(op.multiply(op.astype(total, f32), factor))
+    return saturated(scaled, op.reshape(zero_y, []), zero_y.element_type)
