@@ -16,6 +16,7 @@ import numpy as np
 import operator_reference
 import pytest
 
+import relex.passes.analysis
 from relex.dialects.parser import parse_module
 from relex.dialects.relex import Operator, Relex
 
@@ -129,7 +130,7 @@ BLOCK = re.compile(r"(?:^`([^`\n]+)`\n\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE |
 """A block of a page, with the file or the command in front of it."""
 
 
-@pytest.mark.parametrize("page", ["adding-a-lowering.md", "pdl.md"])
+@pytest.mark.parametrize("page", ["adding-a-lowering.md", "analyses.md", "pdl.md"])
 def test_a_page_is_a_session(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the top to the bottom: files are written, commands are run, and each prints what the page shows after it."""
     monkeypatch.chdir(tmp_path)
@@ -278,6 +279,13 @@ def test_paths_exist(page: str) -> None:
     folder = (ROOT / page).parent
     assert [name for name in named if not (ROOT / name).exists() and not (folder / name).exists()] == []
     assert [name for name in linked if not (folder / name).exists()] == []
+
+
+def test_all_analyses_are_listed() -> None:
+    _, _, listed = (DOCS / "analyses.md").read_text().partition("## What there is")
+    rows: list[str] = re.findall(r"^\| (`[^|]*) \|", listed, re.MULTILINE)
+    names: set[str] = {name for row in rows for name in re.findall(r"`(\w+)", row)}
+    assert names == {*dir(relex.passes.analysis)}
 
 
 def test_the_operator_reference_is_current() -> None:
