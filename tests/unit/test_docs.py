@@ -130,7 +130,7 @@ BLOCK = re.compile(r"(?:^`([^`\n]+)`\n\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE |
 """A block of a page, with the file or the command in front of it."""
 
 
-@pytest.mark.parametrize("page", ["adding-a-lowering.md", "analyses.md", "pdl.md"])
+@pytest.mark.parametrize("page", ["adding-a-lowering.md", "analyses.md", "loop-passes.md", "pdl.md"])
 def test_a_page_is_a_session(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the top to the bottom: files are written, commands are run, and each prints what the page shows after it."""
     monkeypatch.chdir(tmp_path)
