@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, ClassVar, Literal
@@ -20,6 +20,7 @@ from relex.dialects.errors import CompileError, expect_kind, expect_module
 from relex.dialects.upstream.verifier import verify_module
 from relex.lazy import declared_imports
 from relex.passes.numerics import Numerics, exact
+from relex.passes.running import running, watched
 from relex.passes.tracing import RulesStopped, current_trace
 
 Level = Literal["graph", "loops", "core", "llvm"]
@@ -37,6 +38,15 @@ class RelexPass(ModulePass, ABC):
 
     numerics: ClassVar[Numerics] = exact
     """What the pass does to the numbers that a program computes; `--check-each` holds it to that."""
+
+    max_rewrites: int | None = None
+    """How often each pattern may be applied before it is taken to never come to an end; by default a hundred times for
+    each op, but at least ten thousand times."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "apply" in vars(cls):
+            cls.apply = watched(cls.apply)
 
     def __call__(self, module: ModuleOp) -> ModuleOp:
         return run_pass(self, module)
@@ -83,13 +93,12 @@ def run_pass(p: ModulePass, module: ModuleOp) -> ModuleOp:
     return result
 
 
-def apply_pass(p: ModulePass, context: Context, module: ModuleOp) -> None:
-    """Apply any xDSL pass to a module in place, and attribute to it what is observed meanwhile."""
-    if (trace := current_trace()) is None:
-        p.apply(context, module)
-    else:
-        with trace.running(p, module):
-            p.apply(context, module)
+def apply_pass(p: ModulePass, context: Context, module: ModuleOp, *, max_rewrites: int | None = None) -> None:
+    """Run any xDSL pass on a module, in place, as a `RelexPass` runs (see `relex.passes.running`), and attribute to it
+    what is observed meanwhile."""
+    trace = current_trace()
+    with running(p, module, max_rewrites), nullcontext() if trace is None else trace.running(p, module):
+        watched(type(p).apply)(p, context, module)
 
 
 def verify_after(p: ModulePass, module: ModuleOp) -> None:

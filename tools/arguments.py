@@ -19,6 +19,12 @@ DEFAULT_ELIDE = 16
 APPLIED, REFUSED = "applied", "refused"
 TEXT, JSON = "text", "json"
 
+VERIFY_DIAGNOSTICS = (
+    "check the errors, warnings and remarks against those that comments of the program expect, as mlir-opt does: "
+    "'// expected-error {{text}}', also with @+1, @above, @below, @unknown or -re"
+)
+"""The help of `--verify-diagnostics`, which xDSL describes as what xdsl-opt does."""
+
 _ALONE = {
     "--check-each": "--check-each=",
     "--elide": f"--elide={DEFAULT_ELIDE}",
@@ -30,7 +36,7 @@ _ALONE = {
 """Options with an optional value, and the form without one: argparse would take the next argument, even the file, as
 the value."""
 
-_MLIR_PREFIX = re.compile(r"^--?mlir-(?=print-|timing)")
+_MLIR_PREFIX = re.compile(r"^--?mlir-(?=print-|timing|pass-pipeline-crash-reproducer)")
 _MLIR_STATISTICS = re.compile(r"^--?mlir-pass-statistics(?==|$)")
 _MLIR_ELIDE = re.compile(r"^--?mlir-elide-elementsattrs-if-larger(?==|$)")
 _LONG_OPTION = re.compile(r"--?(?P<text>(?P<name>[A-Za-z0-9][A-Za-z0-9_-]+)(=.*)?)", re.DOTALL)
@@ -113,6 +119,9 @@ def _count(text: str) -> int:
 
 def set_up(parser: argparse.ArgumentParser, passes: Iterable[str]) -> None:
     """Set the name of the tool in a parser, and make it raise `ToolError`."""
+    for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
+        if action.dest == "verify_diagnostics":
+            action.help = VERIFY_DIAGNOSTICS
     parser.prog = "relex-opt"
     parser.usage = "relex-opt [options] [file]"
     raise_tool_errors(parser, passes)
@@ -208,7 +217,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "dense_resource<__elided__>; the text is for reading and does not parse",
     )
     add_load_passes(parser)
-    parser.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
+    wrong = parser.add_argument_group("passes that fail")
+    wrong.add_argument("--pdb", action="store_true", help="open Python's debugger where a pass raises an exception")
+    wrong.add_argument(
+        "--pass-pipeline-crash-reproducer",
+        metavar="FILE.mlir",
+        help="write the program before a pass that fails, with the command to run; without the option, only for "
+        "internal errors, and beside the output or to a temporary folder",
+    )
+    wrong.add_argument(
+        "--max-rewrites",
+        type=int,
+        metavar="N",
+        help="how often a pass may apply one of its patterns before it is taken to never come to an end",
+    )
+    wrong.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
 
 
 def parse_numbers(option: str, text: str, names: Sequence[str]) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -16,8 +15,9 @@ from xdsl.passes import ModulePass
 from relex.dialects.errors import CompileError
 from relex.passes.base import apply_pass, verify_after
 from relex.passes.tracing import Application, RulesStopped, Trace, observe
-from relex.tools.checking import CheckOptions, as_text
-from relex.tools.diagnostics import Source, stage, write_bytes
+from relex.tools.checking import CheckOptions
+from relex.tools.diagnostics import Source, stage
+from relex.tools.reproducer import write_reproducer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -188,11 +188,9 @@ class Bisection:
         fault in it."""
         p = section.passes[-1]
         path = self.folder() / f"{p.name}.bisect.mlir"
-        passes = ",".join(str(p.spec()) for p in section.passes)
-        words = ["relex-opt", str(path), *self.arguments, "-p", passes, "--bisect", f"--check-each={self.options}"]
-        text = as_text(self._reduced(section, fault), self.context)
-        write_bytes(str(path), f"// {shlex.join(words)}\n{text}".encode())
-        return f"a smaller program that shows it: {shlex.join(words)}"
+        options = [*self.arguments, "--bisect", f"--check-each={self.options}"]
+        command = write_reproducer(path, self._reduced(section, fault), self.context, section.passes, options)
+        return f"a smaller program that shows it: {command}"
 
     def _reduced(self, section: Section, fault: Fault) -> ModuleOp:
         from relex.reference.equivalence.interface import function_names

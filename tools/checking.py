@@ -3,12 +3,9 @@ text."""
 
 from __future__ import annotations
 
-import shlex
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,16 +14,14 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.printer import Printer
 
 from relex.dialects.errors import CompileError, diagnose
 from relex.dialects.parser import parse_module
-from relex.dialects.upstream.printer import ExactPrinter
 from relex.passes.base import steps_of
 from relex.tools.arguments import parse_numbers
-from relex.tools.diagnostics import ToolError, make_folder, write_bytes
+from relex.tools.diagnostics import ToolError
 from relex.tools.instrumentation import Instrumentation
-from relex.tools.pipelines import pass_text
+from relex.tools.reproducer import as_text, write_reproducer
 
 if TYPE_CHECKING:
     from relex.reference.equivalence.check import Checker, Difference
@@ -60,8 +55,8 @@ class CheckEach(Instrumentation):
     context: Context
     source: str
     """The name of the program, for notes."""
-    folder: Path | None
-    """Directory for a reduced program that shows a difference; None for a temporary one."""
+    folder: Callable[[], Path]
+    """Returns the directory for a reduced program that shows a difference."""
     arguments: Sequence[str]
     """The tool's arguments that the passes depend on."""
     _checker: Checker | None = None
@@ -110,28 +105,10 @@ class CheckEach(Instrumentation):
 
         before = checker.module_before(difference.function)
         reduced = reduce_module(before, difference.function, lambda module: shows(module.clone()))
-        path = folder_or_temporary(self.folder) / f"{difference.passes[-1].name}.{difference.function}.mlir"
-        passes = ",".join(map(pass_text, difference.passes))
-        words = ["relex-opt", str(path), *self.arguments, "-p", passes, f"--check-each={self.options}"]
-        write_bytes(str(path), f"// {shlex.join(words)}\n{as_text(reduced, self.context)}".encode())
-        return [f"a smaller program that shows it: {shlex.join(words)}"]
-
-
-def folder_or_temporary(folder: Path | None) -> Path:
-    """Make a folder, or a temporary one."""
-    if folder is None:
-        return Path(tempfile.mkdtemp(prefix="relex-check-"))
-    make_folder(folder)
-    return folder
-
-
-def as_text(module: ModuleOp, context: Context, make_printer: Callable[..., Printer] = ExactPrinter) -> str:
-    """Return a module as text, by default one that loses nothing."""
-    text = StringIO()
-    printer = make_printer(stream=text)
-    printer.print_op(module)
-    printer.print_metadata(context.loaded_dialects)
-    return text.getvalue() + "\n"
+        path = self.folder() / f"{difference.passes[-1].name}.{difference.function}.mlir"
+        options = [*self.arguments, f"--check-each={self.options}"]
+        command = write_reproducer(path, reduced, self.context, difference.passes, options)
+        return [f"a smaller program that shows it: {command}"]
 
 
 @dataclass

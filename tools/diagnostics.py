@@ -22,8 +22,10 @@ from relex.dialects.errors import (
     RelexError,
     add_source,
     describe,
+    diagnose,
 )
 from relex.dialects.readers import BINARY_READERS, find_binary_reader, find_reader
+from relex.passes.running import crash_of
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -122,11 +124,20 @@ def stage(name: str, source: Source) -> Generator[None]:
     except (CompileError, ShrinkException):
         raise
     except (DiagnosticException, RelexError) as e:
-        raise CompileError(Diagnostic(f"{name} failed: {e}", source.name)) from e
+        raise CompileError(_at_crash(e, f"{name} failed", str(e), source)) from e
     except RecursionError as e:
         raise CompileError(Diagnostic(f"{name} failed: expected a program that nests less deeply", source.name)) from e
     except Exception as e:
-        raise InternalError(Diagnostic(f"internal error in {name}: {describe(e)}", source.name)) from e
+        raise InternalError(_at_crash(e, f"internal error in {name}", describe(e), source)) from e
+
+
+def _at_crash(error: Exception, what: str, why: str, source: Source) -> Diagnostic:
+    """Return a diagnostic at the op that a pass was at, with its line in the file of the pass."""
+    crash = crash_of(error)
+    if crash is None or crash.op is None:
+        return Diagnostic(f"{what}: {why}", source.name, notes=() if crash is None else (crash.note,))
+    place = diagnose(crash.op, "")
+    return replace(place, message=f"{what} on '{crash.op.name}' op: {why}", notes=(crash.note,))
 
 
 @contextmanager

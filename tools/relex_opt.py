@@ -11,11 +11,13 @@ import os
 import re
 import shlex
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import partial
-from io import BytesIO
+from io import BytesIO, StringIO
 from itertools import accumulate
 from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
@@ -35,14 +37,17 @@ from relex.dialects.upstream.printer import ElidingPrinter, ExactPrinter
 from relex.lowering import PASSES as LOWERING_PASSES
 from relex.passes import PASSES
 from relex.passes.base import apply_pass, steps_of, verify_after
+from relex.passes.running import crash_of
 from relex.passes.tracing import RulesStopped
 from relex.tools.arguments import add_arguments, normalize, pass_specs, plugin_files, set_up
-from relex.tools.checking import CheckEach, CheckOptions, VerifyRoundtrip, as_text, folder_or_temporary
+from relex.tools.checking import CheckEach, CheckOptions, VerifyRoundtrip
+from relex.tools.debugger import debugging
 from relex.tools.diagnostics import (
     Source,
     ToolError,
     compile_warnings,
     file_kind,
+    make_folder,
     parse_source,
     read_source,
     run_tool,
@@ -57,6 +62,7 @@ from relex.tools.observing import Observing
 from relex.tools.pass_help import help_pass, list_passes
 from relex.tools.pipelines import find_pass, flatten, instantiate, parse_passes, pipeline_text
 from relex.tools.plugins import Plugins
+from relex.tools.reproducer import as_text, write_reproducer
 from relex.tools.universe import get_all_targets
 from relex.tools.version import versions
 
@@ -93,6 +99,7 @@ class RelexOptMain(xDSLOptMain):
         self._arguments = list(args)
         self._timing = Timing()
         self._warnings: list[Diagnostic] = []
+        self._done: list[ModulePass] = []
         super().__init__("Runs passes of relex and xDSL on MLIR text.", self._arguments)
 
     def register_all_dialects(self) -> None:
@@ -124,6 +131,8 @@ class RelexOptMain(xDSLOptMain):
         self.pipeline = PassPipeline(tuple(self._make_pass(spec) for spec in pass_specs(self.args)))
         self.target = self._make_target(parse_spec(self.args.target))
         self._observing = Observing.of(self.args, self.args.stop_after_rule)
+        if self.args.pdb and self.args.input_file in (None, "-"):
+            raise ToolError("expected a file with --pdb, as the debugger reads standard input")
         self._check = None if self.args.check_each is None else CheckOptions.parse(self.args.check_each)
         if self.args.bisect and self.args.stop_after_rule is not None:
             raise ToolError("expected --bisect or --stop-after-rule, found both")
@@ -234,6 +243,7 @@ class RelexOptMain(xDSLOptMain):
     def _process(self, source: Source, index: int) -> bytes:
         """Process program number `index` of the input, from text to output."""
         self._warnings.clear()
+        self._done.clear()
         module: ModuleOp | None = None
         try:
             module = self._parse(source)
@@ -275,15 +285,15 @@ class RelexOptMain(xDSLOptMain):
         for watcher in instrumentation:
             watcher.start(module)
         with self._observing.observing(partial(self._warn, source)):
-            self._run_passes(self.pipeline.passes, module, source, instrumentation)
+            self._run_passes(self.pipeline.passes, module, source, instrumentation, index)
         return self._emit(module, source)
 
     def _bisect(self, module: ModuleOp, source: Source, index: int) -> None:
         # Imported here, as other uses of the tool do not need it.
         from relex.tools.bisection import Bisection
 
-        folder = partial(folder_or_temporary, self._folder(index))
-        bisection = Bisection(self.ctx, self._check or CheckOptions(), folder, source, self._loaded)
+        folder, check = partial(self._error_folder, index), self._check or CheckOptions()
+        bisection = Bisection(self.ctx, check, folder, source, self._options())
         count = bisection.run([step for p in self.pipeline.passes for step in flatten(p)], module)
         print(f"{source.name}: note: nothing is wrong after {count} rules", file=sys.stderr)
 
@@ -300,20 +310,26 @@ class RelexOptMain(xDSLOptMain):
         return b"everything is supported\n"
 
     def _run_passes(
-        self, passes: Sequence[ModulePass], module: ModuleOp, source: Source, watchers: Sequence[Instrumentation]
+        self,
+        passes: Sequence[ModulePass],
+        module: ModuleOp,
+        source: Source,
+        watchers: Sequence[Instrumentation],
+        index: int,
     ) -> bool:
         """Run passes in order; return False if the last of them has ended early, with `--stop-after-rule`."""
-        return all(self._run_pass(p, module, source, watchers) for p in passes)
+        return all(self._run_pass(p, module, source, watchers, index) for p in passes)
 
-    def _run_pass(self, p: ModulePass, module: ModuleOp, source: Source, watchers: Sequence[Instrumentation]) -> bool:
+    def _run_pass(
+        self, p: ModulePass, module: ModuleOp, source: Source, watchers: Sequence[Instrumentation], index: int
+    ) -> bool:
         for watcher in watchers:
             watcher.before(p, module)
         try:
             if steps := steps_of(p):
-                finished = self._run_passes(steps, module, source, watchers)
+                finished = self._run_passes(steps, module, source, watchers, index)
             else:
-                finished = self._apply(p, module, source)
-                self._verify(module, source, p)
+                finished = self._run_step(p, module, source, index)
         except Exception:
             for watcher in watchers:
                 watcher.failed(p, module)
@@ -322,14 +338,65 @@ class RelexOptMain(xDSLOptMain):
             watcher.after(p, module)
         return finished
 
+    def _run_step(self, p: ModulePass, module: ModuleOp, source: Source, index: int) -> bool:
+        try:
+            finished = self._apply(p, module, source)
+            self._verify(module, source, p)
+        except CompileError as e:
+            is_crash = isinstance(e, InternalError) or (e.__cause__ is not None and crash_of(e.__cause__) is not None)
+            if self.args.pass_pipeline_crash_reproducer is None and not is_crash:
+                raise
+            if (command := self._reproduce(p, source, index)) is None:
+                raise
+            *others, last = e.diagnostics
+            raise type(e)([*others, replace(last, notes=(*last.notes, f"reproduced by: {command}"))]) from e.__cause__
+        self._done.append(p)
+        return finished
+
+    def _reproduce(self, p: ModulePass, source: Source, index: int) -> str | None:
+        """Write the program as it was before a pass that fails, and return the command that runs the pass on it; None
+        if passes have left it such that it cannot be printed."""
+        with redirect_stderr(StringIO()), redirect_stdout(StringIO()):
+            try:
+                # The passes are run again, so that nothing need be copied before each of them.
+                module = self._parse(source)
+                for done in self._done:
+                    done.apply(self.ctx, module)
+                given = self.args.pass_pipeline_crash_reproducer
+                path = Path(given) if given is not None else self._error_folder(index) / f"{p.name}.crash.mlir"
+                return write_reproducer(path, module, self.ctx, [p], self._options())
+            except ToolError:
+                raise
+            except Exception:
+                return None
+
+    def _options(self) -> list[str]:
+        """Return the arguments that passes depend on."""
+        flags = ["allow_unregistered_dialect", "disable_verify"]
+        given = [f"--{flag.replace('_', '-')}" for flag in flags if getattr(self.args, flag)]
+        limit = [] if self.args.max_rewrites is None else [f"--max-rewrites={self.args.max_rewrites}"]
+        return [*(f"--load-passes={path}" for path in self.args.load_passes), *given, *limit]
+
+    def _error_folder(self, index: int) -> Path:
+        """Return the directory for programs that show errors: that of other files of this run, or a temporary one."""
+        folder, output = self._dump_folder(index), Path(self.args.output_file or "-")
+        # Nothing is written beside a device such as /dev/null.
+        if folder is None and not self._to_stdout and (output.is_file() or not output.exists()):
+            folder = output.parent
+        if folder is None:
+            return Path(tempfile.mkdtemp(prefix="relex-opt-"))
+        make_folder(folder)
+        return folder
+
     def _apply(self, p: ModulePass, module: ModuleOp, source: Source) -> bool:
         if self.args.explain_schedule:
             p = _explaining(p)
         start = time.perf_counter()
         measured, finished = self._timing.measure(p.name), True
-        with measured, stage(f"pass '{p.name}'", source), compile_warnings(partial(self._warn, source)):
+        shown = compile_warnings(partial(self._warn, source))
+        with measured, stage(f"pass '{p.name}'", source), shown, debugging(self.args.pdb):
             try:
-                apply_pass(p, self.ctx, module)
+                apply_pass(p, self.ctx, module, max_rewrites=self.args.max_rewrites)
             except RulesStopped:
                 finished = False
         if self.args.time_passes:
@@ -372,16 +439,8 @@ class RelexOptMain(xDSLOptMain):
         if self.args.verify_roundtrip:
             yield VerifyRoundtrip(self.ctx)
         if self._check is not None:
-            source = self.args.input_file or "<stdin>"
-            yield CheckEach(self._check, self.ctx, source, self._folder(index), self._loaded)
-
-    def _folder(self, index: int) -> Path | None:
-        """Return the directory for programs that show faults; None for a temporary one."""
-        return self._dump_folder(index) or (None if self._to_stdout else Path(self.args.output_file).parent)
-
-    @property
-    def _loaded(self) -> list[str]:
-        return [f"--load-passes={path}" for path in self.args.load_passes]
+            name = self.args.input_file or "<stdin>"
+            yield CheckEach(self._check, self.ctx, name, partial(self._error_folder, index), self._options())
 
     def _verify(self, module: ModuleOp, source: Source, p: ModulePass | None = None) -> None:
         """Verify the input, or the result of a pass."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects import pdl
-from xdsl.dialects.builtin import ModuleOp, UnknownLoc
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreters.pdl import PDLRewritePattern
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, PatternRewriteWalker, RewritePattern
@@ -16,7 +16,6 @@ from xdsl.utils.exceptions import InterpretationError
 from relex.dialects.errors import CompileError, Diagnostic, fail
 from relex.dialects.parser import parse_module
 from relex.passes.base import RelexPass
-from relex.passes.support.rules import REWRITES_PER_OP
 
 _UNSUPPORTED = (
     pdl.ApplyNativeConstraintOp,
@@ -64,9 +63,8 @@ class ApplyPdlPass(RelexPass):
     pdl_file: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        limit = REWRITES_PER_OP * sum(1 for _ in op.walk())
         found = (op if self.pdl_file is None else _read(self.pdl_file, ctx)).walk()
-        rules = [_PdlRule(rule, ctx, limit) for rule in found if isinstance(rule, pdl.PatternOp)]
+        rules = [_PdlRule(rule, ctx) for rule in found if isinstance(rule, pdl.PatternOp)]
         rules.sort(key=lambda rule: -rule.op.benefit.value.data)
         PatternRewriteWalker(GreedyRewritePatternApplier([*rules])).rewrite_module(op)
 
@@ -81,12 +79,12 @@ def _read(file: str, ctx: Context) -> ModuleOp:
 
 
 class _PdlRule(RewritePattern):
-    """A rule, which may be applied a limited number of times."""
+    """A rule."""
 
-    def __init__(self, op: pdl.PatternOp, ctx: Context, limit: int):
+    def __init__(self, op: pdl.PatternOp, ctx: Context):
         self.op = op
-        self._left = self._limit = limit
-        self._name = f"@{op.sym_name.data}" if op.sym_name is not None else "without a name"
+        self.rule_name = f"@{op.sym_name.data}" if op.sym_name is not None else "without a name"
+        self.title = f"rule {self.rule_name}"
         rewrite = op.body.block.last_op
         assert isinstance(rewrite, pdl.RewriteOp)
         if rewrite.root is None or not rewrite.body.blocks:
@@ -97,17 +95,7 @@ class _PdlRule(RewritePattern):
         self._pattern = PDLRewritePattern(rewrite, ctx)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        made: list[Operation] = []
-        rewriter.operation_insertion_handler.append(made.append)
-        location = op.location
         try:
             self._pattern.match_and_rewrite(op, rewriter)
         except InterpretationError as e:
-            fail(self.op, f"{self._name} cannot be applied: {e}")
-        finally:
-            rewriter.operation_insertion_handler.remove(made.append)
-        for new in made:
-            new.location = location if isinstance(new.location, UnknownLoc) else new.location
-        self._left -= rewriter.has_done_action
-        if self._left < 0:
-            fail(self.op, f"{self._name} was applied {self._limit} times without end")
+            fail(self.op, f"{self.rule_name} cannot be applied: {e}")

@@ -31,15 +31,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, PatternRewriteWalker, RewritePattern
 from xdsl.rewriter import InsertPoint
 
-from relex.dialects.errors import InferenceError, UnknownNameError, fail
+from relex.dialects.errors import InferenceError, UnknownNameError
 from relex.dialects.locations import fuse_locations
 from relex.dialects.relex import Operator, Relex
 from relex.passes.base import Level, RelexPass
 from relex.passes.support.patterns import Match, Pattern, attribute, op, values, wildcard
 from relex.passes.tracing import matched, refuse
-
-REWRITES_PER_OP = 100
-"""Rewrites for each op of a module after which rules are taken to never come to an end."""
 
 
 class Bindings:
@@ -113,13 +110,14 @@ class Rule(RewritePattern):
         """The name of the rule, or its two sides."""
         return self.name or str(self)
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        self.apply(op, rewriter)
+    @property
+    def title(self) -> str:
+        """What errors call it."""
+        return f"rule '{self}'"
 
-    def apply(self, op: Operation, rewriter: PatternRewriter) -> SSAValue | None:
-        """Apply the rule to an op and return the value that has replaced its result; None if it does not apply."""
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if len(op.results) != 1:
-            return None
+            return
         for match in self.pattern.matches(op):
             if (value := self._replacement_of(match)) is not None:
                 matched(match.ops[::-1])
@@ -129,8 +127,7 @@ class Rule(RewritePattern):
                 rewriter.insert(made, InsertPoint.before(op))
                 _discard_new_users(match)
                 rewriter.replace(op, [], [value])
-                return value
-        return None
+                return
 
     def _replacement_of(self, match: Match) -> SSAValue | None:
         """Return what replaces a match; None if the rule does not apply."""
@@ -183,8 +180,8 @@ class RulesPass(RelexPass, ABC):
     """
     A pass that applies rules until none applies any more. It also removes ops without users and effects.
 
-    Rules that undo each other would never come to an end: after `max_rewrites`, by default 100 for each op, that is an
-    error which names the rule and the place.
+    Rules that undo each other would never come to an end: after `max_rewrites` of one rule, by default 100 for each op
+    and at least 10,000, that is an error which names the rule and the place.
     """
 
     max_rewrites: int | None = None
@@ -193,38 +190,8 @@ class RulesPass(RelexPass, ABC):
     works_on: ClassVar[Level | None] = "graph"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        limit = self.max_rewrites or REWRITES_PER_OP * sum(1 for _ in op.walk())
         ordered = sorted(self.rules, key=lambda rule: -rule.benefit)
-        counted: list[RewritePattern] = [_Counted(rule, self.name, limit) for rule in ordered]
-        PatternRewriteWalker(GreedyRewritePatternApplier(counted)).rewrite_module(op)
-
-
-@dataclass
-class _Counted(RewritePattern):
-    """A rule that may be applied a limited number of times."""
-
-    rule: Rule
-    pass_name: str
-    limit: int
-    count: int = 0
-
-    @property
-    def rule_name(self) -> str:
-        """The name of the rule."""
-        return self.rule.rule_name
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        value = self.rule.apply(op, rewriter)
-        if value is None:
-            return
-        self.count += 1
-        if self.count > self.limit:
-            place = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
-            assert place is not None
-            fail(place, f"{self._told()} was applied {self.limit} times without end; 'max-rewrites' raises the limit")
-
-    def _told(self) -> str:
-        return f"rule '{self.rule}' of pass '{self.pass_name}'"
+        PatternRewriteWalker(GreedyRewritePatternApplier([*ordered])).rewrite_module(op)
 
 
 def _new_ops(value: SSAValue) -> Iterator[Operation]:

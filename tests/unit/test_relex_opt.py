@@ -1,6 +1,7 @@
 """relex-opt from the outside: output, exit codes, and what people read when something is wrong."""
 
 import io
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -226,19 +227,30 @@ def test_a_pass_fails_at_an_op(tool: Tool):
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"),
+    ("name", "expected", "line"),
     [
-        ("test-fail-like-xdsl", "a.mlir: error: pass 'test-fail-like-xdsl' failed: no luck\n"),
-        ("test-fail-by-name", "a.mlir: error: pass 'test-fail-by-name' failed: no target 'z80'\n"),
+        ("test-fail-like-xdsl", "pass 'test-fail-like-xdsl' failed: no luck", ""),
+        (
+            "test-fail-by-name",
+            "pass 'test-fail-by-name' failed: no target 'z80'",
+            "'_fail_by_name' of pass 'test-fail-by-name': raise UnknownNameError(\"no target 'z80'\")",
+        ),
         (
             "test-crash",
-            "a.mlir: error: internal error in pass 'test-crash': IndexError: tuple index out of range\n"
-            "note: run with --debug for the Python traceback\n",
+            "internal error in pass 'test-crash': IndexError: tuple index out of range",
+            "'_crash' of pass 'test-crash': raise IndexError(\"tuple index out of range\")",
         ),
     ],
 )
-def test_a_pass_fails_without_a_place(name: str, expected: str, tool: Tool):
-    assert tool(tool.file(GOOD), "-p", name) == Result(1, "", expected)
+def test_a_pass_fails_without_a_place(name: str, expected: str, line: str, tool: Tool, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tool.folder))
+    result = tool(tool.file(GOOD), "-p", name)
+    first, *notes = result.err.splitlines()
+    assert (result.code, first) == (1, f"a.mlir: error: {expected}")
+    if line:
+        assert re.fullmatch(rf"note: .*test_relex_opt.py:\d+: in {re.escape(line)}", notes[0])
+        assert re.fullmatch(rf"note: reproduced by: relex-opt relex-opt-\w+/{name}.crash.mlir -p {name}", notes[1])
+    assert notes[2:] == ["note: run with --debug for the Python traceback"] * ("internal" in expected)
 
 
 def test_a_pass_that_breaks_the_program_is_named(tool: Tool):

@@ -10,6 +10,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from relex.dialects.relex import Operator
 from relex.dialects.table import Table
+from relex.passes.running import tries
 
 Simplification = Callable[..., SSAValue | Operator | None]
 """Map an operator to a value that equals its result, or to a new operator with the same result; None if there is none.
@@ -31,7 +32,13 @@ class Simplify(RewritePattern):
         """The name of the function."""
         return getattr(self.simplification, "__name__", repr(self.simplification))
 
+    @property
+    def title(self) -> str:
+        """What errors call it."""
+        return f"simplification '{self.simplification.__qualname__}'"
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        tries(self)
         found = self.simplification(op)
         if found is None or SSAValue.get(found).type != op.results[0].type:
             return

@@ -48,7 +48,7 @@ func.func private @unrelated(%x: tensor<3xf32>) -> tensor<3xf32> {
 // LOOPS-NEXT: note: a smaller program that shows it: relex-opt {{.*}}.tmp/swap-subtractions.main.mlir --load-passes={{.*}}/wrong_passes.py -p 'swap-subtractions{negate=true}' --check-each=seed:5,samples:1
 
 // REMOVED: check-each.mlir:29:1: error: 'func.func' op pass 'remove-functions' changes what @main is: expected a public function to stay, found none of this name
-// REMOVED: note: a smaller program that shows it: relex-opt {{.*}}.tmp/relex-check-{{.*}}/remove-functions.main.mlir
+// REMOVED: note: a smaller program that shows it: relex-opt {{.*}}.tmp/relex-opt-{{.*}}/remove-functions.main.mlir
 
 // OPTION: relex-opt: error: expected --check-each=seed:NUMBER,samples:NUMBER, found 'samples:many'
 // NONE: relex-opt: error: expected --check-each with one sample or more, found 0
