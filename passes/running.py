@@ -13,7 +13,6 @@ which is how every `RelexPass` runs, its walkers also
 from __future__ import annotations
 
 import inspect
-import os
 import re
 import sys
 import traceback
@@ -59,7 +58,7 @@ class Crash:
     pattern: str | None
     op: Operation | None
     line: traceback.FrameSummary
-    """The innermost line in the file of the pass or of the pattern, or in a file beside it."""
+    """The innermost line that is beside the pass or its pattern, or in somebody else's rule that they call."""
     traceback: TracebackType
     """The frames down to that line."""
 
@@ -68,6 +67,9 @@ class Crash:
         """The line, as a note for an error."""
         who = f"{self.pattern} of pass '{self.pass_name}'" if self.pattern else f"pass '{self.pass_name}'"
         return f"{self.line.filename}:{self.line.lineno}: in '{self.line.name}' of {who}: {self.line.line}"
+
+    def __str__(self) -> str:
+        return self.note + (f" (on {_shown(self.op)})" if self.op is not None else "")
 
 
 def crash_of(error: BaseException) -> Crash | None:
@@ -152,10 +154,8 @@ class Running:
         if isinstance(error, on_purpose | PassFailedException | ShrinkException):
             return
         parts = list(_frames(error.__traceback__))
-        folders = {os.path.dirname(os.path.realpath(_file(thing))) for thing in (self.p, self.pattern) if thing}
-        own = [
-            i for i, part in enumerate(parts) if os.path.dirname(os.path.realpath(_code(part).co_filename)) in folders
-        ]
+        folders = {_folder(_file(thing)) for thing in (self.p, self.pattern) if thing}
+        own = [i for i, part in enumerate(parts) if not _is_library(part) or _folder_of(part) in folders]
         ours = parts[: own[-1] + 1] if own else parts
         op = self.op or next((op for i in reversed(own) if (op := _op_in(parts[i])) is not None), None)
         title = title_of(self.pattern) if self.op is not None else None
@@ -165,7 +165,7 @@ class Running:
             line = _body_of(self.p.apply if self.op is None else function_of(cast(RewritePattern, self.pattern)))
         crash = Crash(self.p.name, title, op, line, _cut(ours))
         vars(error)["_relex_crash"] = crash
-        error.add_note(crash.note + (f"\non {_shown(op)}" if op is not None else ""))
+        error.add_note(str(crash))
 
 
 _RUNNING: ContextVar[Running | None] = ContextVar("running", default=None)
@@ -322,6 +322,18 @@ def _cut(parts: Sequence[TracebackType]) -> TracebackType:
         tb = TracebackType(tb, part.tb_frame, part.tb_lasti, part.tb_lineno)
     assert tb is not None
     return tb
+
+
+_LIBRARIES = {"relex", "xdsl", "numpy", "llvmlite", *sys.stdlib_module_names}
+
+
+def _is_library(part: TracebackType) -> bool:
+    """Return whether a frame is in code that users do not write."""
+    return str(part.tb_frame.f_globals.get("__name__")).partition(".")[0] in _LIBRARIES
+
+
+def _folder_of(part: TracebackType) -> str:
+    return _folder(_code(part).co_filename)
 
 
 def _code(part: TracebackType) -> CodeType:

@@ -191,10 +191,12 @@ def run_tool(tool: str, main: Callable[[], None], *, debug: bool) -> int:
 
 
 def _explain(tool: str, error: BaseException) -> str:
+    crash = crash_of(error)
+    where = "" if crash is None else f"\nnote: {crash}"
     match error:
         case CompileError():
             return str(error)
         case RelexError() | ArgSpecParseError() | OSError():
-            return f"{tool}: error: {error}".rstrip()
+            return f"{tool}: error: {error}".rstrip() + where
         case _:
-            return f"{tool}: internal error: {describe(error)}\n{DEBUG_HINT}"
+            return f"{tool}: internal error: {describe(error)}{where}\n{DEBUG_HINT}"

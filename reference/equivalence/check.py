@@ -19,7 +19,7 @@ from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, diagnose, expect_module
 from relex.dialects.relex import CallDpsPackedOp
 from relex.dialects.symbols import symbols_used
-from relex.passes.base import SameCall, same_call_of, steps_of, verify_after
+from relex.passes.base import SameCall, apply_pass, same_call_of, steps_of, verify_after
 from relex.passes.numerics import Numerics, exact, reassociates, together
 from relex.reference.equivalence import execution, sizes
 from relex.reference.equivalence.bounds import BoundedNumbers
@@ -459,7 +459,7 @@ def _check_steps(p: ModulePass, module: ModuleOp, checker: Checker) -> None:
         _check_steps(step, module, checker)
     if steps_of(p):
         return
-    p.apply(make_context(), module)
+    apply_pass(p, make_context(), module)
     verify_after(p, module)
     difference = checker.after(p, module)
     if difference is not None:

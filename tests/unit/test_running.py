@@ -166,9 +166,9 @@ def test_exceptions_say_where_they_come_from() -> None:
         # xDSL's note is the whole module.
         (note,) = e.value.__notes__
         expected = (
-            r".*test_running.py:\d+: in 'crash' of pattern 'OnAdd' of pass 'test': _ = .*\non 'relex.add' op at .*:2:8"
+            r"test_running.py:\d+: in 'crash' of pattern 'OnAdd' of pass 'test': _ = .* \(on 'relex.add' op at .*:2:"
         )
-        assert re.fullmatch(expected, note)
+        assert re.search(expected, note)
 
 
 def test_errors_of_passes_are_as_before() -> None:
