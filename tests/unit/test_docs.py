@@ -124,6 +124,11 @@ def test_files_of_a_page(page: str, tmp_path: Path) -> None:
             [*RELEX_OPT, *command.split()], cwd=tmp_path, capture_output=True, text=True, check=True
         )
         assert_shows(shown, printed.stdout)
+    for command, shown in re.findall(r"^`relex-opt ([^`]*)`\n\n^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        here = {**os.environ, "TMPDIR": str(tmp_path)}
+        failed = subprocess.run([*RELEX_OPT, *command.split()], cwd=tmp_path, env=here, capture_output=True, text=True)
+        assert failed.returncode == 1
+        assert re.fullmatch(re.escape(shown).replace(r"\.\.\.", ".*"), failed.stderr), failed.stderr
 
 
 BLOCK = re.compile(r"(?:^`([^`\n]+)`\n\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
