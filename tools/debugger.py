@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from xdsl.utils.exceptions import ShrinkException
 
 from relex.dialects.errors import describe
-from relex.passes.running import crash_of
+from relex.passes.crashes import crash_of
 
 
 @contextmanager

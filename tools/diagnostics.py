@@ -25,7 +25,7 @@ from relex.dialects.errors import (
     diagnose,
 )
 from relex.dialects.readers import BINARY_READERS, find_binary_reader, find_reader
-from relex.passes.running import crash_of
+from relex.passes.crashes import crash_of
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -126,7 +126,10 @@ def stage(name: str, source: Source) -> Generator[None]:
     except (DiagnosticException, RelexError) as e:
         raise CompileError(_at_crash(e, f"{name} failed", str(e), source)) from e
     except RecursionError as e:
-        raise CompileError(Diagnostic(f"{name} failed: expected a program that nests less deeply", source.name)) from e
+        why = "expected a program that nests less deeply" + (
+            " or a pass without endless recursion" if crash_of(e) else ""
+        )
+        raise CompileError(_at_crash(e, f"{name} failed", why, source)) from e
     except Exception as e:
         raise InternalError(_at_crash(e, f"internal error in {name}", describe(e), source)) from e
 

@@ -37,7 +37,7 @@ from relex.dialects.upstream.printer import ElidingPrinter, ExactPrinter
 from relex.lowering import PASSES as LOWERING_PASSES
 from relex.passes import PASSES
 from relex.passes.base import apply_pass, steps_of, verify_after
-from relex.passes.running import crash_of
+from relex.passes.crashes import crash_of
 from relex.passes.tracing import RulesStopped
 from relex.tools.arguments import add_arguments, normalize, pass_specs, plugin_files, set_up
 from relex.tools.checking import CheckEach, CheckOptions, VerifyRoundtrip
@@ -363,7 +363,8 @@ class RelexOptMain(xDSLOptMain):
                 for done in self._done:
                     done.apply(self.ctx, module)
                 given = self.args.pass_pipeline_crash_reproducer
-                path = Path(given) if given is not None else self._error_folder(index) / f"{p.name}.crash.mlir"
+                number = f".{index}" if self.args.split_input_file else ""
+                path = Path(given) if given is not None else self._error_folder(index) / f"{p.name}{number}.crash.mlir"
                 return write_reproducer(path, module, self.ctx, [p], self._options())
             except ToolError:
                 raise
