@@ -404,6 +404,20 @@ def max_pool1d(
     windows that begin inside but do not fit count as well.
     """
 
+def max_pool1d_with_indices(
+    data: Operand,
+    pool_size: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> Call:
+    """
+    The maximum of each window, as `relex.max_pool1d`, and its position in the data, counted in row-major order within
+    the channel: that of the first maximum, or of the first NaN. A window that contains nothing but padding has the
+    position -1.
+    """
+
 def max_pool2d(
     data: Operand,
     pool_size: Sequence[int],
@@ -418,6 +432,20 @@ def max_pool2d(
     (top, left, bottom, right). With `ceil_mode`, windows that begin inside but do not fit count as well.
     """
 
+def max_pool2d_with_indices(
+    data: Operand,
+    pool_size: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> Call:
+    """
+    The maximum of each window, as `relex.max_pool2d`, and its position in the data, counted in row-major order within
+    the channel: that of the first maximum, or of the first NaN. A window that contains nothing but padding has the
+    position -1.
+    """
+
 def max_pool3d(
     data: Operand,
     pool_size: Sequence[int],
@@ -430,6 +458,20 @@ def max_pool3d(
     The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
     the lowest value of the type. `padding` is one number for all sides, three (for both sides of each dimension) or six
     (before each dimension, then after each). With `ceil_mode`, windows that begin inside but do not fit count as well.
+    """
+
+def max_pool3d_with_indices(
+    data: Operand,
+    pool_size: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> Call:
+    """
+    The maximum of each window, as `relex.max_pool3d`, and its position in the data, counted in row-major order within
+    the channel: that of the first maximum, or of the first NaN. A window that contains nothing but padding has the
+    position -1.
     """
 
 def maximum(lhs: Operand, rhs: Operand) -> Call:

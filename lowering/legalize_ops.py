@@ -19,6 +19,7 @@ from relex.dialects.relex.types import SizedType, with_names
 from relex.dialects.sizes import Requirement, gathering
 from relex.dialects.sizes.requirements import Solver
 from relex.dialects.table import find
+from relex.dialects.tir import PrimFuncOp
 from relex.lowering.legalizations import LEGALIZATIONS, Legalization
 from relex.lowering.llvm.reserved import RESERVED
 from relex.lowering.support.size_values import SizesOfResults
@@ -103,7 +104,8 @@ class LegalizeOperator(RewritePattern):
         if key not in self.functions:
             self.functions[key] = self._add_function(op)
         types = [tensor_type(t) for t in op.result_types]
-        call = CallTirOp(self.functions[key], list(op.operands), types, self.sizes.of(op.results[0]))
+        sizes = [size for result in op.results for size in self.sizes.of(result)]
+        call = CallTirOp(self.functions[key], list(op.operands), types, sizes)
         call.location = op.location
         rewriter.replace(op, call)
 
@@ -112,14 +114,16 @@ class LegalizeOperator(RewritePattern):
         assert legalize is not None
         inputs, requirements = _placeholders(op, _parameters(legalize, len(op.operands)))
         computed = legalize(op, *(inputs if op.MOVES else map(widened, inputs)))
-        if isinstance(computed, Tensor):
-            computed = rounded(computed, tensor_type(op.results[0].type).element_type)
-            name = self.names.fresh(op.name.rpartition(".")[2])
-            func = emit_prim_func(name, inputs, [computed], requirements, strict=self.strict)
-        else:
+        if isinstance(computed, PrimFuncOp):
             name = self.names.fresh(computed.sym_name.data)
             func = computed.clone()
             func.sym_name, func.sym_visibility = StringAttr(name), StringAttr("private")
+        else:
+            name = self.names.fresh(op.name.rpartition(".")[2])
+            several = [computed] if isinstance(computed, Tensor) else computed
+            types = [tensor_type(t).element_type for t in op.result_types]
+            results = [rounded(*of_one) for of_one in zip(several, types, strict=True)]
+            func = emit_prim_func(name, inputs, results, requirements, strict=self.strict)
         for inner in func.walk():
             inner.location = op.location
         self.module.body.block.add_op(func)

@@ -127,7 +127,7 @@ class GraphExpressions:
             if meaning in _INSTEAD:
                 raise ScriptError(node.func, f"'{meaning}' is not supported here; {_INSTEAD[meaning]}")
             raise unknown(node.func, meaning, (*CALLS, *self._operators()), "expected an operator, or R.call_tir")
-        return self.apply(node, meaning, operator).results[0]
+        return results_of(self.apply(node, meaning, operator))
 
     def _operators(self) -> Sequence[str]:
         """Return the script names of relex's own operators."""

@@ -7,11 +7,19 @@ from functools import reduce
 from math import prod
 from operator import and_, mul
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import AnyFloat, IndexType, i64
 
-from relex.dialects.relex import AvgPool, Convolution, MaxPool, SlidingWindows, TransposedConvolution, Windows
+from relex.dialects.relex import (
+    AvgPool,
+    Convolution,
+    MaxPool,
+    MaxPoolWithIndices,
+    SlidingWindows,
+    TransposedConvolution,
+    Windows,
+)
 from relex.dialects.relex.properties import as_integer
-from relex.dialects.sizes import Size
+from relex.dialects.sizes import Size, count
 from relex.lowering.legalizations.indexing import padded
 from relex.lowering.legalizations.table import legalizes, result_shape
 from relex.lowering.te import (
@@ -24,9 +32,12 @@ from relex.lowering.te import (
     compute,
     equal,
     if_then_else,
+    is_nan,
     lowest,
     max,
+    min,
     reduce_axis,
+    select,
     sum,
 )
 
@@ -107,6 +118,44 @@ def max_pool(op: MaxPool, x: Tensor) -> Tensor:
         return max(data[n, c, *_inside(windows, place, inner)], axis=inner)
 
     return _windowed(op, [x], "nc", element)
+
+
+@legalizes(MaxPoolWithIndices)
+def max_pool_with_indices(op: MaxPoolWithIndices, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Legalize to the maximum over each window, then the smallest position in the data that holds it, or NaN."""
+    windows, sizes = op.windows, x.shape[2:]
+    data = _padded(x, windows, lowest(x.type))
+    inner = _window_axes(windows)
+    beyond = count(sizes)
+
+    def best(n: Axis, c: Axis, *place: Axis) -> Expr:
+        return max(data[n, c, *_inside(windows, place, inner)], axis=inner)
+
+    largest = _windowed(op, [x], "nc", best, name="largest")
+    places = _window_axes(windows)
+
+    def first(n: Axis, c: Axis, *place: Axis) -> Expr:
+        at = _inside(windows, place, places)
+        value = data[n, c, *at]
+        found = equal(value, largest[n, c, *place])
+        if isinstance(x.type, AnyFloat):
+            found = found | is_nan(value)
+        # Row by row: the position in all dimensions so far.
+        position: Expr | None = None
+        for index, before, size in zip(at, windows.before, sizes, strict=True):
+            offset = index - before if before else index
+            found = found & (offset >= 0) & (offset < size)
+            position = offset if position is None else position * size + offset
+        assert position is not None
+        return min(select(found, cast(position, i64), beyond), axis=places)
+
+    earliest = _windowed(op, [x], "nc", first, name="earliest")
+
+    def known(n: Axis, c: Axis, *place: Axis) -> Expr:
+        found = earliest[n, c, *place]
+        return select(equal(found, beyond), -1, found)
+
+    return largest, _windowed(op, [x], "nc", known, name="indices")
 
 
 @legalizes(AvgPool)

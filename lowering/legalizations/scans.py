@@ -8,7 +8,21 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, i64
 
 from relex.dialects.relex import ArgsortOp, CumsumOp, Scan, Sorting, SortOp
 from relex.lowering.legalizations.table import legalizes
-from relex.lowering.te import Axis, Code, Expr, Tensor, call, cast, compute, equal, is_nan, minimum, procedure, select
+from relex.lowering.te import (
+    Axis,
+    Code,
+    Expr,
+    Tensor,
+    call,
+    cast,
+    compute,
+    equal,
+    is_nan,
+    maximum,
+    minimum,
+    procedure,
+    select,
+)
 
 
 @legalizes(Scan)
@@ -44,7 +58,9 @@ def sort(op: SortOp, x: Tensor) -> Tensor:
     order, axis = _order(op, x, "order"), op.normal_axis
 
     def element(*i: Axis) -> Expr:
-        return x[*i[:axis], cast(order[i], IndexType()), *i[axis + 1 :]]
+        # It is an index already, which no analysis can know of a number in a buffer.
+        place = minimum(maximum(cast(order[i], IndexType()), 0), x.shape[axis] - 1)
+        return x[*i[:axis], place, *i[axis + 1 :]]
 
     return compute(x.shape, element, name="sort")
 
@@ -61,22 +77,26 @@ _MOST_DOUBLINGS = 62
 
 
 def _order(op: Sorting, x: Tensor, name: str) -> Tensor:
-    """Sort positions by merging runs of 1, 2, 4, ... elements, back and forth between two rows of a buffer."""
+    """Sort positions by merging runs of 1, 2, 4, ... elements."""
     axis = op.normal_axis
     size = x.shape[axis]
     if size == 0:
         return compute(x.shape, lambda *i: cast(i[axis], i64), name=name)
     passes = (size - 1).bit_length() if isinstance(size, int) else _MOST_DOUBLINGS
 
+    def position(number: Expr) -> Expr:
+        """Return a number as an index. It is one already, which no analysis can know of a number in a buffer."""
+        return cast(minimum(maximum(number, 0), size - 1), IndexType())
+
     def emit(code: Code, out: Tensor) -> None:
         with code.block(name, *x.shape[:axis], *x.shape[axis + 1 :]) as others:
-            rows = code.buffer((2, size), i64, "rows")
-            row, width = code.variable(i64, 0, "row"), code.variable(i64, 1, "width")
+            order, merged = code.buffer((size,), i64, "order"), code.buffer((size,), i64, "merged")
+            width = code.variable(i64, 1, "width")
             left, right = code.variable(i64, 0, "left"), code.variable(i64, 0, "right")
             with code.loop(size) as k:
-                code.store(rows, (0, k), cast(k, i64))
+                code.store(order, (k,), cast(k, i64))
             with code.loop(passes, "pass"), nullcontext() if isinstance(size, int) else code.when(width[()] < size):
-                source, run = code.let(row[()]), code.let(width[()])
+                run = code.let(width[()])
                 with code.loop(size, "place") as k:
                     place = cast(k, i64)
                     start = code.let(place - call("fmod", place, run * 2))
@@ -85,20 +105,16 @@ def _order(op: Sorting, x: Tensor, name: str) -> Tensor:
                         code.store(left, (), start)
                         code.store(right, (), middle)
                     i, j = code.let(left[()]), code.let(right[()])
-                    a, b = (rows[_index(source), _index(minimum(n, size - 1))] for n in (i, j))
-                    first, second = (x[(*others[:axis], _index(n), *others[axis:])] for n in (a, b))
+                    a, b = order[position(i)], order[position(j)]
+                    first, second = (x[(*others[:axis], position(n), *others[axis:])] for n in (a, b))
                     takes_right = (i >= middle) | ((j < end) & _precedes(op, second, first))
-                    code.store(rows, (1 - _index(source), k), select(takes_right, b, a))
+                    code.store(merged, (k,), select(takes_right, b, a))
                     code.store(left, (), select(takes_right, i, i + 1))
                     code.store(right, (), select(takes_right, j + 1, j))
-                code.store(row, (), 1 - source)
+                with code.loop(size) as k:
+                    code.store(order, (k,), merged[k])
                 code.store(width, (), run * 2)
-            last = code.let(row[()])
             with code.loop(size) as k:
-                code.store(out, (*others[:axis], k, *others[axis:]), rows[_index(last), k])
+                code.store(out, (*others[:axis], k, *others[axis:]), order[k])
 
     return procedure(x.shape, i64, [x], emit, name)
-
-
-def _index(number: Expr) -> Expr:
-    return cast(number, IndexType())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.ir import Operation
 
@@ -13,9 +13,9 @@ from relex.dialects.table import Table
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.te import Tensor
 
-Legalization = Callable[..., Tensor | PrimFuncOp]
-"""A function from an operator and its operands, as tensors, to its result; or to a loop function on buffers of the same
-types, with any body."""
+Legalization = Callable[..., Tensor | Sequence[Tensor] | PrimFuncOp]
+"""A function from an operator and its operands, as tensors, to its result or results; or to a loop function on buffers
+of the same types, with any body."""
 
 LEGALIZATIONS = Table[type[Operation], Legalization]("legalizations")
 """The table, by operator class."""

@@ -81,14 +81,16 @@ class _Folding:
         if not self._is_candidate(op):
             return
         operands = list(dict.fromkeys(op.operands))
-        growth = _bytes(op.results[0]) - sum(_bytes(value) for value in operands if _has_no_other_user(value, op))
+        growth = sum(map(_bytes, op.results)) - sum(
+            _bytes(value) for value in operands if _has_no_other_user(value, op)
+        )
         if growth > self._room or op.work > self._work:
             return
         # A result that is rejected because of NaN has been computed as well.
         self._work -= op.work
-        if (value := evaluated(op, same_bits=self._limits.strict)) is not None:
+        if (values := evaluated(op, same_bits=self._limits.strict)) is not None:
             self._room -= growth
-            _replace(op, value, operands)
+            _replace(op, values, operands)
 
     def _is_candidate(self, op: Operator) -> bool:
         """Return whether the operands of an operator are constants and its result is not too large."""
@@ -98,7 +100,7 @@ class _Folding:
             return False
         if self._limits.strict and op.EXACTNESS is Exactness.ROUNDED:
             return False
-        return _bytes(op.results[0]) <= max(self._limits.limit, sum(map(_bytes, set(op.operands))))
+        return sum(map(_bytes, op.results)) <= max(self._limits.limit, sum(map(_bytes, set(op.operands))))
 
 
 def _fits_array(value: SSAValue) -> bool:
@@ -117,10 +119,11 @@ def _bytes(value: SSAValue) -> int:
     return prod(t.get_shape()) * size_in_bytes(t.element_type)
 
 
-def _replace(op: Operator, value: DenseIntOrFPElementsAttr, operands: Sequence[SSAValue]) -> None:
-    constant = ConstantOp(value)
-    constant.location = op.location
-    Rewriter.replace_op(op, constant)
+def _replace(op: Operator, values: Sequence[DenseIntOrFPElementsAttr], operands: Sequence[SSAValue]) -> None:
+    constants = [ConstantOp(value) for value in values]
+    for constant in constants:
+        constant.location = op.location
+    Rewriter.replace_op(op, constants, [constant.result for constant in constants])
     for operand in operands:
         if operand.first_use is None and isinstance(operand.owner, ConstantOp):
             _erase(operand.owner)

@@ -19,18 +19,19 @@ SLAB = 2**18
 """The approximate number of elements that elementwise operators compute at a time, to bound intermediate results."""
 
 
-def evaluated(op: Operator, *, same_bits: bool) -> DenseIntOrFPElementsAttr | None:
-    """Return the result of an operator on constants, according to its NumPy semantics. None if it does not fit the
-    result type, or if with `same_bits` compiled code could give other bits."""
+def evaluated(op: Operator, *, same_bits: bool) -> list[DenseIntOrFPElementsAttr] | None:
+    """Return the results of an operator on constants, according to its NumPy semantics. None if they do not fit the
+    result types, or if with `same_bits` compiled code could give other bits."""
     operands = [array_from_dense(value.owner.value) for value in op.operands if isinstance(value.owner, ConstantOp)]
     result = tensor_type(op.results[0].type)
     shape = result.get_shape()
     try:
         if not isinstance(op, Elementwise):
-            return dense_from_array(_part(op, operands, shape, same_bits=same_bits))
-        return filled_dense(
+            return [dense_from_array(part) for part in _results(op, operands, same_bits=same_bits)]
+        filled = filled_dense(
             result.element_type, shape, lambda elements: _fill(elements, op, operands, same_bits=same_bits)
         )
+        return [filled]
     except _UnknownResult:
         return None
 
@@ -46,15 +47,22 @@ def _fill(elements: Array, op: Elementwise, operands: Sequence[Array], *, same_b
     whole = [np.broadcast_to(operand, elements.shape) for operand in operands]
     for slab in _slabs(elements.shape):
         parts = [operand[slab] for operand in whole]
-        elements[slab] = _part(op, parts, elements[slab].shape, same_bits=same_bits)
+        elements[slab] = _checked(op, op.evaluate(*parts), 0, elements[slab].shape, same_bits=same_bits)
 
 
-def _part(op: Operator, operands: Sequence[Array], shape: Sequence[int], *, same_bits: bool) -> Array:
-    """Return the result for arrays, checked against the result type."""
+def _results(op: Operator, operands: Sequence[Array], *, same_bits: bool) -> Iterator[Array]:
+    """Yield the results for arrays, checked against the result types."""
+    for number, result in enumerate(op.evaluate_results(*operands)):
+        shape = tensor_type(op.results[number].type).get_shape()
+        yield _checked(op, result, number, shape, same_bits=same_bits)
+
+
+def _checked(op: Operator, computed: Array, number: int, shape: Sequence[int], *, same_bits: bool) -> Array:
+    """Return what was computed for a result, or for a part of it, if it has this shape and the type of the result."""
     import numpy as np
 
-    result = np.asarray(op.evaluate(*operands))
-    dtype = numpy_dtype(tensor_type(op.results[0].type).element_type)
+    result = np.asarray(computed)
+    dtype = numpy_dtype(tensor_type(op.results[number].type).element_type)
     if result.shape != tuple(shape) or result.dtype != dtype:
         raise _UnknownResult
     if same_bits and op.EXACTNESS is not Exactness.BITS and is_float_dtype(dtype) and np.isnan(result).any():

@@ -121,19 +121,22 @@ class BoundedNumbers(Numbers):
 
         return run
 
-    def _run_operator(self, op: Operator, evaluate: Callable[..., Any], arrays: Sequence[Array]) -> Array:
+    def _run_operator(self, op: Operator, evaluate: Callable[..., Any], arrays: Sequence[Array]) -> Any:
         values = [np.asarray(value_of(array)) for array in arrays]
         types = [TensorType(element_type_of(value.dtype), value.shape) for value in values]
         key = (op, *types)
         if key not in self._loops:
             self._loops[key] = _as_loops(op, types, type(self)())
         loops = self._loops[key]
+        found = evaluate(*values)
+        results = found if isinstance(found, tuple) else (found,)
         if loops is None:
-            return plain(evaluate(*values), max([_any_spread(array)["spread"] for array in arrays], default=0.0))
-        result = evaluate(*values)
-        output = self.fresh_array(result.shape, result.dtype, element_type_of(result.dtype))
-        loops(*map(Buffer.read_only, map(np.asarray, arrays)), Buffer(output))
-        return output
+            spread = max([_any_spread(array)["spread"] for array in arrays], default=0.0)
+            outputs = tuple(plain(result, spread) for result in results)
+        else:
+            outputs = tuple(self.fresh_array(r.shape, r.dtype, element_type_of(r.dtype)) for r in results)
+            loops(*map(Buffer.read_only, map(np.asarray, arrays)), *map(Buffer, outputs))
+        return outputs if isinstance(found, tuple) else outputs[0]
 
 
 def _as_loops(op: Operator, types: Sequence[TensorType[Attribute]], numbers: BoundedNumbers) -> Function | None:
@@ -141,7 +144,7 @@ def _as_loops(op: Operator, types: Sequence[TensorType[Attribute]], numbers: Bou
     operands = [create_ssa_value(t) for t in types]
     block = Block(arg_types=types)
     static = type(op).create(
-        operands=block.args, properties=dict(op.properties), result_types=[op.type_of_result(types, op.properties)]
+        operands=block.args, properties=dict(op.properties), result_types=op.types_of_results(types, op.properties)
     )
     block.add_ops([static, ReturnOp(*static.results)])
     main = FuncOp("main", ([v.type for v in operands], static.result_types), Region(block))

@@ -32,13 +32,14 @@ if TYPE_CHECKING:
 
 @STEPS.rule(Operator)
 def interpret_operator(op: Operator, preparation: Preparation) -> Run:
-    """Evaluate an operator and check the type of its result."""
-    guarded_evaluate = guarded(op, op.evaluate)
+    """Evaluate an operator and check the types of its results."""
+    guarded_evaluate = guarded(op, op.evaluate_results)
 
-    def evaluate(*arrays: Array) -> Array:
-        value = np.asarray(guarded_evaluate(*arrays))
-        _check_fits(op, value, op.results[0].type)
-        return value
+    def evaluate(*arrays: Array) -> Array | tuple[Array, ...]:
+        values = tuple(map(np.asarray, guarded_evaluate(*arrays)))
+        for value, result in zip(values, op.results, strict=True):
+            _check_fits(op, value, result.type)
+        return values[0] if len(values) == 1 else values
 
     return preparation.numbers.function(op, evaluate)
 

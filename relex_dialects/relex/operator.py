@@ -44,7 +44,7 @@ Operand = SSAValue | Operation
 
 class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     """
-    A pure graph operator with one result.
+    A pure graph operator with one result; one with several derives from `SeveralResults`.
 
     Its operands and properties are declared, and its syntax follows: operands, then each property by its name, in the
     order of the declarations. The constructor takes any operands; for type checkers, classes state theirs below
@@ -84,11 +84,9 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
         like = values[0].type if values else NoneAttr()
         given = {name: as_property(name, v, declared[name].constr, like) for name, v in (properties or {}).items()}
         complete = self.with_defaults(given)
-        result = self.type_of_result([value.type for value in values], complete)
+        results = self.types_of_results([value.type for value in values], complete)
         # A variadic operand takes all values as one list.
-        super().__init__(
-            operands=[values] if self.is_variadic() else values, result_types=[result], properties=complete
-        )
+        super().__init__(operands=[values] if self.is_variadic() else values, result_types=results, properties=complete)
 
     @classmethod
     def _values(cls, operands: Sequence[Operand], named: Mapping[str, Operand]) -> list[SSAValue]:
@@ -143,6 +141,15 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
         """Compute the result for these operands: the reference semantics that every lowering is tested against. Floats
         that processors have no arithmetic for are passed as f32, unless the operator `MOVES` them."""
 
+    @classmethod
+    def infer_results(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> tuple[SizedType, ...]:
+        """Infer the types of all results, as `infer`."""
+        return (cls.infer(operands, properties),)
+
+    def evaluate_results(self, *operands: Array) -> tuple[Array, ...]:
+        """Compute all results, as `evaluate`."""
+        return (self.evaluate(*operands),)
+
     @property
     def terms(self) -> int:
         """The number of steps per element of the result, such as the terms of a matrix product, not counting that the
@@ -156,11 +163,13 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
         return sum(sizes[:-1]) + sizes[-1] * self.terms
 
     @classmethod
-    def type_of_result(cls, operands: Sequence[Attribute], properties: Mapping[str, Attribute]) -> TensorType:
-        """Return the type of the result for operands whose dynamic sizes are not known to be equal."""
+    def types_of_results(
+        cls, operands: Sequence[Attribute], properties: Mapping[str, Attribute]
+    ) -> tuple[TensorType, ...]:
+        """Return the types of the results for operands whose dynamic sizes are not known to be equal."""
         types = [SizedType.of(tensor_type(t), f"operand{i}") for i, t in enumerate(operands)]
-        result = cls.infer(types, properties)
-        return TensorType(result.element_type, without_names(result.get_shape()))
+        results = cls.infer_results(types, properties)
+        return tuple(TensorType(result.element_type, without_names(result.get_shape())) for result in results)
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
@@ -170,9 +179,10 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
         return tuple(pattern for kind in cls.__mro__ for pattern in SIMPLIFICATIONS.get(kind, ()))
 
     def verify_(self) -> None:
-        inferred = self.type_of_result(self.operand_types, self.properties)
-        if self.result_types[0] != inferred:
-            raise VerifyException(f"expected result type {inferred}, found {self.result_types[0]}")
+        inferred = self.types_of_results(self.operand_types, self.properties)
+        for expected, found in zip(inferred, self.result_types, strict=True):
+            if expected != found:
+                raise VerifyException(f"expected result type {expected}, found {found}")
 
 
 def _rounded_once(evaluate: Callable[..., Array]) -> Callable[..., Array]:
@@ -190,6 +200,27 @@ def _rounded_once(evaluate: Callable[..., Array]) -> Callable[..., Array]:
             return result.astype(numpy_dtype(element_type)) if is_emulated(element_type) else result
 
     return rounding
+
+
+class SeveralResults(Operator, ABC):
+    """An operator with several results: `result` and those that its class declares after it, in the same order. It has
+    rules for all of them at once, `infer_results` and `evaluate_results`."""
+
+    @classmethod
+    @abstractmethod
+    def infer_results(
+        cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]
+    ) -> tuple[SizedType, ...]: ...
+
+    @abstractmethod
+    def evaluate_results(self, *operands: Array) -> tuple[Array, ...]: ...
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        return cls.infer_results(operands, properties)[0]
+
+    def evaluate(self, *operands: Array) -> Array:
+        return self.evaluate_results(*operands)[0]
 
 
 class AlongAxis(Operator, ABC):

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import UnitAttr, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import FLOATS, NUMBERS, tensor_operand_def
+from relex.dialects.dtypes import FLOATS, NUMBERS, TensorConstr, tensor_operand_def
 from relex.dialects.relex.extremes import largest
-from relex.dialects.relex.operator import Exactness, Operand, ieee_arithmetic
+from relex.dialects.relex.operator import Exactness, Operand, SeveralResults, ieee_arithmetic
 from relex.dialects.relex.properties import IntegersConstr, as_integers
 from relex.dialects.relex.sliding import SlidingWindows, expect_rank
 from relex.dialects.relex.types import Shape, SizedType, expect_element_type, expect_integers
@@ -48,6 +48,11 @@ class Pool(SlidingWindows, ABC):
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        return cls.pooled(operands, properties)
+
+    @classmethod
+    def pooled(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        """Return the type with one element for each window."""
         (operand,) = operands
         element_type = expect_element_type(operand, cls.ALLOWED, "operands")
         data = expect_rank(operand, 2 + cls.RANK, "data")
@@ -83,6 +88,34 @@ class MaxPool(Pool, ABC):
         (x,) = operands
         lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
         return largest(self.windows.over(x, lowest), axes=self.window_axes)
+
+
+class MaxPoolWithIndices(SeveralResults, Pool, ABC):
+    """The maximum of each window, and where it is."""
+
+    EXACTNESS: ClassVar = Exactness.NUMBERS
+
+    result = result_def(TensorConstr)
+    indices = result_def(TensorConstr)
+
+    @classmethod
+    def infer_results(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> tuple[SizedType, ...]:
+        pooled = cls.pooled(operands, properties)
+        return pooled, SizedType(i64, pooled.get_shape())
+
+    def evaluate_results(self, *operands: Array) -> tuple[Array, ...]:
+        (x,) = operands
+        windows, sizes = self.windows, x.shape[2:]
+        lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+        seen = windows.over(x, lowest)
+        best = largest(seen, axes=self.window_axes)
+        # A shift by 1, so that padding has the number 0.
+        numbers = windows.over(np.arange(1, prod(sizes) + 1, dtype=np.int64).reshape(sizes), 0) - 1
+        wanted = np.expand_dims(best, self.window_axes)
+        found = ((seen == wanted) | (seen != seen)) & (numbers >= 0)
+        beyond = np.iinfo(np.int64).max
+        place = np.where(found, numbers, beyond).min(self.window_axes)
+        return best, np.where(place == beyond, -1, place)
 
 
 class AvgPool(Pool, ABC):
@@ -142,6 +175,23 @@ class MaxPool1dOp(MaxPool):
 
 
 @irdl_op_definition
+class MaxPool1dWithIndicesOp(MaxPoolWithIndices):
+    """
+    The maximum of each window, as `relex.max_pool1d`, and its position in the data, counted in row-major order within
+    the channel: that of the first maximum, or of the first NaN. A window that contains nothing but padding has the
+    position -1.
+
+    ```mlir
+    %y, %places = relex.max_pool1d_with_indices %x pool_size = [2] strides = [2]
+        : (tensor<1x3x8xf32>) -> (tensor<1x3x4xf32>, tensor<1x3x4xi64>)
+    ```
+    """
+
+    name = "relex.max_pool1d_with_indices"
+    RANK: ClassVar = 1
+
+
+@irdl_op_definition
 class MaxPool2dOp(MaxPool):
     """
     The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
@@ -159,6 +209,23 @@ class MaxPool2dOp(MaxPool):
 
 
 @irdl_op_definition
+class MaxPool2dWithIndicesOp(MaxPoolWithIndices):
+    """
+    The maximum of each window, as `relex.max_pool2d`, and its position in the data, counted in row-major order within
+    the channel: that of the first maximum, or of the first NaN. A window that contains nothing but padding has the
+    position -1.
+
+    ```mlir
+    %y, %places = relex.max_pool2d_with_indices %x pool_size = [2, 2] strides = [2, 2]
+        : (tensor<1x3x8x8xf32>) -> (tensor<1x3x4x4xf32>, tensor<1x3x4x4xi64>)
+    ```
+    """
+
+    name = "relex.max_pool2d_with_indices"
+    RANK: ClassVar = 2
+
+
+@irdl_op_definition
 class MaxPool3dOp(MaxPool):
     """
     The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
@@ -172,6 +239,23 @@ class MaxPool3dOp(MaxPool):
     """
 
     name = "relex.max_pool3d"
+    RANK: ClassVar = 3
+
+
+@irdl_op_definition
+class MaxPool3dWithIndicesOp(MaxPoolWithIndices):
+    """
+    The maximum of each window, as `relex.max_pool3d`, and its position in the data, counted in row-major order within
+    the channel: that of the first maximum, or of the first NaN. A window that contains nothing but padding has the
+    position -1.
+
+    ```mlir
+    %y, %places = relex.max_pool3d_with_indices %x pool_size = [2, 2, 2] strides = [2, 2, 2]
+        : (tensor<1x3x8x8x8xf32>) -> (tensor<1x3x4x4x4xf32>, tensor<1x3x4x4x4xi64>)
+    ```
+    """
+
+    name = "relex.max_pool3d_with_indices"
     RANK: ClassVar = 3
 
 

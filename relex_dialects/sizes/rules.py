@@ -26,12 +26,13 @@ def _infer_operator(op: Operator, analysis: SizeAnalysis) -> None:
     types = [SizedType(t.element_type, sizes) for t, sizes in operands if isa(t, TensorType)]
     try:
         with gathering() as requirements:
-            result = op.infer(types, op.properties)
+            inferred = op.infer_results(types, op.properties)
     except InferenceError as e:
         fail(op, one_line(e))
     for requirement in requirements:
         analysis.require(requirement)
-    analysis.set(op.results[0], result.get_shape())
+    for result, found in zip(op.results, inferred, strict=True):
+        analysis.set(result, found.get_shape())
 
 
 @SIZES.rule(DataflowOp)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from programs import Array, MakeOperator, interpreted, operator_program, tensor_of
 from xdsl.dialects.builtin import TensorType
@@ -18,15 +21,30 @@ def infer(make: MakeOperator, *types: TensorType) -> Attribute:
     return make(*map(create_ssa_value, types)).result_types[0]
 
 
-def native(make: MakeOperator, *operands: Array, strict: bool = False) -> Array:
+def native(make: MakeOperator, *operands: Array, strict: bool = False) -> Any:
     """What the compiled operator gives."""
     return build(operator_program(make, operands), strict=strict)["main"](*operands)
 
 
-def expected(make: MakeOperator, *operands: Array) -> Array:
+def expected(make: MakeOperator, *operands: Array) -> Any:
     """What the operator's own semantics give."""
+    return only_one(all_expected(make, *operands))
+
+
+def all_expected(make: MakeOperator, *operands: Array) -> Sequence[Array]:
+    """All results that the operator's own semantics give."""
     operator = make(*(create_ssa_value(tensor_of(array)) for array in operands))
-    return np.asarray(operator.evaluate(*operands))
+    return [np.asarray(result) for result in operator.evaluate_results(*operands)]
+
+
+def all_of(results: Array | tuple[Array, ...]) -> Sequence[Array]:
+    """The results of a function, as a list."""
+    return results if isinstance(results, tuple) else [results]
+
+
+def only_one(results: Sequence[Array]) -> Any:
+    """A result alone if it is the only one, as functions return it."""
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 def assert_same(found: Array, wanted: Array) -> None:
@@ -51,7 +69,7 @@ def assert_close(found: Array, wanted: Array, ulps: int) -> None:
 
 def check(make: MakeOperator, *operands: Array, ulps: int = 0) -> None:
     """The operator agrees with its semantics on every level, interpreted as loops and at the core, and compiled."""
-    wanted = expected(make, *operands)
-    for level in ("loops", "core"):
-        assert_close(interpreted(operator_program(make, operands), level)["main"](*operands), wanted, ulps)
-    assert_close(native(make, *operands), wanted, ulps)
+    at_levels = [interpreted(operator_program(make, operands), level)["main"](*operands) for level in ("loops", "core")]
+    for found in (*at_levels, native(make, *operands)):
+        for one, wanted in zip(all_of(found), all_expected(make, *operands), strict=True):
+            assert_close(one, wanted, ulps)

@@ -20,6 +20,7 @@ EXPECTED = {
     OpPattern.OUT_ELEMENTWISE_FUSABLE: [
         *("argmax", "argmin", "dense", "layer_norm", "log_softmax", "matmul", "mean", "softmax"),
         *(f"{kind}{rank}d" for kind in ("avg_pool", "conv", "max_pool") for rank in (1, 2, 3)),
+        *(f"max_pool{rank}d_with_indices" for rank in (1, 2, 3)),
         *(f"conv{rank}d_transpose" for rank in (1, 2, 3)),
     ],
     OpPattern.OPAQUE: [

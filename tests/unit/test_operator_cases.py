@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from functools import partial
 from io import StringIO
 
 import numpy as np
 import pytest
 from operator_cases import CASES, NARROW
-from operator_checks import expected
+from operator_checks import all_expected, all_of
 from programs import LEVELS, Array, MakeOperator, interpreted, operator_program
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
@@ -66,16 +67,21 @@ def wide(array: Array) -> Array:
 @pytest.mark.parametrize(("make", "operands"), [*PROGRAMS, *NARROW_PROGRAMS])
 def test_all_levels_agree(make: MakeOperator, operands: list[Array]) -> None:
     text = operator_program(make, operands)
-    native = build(text, strict=True)["main"](*operands)
-    wanted = expected(make, *operands)
-    element = record_of(element_type_of(native.dtype))
-    scale = 16 * 2.0**-element.fraction_bits if element.is_float else 0
-    np.testing.assert_allclose(wide(native), wide(wanted), rtol=scale, atol=scale)
+    native = all_of(build(text, strict=True)["main"](*operands))
+    wanted = all_expected(make, *operands)
+    assert_all_close(native, wanted, wanted)
     for level in LEVELS:
         for checked in (False, True):
-            found = interpreted(text, level, checked=checked)["main"](*operands)
-            assert (found.dtype, found.shape) == (native.dtype, native.shape)
-            np.testing.assert_allclose(wide(found), wide(wanted), rtol=scale, atol=scale)
+            found = all_of(interpreted(text, level, checked=checked)["main"](*operands))
+            assert_all_close(found, wanted, native)
+
+
+def assert_all_close(found: Sequence[Array], wanted: Sequence[Array], alike: Sequence[Array]) -> None:
+    for one, other, typed in zip(found, wanted, alike, strict=True):
+        element = record_of(element_type_of(typed.dtype))
+        scale = 16 * 2.0**-element.fraction_bits if element.is_float else 0
+        assert (one.dtype, one.shape) == (typed.dtype, typed.shape)
+        np.testing.assert_allclose(wide(one), wide(other), rtol=scale, atol=scale)
 
 
 @needs_mlir_opt

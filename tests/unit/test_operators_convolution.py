@@ -13,7 +13,8 @@ from operator_checks import assert_same, check, expected, infer, native
 from programs import Array, MakeOperator, random_array
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i1, i32
 
-from relex.dialects.errors import InferenceError
+from relex.dialects import parse_module
+from relex.dialects.errors import CompileError, InferenceError
 from relex.dialects.relex import (
     AvgPool1dOp,
     AvgPool2dOp,
@@ -25,9 +26,15 @@ from relex.dialects.relex import (
     Conv3dOp,
     Conv3dTransposeOp,
     MaxPool1dOp,
+    MaxPool1dWithIndicesOp,
     MaxPool2dOp,
+    MaxPool2dWithIndicesOp,
     MaxPool3dOp,
 )
+from relex.frontend import BlockBuilder, Var, op
+from relex.frontend.script import parse_script, print_script
+from relex.reference import interpret
+from relex.runtime import build
 
 Shape = tuple[int, ...]
 
@@ -244,6 +251,63 @@ def test_windows_that_do_not_fit() -> None:
     assert native(late, x).tolist() == [[[-np.inf]]]
     for make in (partial(MaxPool1dOp, **options), partial(AvgPool1dOp, **options), padded, late):
         check(make, x)
+
+
+def test_max_pool_with_indices() -> None:
+    x = np.array([[[1, 5, 5, np.nan, 2, np.nan]], [[-np.inf] * 6]], np.float32)
+    make = partial(MaxPool1dWithIndicesOp, pool_size=(2,), strides=(2,), padding=(2, 0))
+    best, places = native(make, x)
+    np.testing.assert_array_equal(best, native(partial(MaxPool1dOp, pool_size=(2,), strides=(2,), padding=(2, 0)), x))
+    assert places.tolist() == [[[-1, 1, 3, 5]], [[-1, 0, 2, 4]]]
+    check(make, x)
+    plane = random_array(np.random.default_rng(7), "int8", (2, 3, 5, 4)) % 4
+    options = {"pool_size": (3, 2), "padding": (1, 1), "dilation": (2, 1), "ceil_mode": True, "strides": (2, 1)}
+    best, places = native(partial(MaxPool2dWithIndicesOp, **options), plane)
+    # A position leads to the maximum.
+    assert_same(np.take_along_axis(plane.reshape(2, 3, 20), places.reshape(2, 3, -1), 2).reshape(best.shape), best)
+    check(partial(MaxPool2dWithIndicesOp, **options), plane)
+
+
+def test_several_results_everywhere() -> None:
+    """Both results are used, one of them, or only the second, before and after fusion."""
+    pool = "%y, %places = relex.max_pool1d_with_indices %r pool_size = [2] : (tensor<1x1x4xf32>)"
+    types = "(tensor<1x1x3xf32>, tensor<1x1x3xi64>)"
+    text = f"""
+func.func @main(%x: tensor<1x1x4xf32>) -> {types} {{
+  %a, %b = relex.dataflow -> {types[1:-1]} {{
+    %r = relex.negative %x : (tensor<1x1x4xf32>) -> tensor<1x1x4xf32>
+    {pool} -> {types}
+    %z = relex.exp %y : (tensor<1x1x3xf32>) -> tensor<1x1x3xf32>
+    relex.output %z, %places : {types[1:-1]}
+  }}
+  func.return %a, %b : {types[1:-1]}
+}}"""
+    x = np.array([[[3, -1, 2, -5]]], np.float32)
+    found, places = build(text)["main"](x)
+    np.testing.assert_allclose(found, np.exp([[[1, 1, 5]]]), rtol=1e-6)
+    assert places.tolist() == [[[1, 1, 3]]]
+    assert interpret(parse_module(text))["main"](x)[1].tolist() == places.tolist()
+    script = print_script(parse_module(text))
+    assert parse_script(script).is_structurally_equivalent(parse_module(text)), script
+
+
+def test_several_results_in_the_block_builder() -> None:
+    bb, x = BlockBuilder(), Var("x", ("n", 1, 4))
+    with bb.function("main", [x]):
+        _, places = bb.emit(op.max_pool1d_with_indices(x, [2]))
+        bb.emit_func_output(places)
+    main = build(bb.get())["main"]
+    assert main(np.array([[[1, 4, 2, 3]]] * 3, np.float32)).tolist() == [[[1, 1, 3]]] * 3
+
+
+def test_wrong_type_of_a_second_result() -> None:
+    text = """func.func @main(%x: tensor<1x1x4xf32>) {
+  %y, %places = relex.max_pool1d_with_indices %x pool_size = [2]
+      : (tensor<1x1x4xf32>) -> (tensor<1x1x3xf32>, tensor<3xi64>)
+  func.return
+}"""
+    with pytest.raises(CompileError, match="expected result type tensor<1x1x3xi64>, found tensor<3xi64>"):
+        parse_module(text)
 
 
 def test_type_rules() -> None:

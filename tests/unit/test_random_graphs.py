@@ -137,7 +137,7 @@ class Graph:
 
     def _fits(self, operator: type[Operator], chosen: Sequence[int]) -> bool:
         try:
-            operator.type_of_result([tensor_type(self.values[i][0].type) for i in chosen], {})
+            operator.types_of_results([tensor_type(self.values[i][0].type) for i in chosen], {})
         except InferenceError:
             return False
         return True
