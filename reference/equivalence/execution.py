@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 Shapes = Sequence[tuple[int, ...]]
-Calls = Sequence["tuple[str, tuple[Array, ...]]"]
+Call = tuple[str, "tuple[Array, ...]"]
+"""The name of a library function, and the arguments of a call."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Outcome:
 
     results: tuple[Array, ...] = ()
     error: str | None = None
-    calls: Calls | None = None
+    calls: Sequence[Call] | None = None
     """The calls of library functions, in order, with their arguments; None if they are not known."""
 
 
@@ -75,7 +76,7 @@ class Runner:
         outputs = _outputs(function, interface, shapes)
         inputs = [_input(spec, value) for spec, value in zip(interface.inputs, arguments, strict=True)]
         buffers = [Buffer(array) for array in outputs or ()]
-        calls: list[tuple[str, tuple[Array, ...]]] = []
+        calls: list[Call] = []
         token = CALLS.set(calls)
         try:
             with interpreting():

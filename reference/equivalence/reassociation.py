@@ -64,7 +64,9 @@ def bound_quotient(op: Operation, value: Any, a: Any, b: Any) -> Any:
     """Bound a quotient, which may be a product with the reciprocal."""
     wide_a, wide_b = (np.abs(np.asarray(value_of(x), np.float64)) for x in (a, b))
     limit = _limit(value.dtype)
-    is_extreme = ~((wide_a <= limit) & (wide_b <= limit) & (wide_b >= 1 / limit))
+    # A divisor that is certainly zero is zero in any order.
+    is_zero = (wide_b == 0) & (spread_of(b) == 0)
+    is_extreme = ~((wide_a <= limit) & (wide_b <= limit) & ((wide_b >= 1 / limit) | is_zero))
     return _rounded_anywhere(bound_divf, op, value, a, b, False, is_extreme)
 
 

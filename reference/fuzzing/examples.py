@@ -28,7 +28,7 @@ class PatternExamples:
         self._draw = draw
         self._names: dict[str, SSAValue] = {}
         self._properties: dict[str, object] = {}
-        self._shape = draw.shape()
+        self._shape = draw.shape() if draw.random.random() < 0.7 else draw.random.choice([(3, 3), (2, 3, 3), ()])
         self._alike = draw.random.random()
 
     def value(self, name: str | None) -> SSAValue:
@@ -67,14 +67,12 @@ class PatternExamples:
             return value
         if pattern.any_order:
             operands = random.sample(operands, len(operands))
-        fixed = {
-            name: self._properties.get(v.name, v) if isinstance(v, attribute) else v
-            for name, v in pattern.properties.items()
-        }
-        op = self._draw.operator(kind, operands, {n: v for n, v in fixed.items() if not isinstance(v, attribute)})
-        for name, wanted in pattern.properties.items():
-            if isinstance(wanted, attribute):
-                self._properties.setdefault(wanted.name, python_value(op.properties.get(name)))
+        named = {name: p.name for name, p in pattern.properties.items() if isinstance(p, attribute)}
+        fixed = {name: p for name, p in pattern.properties.items() if name not in named}
+        fixed |= {name: self._properties[n] for name, n in named.items() if n in self._properties}
+        op = self._draw.operator(kind, operands, fixed, named)
+        for name, n in named.items():
+            self._properties.setdefault(n, python_value(op.properties.get(name)))
         return self._graph.add(op)
 
 

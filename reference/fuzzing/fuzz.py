@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 from relex.dialects.errors import CompileError, DTypeError, RangeError, diagnose, expect_kind, expect_module
 from relex.dialects.upstream.printer import ExactPrinter
 from relex.reference.equivalence.reduction import SECONDS, reduce_module
-from relex.reference.fuzzing.sources import Programs, rule_names
+from relex.reference.fuzzing.sources import Program, Programs, rule_names
 from relex.reference.fuzzing.trials import Failure, Settings, blame, location_of, try_pass
 from relex.reference.fuzzing.variants import apply_variation, has_unused_sizes, main_of, resize, sizes_of
 
@@ -138,13 +138,13 @@ def find_mistake(
     source = Programs(p, program, settings.seed)
     report = FuzzReport(applied=Counter(dict.fromkeys(rule_names(p), 0)))
     for number in range(programs):
-        module = source.make(number)
-        if module is None:
+        made = source.make(number)
+        if made is None:
             continue
         drawn = replace(settings, seed=settings.seed + number)
-        trial = try_pass(p, module, drawn)
+        trial = try_pass(p, made.module, drawn)
         if trial.failure is not None:
-            reduced = reduce_program(p, module, trial.failure, drawn)
+            reduced = reduce_program(p, made, trial.failure, drawn)
             failure = blame(p, reduced, drawn, try_pass(p, reduced, drawn))
             return Finding(p, reduced, failure, number)
         report.programs += 1
@@ -155,7 +155,7 @@ def find_mistake(
             report.skipped[trial.skipped] += 1
         elif trial.changed:
             report.changed += 1
-            source.changed[source.level] += 1
+            source.changed[made.level] += 1
     return report
 
 
@@ -170,19 +170,23 @@ def _instance(p: ModulePass | type[ModulePass]) -> ModulePass:
     return p
 
 
-def reduce_program(p: ModulePass, module: ModuleOp, failure: Failure, settings: Settings) -> ModuleOp:
-    """Return a smaller program on which a pass makes the same mistake: fewer ops, results and arguments, smaller
-    sizes."""
+def reduce_program(p: ModulePass, program: Program, failure: Failure, settings: Settings) -> ModuleOp:
+    """Return a smaller program on which a pass makes the same mistake: fewer ops, results and arguments, smaller sizes.
+    Of a program that was lowered, the graph is reduced."""
 
-    def shows(smaller: ModuleOp) -> bool:
-        return not has_unused_sizes(smaller) and failure.is_like(try_pass(p, smaller, settings).failure)
+    def shows(graph: ModuleOp) -> bool:
+        smaller = None if has_unused_sizes(graph) else Program.at(program.level, graph)
+        return smaller is not None and failure.is_like(try_pass(p, smaller.module, settings).failure)
 
+    function = main_of(program.graph)
+    name = function.sym_name.data if function is not None else failure.function
     deadline = time.monotonic() + SECONDS
-    reduced: ModuleOp | None = module
+    graph, reduced = program.graph, program.graph
     while reduced is not None and time.monotonic() < deadline:
-        module = reduce_module(reduced, failure.function, shows)
-        reduced = next(filter(shows, _smaller_sizes(module)), None)
-    return module
+        graph = reduce_module(reduced, name, shows)
+        reduced = next(filter(shows, _smaller_sizes(graph)), None)
+    smallest = Program.at(program.level, graph)
+    return smallest.module if smallest is not None else program.module
 
 
 def _smaller_sizes(module: ModuleOp) -> Iterator[ModuleOp]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from random import Random
@@ -44,6 +44,8 @@ SHAPES: list[Shape] = [
     (1,),
     (3,),
     (5,),
+    (3, 3),
+    (3, 3),
     (3, 3),
     (3, 5),
     (3, 1),
@@ -178,10 +180,10 @@ class Draw:
         return [self.tensor(shape, self.random.choice([dtype, *DTYPES]) if is_mixed else dtype) for shape in shapes]
 
     def properties(
-        self, kind: type[Operator], operands: Sequence[Attribute], fixed: Mapping[str, Any]
+        self, kind: type[Operator], operands: Sequence[Attribute], fixed: Mapping[str, Any], named: Container[str] = ()
     ) -> dict[str, Attribute]:
-        """Return properties for operands of these types: those that are fixed, and others. Raises an error for fixed
-        ones of the wrong kind."""
+        """Return properties for operands of these types: those that are fixed, most of the named ones, and others.
+        Raises an error for fixed ones of the wrong kind."""
         declared = kind.get_irdl_definition().properties
         like = operands[0] if operands else TensorType(element_type_of(np.dtype(self.dtype)), ())
         length = self.random.randint(0, 4)
@@ -191,7 +193,7 @@ class Draw:
                 drawn[name] = as_property(name, fixed[name], definition.constr, like)
                 continue
             is_optional = isinstance(definition, OptPropertyDef) or definition.default_value is not None
-            if is_optional and self.random.random() < 0.6:
+            if is_optional and self.random.random() < (0.2 if name in named else 0.6):
                 continue
             value = self._property(definition.constr, tensor_type(like).get_shape(), length)
             drawn[name] = as_property(name, value, definition.constr, like)
@@ -219,30 +221,34 @@ class Draw:
             case 1:
                 return axes[: random.randint(0, rank)]
             case 2:
-                return random.choice([[-1], list(shape), [*shape, 1], [2, *shape], [*shape[1:], -1], [-1, *shape[1:]]])
+                return random.choice([[-1], list(shape), [*shape, 1], [2, *shape], [*shape[1:], -1], [0, *shape]])
             case 3:
                 return [random.randint(0, 2)] * random.choice([length, rank, 2, 2, 2, 2 * rank])
             case _:
                 return [random.choice([0, 1, 1, 2, 3, -1]) for _ in range(random.choice([length, rank, 2 * rank]))]
 
     def operator(
-        self, kind: type[Operator], operands: Sequence[SSAValue], fixed: Mapping[str, Any] | None = None
+        self,
+        kind: type[Operator],
+        operands: Sequence[SSAValue],
+        fixed: Mapping[str, Any] | None = None,
+        named: Container[str] = (),
     ) -> Operator:
         """Return an operator with these operands, and properties that fit. Raises `InferenceError` if none do."""
         types = [value.type for value in operands]
         attempts = PROPERTY_ATTEMPTS if kind.get_irdl_definition().properties else 1
         for _ in range(attempts):
-            if (found := self._inferred(kind, types, fixed or {})) is not None:
+            if (found := self._inferred(kind, types, fixed or {}, named)) is not None:
                 properties, result = found
                 return kind.create(operands=operands, properties=properties, result_types=[result])
         raise InferenceError(f"expected operands that '{kind.name}' accepts, found {', '.join(map(str, types))}")
 
     def _inferred(
-        self, kind: type[Operator], types: Sequence[Attribute], fixed: Mapping[str, Any]
+        self, kind: type[Operator], types: Sequence[Attribute], fixed: Mapping[str, Any], named: Container[str] = ()
     ) -> tuple[dict[str, Attribute], Tensor] | None:
         """Return properties and the type of a result, if drawn properties fit."""
         try:
-            properties = self.properties(kind, types, fixed)
+            properties = self.properties(kind, types, fixed, named)
             return properties, kind.type_of_result(types, properties)
         except (RelexError, VerifyException, IndexError, ValueError):
             return None

@@ -32,6 +32,21 @@ LEVELS: dict[str, Sequence[RelexPass]] = {
 """The passes that take a graph to a level."""
 
 
+@dataclass(frozen=True)
+class Program:
+    """A program, and the graph that it was lowered from."""
+
+    module: ModuleOp
+    level: str
+    graph: ModuleOp
+
+    @classmethod
+    def at(cls, level: str, graph: ModuleOp) -> Program | None:
+        """Return a graph at a level; None if it cannot be lowered to it."""
+        module = lowered(graph, LEVELS[level])
+        return cls(module, level, graph) if module is not None else None
+
+
 @dataclass
 class Programs:
     """Makes programs for a pass: variants of a given one; else of what its rules describe; else random graphs, at the
@@ -42,8 +57,6 @@ class Programs:
     seed: int
     changed: Counter[str] = field(default_factory=Counter[str])
     """How many programs of a level the pass has changed."""
-    level: str = "graph"
-    """The level of the program that was made last."""
 
     def __post_init__(self) -> None:
         self._patterns = patterns_of(self.p)
@@ -52,30 +65,30 @@ class Programs:
         # A pass about operators is one on graphs, until it changes something else.
         self._levels = ["graph", "graph", "graph", *LEVELS] if self._kinds else list(LEVELS)
 
-    def make(self, number: int) -> ModuleOp | None:
+    def make(self, number: int) -> Program | None:
         """Return program number `number`; None if there is none."""
         random = Random(f"{self.seed} {number}")
+        level = self._level(random, number)
         if self.given is not None:
-            if not number:
-                return self.given.clone()
-            module = varied(self.given, random, random.randint(1, 3))
-            return module if not has_unused_sizes(module) else None
-        if self._patterns:
+            graph = varied(self.given, random, random.randint(1, 3)) if number else self.given
+        elif self._patterns:
             pattern, rule = self._patterns[number % len(self._patterns)]
-            module = example_of(pattern, rule, random)
-            module = varied(module, random, random.choice([0, 0, 1, 1, 2, 3])) if module is not None else None
-            return module if module is not None and not has_unused_sizes(module) else None
-        return self._random(random, number)
-
-    def _random(self, random: Random, number: int) -> ModuleOp | None:
-        kinds = self._kinds if self._kinds and random.random() < 0.85 else ()
-        graph = random_graph(random, kinds, 6, dynamic=random.choice([0, 0, 0.3]))
-        graph = varied(graph, random, random.choice([0, 1, 2]))
-        if has_unused_sizes(graph):
+            graph = example_of(pattern, rule, random)
+            graph = varied(graph, random, random.choice([0, 0, 1, 1, 2, 3])) if graph is not None else None
+        else:
+            kinds = self._kinds if self._kinds and random.random() < 0.85 else ()
+            graph = random_graph(random, kinds, dynamic=random.choice([0, 0, 0.3]))
+            graph = varied(graph, random, random.choice([0, 1, 2]))
+        if graph is None or (has_unused_sizes(graph) and graph is not self.given):
             return None
+        return Program.at(level, graph)
+
+    def _level(self, random: Random, number: int) -> str:
+        """Return a level at which the pass has changed something, or now and then another."""
+        if self.given is not None or self._patterns:
+            return "graph"
         known = [level for level in LEVELS if self.changed[level]]
-        self.level = random.choice(known) if known and number % 8 else self._levels[number % len(self._levels)]
-        return lowered(graph, LEVELS[self.level])
+        return random.choice(known) if known and number % 8 else self._levels[number % len(self._levels)]
 
 
 def lowered(module: ModuleOp, passes: Sequence[RelexPass]) -> ModuleOp | None:

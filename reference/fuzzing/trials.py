@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
 from zlib import crc32
@@ -28,7 +28,7 @@ from relex.runtime.library import LIBRARY
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
-Problem = Literal["results", "crash", "invalid", "endless"]
+Problem = Literal["results", "interface", "crash", "invalid", "endless"]
 
 REWRITES_PER_OP = 20
 """How often patterns may be applied, for each op of a program; and as often to a program without ops."""
@@ -43,11 +43,16 @@ class Failure:
     function: str = "main"
     step: Step | None = None
     """The pattern that did it, and the op it was applied to. Without a pattern, its name is empty."""
-    notes: tuple[str, ...] = ()
+    difference: Difference | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where another result was seen, and simple arguments that show it."""
+        return tuple(explain(self.difference)) if self.difference is not None else ()
 
     def is_like(self, other: Failure | None) -> bool:
         """Return whether a failure is the same mistake, as far as that can be told."""
-        return other is not None and (self.problem, self.function) == (other.problem, other.function)
+        return other is not None and self.problem == other.problem
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,9 @@ def _try_step(p: ModulePass, module: ModuleOp, checker: Checker, watch: Watch, s
         with watching(watch), limited(settings.seconds, "", prefix=""):
             p.apply(make_context(), module)
     except Endless:
-        return fail("endless", f"does not come to an end: it was stopped after {len(watch.applied)} rewrites")
+        last = ", ".join(f"'{rule}'" for rule in dict.fromkeys(step.rule for step in watch.applied[-10:]))
+        message = f"it was stopped after {len(watch.applied)} rewrites, the last of them by {last}"
+        return fail("endless", f"does not come to an end: {message}")
     except TooLong:
         return fail("endless", f"does not come to an end: it was stopped after {settings.seconds:g} seconds")
     except Exception as e:
@@ -128,7 +135,8 @@ def _try_step(p: ModulePass, module: ModuleOp, checker: Checker, watch: Watch, s
     difference = checker.after(p, module)
     if difference is None:
         return None
-    return fail("results", _told(difference), function=difference.function, notes=tuple(explain(difference)))
+    problem = "results" if difference.sample is not None else "interface"
+    return fail(problem, _told(difference), function=difference.function, difference=difference)
 
 
 def _told(difference: Difference) -> str:
@@ -162,8 +170,9 @@ def _changed_op(before: ModuleOp, after: ModuleOp) -> str:
             assert changed is not None
             return changed.name
     for old, new in zip(_inner(before), _inner(after), strict=True):
-        if [_origin(v) for v in old.operands] != [_origin(v) for v in new.operands]:
-            return old.name
+        for a, b in zip(old.operands, new.operands, strict=False):
+            if _origin(a) != _origin(b):
+                return a.owner.name if isinstance(a.owner, Operation) else old.name
     return before.name
 
 
@@ -184,7 +193,7 @@ def blame(p: ModulePass, module: ModuleOp, settings: Settings, trial: Trial) -> 
     """Return the failure of a trial with the first pattern after which it is seen."""
     failure = trial.failure
     assert failure is not None
-    if failure.problem not in ("results", "invalid"):
+    if failure.problem in ("crash", "endless"):
         return failure
     for count, step in enumerate(trial.applied[:-1], 1):
         if failure.is_like(found := try_pass(p, module, settings, stop=count).failure):

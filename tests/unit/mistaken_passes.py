@@ -1,0 +1,583 @@
+"""Passes with one mistake each, as people make them, and right ones that look alike: `fuzz_pass` tells them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, UnitAttr, f32, i64
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
+
+from relex.dialects.relex import (
+    AddOp,
+    AstypeOp,
+    CallDpsPackedOp,
+    ConstantOp,
+    DivideOp,
+    MaxOp,
+    MeanOp,
+    MultiplyOp,
+    NegativeOp,
+    PermuteDimsOp,
+    ReluOp,
+    ReshapeOp,
+    SoftmaxOp,
+    SubtractOp,
+    SumOp,
+)
+from relex.dialects.relex.operator import tensor_type
+from relex.dialects.relex.properties import python_value
+from relex.dialects.tir import ForOp, InitOp, PrimFuncOp
+from relex.passes import RelexPass, reassociates
+from relex.passes.support.patterns import attribute, constant, each, values, wildcard
+from relex.passes.support.rules import OperatorFunction, RulesPass, operators, rule
+
+o = operators
+astype = OperatorFunction(AstypeOp)
+x, y, z, b = wildcard("x"), wildcard("y"), wildcard("z"), wildcard("b")
+xs = values("xs")
+axis, axes = attribute("axis"), attribute("axes")
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A pass, and what the message about it names: the rule, and the op."""
+
+    p: type[ModulePass]
+    rule: str | None
+    op: str
+
+
+MISTAKES: dict[str, Mistake] = {}
+RIGHT: dict[str, type[ModulePass]] = {}
+
+
+def mistake(rule: str | None, op: str) -> Callable[[type[ModulePass]], type[ModulePass]]:
+    """Decorate a pass whose mistake is in a rule and about an op."""
+
+    def enter(p: type[ModulePass]) -> type[ModulePass]:
+        MISTAKES[p.name] = Mistake(p, rule, op)
+        return p
+
+    return enter
+
+
+def right(p: type[ModulePass]) -> type[ModulePass]:
+    """Decorate a pass without a mistake."""
+    RIGHT[p.name] = p
+    return p
+
+
+# Rules.
+
+
+@mistake("swap", "relex.subtract")
+@dataclass(frozen=True)
+class SwapOperandsPass(RulesPass):
+    """Swapped operands."""
+
+    name = "swap-operands"
+    rules = (rule(o.subtract(x, o.negative(y)), lambda m: o.add(m.y, o.negative(m.x)), name="swap"),)
+
+
+@mistake("fma", "relex.add")
+@dataclass(frozen=True)
+class WrongOperandPass(RulesPass):
+    """A wrong operand: x * y + x."""
+
+    name = "wrong-operand"
+    rules = (rule(o.add(o.multiply(x, y), z), lambda m: o.ewise_fma(m.x, m.y, m.x), name="fma"),)
+
+
+@mistake("split", "relex.sum")
+@dataclass(frozen=True)
+class WrongAxisPass(RulesPass):
+    """The axis of a sum is not moved by the transposition before it."""
+
+    name = "wrong-axis"
+    rules = (rule(o.sum(o.permute_dims(x), axis=axes), lambda m: o.sum(m.x, axis=m.axes), name="split"),)
+
+
+@mistake("twice", "relex.permute_dims")
+@dataclass(frozen=True)
+class TransposedAxesPass(RulesPass):
+    """Two permutations need not be inverse to each other."""
+
+    name = "transposed-axes"
+    rules = (rule(o.permute_dims(o.permute_dims(x)), lambda m: m.x, name="twice"),)
+
+
+@mistake("zero", "relex.multiply")
+@dataclass(frozen=True)
+class NanLostPass(RulesPass):
+    """NaN and infinities times zero are NaN."""
+
+    name = "nan-lost"
+    rules = (rule(o.multiply(x, constant("zero", number=0)), lambda m: m.zero, name="zero"),)
+
+
+@mistake("cancel", "relex.subtract")
+@dataclass(frozen=True)
+class InfinityLostPass(RulesPass):
+    """Infinity minus infinity is NaN."""
+
+    name = "infinity-lost"
+    rules = (rule(o.subtract(x, x), lambda m: ConstantOp(zeros(m.x)), name="cancel", where=lambda m: is_static(m.x)),)
+
+
+def zeros(value: Any) -> Any:
+    return np.zeros(value.type.get_shape(), np.float32)
+
+
+def is_f32(value: Any) -> bool:
+    return value.type.element_type == f32
+
+
+def are_matrices(m: Any) -> bool:
+    return all(value.type.get_num_dims() == 2 for value in (m.x, m.y, m.z))
+
+
+def is_static(value: Any) -> bool:
+    return value.type.has_static_shape() and value.type.element_type == f32
+
+
+@mistake("plus-zero", "relex.add")
+@dataclass(frozen=True)
+class NegativeZeroPass(RulesPass):
+    """-0 + 0 is 0."""
+
+    name = "negative-zero"
+    rules = (rule(o.add(x, constant(number=0)), lambda m: m.x, name="plus-zero"),)
+
+
+@mistake("regroup", "relex.add")
+@dataclass(frozen=True)
+class NotExactPass(RulesPass):
+    """Sums of floats depend on their order, and the pass does not say that it changes it."""
+
+    name = "not-exact"
+    rules = (rule(o.add(o.add(x, y), z), lambda m: o.add(m.x, o.add(m.y, m.z)), name="regroup"),)
+
+
+@mistake("chain", "relex.matmul")
+@dataclass(frozen=True)
+class WrongChainPass(RulesPass):
+    """It may reassociate, but not commute."""
+
+    name = "wrong-chain"
+    numerics = reassociates
+    rules = (rule(o.matmul(o.matmul(x, y), z), lambda m: o.matmul(m.x, o.matmul(m.z, m.y)), name="chain"),)
+
+
+@mistake("halve", "relex.divide")
+@dataclass(frozen=True)
+class IntegerDivisionPass(RulesPass):
+    """Products of integers overflow, so a product divided by a factor is not the other factor."""
+
+    name = "integer-overflow"
+    numerics = reassociates
+    rules = (rule(o.divide(o.multiply(x, y), y), lambda m: m.x, name="halve"),)
+
+
+@mistake("hoist", "relex.concat")
+@dataclass(frozen=True)
+class BroadcastForgottenPass(RulesPass):
+    """A bias that is not a scalar is added to other elements after a concatenation."""
+
+    name = "broadcast-forgotten"
+    rules = (
+        rule(o.concat(each(o.add(xs, b)), axis=axis), lambda m: o.add(o.concat(m.xs, axis=m.axis), m.b), name="hoist"),
+    )
+
+
+@mistake("mean", "relex.mean")
+@dataclass(frozen=True)
+class EmptyForgottenPass(RulesPass):
+    """The mean of no numbers is NaN."""
+
+    name = "empty-forgotten"
+    numerics = reassociates
+    rules = (rule(o.mean(o.broadcast_to(x)), lambda m: m.x, name="mean"),)
+
+
+@mistake("narrow", "relex.exp")
+@dataclass(frozen=True)
+class PrecisionLostPass(RulesPass):
+    """f64 is computed in f32."""
+
+    name = "precision-lost"
+    rules = (
+        rule(
+            o.exp(x),
+            lambda m: astype(o.exp(astype(m.x, dtype=f32)), dtype=m.x.type.element_type),
+            where=lambda m: m.x.type.element_type != f32,
+            name="narrow",
+        ),
+    )
+
+
+@mistake("push", "relex.negative")
+@dataclass(frozen=True)
+class EndlessRulePass(RulesPass):
+    """Two rules that undo each other."""
+
+    name = "endless-rules"
+    rules = (
+        rule(o.negative(o.add(x, y)), lambda m: o.add(o.negative(m.x), o.negative(m.y)), name="push"),
+        rule(o.add(o.negative(x), o.negative(y)), lambda m: o.negative(o.add(m.x, m.y)), name="undo"),
+    )
+
+
+@mistake("first", "relex.concat")
+@dataclass(frozen=True)
+class ShapeCrashPass(RulesPass):
+    """A list that may be shorter."""
+
+    name = "shape-crash"
+    rules = (rule(o.concat(each(xs)), lambda m: m.xs[0], where=lambda m: 0 in m.xs[1].type.get_shape(), name="first"),)
+
+
+# Patterns of xDSL.
+
+
+@dataclass(frozen=True)
+class PatternPass(RelexPass):
+    """A pass of one pattern."""
+
+    def pattern(self) -> RewritePattern:
+        raise NotImplementedError
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        PatternRewriteWalker(self.pattern()).rewrite_module(op)
+
+
+class SharedValue(RewritePattern):
+    """-x + y to y - x; the negative becomes x for everyone."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: AddOp, rewriter: PatternRewriter) -> None:
+        if isinstance(negative := op.lhs.owner, NegativeOp):
+            rewriter.replace(op, SubtractOp(op.rhs, negative.operand))
+            rewriter.replace(negative, [], [negative.operand])
+
+
+@mistake("SharedValue", "relex.add")
+@dataclass(frozen=True)
+class LostUserPass(PatternPass):
+    """Other users of a value are forgotten."""
+
+    name = "lost-user"
+
+    def pattern(self) -> RewritePattern:
+        return SharedValue()
+
+
+class WrongType(RewritePattern):
+    """relu(x) of a constant is the constant as f32."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReluOp, rewriter: PatternRewriter) -> None:
+        if tensor_type(op.operand.type).element_type != f32:
+            rewriter.replace(op, AstypeOp(op.operand, dtype=f32))
+
+
+@mistake("WrongType", "relex.relu")
+@dataclass(frozen=True)
+class WrongTypePass(PatternPass):
+    """A replacement of another type."""
+
+    name = "wrong-type"
+
+    def pattern(self) -> RewritePattern:
+        return WrongType()
+
+
+class MeanAsSum(RewritePattern):
+    """The mean as a sum and a division by the number of elements."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MeanOp, rewriter: PatternRewriter) -> None:
+        t = tensor_type(op.operand.type)
+        if op.axis is None and op.keepdims is None and t.element_type == f32:
+            total, count = SumOp(op.operand), ConstantOp(np.array(prod(t.get_shape()), np.float32))
+            rewriter.replace(op, [total, count, DivideOp(total, count)])
+
+
+@mistake("MeanAsSum", "relex.mean")
+@dataclass(frozen=True)
+class DynamicSizePass(PatternPass):
+    """Dynamic sizes are -1 in shapes."""
+
+    name = "dynamic-size"
+
+    def pattern(self) -> RewritePattern:
+        return MeanAsSum()
+
+
+class KeepDims(RewritePattern):
+    """A sum of a sum, whose properties are forgotten."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SumOp, rewriter: PatternRewriter) -> None:
+        if isinstance(inner := op.operand.owner, SumOp):
+            rewriter.replace(op, SumOp(inner.operand))
+
+
+@mistake("KeepDims", "relex.sum")
+@dataclass(frozen=True)
+class KeepDimsLostPass(PatternPass):
+    """Dimensions that were kept are lost."""
+
+    name = "keepdims-lost"
+
+    def pattern(self) -> RewritePattern:
+        return KeepDims()
+
+
+class FoldWrong(RewritePattern):
+    """A product with a constant folded into the constant after it."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MultiplyOp, rewriter: PatternRewriter) -> None:
+        if isinstance(c := op.rhs.owner, ConstantOp) and set(c.value.get_values()) == {2}:
+            rewriter.replace(op, AddOp(op.lhs, op.rhs))
+
+
+@mistake("FoldWrong", "relex.multiply")
+@dataclass(frozen=True)
+class WrongFoldPass(PatternPass):
+    """2 * x is x + x, not x + 2."""
+
+    name = "wrong-fold"
+
+    def pattern(self) -> RewritePattern:
+        return FoldWrong()
+
+
+class Endless(RewritePattern):
+    """x + y to y + x."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: AddOp, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, AddOp(op.rhs, op.lhs))
+
+
+@mistake("Endless", "relex.add")
+@dataclass(frozen=True)
+class EndlessPatternPass(PatternPass):
+    """A pattern that always applies."""
+
+    name = "endless-pattern"
+
+    def pattern(self) -> RewritePattern:
+        return Endless()
+
+
+class RankCrash(RewritePattern):
+    """The maximum along the last axis, of tensors that have one."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MaxOp, rewriter: PatternRewriter) -> None:
+        if tensor_type(op.operand.type).get_shape()[-1] == 1 and op.axis is not None:
+            rewriter.replace(op, ReshapeOp(op.operand, tensor_type(op.result.type).get_shape()))
+
+
+@mistake("RankCrash", "relex.max")
+@dataclass(frozen=True)
+class RankCrashPass(PatternPass):
+    """A tensor without dimensions has no last one."""
+
+    name = "rank-crash"
+
+    def pattern(self) -> RewritePattern:
+        return RankCrash()
+
+
+# Passes without patterns.
+
+
+@mistake(None, "relex.call_dps_packed")
+@dataclass(frozen=True)
+class EffectMovedPass(RelexPass):
+    """Calls of library functions are sorted."""
+
+    name = "effect-moved"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        calls = [inner for inner in op.walk() if isinstance(inner, CallDpsPackedOp)]
+        if len(calls) > 1 and (block := calls[-1].parent) is not None:
+            calls[0].detach()
+            block.insert_op_after(calls[0], calls[-1])
+
+
+@mistake(None, "relex.call_dps_packed")
+@dataclass(frozen=True)
+class EffectLostPass(RelexPass):
+    """Calls without results are taken for dead."""
+
+    name = "effect-lost"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for call in list(op.walk()):
+            if isinstance(call, CallDpsPackedOp) and not call.results:
+                call.detach()
+                call.erase()
+
+
+@mistake(None, "relex.softmax")
+@dataclass(frozen=True)
+class PropertiesForgottenPass(RelexPass):
+    """Equal operators are computed once, but those with other properties are not equal."""
+
+    name = "properties-forgotten"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        seen: dict[tuple[object, object], SoftmaxOp] = {}
+        for softmax in [inner for inner in op.walk() if isinstance(inner, SoftmaxOp)]:
+            first = seen.setdefault((softmax.parent, softmax.operands[0]), softmax)
+            if first is not softmax:
+                softmax.result.replace_all_uses_with(first.result)
+
+
+# Loops.
+
+
+@mistake("IgnoreInit", "tir.init")
+@dataclass(frozen=True)
+class InitDroppedPass(PatternPass):
+    """Sums start with what was there."""
+
+    name = "init-dropped"
+
+    def pattern(self) -> RewritePattern:
+        return IgnoreInit()
+
+
+class IgnoreInit(RewritePattern):
+    """Drop the start of reductions."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: InitOp, rewriter: PatternRewriter) -> None:
+        rewriter.erase(op)
+
+
+@mistake("SwapIndices", "memref.load")
+@dataclass(frozen=True)
+class IndicesSwappedPass(PatternPass):
+    """Loads from transposed places."""
+
+    name = "indices-swapped"
+
+    def pattern(self) -> RewritePattern:
+        return SwapIndices()
+
+
+class SwapIndices(RewritePattern):
+    """x[i, j] to x[j, i]."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.LoadOp, rewriter: PatternRewriter) -> None:
+        if len(op.indices) == 2 and "seen" not in op.attributes:
+            swapped = memref.LoadOp.get(op.memref, list(reversed(op.indices)))
+            swapped.attributes["seen"] = UnitAttr()
+            rewriter.replace(op, swapped)
+
+
+@mistake("Reciprocal", "arith.divf")
+@dataclass(frozen=True)
+class ReciprocalPass(PatternPass):
+    """A product with the reciprocal rounds twice."""
+
+    name = "reciprocal"
+
+    def pattern(self) -> RewritePattern:
+        return Reciprocal()
+
+
+class Reciprocal(RewritePattern):
+    """x / y to x * (1 / y)."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.DivfOp, rewriter: PatternRewriter) -> None:
+        if not isinstance(op.lhs.owner, arith.ConstantOp) and op.result.type == f32:
+            one = arith.ConstantOp(FloatAttr(1.0, f32))
+            inverse = arith.DivfOp(one, op.rhs)
+            rewriter.replace(op, [one, inverse, arith.MulfOp(op.lhs, inverse)])
+
+
+# Passes without a mistake.
+
+
+@right
+@dataclass(frozen=True)
+class AbsorbPass(RulesPass):
+    """Negatives go into additions, biases out of concatenations."""
+
+    name = "absorb"
+    rules = (
+        rule(o.add(x, o.negative(y)), lambda m: o.subtract(m.x, m.y)),
+        rule(o.subtract(x, o.negative(y)), lambda m: o.add(m.x, m.y)),
+        rule(
+            o.concat(each(o.add(xs, b).single_use()), axis=axis),
+            lambda m: o.add(o.concat(m.xs, axis=m.axis), m.b),
+            where=lambda m: m.b.type.get_num_dims() == 0,
+        ),
+    )
+
+
+@right
+@dataclass(frozen=True)
+class RegroupPass(RulesPass):
+    """Sums and matrix products in another order, which the pass declares."""
+
+    name = "regroup"
+    numerics = reassociates
+    rules = (
+        rule(o.add(o.add(x, y), z), lambda m: o.add(m.x, o.add(m.y, m.z))),
+        rule(o.matmul(o.matmul(x, y), z), lambda m: o.matmul(m.x, o.matmul(m.y, m.z)), where=are_matrices),
+        rule(o.divide(o.divide(x, y), z), lambda m: o.divide(m.x, o.multiply(m.y, m.z)), where=lambda m: is_f32(m.x)),
+    )
+
+
+@right
+@dataclass(frozen=True)
+class PermuteOncePass(PatternPass):
+    """Two permutations as one."""
+
+    name = "permute-once"
+
+    def pattern(self) -> RewritePattern:
+        return PermuteOnce()
+
+
+class PermuteOnce(RewritePattern):
+    """A permutation of a permutation."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: PermuteDimsOp, rewriter: PatternRewriter) -> None:
+        if isinstance(inner := op.operand.owner, PermuteDimsOp):
+            rewriter.replace(op, PermuteDimsOp(inner.operand, axes=[axes_of(inner)[i] for i in axes_of(op)]))
+
+
+def axes_of(op: PermuteDimsOp) -> list[int]:
+    rank = len(tensor_type(op.operand.type).get_shape())
+    return [i % rank for i in python_value(op.axes)] if op.axes is not None else list(reversed(range(rank)))
+
+
+@right
+@dataclass(frozen=True)
+class AnnotateLoopsPass(RelexPass):
+    """Notes how many loops a function has."""
+
+    name = "annotate-loops"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [inner for inner in op.walk() if isinstance(inner, PrimFuncOp)]:
+            loops = sum(isinstance(inner, ForOp) for inner in function.walk())
+            function.attributes["test.loops"] = IntegerAttr(loops, i64)
