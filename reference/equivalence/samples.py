@@ -45,7 +45,7 @@ class Sample:
         # Seeded by name, so that removing other arguments does not change it.
         name = crc32(spec.name.encode())
         rng = np.random.default_rng([self.seed, self.number, name])
-        turn = self.number + name % 7
+        turn = self.seed + self.number + name % 7
         if spec.is_index and spec.shape is None:
             # A size, a loop bound, or an index.
             return np.int64(self.size if self.kind == "normal" else rng.integers(0, self.size, endpoint=True))
