@@ -255,6 +255,11 @@ def test_checking(tmp_path: Path) -> None:
     lines = [re.escape(line).replace(r"\.\.\.", ".*") for line in shown.splitlines()]
     assert re.fullmatch("\n".join(lines), run.stderr.strip()), run.stderr
     assert_shows(files["found/undo-sums.main.mlir"], (tmp_path / "found/undo-sums.main.mlir").read_text())
+    (command, shown) = re.findall(r"^`relex-opt ([^`]*)`\n\n^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1]
+    run = subprocess.run([*RELEX_OPT, *command.split()], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 1
+    lines = [re.escape(line).replace(r"\.\.\.", ".*") for line in shown.splitlines()]
+    assert re.fullmatch("\n".join(lines), run.stderr.strip()), run.stderr
 
 
 def test_script(tmp_path: Path) -> None:
