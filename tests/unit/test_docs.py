@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -135,7 +136,9 @@ BLOCK = re.compile(r"(?:^`([^`\n]+)`\n\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE |
 """A block of a page, with the file or the command in front of it."""
 
 
-@pytest.mark.parametrize("page", ["adding-a-lowering.md", "analyses.md", "loop-passes.md", "pdl.md"])
+@pytest.mark.parametrize(
+    "page", ["adding-a-lowering.md", "analyses.md", "loop-passes.md", "pdl.md", "testing-a-pass.md"]
+)
 def test_a_page_is_a_session(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the top to the bottom: files are written, commands are run, and each prints what the page shows after it."""
     monkeypatch.chdir(tmp_path)
@@ -289,6 +292,19 @@ def test_paths_exist(page: str) -> None:
     folder = (ROOT / page).parent
     assert [name for name in named if not (ROOT / name).exists() and not (folder / name).exists()] == []
     assert [name for name in linked if not (folder / name).exists()] == []
+
+
+def test_the_names_that_passes_use_exist() -> None:
+    _, _, listed = (DOCS / "writing-a-pass.md").read_text().partition("## What passes use")
+    rows = [
+        (module, re.findall(r"`(\w+)`", names))
+        for module, names in re.findall(r"^\| `([\w.]+)` \| (`[^|]*)", listed, re.M)
+    ]
+    assert len(rows) > 10
+    missing = [
+        f"{module}.{name}" for module, names in rows for name in names if not hasattr(import_module(module), name)
+    ]
+    assert missing == []
 
 
 def test_all_analyses_are_listed() -> None:
