@@ -39,16 +39,31 @@ def lazy_exports(
     return __getattr__, __dir__, public
 
 
+def listed(package: str, *own: str) -> Callable[[], list[str]]:
+    """Return `__dir__` of a package that imports its public names at once, each as itself: these names, and those that
+    it defines directly. Neither its modules nor what it needs itself are among them."""
+
+    def __dir__() -> list[str]:
+        imports = [node for node in _source_of(package).body if isinstance(node, ast.ImportFrom)]
+        return sorted([*own, *(a.name for node in imports for a in node.names if a.asname == a.name)])
+
+    return __dir__
+
+
 def declared_imports(package: str) -> dict[str, str]:
     """Return the names that a package imports for type checkers, and the module of each. A name that is imported from
     the package itself is a module."""
-    spec = sys.modules[package].__spec__
-    if spec is None or not isinstance(spec.loader, InspectLoader):
-        raise ImportError(f"cannot read the source of {package}", name=package)
     found: dict[str, str] = {}
-    for part in ast.parse(spec.loader.get_source(package) or "").body:
+    for part in _source_of(package).body:
         if isinstance(part, ast.If) and isinstance(part.test, ast.Name) and part.test.id == "TYPE_CHECKING":
             for statement in part.body:
                 if isinstance(statement, ast.ImportFrom) and (home := statement.module) is not None:
                     found |= {a.name: f"{home}.{a.name}" if home == package else home for a in statement.names}
     return found
+
+
+def _source_of(package: str) -> ast.Module:
+    spec = sys.modules[package].__spec__
+    if spec is None or not isinstance(spec.loader, InspectLoader):
+        raise ImportError(f"cannot read the source of {package}", name=package)
+    return ast.parse(spec.loader.get_source(package) or "")

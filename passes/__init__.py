@@ -20,6 +20,9 @@ from relex.passes.tracing import remark as remark
 from relex.passes.tracing import statistic as statistic
 
 if TYPE_CHECKING:
+    from relex.passes import analysis as analysis
+    from relex.passes import schedule as schedule
+    from relex.passes import support as support
     from relex.passes.graph.apply_pdl import ApplyPdlPass as ApplyPdlPass
     from relex.passes.graph.bind_params import BindParamsPass as BindParamsPass
     from relex.passes.graph.fold_constants import FoldConstantsPass as FoldConstantsPass

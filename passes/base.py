@@ -130,5 +130,5 @@ def lazy_passes(package: str) -> dict[str, Callable[[], type[ModulePass]]]:
     def factory(name: str, home: str) -> Callable[[], type[ModulePass]]:
         return lambda: getattr(import_module(home), name)
 
-    homes = declared_imports(package)
+    homes = {name: home for name, home in declared_imports(package).items() if name.endswith("Pass")}
     return {home.rpartition(".")[2].replace("_", "-"): factory(name, home) for name, home in homes.items()}

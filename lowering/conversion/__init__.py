@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relex.lazy import listed
 from relex.lowering.conversion.conversion_pass import ConversionPass as ConversionPass
 from relex.lowering.conversion.driver import Conversion as Conversion
 from relex.lowering.conversion.driver import ConversionTable as ConversionTable
@@ -11,3 +12,5 @@ from relex.lowering.conversion.driver import Replacement as Replacement
 from relex.lowering.conversion.driver import Rule as Rule
 from relex.lowering.conversion.driver import TypeConverter as TypeConverter
 from relex.lowering.conversion.driver import convert as convert
+
+__dir__ = listed(__name__)

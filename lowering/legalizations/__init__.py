@@ -38,3 +38,7 @@ __all__ = [
     "scans",
     "shape",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relex.lazy import listed
 from relex.lowering.te.emit import emit_prim_func as emit_prim_func
 from relex.lowering.te.expressions import Axis as Axis
 from relex.lowering.te.expressions import Call as Call
@@ -45,3 +46,5 @@ from relex.lowering.te.expressions import sum as sum
 from relex.lowering.te.expressions import walk as walk
 from relex.lowering.te.expressions import widened as widened
 from relex.lowering.te.statements import Code as Code
+
+__dir__ = listed(__name__)

@@ -17,3 +17,7 @@ for _file in iter_modules(__path__):
     import_module(f"{__name__}.{_file.name}")  # It registers its primitives.
 
 __all__ = ["Block", "Loop", "Schedule", "apply_primitive", "primitive"]
+
+
+def __dir__() -> list[str]:
+    return __all__

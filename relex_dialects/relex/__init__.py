@@ -151,7 +151,10 @@ from relex.dialects.relex.unary import SiluOp as SiluOp
 from relex.dialects.relex.unary import SqrtOp as SqrtOp
 from relex.dialects.relex.unary import TanhOp as TanhOp
 from relex.dialects.relex.windows import Windows as Windows
+from relex.lazy import listed
 
 _NAMES = sorted(globals().items())
 Relex = Dialect("relex", [op for _, op in _NAMES if isclass(op) and issubclass(op, Operation) and "name" in vars(op)])
 """All ops that are imported above."""
+
+__dir__ = listed(__name__, "Relex")

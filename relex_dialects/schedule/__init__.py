@@ -22,3 +22,7 @@ PRIMITIVES = [
 Schedule = Dialect("schedule", [SequenceOp, *PRIMITIVES], [BufferRoleAttr])
 
 __all__ = ["PRIMITIVES", "BufferRole", "BufferRoleAttr", "NamingOp", "PrimitiveOp", "Schedule", "SequenceOp"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -33,3 +33,7 @@ __all__ = [
     "Tir",
     "loops_around",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

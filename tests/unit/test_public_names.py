@@ -10,7 +10,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from inspect import ismodule
 from pathlib import Path
+from rlcompleter import Completer
 
 import pytest
 
@@ -22,8 +24,17 @@ LAZY = [
     "relex",
     *(f"relex.{floor}" for floor in ("dialects", "passes", "lowering", "runtime", "reference", "frontend", "tools")),
     "relex.passes.analysis",
+    "relex.passes.support",
 ]
 """Packages whose names are imported when they are first used."""
+
+
+EAGER = [
+    *(f"relex.dialects.{dialect}" for dialect in ("relex", "schedule", "sizes", "tir")),
+    *(f"relex.lowering.{package}" for package in ("conversion", "legalizations", "te")),
+    *(f"relex.passes.{package}" for package in ("graph.canonicalization", "schedule")),
+]
+"""Packages whose names are imported at once."""
 
 
 def _declared(package: str) -> Iterator[tuple[str, str]]:
@@ -50,6 +61,35 @@ def test_type_checkers_see_what_python_sees(package: str):
         assert getattr(module, name) is (expected or getattr(import_module(home), name))
     with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nonsense'"):
         _ = module.nonsense
+
+
+@pytest.mark.parametrize("package", EAGER)
+def test_dir_lists_what_packages_offer(package: str):
+    """The names that others import from a package, and none that the package itself imports for its own use."""
+    module = import_module(package)
+    used = {"Dialect", "Operation", "annotations", "import_module", "isclass", "iter_modules", "listed"}
+    listed = {name for name in dir(module) if not name.startswith("_")}
+    offered = {name for name in vars(module) if not name.startswith("_")} - used
+    assert listed == {name for name in offered if not ismodule(getattr(module, name)) or name in listed}
+    assert len(listed) > 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("relex.pas", {"relex.passes"}),
+        ("relex.passes.sup", {"relex.passes.support"}),
+        ("relex.passes.support.ope", {"relex.passes.support.operators"}),
+        ("relex.passes.analysis.blo", {"relex.passes.analysis.block_accesses", "relex.passes.analysis.blocks_in"}),
+        ("relex.passes.support.operators.log", {f"relex.passes.support.operators.{n}" for n in ("log", "log_softmax")}),
+        ("dialect.Max", {"dialect.MaxOp", "dialect.MaxPool2dOp", "dialect.MaximumOp"}),
+    ],
+)
+def test_completion(text: str, expected: set[str]):
+    """As at a prompt: `dir` says what there is, and asking for it imports it."""
+    completer = Completer({"relex": relex, "dialect": import_module("relex.dialects.relex")})
+    found = {match.partition("(")[0] for i in range(20) if (match := completer.complete(text, i)) is not None}
+    assert found == expected
 
 
 @pytest.mark.parametrize("package", [*LAZY, "relex.frontend.op"])

@@ -14,3 +14,7 @@ from relex.passes.graph.canonicalization import arithmetic, dataflow, shape
 from relex.passes.graph.canonicalization.table import SIMPLIFICATIONS, Simplification, simplifies
 
 __all__ = ["SIMPLIFICATIONS", "Simplification", "arithmetic", "dataflow", "shape", "simplifies"]
+
+
+def __dir__() -> list[str]:
+    return __all__
