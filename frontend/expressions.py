@@ -150,8 +150,16 @@ def const(value: Any, dtype: str | None = None) -> Constant:
 
 
 def call_operator(kind: type[Operator], *args: Operand, **properties: Any) -> Call:
-    """Return a call of an operator on tensors; the remaining arguments are passed by name, as its class takes them."""
-    return Call(kind.name, args, lambda _, operands: kind(*operands, **properties))
+    """Return a call of an operator on tensors; the remaining arguments are passed by name, as its class takes them. A
+    size of a shape, and a position of a slice, may also be an expression of the parameters' named sizes, as a text."""
+
+    def build(body: FunctionBody, operands: list[SSAValue]) -> Operation:
+        is_variadic = kind.is_variadic()
+        given = body.with_sizes(properties, None if is_variadic else operands[0])
+        # Variadic operands come first.
+        return kind(*operands, *(given.pop("like", []) if is_variadic else []), **given)
+
+    return Call(kind.name, args, build)
 
 
 def tensor_of(shape: Sequence[Size], dtype: str) -> TensorType:

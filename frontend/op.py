@@ -26,6 +26,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import UnknownNameError
 from relex.dialects.relex import PRIMITIVE_ATTR, AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, Operator, Relex
+from relex.dialects.relex.size_properties import OPEN
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.call_site import refuse
 from relex.frontend.expressions import Call, Operand, Size, call_operator, element_type, tensor_of
@@ -77,9 +78,14 @@ def _signature(kind: type[Operator]) -> inspect.Signature:
         tensors = [Parameter(names[0], Parameter.VAR_POSITIONAL, annotation="Operand | Sequence[Operand]")]
     else:
         tensors = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation="Operand") for name in names]
+    properties = kind.options()
     options = [
-        option.replace(annotation="Attribute | str") if option.annotation == "Attribute" else option
-        for option in kind.options().values()
+        option.replace(annotation="Attribute | str")
+        if option.annotation == "Attribute"
+        else option.replace(annotation="Sequence[int | str]")
+        if OPEN.get(option.name) in properties
+        else option
+        for option in properties.values()
     ]
     return inspect.Signature([*tensors, *options], return_annotation="Call")
 

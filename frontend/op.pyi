@@ -142,10 +142,11 @@ def bitwise_or(lhs: Operand, rhs: Operand) -> Call:
 def bitwise_xor(lhs: Operand, rhs: Operand) -> Call:
     """Bitwise exclusive or of integers; on i1, the logical operator."""
 
-def broadcast_to(operand: Operand, shape: Sequence[int]) -> Call:
+def broadcast_to(operand: Operand, shape: Sequence[int | str], sizes: Sequence[str] | None = None) -> Call:
     """
     The elements repeated along dimensions of size 1 and along new leading dimensions, as NumPy broadcasts. A size of -1
-    keeps that of the operand.
+    keeps that of the operand, unless `sizes` has an expression for it, as in `relex.reshape`: a size that is known only
+    at run time broadcasts dimensions whose size is 1 in the type.
     """
 
 def call(function: str, *args: Operand) -> Call:
@@ -333,6 +334,19 @@ def greater(lhs: Operand, rhs: Operand) -> Call:
 
 def greater_equal(lhs: Operand, rhs: Operand) -> Call:
     """Elementwise `>=`; false with NaN."""
+
+def iota(
+    *like: Operand | Sequence[Operand],
+    shape: Sequence[int | str],
+    dtype: Attribute | str,
+    axis: int = 0,
+    sizes: Sequence[str] | None = None,
+) -> Call:
+    """
+    The position of each element along the dimension `axis`, by default the first: 0, 1, 2, ... A size of -1 is given by
+    an expression in `sizes`, of the sizes of the tensors in `like`: `like0_d1` is dimension 1 of the first one. Nothing
+    else of these is used.
+    """
 
 def isfinite(operand: Operand) -> Call:
     """True for all but NaN and the infinities."""
@@ -532,8 +546,12 @@ def prod(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bo
 def relu(operand: Operand) -> Call:
     """The maximum of each element and +0; NaN stays NaN."""
 
-def reshape(operand: Operand, shape: Sequence[int]) -> Call:
-    """The same elements in row-major order, with another shape. One size may be -1: it is inferred from the others."""
+def reshape(operand: Operand, shape: Sequence[int | str], sizes: Sequence[str] | None = None) -> Call:
+    """
+    The same elements in row-major order, with another shape. One size may be -1: it is inferred from the others.
+    Further ones may be -1 if `sizes` has expressions for them, of the operand's sizes `d0`, `d1`, ..., and of those of
+    the tensors in `like`: `like0_d1` is dimension 1 of the first one.
+    """
 
 def right_shift(lhs: Operand, rhs: Operand) -> Call:
     """
@@ -601,13 +619,19 @@ def squeeze(operand: Operand, axis: int | Sequence[int] | None = None) -> Call:
 def strided_slice(
     operand: Operand,
     axes: Sequence[int],
-    begin: Sequence[int],
-    end: Sequence[int],
+    begin: Sequence[int | str],
+    end: Sequence[int | str],
     strides: Sequence[int] | None = None,
+    begin_sizes: Sequence[str] | None = None,
+    end_sizes: Sequence[str] | None = None,
 ) -> Call:
     """
     Every `strides`-th element from `begin` up to but excluding `end` along each of `axes`, as in Python's slices:
     negative positions count from the end, positions out of range are clipped, and a negative stride goes backwards.
+
+    Positions that are known at run time are expressions in `begin_sizes` and `end_sizes`, one for each of the axes, or
+    an empty text where `begin` or `end` has the position: of the operand's sizes `d0`, `d1`, ..., and of those of the
+    tensors in `like`, as in `relex.reshape`. They count from the start, also negative ones, which are clipped to 0.
     """
 
 def subtract(lhs: Operand, rhs: Operand) -> Call:

@@ -149,9 +149,11 @@ def _placeholders(op: Operator, names: Sequence[str]) -> tuple[list[Tensor], Seq
 def _parameters(function: Legalization, count: int) -> list[str]:
     """The names of a legalization's tensors: its parameters after the first, which is the op."""
     _, *parameters = inspect.signature(function).parameters.values()
+    names = [parameter.name for parameter in parameters]
     if parameters[-1].kind is inspect.Parameter.VAR_POSITIONAL:
-        return [f"{parameters[-1].name}{i}" for i in range(count)]
-    return [parameter.name for parameter in parameters]
+        more = names.pop()
+        names += [f"{more}{i}" for i in range(count - len(names))]
+    return names
 
 
 def _refuse(op: Operator, table: Mapping[type[Operation], Legalization]) -> Diagnostic | None:

@@ -28,6 +28,7 @@ from relex.dialects.relex import (
     OutputOp,
     TakeOp,
 )
+from relex.dialects.relex.size_properties import OPEN
 from relex.frontend.script.attributes import write_attributes
 from relex.frontend.script.dtypes import NAMES
 from relex.frontend.script.inlining import inlined_ops
@@ -208,6 +209,8 @@ class GraphPrinter(ExpressionPrinter):
         return f"out_ty={types[0]}" if len(types) == 1 else f"out_ty=[{', '.join(types)}]"
 
     def _operator(self, op: Operator) -> str:
+        if any(name in op.properties for name in OPEN.values()):
+            fail(op, f"{CANNOT}: found sizes that are known at run time")
         operands = [self.text(value) for value in op.operands]
         if isinstance(op, DenseOp):
             return f"R.linear({', '.join(operands)})"

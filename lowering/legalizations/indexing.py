@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import IndexType, i64
 
 from relex.dialects.relex import ConcatOp, PadOp, StridedSliceOp, TakeOp
 from relex.dialects.relex.indexing import taken
+from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes import Size
 from relex.lowering.legalizations.table import legalizes, result_shape
 from relex.lowering.te import Axis, Expr, Tensor, cast, compute, highest, if_then_else, maximum, minimum
@@ -32,9 +33,10 @@ def concat(op: ConcatOp, *x: Tensor) -> Tensor:
 
 
 @legalizes(StridedSliceOp)
-def strided_slice(op: StridedSliceOp, x: Tensor) -> Tensor:
+def strided_slice(op: StridedSliceOp, x: Tensor, *like: Tensor) -> Tensor:
     """Legalize to a copy at indices scaled by the step and shifted by the start."""
-    parts = list(zip(op.slices, x.shape, strict=True))
+    slices = op.slices_of([SizedType(t.type, t.shape) for t in (x, *like)])
+    parts = list(zip(slices, x.shape, strict=True))
 
     def place(index: Axis, part: slice, size: Size) -> Expr:
         first, _ = taken(part, size)
@@ -43,7 +45,7 @@ def strided_slice(op: StridedSliceOp, x: Tensor) -> Tensor:
         return scaled if first == 0 else scaled + first
 
     return compute(
-        result_shape(op, x),
+        result_shape(op, x, *like),
         lambda *i: x[*(place(index, *part) for index, part in zip(i, parts, strict=True))],
         name="strided_slice",
     )

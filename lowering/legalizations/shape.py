@@ -1,14 +1,17 @@
-"""Operators that change the shape of a tensor and keep its elements."""
+"""Operators that change the shape of a tensor and keep its elements, and those that make one of its shape."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from relex.dialects.relex import BroadcastToOp, ExpandDimsOp, PermuteDimsOp, ReshapeOp, SqueezeOp
+from xdsl.dialects.builtin import i64
+
+from relex.dialects.relex import BroadcastToOp, ExpandDimsOp, IotaOp, PermuteDimsOp, ReshapeOp, SqueezeOp
+from relex.dialects.relex.properties import as_integer
 from relex.dialects.sizes import Size, count, never_negative
 from relex.lowering.legalizations.broadcasting import broadcast_indices
 from relex.lowering.legalizations.table import legalizes, result_shape
-from relex.lowering.te import Axis, Expr, Tensor, compute
+from relex.lowering.te import Axis, Expr, Tensor, cast, compute
 
 
 @legalizes(PermuteDimsOp)
@@ -23,15 +26,22 @@ def permute_dims(op: PermuteDimsOp, x: Tensor) -> Tensor:
 
 
 @legalizes(BroadcastToOp)
-def broadcast_to(op: BroadcastToOp, x: Tensor) -> Tensor:
+def broadcast_to(op: BroadcastToOp, x: Tensor, *like: Tensor) -> Tensor:
     """Legalize to a copy that reads dimensions of size 1 repeatedly."""
-    return compute(result_shape(op, x), lambda *i: x[broadcast_indices(x.shape, i)], name="broadcast_to")
+    return compute(result_shape(op, x, *like), lambda *i: x[broadcast_indices(x.shape, i)], name="broadcast_to")
+
+
+@legalizes(IotaOp)
+def iota(op: IotaOp, *like: Tensor) -> Tensor:
+    """Legalize to the index along the axis."""
+    axis = as_integer(op.axis)
+    return compute(result_shape(op, *like), lambda *i: cast(cast(i[axis], i64), op.dtype), name="iota")
 
 
 @legalizes(ReshapeOp, ExpandDimsOp, SqueezeOp)
-def reshape(op: ReshapeOp | ExpandDimsOp | SqueezeOp, x: Tensor) -> Tensor:
+def reshape(op: ReshapeOp | ExpandDimsOp | SqueezeOp, x: Tensor, *like: Tensor) -> Tensor:
     """Legalize to a copy that keeps the row-major order of the elements."""
-    new = result_shape(op, x)
+    new = result_shape(op, x, *like)
     if 0 in new:
         return compute(new, lambda *i: x[*[0] * x.ndim], name="reshape")  # Nothing is read.
 

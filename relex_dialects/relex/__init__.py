@@ -42,6 +42,7 @@ from relex.dialects.relex.convolution import Conv3dOp as Conv3dOp
 from relex.dialects.relex.convolution import Conv3dTransposeOp as Conv3dTransposeOp
 from relex.dialects.relex.convolution import Convolution as Convolution
 from relex.dialects.relex.convolution import TransposedConvolution as TransposedConvolution
+from relex.dialects.relex.creation import IotaOp as IotaOp
 from relex.dialects.relex.division import FloorDivideOp as FloorDivideOp
 from relex.dialects.relex.division import FloorModOp as FloorModOp
 from relex.dialects.relex.division import ModOp as ModOp

@@ -11,11 +11,12 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import INTEGERS, tensor_operand_def, var_tensor_operand_def
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator
+from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, tensor_type
 from relex.dialects.relex.properties import (
     IntegerConstr,
     IntegersConstr,
     ScalarConstr,
+    TextsConstr,
     as_integer,
     as_integers,
     expect_scalar,
@@ -23,6 +24,7 @@ from relex.dialects.relex.properties import (
     integers,
     number,
 )
+from relex.dialects.relex.size_properties import names_of_sizes, parse_size, texts_of
 from relex.dialects.relex.types import (
     Shape,
     SizedType,
@@ -31,7 +33,6 @@ from relex.dialects.relex.types import (
     merge,
     normalize_axes,
     normalize_axis,
-    rank_of,
     same_element_type,
     shape_str,
 )
@@ -86,10 +87,16 @@ class StridedSliceOp(Operator):
     Every `strides`-th element from `begin` up to but excluding `end` along each of `axes`, as in Python's slices:
     negative positions count from the end, positions out of range are clipped, and a negative stride goes backwards.
 
+    Positions that are known at run time are expressions in `begin_sizes` and `end_sizes`, one for each of the axes, or
+    an empty text where `begin` or `end` has the position: of the operand's sizes `d0`, `d1`, ..., and of those of the
+    tensors in `like`, as in `relex.reshape`. They count from the start, also negative ones, which are clipped to 0.
+
     ```mlir
     %y = relex.strided_slice %x axes = [0, 1] begin = [1, -1] end = [3, -9] strides = [1, -2]
         : (tensor<3x4xf32>) -> tensor<2x2xf32>
     %z = relex.strided_slice %x axes = [1] begin = [0] end = [2] : (tensor<3x4xf32>) -> tensor<3x2xf32>
+    %w = relex.strided_slice %x like(%v) axes = [1] begin = [0] end = [0] end_sizes = ["like0_d0"]
+        : (tensor<3x4xf32>, tensor<?xf32>) -> tensor<3x?xf32>
     ```
     """
 
@@ -98,10 +105,13 @@ class StridedSliceOp(Operator):
     MOVES: ClassVar = True
 
     operand = tensor_operand_def()
+    like = var_tensor_operand_def()
     axes = prop_def(IntegersConstr)
     begin = prop_def(IntegersConstr)
     end = prop_def(IntegersConstr)
     strides = opt_prop_def(IntegersConstr)
+    begin_sizes = opt_prop_def(TextsConstr)
+    end_sizes = opt_prop_def(TextsConstr)
 
     def __init__(
         self,
@@ -110,37 +120,59 @@ class StridedSliceOp(Operator):
         begin: Sequence[int],
         end: Sequence[int],
         strides: Sequence[int] | None = None,
+        begin_sizes: Sequence[str] | None = None,
+        end_sizes: Sequence[str] | None = None,
+        like: Sequence[Operand] = (),
     ):
-        super().__init__(operand, properties={"axes": axes, "begin": begin, "end": end, "strides": strides})
+        properties = {"axes": axes, "begin": begin, "end": end, "strides": strides}
+        open_ends = {"begin_sizes": begin_sizes, "end_sizes": end_sizes}
+        super().__init__(operand, *like, properties={**properties, **open_ends})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        (operand,) = operands
+        operand, *_ = operands
         shape = operand.get_shape()
         sizes = list(shape)
-        for axis, part in _slices(properties, len(shape)).items():
+        for axis, part in _slices(properties, operands).items():
             _, sizes[axis] = taken(part, shape[axis])
         return SizedType(operand.element_type, sizes)
 
     @property
+    def is_static(self) -> bool:
+        """True if no position depends on sizes."""
+        return self.begin_sizes is None and self.end_sizes is None
+
+    @property
     def slices(self) -> tuple[slice, ...]:
-        """The slice along each dimension."""
-        rank = rank_of(self.operand)
-        parts = _slices(self.properties, rank)
-        return tuple(parts.get(axis, slice(None)) for axis in range(rank))
+        """The slice along each dimension, if no position depends on sizes."""
+        return self.slices_of([SizedType(t.element_type, t.get_shape()) for t in map(tensor_type, self.operand_types)])
+
+    def slices_of(self, operands: Sequence[SizedType]) -> tuple[slice, ...]:
+        """Return the slice along each dimension for operands of these sizes."""
+        parts = _slices(self.properties, operands)
+        return tuple(parts.get(axis, slice(None)) for axis in range(len(operands[0].get_shape())))
 
     def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
-        return x[self.slices]
+        x = operands[0]
+        return x[self.slices_of([SizedType(self.operand_types[i], array.shape) for i, array in enumerate(operands)])]
 
 
-def _slices(properties: Mapping[str, Attribute], rank: int) -> dict[int, slice]:
+def _slices(properties: Mapping[str, Attribute], operands: Sequence[SizedType]) -> dict[int, slice]:
+    """Return the slices by dimension. A position that depends on sizes is not negative."""
+    rank, names = len(operands[0].get_shape()), names_of_sizes(operands)
     axes = as_integers(properties["axes"])
     count = len(axes)
     begin, end = (expect_integers(as_integers(properties[name]), name, count=count) for name in ("begin", "end"))
     strides = expect_integers(as_integers(properties.get("strides", integers([1] * count))), "strides", count=count)
     if 0 in strides:
         raise InferenceError("expected strides other than 0")
+    begin, end = (
+        [larger(parse_size(text, names), 0) if text else place for text, place in zip(texts, places, strict=True)]
+        for places, texts in (
+            (begin, texts_of(properties, "begin_sizes", count)),
+            (end, texts_of(properties, "end_sizes", count)),
+        )
+    )
     return dict(zip(normalize_axes(axes, rank), map(slice, begin, end, strides), strict=True))
 
 
@@ -156,8 +188,10 @@ def taken(part: slice, size: Size) -> tuple[Size, Size]:
     return first, larger((first - stop - step - 1) // -step, 0)
 
 
-def _clipped(place: int, size: Size, low: Size, high: Size) -> Size:
+def _clipped(place: Size, size: Size, low: Size, high: Size) -> Size:
     """Return a position in a dimension, counted from the end if it is negative, clipped to limits."""
+    if not isinstance(place, int):
+        return smaller(high, place)
     if place < 0:
         return low if place <= -MAX_SIZE else larger(size + place, low)
     return high if place >= MAX_SIZE else smaller(high, place)

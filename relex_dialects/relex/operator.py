@@ -85,15 +85,18 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
         given = {name: as_property(name, v, declared[name].constr, like) for name, v in (properties or {}).items()}
         complete = self.with_defaults(given)
         results = self.types_of_results([value.type for value in values], complete)
-        # A variadic operand takes all values as one list.
-        super().__init__(operands=[values] if self.is_variadic() else values, result_types=results, properties=complete)
+        # A variadic operand, the only one or the last, takes values as one list.
+        fixed = self._fixed() if self._takes_more() else len(values)
+        grouped = [*values[:fixed], values[fixed:]] if self._takes_more() else values
+        super().__init__(operands=grouped, result_types=results, properties=complete)
 
     @classmethod
     def _values(cls, operands: Sequence[Operand], named: Mapping[str, Operand]) -> list[SSAValue]:
         """Return the operands, in the order of their declarations."""
         names = cls.operand_names()
-        if cls.is_variadic():
-            names = [f"{names[0]}[{i}]" for i in range(len(operands))]
+        if cls._takes_more():
+            more, _ = cls.get_irdl_definition().operands[-1]
+            names = [*names[: cls._fixed()], *(f"{more}[{i}]" for i in range(len(operands) - cls._fixed()))]
         given = {**dict(zip(names, operands, strict=False)), **named}
         wrong = [f"{len(operands)} operands"] if len(operands) > len(names) else []
         wrong += [repr(name) for name in named if name not in names[len(operands) :]]
@@ -113,19 +116,29 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
 
     @classmethod
     def operand_names(cls) -> list[str]:
-        """Return the names of the operands."""
-        return [name for name, _ in cls.get_irdl_definition().operands]
+        """Return the names of the operands, without those after the first that take any number of values."""
+        operands = cls.get_irdl_definition().operands
+        return [name for i, (name, kind) in enumerate(operands) if i == 0 or not isinstance(kind, VarOperandDef)]
 
     @classmethod
     def is_variadic(cls) -> bool:
-        """Return whether there is an operand that takes any number of values."""
+        """Return whether the first operand takes any number of values."""
+        return any(isinstance(kind, VarOperandDef) for _, kind in cls.get_irdl_definition().operands[:1])
+
+    @classmethod
+    def _fixed(cls) -> int:
+        """Return how many operands take one value each."""
+        return len(cls.operand_names()) - cls.is_variadic()
+
+    @classmethod
+    def _takes_more(cls) -> bool:
         return any(isinstance(kind, VarOperandDef) for _, kind in cls.get_irdl_definition().operands)
 
     @classmethod
     def options(cls) -> Mapping[str, inspect.Parameter]:
         """Return the parameters of the constructor other than the operands, by name."""
         kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-        others = ("self", "properties", *cls.operand_names())
+        others = ("self", "properties", *(name for name, _ in cls.get_irdl_definition().operands))
         parameters = inspect.signature(cls.__init__).parameters
         return {name: p for name, p in parameters.items() if p.kind in kinds and name not in others}
 
@@ -247,7 +260,10 @@ def _syntax(cls: type[Operator]) -> str:
     # Classes declare more than the classes that they derive from, in this order.
     fields = list(dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base)))
     operands = sorted((name for name, _ in definition.operands), key=fields.index)
-    parts = [" `,` ".join(f"${name}" for name in operands)]
+    kinds = dict(definition.operands)
+    more = operands[-1] if len(operands) > 1 and isinstance(kinds[operands[-1]], VarOperandDef) else None
+    parts = [" `,` ".join(f"${name}" for name in operands if name != more)]
+    parts += [f"(`like` `(` ${more}^ `)`)?"] if more else []
     for name in sorted(definition.properties, key=fields.index):
         declared = definition.properties[name]
         if declared.constr == FlagConstr:

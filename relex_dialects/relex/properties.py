@@ -9,6 +9,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import (
     AnyFloat,
+    ArrayAttr,
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
@@ -32,6 +33,7 @@ IntegerConstr = IntegerAttr.constr(i64)
 Float64Constr = FloatAttr.constr(f64)
 FlagConstr = BaseAttr(UnitAttr)
 StringConstr = BaseAttr(StringAttr)
+TextsConstr = BaseAttr(ArrayAttr)
 ScalarConstr = FloatAttr.constr() | IntegerAttr.constr()
 """A number of any type, which is printed with its type: `0.5 : f32`."""
 
@@ -41,6 +43,11 @@ Scalar = FloatAttr | IntegerAttr
 def integers(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
     """Return a property that holds a list of integers."""
     return DenseArrayBase.from_list(i64, [_int64(value) for value in values])
+
+
+def texts(values: Sequence[str]) -> ArrayAttr[StringAttr]:
+    """Return a property that holds a list of texts."""
+    return ArrayAttr(map(StringAttr, values))
 
 
 def integer(value: int) -> IntegerAttr[IntegerType]:
@@ -93,6 +100,7 @@ _KINDS: Mapping[AttrConstraint, tuple[str, Callable[[Any, Attribute], Attribute 
     IntegerConstr: ("an integer", lambda value, _: integer(value)),
     Float64Constr: ("a number", lambda value, _: scalar(value, f64)),
     StringConstr: ("a text", lambda value, _: string(value)),
+    TextsConstr: ("a list of texts", lambda value, _: texts(value)),
     FlagConstr: ("True or False", lambda value, _: flag(value)),
     ScalarConstr: ("a number", lambda value, like: scalar(value, tensor_type(like).element_type)),
     ElementConstr: (f"one of {', '.join(map(str, ELEMENT_TYPES))}", None),

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import ClassVar
 
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import tensor_operand_def
+from relex.dialects.dtypes import tensor_operand_def, var_tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Exactness, Operand, Operator
-from relex.dialects.relex.properties import IntegersConstr, as_integers, as_list
-from relex.dialects.relex.types import Shape, SizedType, SizeT, expect_integers, normalize_axes, rank_of, shape_str
+from relex.dialects.relex.properties import IntegersConstr, TextsConstr, as_integers, as_list
+from relex.dialects.relex.size_properties import names_of_sizes, open_shape, quotient, shape_for
+from relex.dialects.relex.types import Shape, SizedType, expect_integers, normalize_axes, rank_of, shape_str
 from relex.dialects.sizes import Size, Sizes, count, equal
 
 
@@ -62,26 +62,39 @@ def _order(properties: Mapping[str, Attribute], rank: int) -> Shape:
     return normalize_axes(expect_integers(as_integers(axes), "axes", count=rank), rank)
 
 
-class _ToShape(Operator, ABC):
-    """An operator with a property for the shape of its result, in which -1 stands for a size to infer."""
+class ToShape(Operator, ABC):
+    """An operator with a property for the shape of its result, in which -1 stands for a size to infer, or for one that
+    is known at run time: then `sizes` has an expression for each -1, or an empty text for a size to infer."""
 
     EXACTNESS: ClassVar = Exactness.BITS
     MOVES: ClassVar = True
 
     operand = tensor_operand_def()
+    like = var_tensor_operand_def()
     shape = prop_def(IntegersConstr)
+    sizes = opt_prop_def(TextsConstr)
 
-    def __init__(self, operand: Operand, shape: Sequence[int]):
-        super().__init__(operand, properties={"shape": shape})
+    def __init__(
+        self,
+        operand: Operand,
+        shape: Sequence[int],
+        sizes: Sequence[str] | None = None,
+        like: Sequence[Operand] = (),
+    ):
+        super().__init__(operand, *like, properties={"shape": shape, "sizes": sizes})
 
 
 @irdl_op_definition
-class ReshapeOp(_ToShape):
+class ReshapeOp(ToShape):
     """
     The same elements in row-major order, with another shape. One size may be -1: it is inferred from the others.
+    Further ones may be -1 if `sizes` has expressions for them, of the operand's sizes `d0`, `d1`, ..., and of those of
+    the tensors in `like`: `like0_d1` is dimension 1 of the first one.
 
     ```mlir
     %y = relex.reshape %x shape = [2, -1] : (tensor<2x3x4xf32>) -> tensor<2x12xf32>
+    %z = relex.reshape %v shape = [-1, -1, 4, 16] sizes = ["d0", "d1"]
+        : (tensor<?x?x64xf32>) -> tensor<?x?x4x16xf32>
     ```
     """
 
@@ -89,29 +102,31 @@ class ReshapeOp(_ToShape):
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        (operand,) = operands
+        operand, *_ = operands
         shape = expect_integers(as_integers(properties["shape"]), "sizes", least=-1)
+        shape = open_shape(properties, shape, names_of_sizes(operands))
         return SizedType(operand.element_type, _reshaped(operand.get_shape(), shape))
 
     def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
-        return x.reshape(as_integers(self.shape))
+        return operands[0].reshape(shape_for(self, operands))
 
 
-def _reshaped(old: Sequence[Size], new: Sequence[int]) -> Sizes:
+def _reshaped(old: Sequence[Size], new: Sequence[Size]) -> Sizes:
     """Return the new shape with its -1 replaced."""
     if new.count(-1) > 1:
         raise InferenceError(f"expected one size of -1 at most, found {new.count(-1)}")
-    elements, known = count(old), prod(size for size in new if size != -1)
-    if not known and -1 in new:
+    elements, known = count(old), count([size for size in new if size != -1])
+    if known == 0 and -1 in new:
         raise _wrong_count(old, new)
-    rest = elements // known if -1 in new else 1
+    rest = quotient(elements, known) if -1 in new else 1
+    if rest is None:
+        raise InferenceError(f"expected an expression for -1, as {elements} is not a multiple of {known}")
     if not equal(rest * known, elements):
         raise _wrong_count(old, new)
     return tuple(rest if size == -1 else size for size in new)
 
 
-def _wrong_count(old: Sequence[Size], new: Sequence[int]) -> InferenceError:
+def _wrong_count(old: Sequence[Size], new: Sequence[Size]) -> InferenceError:
     return InferenceError(f"expected a shape with as many elements as {shape_str(old)} has, found {shape_str(new)}")
 
 
@@ -190,13 +205,16 @@ class SqueezeOp(Operator):
 
 
 @irdl_op_definition
-class BroadcastToOp(_ToShape):
+class BroadcastToOp(ToShape):
     """
     The elements repeated along dimensions of size 1 and along new leading dimensions, as NumPy broadcasts. A size of -1
-    keeps that of the operand.
+    keeps that of the operand, unless `sizes` has an expression for it, as in `relex.reshape`: a size that is known only
+    at run time broadcasts dimensions whose size is 1 in the type.
 
     ```mlir
     %y = relex.broadcast_to %x shape = [2, 3, -1] : (tensor<3x?xf32>) -> tensor<2x3x?xf32>
+    %z = relex.broadcast_to %c like(%v) shape = [-1, 3] sizes = ["like0_d0"]
+        : (tensor<f32>, tensor<?x4xf32>) -> tensor<?x3xf32>
     ```
     """
 
@@ -204,16 +222,16 @@ class BroadcastToOp(_ToShape):
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        (operand,) = operands
+        operand, *_ = operands
         wanted = expect_integers(as_integers(properties["shape"]), "sizes", least=-1)
+        wanted = open_shape(properties, wanted, names_of_sizes(operands))
         return SizedType(operand.element_type, _broadcast_to(operand.get_shape(), wanted))
 
     def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
-        return np.broadcast_to(x, _broadcast_to(x.shape, as_integers(self.shape)))
+        return np.broadcast_to(operands[0], shape_for(self, operands))
 
 
-def _broadcast_to(old: Sequence[SizeT], new: Sequence[int]) -> tuple[SizeT | int, ...]:
+def _broadcast_to(old: Sequence[Size], new: Sequence[Size]) -> Sizes:
     added = len(new) - len(old)
     pairs = list(zip(old, new[max(added, 0) :], strict=False))
     fits = all([wanted == -1 or size == 1 or equal(size, wanted) for size, wanted in pairs])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from re import search
 
 import numpy as np
 import pytest
@@ -52,7 +53,11 @@ def test_operators(text: str):
     assert_comes_back(parse_module(text))
 
 
-@pytest.mark.parametrize(("make", "operands"), CASES)
+SIGNED = [case for case in CASES if not search(r"ui\d", operator_program(*case))]
+"""Loop functions of scripts have no unsigned integers."""
+
+
+@pytest.mark.parametrize(("make", "operands"), SIGNED)
 def test_loops_of_operators(make: MakeOperator, operands: list[Array]):
     """Constants may be read in another place, but every step gives what it gave."""
     module = LegalizeOpsPass()(parse_module(operator_program(make, operands)))
@@ -114,7 +119,7 @@ def unprintable(body: str, arguments: str = "%x: tensor<4xf32>") -> str:
             "'func.func' op cannot be written in TVMScript: expected arguments that are tensors",
         ),
         (unprintable('  relex.call_dps_packed "f"(%x) {side_effects} : (tensor<4xf32>) -> ()'), "in TVMScript$"),
-        (unprintable("  %c = relex.constant dense<1.0> : tensor<4xbf16>"), "found a constant of type tensor<4xbf16>"),
+        (unprintable("  %c = relex.constant dense<> : tensor<0x4xf32>"), "found a constant of type tensor<0x4xf32>"),
         ("func.func private @f(tensor<4xf32>)", "expected a function of one block, found 0"),
         ("tir.prim_func @class(%x: memref<4xf32>) {\n}", "expected a name, found 'class'"),
         ("tir.prim_func @f(%x: index) {\n}", "found a number of type index"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import SSAValue
 
 from relex.dialects.relex import (
@@ -40,8 +40,10 @@ def permutation(op: PermuteDimsOp) -> SSAValue | Operator | None:
 
 @simplifies(ReshapeOp)
 def reshape_to_the_same(op: ReshapeOp) -> SSAValue | None:
-    """Fold a reshape to the same type. An unknown size follows from the number of elements, unless that is 0."""
-    return op.operand if _type(op.operand).has_static_shape() or 0 not in _type(op.operand).get_shape() else None
+    """Fold a reshape to the same type. One unknown size follows from the number of elements, unless that is 0."""
+    shape = _type(op.operand).get_shape()
+    unknown = shape.count(DYNAMIC_INDEX)
+    return op.operand if not unknown or (unknown == 1 and 0 not in shape) else None
 
 
 @simplifies(ExpandDimsOp, SqueezeOp)
@@ -54,6 +56,8 @@ def no_dimensions(op: ExpandDimsOp | SqueezeOp) -> SSAValue | None:
 def reshape_of_reshape(op: ExpandDimsOp | ReshapeOp | SqueezeOp) -> SSAValue | Operator | None:
     """Merge two reshapes if all sizes are known."""
     if not isinstance(inner := op.operand.owner, _RESHAPES) or not _type(inner.operand).has_static_shape():
+        return None
+    if not _type(op.result).has_static_shape():
         return None
     shape = _type(op.result).get_shape()
     return inner.operand if _type(inner.operand).get_shape() == shape else ReshapeOp(inner.operand, shape)
@@ -73,9 +77,10 @@ def undone(op: ExpandDimsOp | SqueezeOp) -> SSAValue | None:
 
 
 @simplifies(BroadcastToOp)
-def broadcast_to_the_same(op: BroadcastToOp) -> SSAValue:
-    """Fold a broadcast to the same type: known sizes stay the same, and unknown ones are never broadcast."""
-    return op.operand
+def broadcast_to_the_same(op: BroadcastToOp) -> SSAValue | None:
+    """Fold a broadcast to the same type: known sizes stay the same, and unknown ones are never broadcast. One to
+    certain sizes checks those of the operand."""
+    return op.operand if op.sizes is None else None
 
 
 @simplifies(BroadcastToOp)
@@ -83,12 +88,16 @@ def broadcast_of_broadcast(op: BroadcastToOp) -> Operator | None:
     """Merge two broadcasts if all sizes are known."""
     if not isinstance(inner := op.operand.owner, BroadcastToOp) or not _type(inner.operand).has_static_shape():
         return None
+    if not _type(op.result).has_static_shape():
+        return None
     return BroadcastToOp(inner.operand, _type(op.result).get_shape())
 
 
 @simplifies(StridedSliceOp)
 def all_elements(op: StridedSliceOp) -> SSAValue | None:
     """Fold a slice of all elements in their order."""
+    if not op.is_static:
+        return None
     shape = _type(op.operand).get_shape()
     parts = zip(op.slices, shape, strict=True)
     whole = all(part == slice(None) or (size >= 0 and range(size)[part] == range(size)) for part, size in parts)

@@ -1,0 +1,104 @@
+"""Sizes and positions that are known at run time: expressions of the sizes of operands, in a property.
+
+An operator names the sizes of its first operand `d0`, `d1`, ..., and those of operand `i` of `like`, of which nothing
+but the sizes is used, `like{i}_d0`, `like{i}_d1`, ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from relex.dialects.arrays import Array
+from relex.dialects.errors import InferenceError
+from relex.dialects.index.expr import combination, constant_of, factors_of, terms_of
+from relex.dialects.relex.operator import Operator
+from relex.dialects.relex.types import SizedType, tensor_type
+from relex.dialects.sizes import Size, at_most, evaluate, names_in, parse_index, substitute
+
+OPEN = {"shape": "sizes", "begin": "begin_sizes", "end": "end_sizes"}
+"""Properties with numbers, and those with the expressions that take the place of some of them."""
+
+
+def like_name(i: int, dimension: int) -> str:
+    """Return the name of a size of an operand of `like`."""
+    return f"like{i}_d{dimension}"
+
+
+def names_of_sizes(operands: Sequence[SizedType], first: int = 1) -> dict[str, Size]:
+    """Return the sizes of operands by their names in properties; those of `like` are the operands from `first` on."""
+    own = {f"d{d}": size for operand in operands[:first][:1] for d, size in enumerate(operand.get_shape())}
+    like = {
+        like_name(i, d): size for i, other in enumerate(operands[first:]) for d, size in enumerate(other.get_shape())
+    }
+    return own | like
+
+
+def texts_of(properties: Mapping[str, Attribute], name: str, count: int) -> list[str]:
+    """Return the expressions in a property; empty texts, if it is absent. Raises `InferenceError` unless there are as
+    many as expected."""
+    attr = properties.get(name)
+    if attr is None:
+        return [""] * count
+    if not isa(attr, ArrayAttr[StringAttr]):
+        raise InferenceError(f"expected an array of texts as {name}, found {attr}")
+    if len(attr) != count:
+        raise InferenceError(f"expected {count} {name}, found {len(attr)}")
+    return [text.data for text in attr]
+
+
+def parse_size(text: str, names: Mapping[str, Size]) -> Size:
+    """Return the value of an expression of names. Raises `InferenceError` for others."""
+    try:
+        index = parse_index(text)
+    except ValueError as e:
+        raise InferenceError(str(e)) from e
+    if unknown := [name for name in names_in(index) if name not in names]:
+        raise InferenceError(f"expected sizes of operands ({', '.join(names) or 'none'}), found '{unknown[0]}'")
+    return substitute(index, names)
+
+
+def open_shape(properties: Mapping[str, Attribute], shape: Sequence[int], names: Mapping[str, Size]) -> list[Size]:
+    """Return a shape with the expressions of the property `sizes` in place of its -1, except for those that are
+    empty."""
+    texts = iter(texts_of(properties, "sizes", shape.count(-1)))
+    return [_positive(text, names) if size == -1 and (text := next(texts)) else size for size in shape]
+
+
+def _positive(text: str, names: Mapping[str, Size]) -> Size:
+    size = parse_size(text, names)
+    if not at_most(0, size):
+        raise InferenceError(f"expected a size that is not negative, found {size}")
+    return size
+
+
+def quotient(dividend: Size, divisor: Size) -> Size | None:
+    """Return an exact quotient of sizes; None if the dividend is no multiple of a divisor with names."""
+    if isinstance(divisor, int):
+        return dividend // divisor
+    if constant_of(divisor) or len(terms_of(divisor)) != 1 or constant_of(dividend):
+        return None
+    ((atom, factor),) = terms_of(divisor).items()
+    result: Size = 0
+    for other, count in terms_of(dividend).items():
+        rest = list(factors_of(other))
+        for part in factors_of(atom):
+            if part not in rest:
+                return None
+            rest.remove(part)
+        if count % factor:
+            return None
+        result = result + prod((combination(0, {part: 1}) for part in rest), start=count // factor)
+    return result
+
+
+def shape_for(op: Operator, operands: Sequence[Array]) -> list[int]:
+    """Return the shape of an operator's result for these operands. It is that of the type rule for their types: a size
+    of 0 that is known only now does not count."""
+    types = [SizedType.of(tensor_type(t), f"operand{i}") for i, t in enumerate(op.operand_types)]
+    values = {f"operand{i}_{d}": size for i, array in enumerate(operands) for d, size in enumerate(array.shape)}
+    return [evaluate(size, values) for size in op.infer(types, op.properties).get_shape()]
