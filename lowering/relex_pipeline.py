@@ -26,6 +26,7 @@ from relex.lowering.scf_parallel_for_to_nested_fors import ScfParallelForToNeste
 from relex.lowering.vectorize_loops import VectorizeLoopsPass
 from relex.passes import (
     AnnotateOpPatternPass,
+    FoldBatchNormPass,
     FoldConstantsPass,
     FuseOpsPass,
     FuseTirPass,
@@ -49,8 +50,8 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,fold-constants{strict=true},infer-sizes,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,
-    // inline-blocks,schedule-cpu,rewrite-layout,merge-loops,annotate-signatures,lower-call-tir,plan-memory,
+    // set-target,fold-constants{strict=true},fold-batch-norm,infer-sizes,legalize-ops,annotate-op-pattern,fuse-ops,
+    // fuse-tir,inline-blocks,schedule-cpu,rewrite-layout,merge-loops,annotate-signatures,lower-call-tir,plan-memory,
     // convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,outline-parallel-loops,annotate-temporaries,
     // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,add-packed-entries
     ```
@@ -59,7 +60,8 @@ class RelexPipelinePass(RelexPass):
     prints; from the text of a level it goes on to the same object code.
 
     Operators on constants are computed at compile time if compiled code would give the same bits. With `strict`, sums
-    keep the order and rounding of the plain loop, and math functions are those of the C library.
+    keep the order and rounding of the plain loop, math functions are those of the C library, and no batch normalization
+    is folded into the layer before it.
 
     `passes` are others that run where they say by `extends_pipeline`; those of files given to `relex-opt` by
     `--load-passes` take part too.
@@ -90,13 +92,13 @@ def pipeline(
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
     cf = [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf()]
     levels: list[tuple[Level, list[ModulePass]]] = [
-        ("graph", [SetTargetPass(), FoldConstantsPass(strict=True), InferSizesPass()]),
+        ("graph", [SetTargetPass(), FoldConstantsPass(strict=True), FoldBatchNormPass(), InferSizesPass()]),
         ("loops", [LegalizeOpsPass(strict), *_fusion(), AnnotateSignaturesPass()]),
         ("core", [*buffers, *loops, ExpandMathPass(), *outline]),
         ("llvm", [*cf, ConvertToLlvmPass(), AddPackedEntriesPass()]),
     ]
     count = [level for level, _ in levels].index(to) + 1
-    left_out = ExpandMathPass if strict else ()
+    left_out = (FoldBatchNormPass, ExpandMathPass) if strict else ()
     return [
         (level, [p for p in group if not isinstance(p, left_out)]) for level, group in extend(levels, passes)[:count]
     ]
