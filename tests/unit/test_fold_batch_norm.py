@@ -61,7 +61,7 @@ def test_results_agree_up_to_rounding(layer: str, dtype: str, bias: Sequence[int
     assert not any(isinstance(o, BatchNormOp) for o in folded.walk())
     # Nothing of the normalization stays.
     assert sum(isinstance(o, ConstantOp) for o in folded.walk()) == 2
-    tolerance = 100 * np.finfo(dtype).eps
+    tolerance = 100 * float(np.finfo(dtype).eps)
     for found in (interpreted(str(folded), "graph")["main"](x), build(module)["main"](x)):
         np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
 
