@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from itertools import product
 from math import prod
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -108,26 +107,12 @@ class Graph:
         self.values.append(value)
         return value
 
-    def choices(self, make: Any, count: int) -> list[tuple[SSAValue, ...]]:
-        """Return the operands among the values of the graph that an operator takes."""
-        return [chosen for chosen in product(self.values, repeat=count) if _fits(make, chosen)]
-
     def module(self, returned: Sequence[SSAValue]) -> ModuleOp:
         """Return the graph as a module whose function returns these values."""
         self._builder.insert(ReturnOp(*returned))
         types = [value.type for value in self.function.args], [value.type for value in returned]
         self.function.function_type = FunctionType.from_lists(*types)
         return ModuleOp([self.function])
-
-
-def _fits(make: Any, operands: Sequence[SSAValue]) -> bool:
-    try:
-        op: Operator = make(*operands)
-    except InferenceError:
-        return False
-    shape = tensor_type(op.result_types[0]).get_shape()
-    op.erase()
-    return prod(shape) <= MOST_ELEMENTS
 
 
 class Draw:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import func
@@ -21,6 +21,11 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 MakeOperator = Callable[..., Operator]
 """An operator for some operands: its class, or a function that knows its properties too."""
+
+
+def operator_of(make: MakeOperator) -> type[Operator]:
+    """The class that a maker makes."""
+    return cast(type[Operator], getattr(make, "func", make))
 
 
 def tensor_of(array: Array) -> TensorType[Attribute]:

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from random import Random
+
+import pytest
 from hypothesis import HealthCheck, given, settings
-from random_graphs import MAKERS, graphs, operator_of
+from operator_cases import CASES
+from programs import operator_of
+from random_graphs import graphs
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.relex import Operator, Relex
 from relex.lowering import RelexPipelinePass
 from relex.reference import check_pass
+from relex.reference.fuzzing.graphs import OPERATORS, random_graph
 
 UNDECIDED = "it decides by numbers that rounding may change"
 """Where a place is computed from a sum, say; then all other levels must agree."""
 
 
 def test_no_operator_is_forgotten() -> None:
-    assert {operator_of(make) for make in MAKERS} == {op for op in Relex.operations if issubclass(op, Operator)}
+    assert {operator_of(make) for make, _ in CASES} == {op for op in Relex.operations if issubclass(op, Operator)}
+
+
+@pytest.mark.parametrize("kind", OPERATORS, ids=lambda kind: kind.name)
+def test_graphs_may_have_every_operator(kind: type[Operator]) -> None:
+    found = (random_graph(Random(seed), [kind], 1) for seed in range(10))
+    assert any(isinstance(op, kind) for module in found for op in module.walk())
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from operator_cases import CASES
 from operator_checks import all_of
-from programs import Array, MakeOperator, operator_program, random_array, tensor_of
-from random_graphs import operator_of
+from programs import Array, MakeOperator, operator_of, operator_program, random_array, tensor_of
 from xdsl.dialects.builtin import ModuleOp, StringAttr, f32, f64, i1, i8, i32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue

@@ -9,17 +9,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import Array, MakeOperator, random_array, tensor_of
-from xdsl.builder import Builder
-from xdsl.dialects.builtin import FunctionType, ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex import (
     AbsOp,
     AddOp,
-    ConstantOp,
     DenseOp,
     DivideOp,
     EqualOp,
@@ -41,6 +37,7 @@ from relex.dialects.relex import (
     WhereOp,
 )
 from relex.dialects.relex.operator import tensor_type
+from relex.reference.fuzzing import graphs
 from relex.runtime import build
 
 SHAPES = st.lists(st.sampled_from([0, 1, 1, 2, 3, 3, 7]), max_size=3).map(tuple)
@@ -119,12 +116,11 @@ class Graph:
 
     def __init__(self, inputs: Sequence[Array]):
         self.inputs = list(inputs)
-        self.function = FuncOp("main", ([tensor_of(x) for x in inputs], []))
-        self.values: list[tuple[SSAValue, Array]] = list(zip(self.function.args, inputs, strict=True))
-        self._builder = Builder(InsertPoint.at_end(self.function.body.block))
+        self._graph = graphs.Graph([tensor_of(x) for x in inputs])
+        self.values: list[tuple[SSAValue, Array]] = list(zip(self._graph.values, inputs, strict=True))
 
     def add_constant(self, array: Array) -> None:
-        self.values.append((self._builder.insert(ConstantOp(array)).result, array))
+        self.values.append((self._graph.constant(array), array))
 
     def operands(self, operator: type[Operator]) -> list[tuple[int, ...]]:
         """The choices of values that an operator takes."""
@@ -144,18 +140,13 @@ class Graph:
 
     def add(self, make: MakeOperator, chosen: Sequence[int]) -> None:
         values, arrays = zip(*(self.values[i] for i in chosen), strict=True)
-        op = self._builder.insert(make(*values))
+        op = make(*values)
         reference = REFERENCES.get(type(op), op.evaluate)
         with np.errstate(all="ignore"):
-            self.values.append((op.results[0], np.asarray(reference(*arrays))))
+            self.values.append((self._graph.add(op), np.asarray(reference(*arrays))))
 
     def module(self, returned: Sequence[int]) -> ModuleOp:
-        results = [self.values[i][0] for i in returned]
-        self._builder.insert(ReturnOp(*results))
-        self.function.function_type = FunctionType.from_lists(
-            self.function.function_type.inputs.data, [value.type for value in results]
-        )
-        return ModuleOp([self.function])
+        return self._graph.module([self.values[i][0] for i in returned])
 
 
 @settings(max_examples=40)
