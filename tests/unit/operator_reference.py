@@ -148,7 +148,7 @@ def _signature(kind: type[Operator]) -> str:
 def _examples(kind: type[Operator], text: str) -> list[Operator]:
     """The operators in an example."""
     operands = dict(pair for line in _joined(text) for pair in _operand_types(line))
-    defined = set(re.findall(r"^(%\w+) =", text, re.MULTILINE))
+    defined = {name for names in re.findall(r"^(%.*?) = ", text, re.MULTILINE) for name in names.split(", ")}
     arguments = ", ".join(f"{name}: {t}" for name, t in operands.items() if name not in defined)
     module = parse_module(f"func.func @f({arguments}) {{\n{text}\nfunc.return\n}}")
     return [found for found in module.walk() if isinstance(found, kind)]
@@ -160,7 +160,7 @@ def _joined(text: str) -> list[str]:
 
 def _operand_types(line: str) -> Iterator[tuple[str, str]]:
     """The operands of a line with their types."""
-    match = re.fullmatch(r"%\w+ = [\w.]+ (.*) : \((.*)\) -> .*", line)
+    match = re.fullmatch(r"[%\w, ]+ = [\w.]+ (.*) : \((.*)\) -> .*", line)
     assert match, line
     yield from zip(re.findall(r"%\w+", match[1]), match[2].split(", "), strict=True)
 
