@@ -19,9 +19,10 @@ from itertools import permutations
 from typing import Any, Protocol
 
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import IRDLOperation, VarOperandDef
 from xdsl.traits import ConstantLike
 
+from relex.dialects.exceptions import ArityError
 from relex.dialects.relex.properties import python_value
 from relex.passes.support.constants import holds_only
 from relex.passes.tracing import refuse
@@ -159,14 +160,23 @@ def op(
     Match a result of an op of one of the given classes whose operands match one by one; without operand patterns, they
     are not checked. `properties` are those that the op must have, as attributes or as Python values; None stands for
     one that it must not have, and `attribute` names any. Raises `ValueError` for a property that the class does not
-    have.
+    have, and `ArityError` for a wrong number of operands.
     """
     classes = kinds if isinstance(kinds, tuple) else (kinds,)
     for cls in classes:
         known = cls.get_irdl_definition().properties
         for name in properties.keys() - known.keys():
             raise ValueError(f"expected properties of '{cls.name}' among {', '.join(known) or 'none'}, found {name}")
+        count = _operand_count(cls)
+        if operands and count not in (None, len(operands)) and not isinstance(operands[0], _Each):
+            raise ArityError(f"expected patterns for {count} operands of '{cls.name}', found {len(operands)}")
     return OpPattern(classes, operands, properties)
+
+
+def _operand_count(cls: type[IRDLOperation]) -> int | None:
+    """Return the number of operands of every op of a class; None if they differ."""
+    declared = cls.get_irdl_definition().operands
+    return None if any(isinstance(kind, VarOperandDef) for _, kind in declared) else len(declared)
 
 
 @dataclass(frozen=True)

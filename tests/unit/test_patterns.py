@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation
 
 from relex.dialects import parse_module, verify_module
+from relex.dialects.exceptions import ArityError
 from relex.dialects.relex import (
     AddOp,
     AllocTensorOp,
@@ -28,7 +29,7 @@ from relex.dialects.relex import (
 )
 from relex.dialects.relex.properties import integer, integers
 from relex.passes.support.outline import OutliningPass
-from relex.passes.support.patterns import Pattern, constant, op, wildcard
+from relex.passes.support.patterns import Pattern, constant, each, op, wildcard
 from relex.reference import interpret
 
 BINARY = "(tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>"
@@ -77,7 +78,6 @@ def test_operands_and_names() -> None:
     assert op(ReluOp, op(AddOp)).match(root) is not None
     assert op(ReluOp, op(MultiplyOp)).match(root) is None
     assert op(AddOp).match(root) is None
-    assert op(ReluOp, wildcard(), wildcard()).match(root) is None
 
 
 def test_a_name_is_one_value() -> None:
@@ -121,6 +121,16 @@ def test_properties() -> None:
     assert op(PermuteDimsOp, axes=None).match(only(program("%0 = permute_dims %x", "%0"), PermuteDimsOp)) is not None
     with pytest.raises(ValueError, match=r"expected properties of 'relex\.add' among none, found axes"):
         op((PermuteDimsOp, AddOp), axes=None)
+
+
+def test_a_wrong_number_of_operands_is_refused() -> None:
+    for wrong in ((wildcard(),), (wildcard(), wildcard(), wildcard())):
+        message = rf"expected patterns for 2 operands of 'relex\.add', found {len(wrong)}"
+        with pytest.raises(ArityError, match=message):
+            op(AddOp, *wrong)
+    assert str(op(ConcatOp, wildcard("x"))) == "concat(x)"
+    assert str(op(AddOp, each(wildcard("x")))) == "add(each(x))"
+    assert str(op(AddOp)) == "add()"
 
 
 def test_a_property_by_default() -> None:
