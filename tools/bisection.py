@@ -84,27 +84,26 @@ class Bisection:
         checker.start(module)
         before: list[Section] = []
         trace = Trace()
-        with observe(trace):
-            for p in passes:
-                before.append(Section([p], module.clone(), len(trace.applications)))
-                fault = self._fault_of(p, module)
-                if fault is None and (difference := checker.after(p, module)) is not None:
-                    fault = Fault(difference=difference)
-                if fault is not None:
-                    break
-            else:
-                return len(trace.applications)
+        for p in passes:
+            before.append(Section([p], module.clone(), len(trace.applications)))
+            fault = self._fault_of(p, module, trace)
+            if fault is None and (difference := checker.after(p, module)) is not None:
+                fault = Fault(difference=difference)
+            if fault is not None:
+                break
+        else:
+            return len(trace.applications)
         # It may be a pass before that could not be checked.
         first = p if fault.difference is None else fault.difference.passes[0]
         start = next(i for i, section in enumerate(before) if section.passes[0] is first)
         section = replace(before[start], passes=[section.passes[0] for section in before[start:]])
         raise self._blame(section, fault, len(trace.applications) - section.applied, trace.failed)
 
-    def _fault_of(self, p: ModulePass, module: ModuleOp) -> Fault | None:
-        """Apply a pass and return the error of the pass or the verifier; None also if its last rule has been
-        applied."""
+    def _fault_of(self, p: ModulePass, module: ModuleOp, trace: Trace) -> Fault | None:
+        """Apply a pass, as far as a trace allows, and return the error of the pass or the verifier."""
         try:
-            with stage(f"pass '{p.name}'", self.source), suppress(RulesStopped):
+            # Checks run passes too, which do not count.
+            with observe(trace), stage(f"pass '{p.name}'", self.source), suppress(RulesStopped):
                 apply_pass(p, self.context, module)
             with stage("the verifier", self.source):
                 verify_after(p, module)
@@ -132,9 +131,9 @@ class Bisection:
 
     def _apply(self, section: Section, module: ModuleOp, trace: Trace) -> Fault | None:
         """Apply passes as far as a trace allows."""
-        with observe(trace), warnings.catch_warnings(action="ignore"):
+        with warnings.catch_warnings(action="ignore"):
             for p in section.passes:
-                fault = self._fault_of(p, module)
+                fault = self._fault_of(p, module, trace)
                 if fault is not None or len(trace.applications) == trace.stop_after:
                     return fault
         return None

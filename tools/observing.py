@@ -54,9 +54,12 @@ class Observing:
             yield
             return
         self._show = show
-        self.trace.restart()
         with observe(self.trace):
             yield
+
+    def restart(self) -> None:
+        """Count rules from 1 again, for another program."""
+        self.trace.restart()
 
     def report(self) -> None:
         """Print or write the statistics, if they are asked for."""

@@ -284,8 +284,8 @@ class RelexOptMain(xDSLOptMain):
         instrumentation = self._instrumentation(index)
         for watcher in instrumentation:
             watcher.start(module)
-        with self._observing.observing(partial(self._warn, source)):
-            self._run_passes(self.pipeline.passes, module, source, instrumentation, index)
+        self._observing.restart()
+        self._run_passes(self.pipeline.passes, module, source, instrumentation, index)
         return self._emit(module, source)
 
     def _bisect(self, module: ModuleOp, source: Source, index: int) -> None:
@@ -397,7 +397,8 @@ class RelexOptMain(xDSLOptMain):
         shown = compile_warnings(partial(self._warn, source))
         with measured, stage(f"pass '{p.name}'", source), shown, debugging(self.args.pdb):
             try:
-                apply_pass(p, self.ctx, module, max_rewrites=self.args.max_rewrites)
+                with self._observing.observing(partial(self._warn, source)):
+                    apply_pass(p, self.ctx, module, max_rewrites=self.args.max_rewrites)
             except RulesStopped:
                 finished = False
         if self.args.time_passes:
