@@ -114,8 +114,9 @@ def test_files_of_a_page(page: str, tmp_path: Path) -> None:
         (tmp_path / name).write_text(part)
         if (example := EXAMPLES / "load_passes" / name).exists():
             assert example.read_text() == part
-    (test,) = (name for name in files if name.startswith("test_"))
-    pytest_here = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", test]
+    tests = [name for name in files if name.startswith("test_")]
+    assert tests
+    pytest_here = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", *tests]
     run = subprocess.run(pytest_here, cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout
     commands = [(command, shown) for command, shown in steps(page) if command is not None]
@@ -263,6 +264,23 @@ def test_checking(tmp_path: Path) -> None:
     assert run.returncode == 1
     lines = [re.escape(line).replace(r"\.\.\.", ".*") for line in shown.splitlines()]
     assert re.fullmatch("\n".join(lines), run.stderr.strip()), run.stderr
+
+
+def test_tracing_rules(tmp_path: Path) -> None:
+    """The commands of the page print what stands after them, but for numbers, and its test passes."""
+    page = (DOCS / "tracing-rules.md").read_text()
+    files = dict(re.findall(r"^`([\w.]+)`\n\n^```\w+\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    commands = re.findall(r"^`relex-opt ([^`]*)`\n\n^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(commands) == 4
+    for command, shown in commands:
+        run = subprocess.run([*RELEX_OPT, *command.split()], cwd=tmp_path, capture_output=True, text=True)
+        assert run.returncode == ("--bisect" in command)
+        pattern = re.escape(shown.rstrip()).replace(re.escape("..."), "(?s:.*)")
+        assert re.fullmatch(pattern, run.stderr.rstrip()), run.stderr
+    pytest_here = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", "test_halves.py"]
+    subprocess.run(pytest_here, cwd=tmp_path, capture_output=True, text=True, check=True)
 
 
 def test_script(tmp_path: Path) -> None:
