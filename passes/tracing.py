@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, RewritePattern
+from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.errors import Diagnostic, diagnose, locate
 
@@ -394,7 +395,8 @@ class _Attempt:
 
 @dataclass(frozen=True)
 class _RuleName:
-    """The name of a pattern: its `rule_name`, else its class; and what an applier of patterns does itself."""
+    """The name of a pattern: its `rule_name`, its symbol in PDL, else its class; and what an applier of patterns does
+    itself."""
 
     pattern: RewritePattern
 
@@ -406,8 +408,15 @@ class _RuleName:
     def __call__(self, attempt: _Attempt) -> str:
         if isinstance(self.pattern, GreedyRewritePatternApplier):
             return "fold" if attempt.values or attempt.inserted else "dead code"
-        name = getattr(self.pattern, "rule_name", None)
+        name = getattr(self.pattern, "rule_name", None) or _name_in_pdl(self.pattern)
         return name if isinstance(name, str) else type(self.pattern).__name__
+
+
+def _name_in_pdl(pattern: RewritePattern) -> str | None:
+    """Return the symbol of a pattern that is written in PDL."""
+    rewrite = getattr(pattern, "pdl_rewrite_op", None)
+    around = rewrite.parent_op() if isinstance(rewrite, Operation) else None
+    return None if around is None else get_name_if_symbol(around)
 
 
 @contextmanager

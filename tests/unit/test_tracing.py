@@ -16,6 +16,7 @@ from xdsl.pattern_rewriter import (
     RewritePattern,
     op_type_rewrite_pattern,
 )
+from xdsl.transforms.apply_pdl import ApplyPDLPass
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
@@ -325,3 +326,20 @@ def test_the_rule_that_raises_is_known():
         FailsPass()(parse())
     assert seen.failed is not None
     assert str(seen.failed) == "'Fails' of pass 'fails'"
+
+
+def test_patterns_in_pdl_have_the_names_of_their_symbols():
+    pattern = """
+    pdl.pattern @absorb : benefit(1) {
+      %t = pdl.type
+      %a = pdl.operand
+      %op = pdl.operation "relex.negative"(%a : !pdl.value) -> (%t : !pdl.type)
+      pdl.rewrite %op {
+        %new = pdl.operation "relex.relu"(%a : !pdl.value) -> (%t : !pdl.type)
+        pdl.replace %op with %new
+      }
+    }
+    """
+    with observe() as seen:
+        run_pass(ApplyPDLPass(), parse(PROGRAM + pattern))
+    assert seen.passes["apply-pdl"].applied == {"absorb": 2}

@@ -6,6 +6,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, f64
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.utils.hints import isa
 
 from relex.dialects.relex import AddOp, ExpOp, MultiplyOp, NegativeOp, SubtractOp
 from relex.passes import RelexPass, refuse, remark
@@ -50,7 +51,7 @@ class Widen(RewritePattern):
     """Gives exponentials a type that they cannot have."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        if isinstance(op, ExpOp) and isinstance(t := op.results[0].type, TensorType) and t.element_type != f64:
+        if isinstance(op, ExpOp) and isa(t := op.results[0].type, TensorType) and t.element_type != f64:
             rewriter.replace_value_with_new_type(op.results[0], TensorType(f64, t.get_shape()))
 
 
