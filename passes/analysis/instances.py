@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, i1
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.hints import isa
@@ -147,7 +147,7 @@ class Instance:
 
     def _make_form(self, value: SSAValue) -> Index:
         if (constant := constant_value(value)) is not None:
-            return constant
+            return constant if value.type != i1 else abs(constant)  # The attribute of `true` holds -1.
         if isinstance(value, BlockArgument):
             return self._argument_form(value)
         op = value.owner
@@ -165,6 +165,8 @@ class Instance:
         """Return an expression of the result of an op, from the forms of its operands; None if no rule understands
         it."""
         expression, choice = EXPRESSIONS.find(op), CHOICES.find(op)
+        if op.results[0].type == i1:  # Where the rules for signed integers are wrong: as one of them, `true` is -1.
+            expression = None
         found = expression(op, self.form) if expression is not None else None
         return choice(op, self) if found is None and choice is not None else found
 

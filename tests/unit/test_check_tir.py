@@ -117,6 +117,10 @@ WRONG = {
                    "%e = arith.ori %c, %d : i1\nscf.if %e {", "%i in (12)") + "}",
         "found 9 at %i = 9",
     ),
+    "condition that always holds": (
+        read("%i", "%t = arith.constant true\nscf.if %t {", "%i in (9)") + "}",
+        "found 8 at %i = 8",
+    ),
     "window": (
         read("%j", "%a = arith.muli %i, %c2 : index\n%j = arith.addi %a, %k : index", "%i, %k in (4, 3)"),
         "found 8 at %i = 3, %k = 2",
@@ -321,6 +325,11 @@ UNDECIDED = {
         "%p = arith.cmpf ogt, %x, %c : f32\nscf.if %p {\n"
         "%j = arith.addi %c7, %c1 : index\n%y = memref.load %V[%j] : memref<8xf32>\n}",
         "whether index 0 of %V stays in 0..7: that depends on %p",
+    ),
+    "signed minimum of conditions, of which true is -1": (
+        read("%i", "%t = arith.constant true\n%f = arith.constant false\n%m = arith.minsi %t, %f : i1\nscf.if %m {",
+             "%i in (9)") + "}",
+        "whether index 0 of %V stays in 0..7: that depends on %m",
     ),
     "product": (
         read("%q", "%q = arith.muli %i, %i : index", "%i in (3)"),

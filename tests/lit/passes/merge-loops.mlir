@@ -357,3 +357,39 @@ tir.prim_func @panels(%X: memref<32xf32>) outs(%Y: memref<4x8xf32>) attributes {
     }
   }
 }
+
+// -----
+
+// A condition that always holds: all of %T is read in every iteration.
+
+// CHECK-LABEL: @always
+// CHECK: tir.for
+// CHECK:   tir.block @T
+// CHECK: tir.for %{{.+}}, %{{.+}} in (4, 4) {
+// CHECK:   scf.if
+// CHECK:     tir.block @Y
+tir.prim_func @always(%X: memref<4xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %T = tir.alloc_buffer : memref<4xf32>
+  tir.for %i in (4) {
+    tir.block @T (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xf32>
+      %t = arith.addf %x, %x : f32
+      memref.store %t, %T[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i, %k in (4, 4) {
+    scf.if %true {
+      tir.block @Y (%v: spatial<4> = %i, %vk: reduce<4> = %k) {
+        tir.init {
+          memref.store %zero, %Y[%v] : memref<4xf32>
+        }
+        %t = memref.load %T[%vk] : memref<4xf32>
+        %y = memref.load %Y[%v] : memref<4xf32>
+        %s = arith.addf %t, %y : f32
+        memref.store %s, %Y[%v] : memref<4xf32>
+      }
+    }
+  }
+}
