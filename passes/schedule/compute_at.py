@@ -28,6 +28,8 @@ from relex.passes.schedule.code_motion import (
     check_independent,
     check_reduces_in_order,
     check_runs_anywhere,
+    find_late_values,
+    move_before,
     stands_before,
 )
 from relex.passes.schedule.new_names import NewNames
@@ -61,7 +63,9 @@ def compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     region = region_of([reader.element for reader in readers], loop)
     placement = Placement(block, loop, _ranges(block, element, region))
     first = next(op for op in loop.body.block.ops if any(op.is_ancestor(reader.block) for reader in readers))
-    placement.move(InsertPoint.before(first), placement.labels(names))
+    late, labels = find_late_values(block, other), placement.labels(names)
+    move_before(late, other)
+    placement.move(InsertPoint.before(first), labels)
 
 
 def written_element(block: BlockOp) -> tuple[SSAValue, Element]:

@@ -33,7 +33,7 @@ from relex.passes.analysis.loop_tree import (
 from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.rebind import with_variables
 from relex.passes.schedule.table import primitive
-from relex.passes.support.buffer_edits import make_buffer, remove_buffer, replace_buffer
+from relex.passes.support.buffer_edits import make_buffer, remove_buffer, replace_buffer, replace_sizes
 from relex.passes.support.index_arithmetic import Emitter
 from relex.passes.support.loop_edits import set_extent
 
@@ -53,6 +53,8 @@ def partition(loops: Sequence[ForOp], multiple: int, names: NewNames) -> list[Bl
     new_loops = [f"{base_name(loop)}_rest" for loop in group.all_loops]
     new_blocks, new_loops = names.take(new_blocks, new_loops)
 
+    for alloc in group.own:
+        replace_sizes(alloc)
     first, rest = group.sizes(multiple)
     copy = group.copy()
     group.restrict(first, 0)
@@ -193,13 +195,20 @@ def _check_meet(a: BlockAccess, first: ForOp, b: BlockAccess, second: ForOp) -> 
 
 
 def _own_dimension(alloc: AllocBufferOp, found: Sequence[tuple[BlockAccess, ForOp]]) -> int | None:
-    """Return the dimension of a buffer that the loops index completely and in every use; None if there is none."""
+    """Return the dimension of a buffer that the loops index completely and in every use, with variables of blocks that
+    are bound to them; None if there is none."""
     uses = [(access, loop) for access, loop in found if access.buffer is alloc.buffer]
     sizes = [use.operation for use in alloc.buffer.uses if size_asked(use.operation) is not None]
     if len(uses) + len(sizes) < len(list(alloc.buffer.uses)):
         return None
     extent = known_size(uses[0][1].extent)
     for dimension, size in enumerate(known_sizes(alloc.buffer)):
-        if size == extent and all(access.element[dimension] == IndexExpr.of(loop.variable) for access, loop in uses):
+        if size == extent and all(
+            _is_bound(access.access.indices[dimension], access.block, loop) for access, loop in uses
+        ):
             return dimension
     return None
+
+
+def _is_bound(index: SSAValue, block: BlockOp, loop: ForOp) -> bool:
+    return any(v.variable is index and v.binding is loop.variable for v in block.iter_vars)

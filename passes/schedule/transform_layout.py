@@ -14,7 +14,7 @@ from xdsl.ir.affine import (
     AffineExpr,
     AffineMap,
 )
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import Index, IndexExpr, Quotient, Remainder, constant_of, terms_of, values_in
@@ -27,7 +27,7 @@ from relex.passes.analysis.dependence import block_accesses, equal_atoms
 from relex.passes.analysis.loop_tree import function_of
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, redirect
 from relex.passes.schedule.table import primitive
-from relex.passes.support.buffer_edits import make_buffer
+from relex.passes.support.buffer_edits import make_buffer, remove_buffer
 
 
 @primitive(TransformLayoutOp)
@@ -44,7 +44,7 @@ def transform_layout(block: BlockOp, buffer: tuple[str, int], index_map: AffineM
     new = make_buffer(alloc.buffer.type.element_type, sizes, buffer_name(old), InsertPoint.before(alloc), alloc)
     for user in users:
         _use_layout(user, old, new, index_map)
-    Rewriter.erase_op(alloc)
+    remove_buffer(alloc)
 
 
 def _new_sizes(buffer: SSAValue, shape: Sequence[int], block: BlockOp, index_map: AffineMap) -> list[int]:

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
+from relex.dialects.errors import fail, name_of
 from relex.dialects.tir import AllocBufferOp
 from relex.passes.analysis.buffers import size_asked
 from relex.passes.support.index_arithmetic import Emitter, constant
@@ -46,10 +47,15 @@ def replace_buffer(scope: Operation, old: SSAValue, new: SSAValue) -> None:
 
 def remove_buffer(alloc: AllocBufferOp) -> None:
     """Remove a buffer that is only used for its sizes."""
-    for use in list(alloc.buffer.uses):
-        size = size_asked(use.operation)
-        if size is not None:
-            known = constant(size, alloc) if isinstance(size, int) else size
-            use.operation.results[0].replace_all_uses_with(known)
-            Rewriter.erase_op(use.operation)
+    replace_sizes(alloc)
     Rewriter.erase_op(alloc)
+
+
+def replace_sizes(alloc: AllocBufferOp) -> None:
+    """Replace the sizes that the program queries of a buffer by those that it is allocated with."""
+    for op in [use.operation for use in alloc.buffer.uses if isinstance(use.operation, memref.DimOp)]:
+        size = size_asked(op)
+        if size is None:
+            fail(op, f"expected a constant dimension of {name_of(alloc.buffer)}")
+        op.result.replace_all_uses_with(constant(size, alloc) if isinstance(size, int) else size)
+        Rewriter.erase_op(op)

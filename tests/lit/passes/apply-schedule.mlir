@@ -257,6 +257,113 @@ schedule.sequence for @partition_any {
 
 // -----
 
+// The size of a split buffer stays what it was, and a buffer is not split if an index is computed, even if it always
+// equals the loop.
+
+// CHECK-LABEL: @partition_sizes(
+// CHECK: %[[TEN:.+]] = arith.constant 10 : index
+// CHECK: tir.alloc_buffer : memref<10xf32>
+// CHECK: tir.alloc_buffer : memref<8xf32>
+// CHECK: tir.block @Y (
+// CHECK: arith.index_cast %[[TEN]] : index to i64
+// CHECK: tir.alloc_buffer : memref<2xf32>
+// CHECK: tir.block @Y_rest
+// CHECK: arith.index_cast %[[TEN]] : index to i64
+// CHECK-NOT: memref.dim
+tir.prim_func @partition_sizes(%X: memref<10xf32>) outs(%Y: memref<10xi64>, %Z: memref<10xf32>)
+    attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<10xf32>
+  %U = tir.alloc_buffer : memref<10xf32>
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  tir.for %i @i in (10) {
+    tir.block @T (%v: spatial<10> = %i) {
+      %x = memref.load %X[%v] : memref<10xf32>
+      memref.store %x, %T[%v] : memref<10xf32>
+      memref.store %x, %U[%v] : memref<10xf32>
+    }
+  }
+  tir.for %i @i1 in (10) {
+    tir.block @Y (%v: spatial<10> = %i) {
+      %t = memref.load %T[%v] : memref<10xf32>
+      %d = memref.dim %T, %c0 : memref<10xf32>
+      %n = arith.index_cast %d : index to i64
+      %f = arith.fptosi %t : f32 to i64
+      %s = arith.addi %f, %n : i64
+      memref.store %s, %Y[%v] : memref<10xi64>
+      %a = arith.addi %v, %c2 : index
+      %b = arith.subi %a, %c2 : index
+      %u = memref.load %U[%b] : memref<10xf32>
+      memref.store %u, %Z[%v] : memref<10xf32>
+    }
+  }
+}
+schedule.sequence for @partition_sizes {
+  schedule.partition [@i, @i1] by 8
+}
+
+// -----
+
+// A constant in the loop that a block leaves goes along.
+
+// CHECK-LABEL: @a_constant_in_the_loop(
+// CHECK: %two = arith.constant 2.0
+// CHECK: tir.for %{{.+}} @i1 in (8) {
+// CHECK:   tir.block @T
+// CHECK:     arith.mulf %{{.+}}, %two
+// CHECK:   tir.block @Y
+tir.prim_func @a_constant_in_the_loop(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    %two = arith.constant 2.0 : f32
+    tir.block @T (%v: spatial<8> = %i) {
+      %x = memref.load %X[%v] : memref<8xf32>
+      %t = arith.mulf %x, %two : f32
+      memref.store %t, %T[%v] : memref<8xf32>
+    }
+  }
+  tir.for %i @i1 in (8) {
+    tir.block @Y (%v: spatial<8> = %i) {
+      %t = memref.load %T[%v] : memref<8xf32>
+      memref.store %t, %Y[%v] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @a_constant_in_the_loop {
+  schedule.compute_at @T at @i1
+}
+
+// -----
+
+// A layout does not change what the size of a buffer is.
+
+// CHECK-LABEL: @transposed_sizes(
+// CHECK: arith.constant 2 : index
+// CHECK: tir.alloc_buffer : memref<3x2xf32>
+// CHECK-NOT: memref.dim
+tir.prim_func @transposed_sizes(%X: memref<2x3xf32>) outs(%Y: memref<2x3xi64>) attributes {tir.noalias} {
+  %c0 = arith.constant 0 : index
+  %T = tir.alloc_buffer : memref<2x3xf32>
+  tir.for %i @i, %j @j in (2, 3) {
+    tir.block @T (%vi: spatial<2> = %i, %vj: spatial<3> = %j) {
+      %x = memref.load %X[%vi, %vj] : memref<2x3xf32>
+      memref.store %x, %T[%vi, %vj] : memref<2x3xf32>
+    }
+  }
+  tir.for %i @i1, %j @j1 in (2, 3) {
+    tir.block @Y (%vi: spatial<2> = %i, %vj: spatial<3> = %j) {
+      %d = memref.dim %T, %c0 : memref<2x3xf32>
+      %n = arith.index_cast %d : index to i64
+      memref.store %n, %Y[%vi, %vj] : memref<2x3xi64>
+    }
+  }
+}
+schedule.sequence for @transposed_sizes {
+  schedule.transform_layout @T write 0 by affine_map<(i, j) -> (j, i)>
+}
+
+// -----
+
 // A copy to read from, one to write to, and the init in front of the loop over @k: under the condition of its own part
 // only.
 
