@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import memref
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -13,6 +13,8 @@ from xdsl.utils.hints import isa
 from relex.dialects.errors import fail, name_of
 from relex.dialects.schedule.blocks import CacheReadOp, CacheWriteOp
 from relex.dialects.tir import BlockOp
+from relex.dialects.tir.indices import sizes_of
+from relex.dialects.walks import ancestors
 from relex.passes.analysis.buffers import (
     buffer_name,
     check_aliases,
@@ -21,7 +23,10 @@ from relex.passes.analysis.buffers import (
     statement_accesses,
     statement_of,
 )
-from relex.passes.analysis.loop_tree import function_of, name_of_block
+from relex.passes.analysis.dependence import block_accesses
+from relex.passes.analysis.loop_tree import function_of, guard_of, name_of_block, runs_for_all_values
+from relex.passes.schedule.code_motion import check_unshared
+from relex.passes.schedule.compute_inline import extent_of_index
 from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.table import primitive
 from relex.passes.support.buffer_edits import emit_sizes, make_buffer, replace_buffer
@@ -56,12 +61,31 @@ def cache_write(block: BlockOp, index: int, names: NewNames) -> BlockOp:
         if access.buffer is buffer and access.block is not block:
             fail(block, f"expected {name_of(buffer)} to be read after the loops around {name_of_block(block)}, "
                         f"found {name_of_block(access.block)} in them")  # fmt: skip
+    if not _writes_all(block, buffer):
+        check_unshared(buffer, block)
     return _use_copy(block, buffer, names, is_written=True)
+
+
+def _writes_all(block: BlockOp, buffer: SSAValue) -> bool:
+    """Return whether a block certainly writes every element of a buffer."""
+    conditions = [scope for scope in ancestors(block) if isinstance(scope, scf.IfOp) and scope is not guard_of(block)]
+    if conditions or not runs_for_all_values(block):
+        return False
+    stores = [access for access in block_accesses(block) if access.is_write and access.access.op.parent_op() is block]
+    sizes = sizes_of(buffer)
+    return any(
+        access.buffer is buffer
+        and len(set(access.access.indices)) == len(sizes)
+        and all(extent_of_index(i, block) == size for i, size in zip(access.access.indices, sizes, strict=True))
+        for access in stores
+    )
 
 
 def _use_copy(block: BlockOp, buffer: SSAValue, names: NewNames, *, is_written: bool) -> BlockOp:
     """Let a block use a local copy of a buffer, which is made before the loops around it, or copied back after them."""
     statement, name = statement_of(block), f"{buffer_name(buffer)}_local"
+    if statement.is_ancestor(buffer.owner):
+        fail(block, f"expected {name_of(buffer)} to live outside of the loops around {name_of_block(block)}")
     assert isa(buffer.type, MemRefType)
     (copying,), labels = names.take([name], [f"ax{i}" for i in range(buffer.type.get_num_dims())])
     sizes, before = emit_sizes(buffer, statement), InsertPoint.before(statement)

@@ -14,7 +14,7 @@ from relex.dialects.index.expr import Atom, Index, IndexExpr, span_of, terms_of
 from relex.dialects.index.from_ir import index_of, is_below
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, PrimFuncOp
 from relex.dialects.walks import ancestors
-from relex.passes.analysis.buffers import statement_accesses
+from relex.passes.analysis.buffers import buffers_written, statement_accesses
 from relex.passes.analysis.dependence import BlockAccess, block_accesses, may_conflict
 from relex.passes.analysis.footprints import Interval
 from relex.passes.analysis.loop_tree import (
@@ -71,10 +71,10 @@ def stands_before(first: Operation, second: Operation) -> bool:
 
 def check_independent(block: BlockOp, passed: Sequence[BlockAccess], exempt: Sequence[SSAValue] = ()) -> None:
     """Fail if a block conflicts with an access that it is moved across: both may access the same element, and one is a
-    write. Buffers in `exempt` do not count."""
+    write. Accesses of buffers in `exempt` do not count, unless they may share memory with other buffers."""
     for own in block_accesses(block):
         for other in passed:
-            if other.block is block or own.buffer in exempt:
+            if other.block is block or (own.buffer is other.buffer and own.buffer in exempt):
                 continue
             if may_conflict(own, other):
                 verb = "writes" if other.is_write else "reads"
@@ -101,11 +101,16 @@ def check_runs_anywhere(block: BlockOp) -> None:
 
 def check_unshared_outputs(block: BlockOp) -> None:
     """Fail if additional elements that a block would write may belong to an input."""
+    for buffer in buffers_written(block):
+        check_unshared(buffer, block)
+
+
+def check_unshared(buffer: SSAValue, block: BlockOp) -> None:
+    """Fail if additional elements of a buffer that would be written for a block may belong to an input."""
     func = function_of(block)
-    for access in block_accesses(block):
-        if access.is_write and access.buffer in func.args and not func.noalias:
-            fail(block, f"expected a function with 'tir.noalias', as {name_of_block(block)} may write elements of "
-                        f"{name_of(access.buffer)} that it has not written before")  # fmt: skip
+    if buffer in func.args and not func.noalias:
+        fail(block, f"expected a function with 'tir.noalias', as {name_of_block(block)} may write elements of "
+                    f"{name_of(buffer)} that it has not written before")  # fmt: skip
 
 
 def check_reduces_in_order(block: BlockOp) -> None:

@@ -73,13 +73,15 @@ def _check_private(accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBuf
     for write in (access for access in accesses if access.is_write):
         for read in (access for access in accesses if not access.is_write):
             carried = carrying(around, write, read)
-            if carried and not any(_is_computed_anew(read, again, loop) for again in accesses if again.is_write):
+            if carried and not any(_is_computed_anew(read, again) for again in accesses if again.is_write):
                 fail(block, f"expected {name_of(alloc.buffer)} to hand on nothing from one iteration of "
                             f"{label_of(carried[-1])} to another")  # fmt: skip
 
 
-def _is_computed_anew(read: BlockAccess, write: BlockAccess, loop: ForOp) -> bool:
-    """Return whether a write precedes a read in every iteration of a loop, and covers all elements that are read."""
+def _is_computed_anew(read: BlockAccess, write: BlockAccess) -> bool:
+    """Return whether a write precedes a read in every iteration of the innermost loop around both, and covers all
+    elements that are read there."""
+    loop = [around for around in loops_of(write.block) if around.is_ancestor(read.block)][-1]
     steps = list(steps_in(loop))
     if steps.index(write.block) >= steps.index(read.block) or not runs_for_all_values(write.block):
         return False

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule.loops import ReorderOp
-from relex.dialects.tir import ForOp, LoopKind, loops_around
-from relex.passes.analysis.dependence import check_bindings_differ, dependences
+from relex.dialects.tir import ForOp, IterKind, LoopKind, loops_around
+from relex.passes.analysis.dependence import BlockAccess, Meeting, Place, check_bindings_differ, dependences, lifetime
 from relex.passes.analysis.loop_tree import (
     blocks_in,
     check_extents,
@@ -64,9 +65,30 @@ def _check_order(nest: Sequence[ForOp], order: Sequence[ForOp]) -> None:
         if a.block is not b.block:
             blocks = f"{name_of_block(a.block)} and {name_of_block(b.block)}"
             fail(nest[0], f"expected {kept} to keep their order, as {blocks} meet in {name_of(a.buffer)}")
-        if not (a.in_init or b.in_init) and (reason := order_matters(a.block)) is not None:
+        if (reason := _reason_to_keep(a, b, nest[0])) is not None:
             fail(a.block, f"expected {kept} to keep their order, as they carry the reduction {name_of_block(a.block)} "
                           f"and {reason}")  # fmt: skip
+
+
+def _reason_to_keep(a: BlockAccess, b: BlockAccess, nest: ForOp) -> str | None:
+    """Return why two accesses of one block that depend on each other must keep their order; None if they need not."""
+    in_init = a.in_init or b.in_init
+    if not in_init and (reason := order_matters(a.block)) is not None:
+        return reason
+    if a.buffer is not b.buffer:
+        return f"{name_of(a.buffer)} and {name_of(b.buffer)} may share memory"
+    if in_init and not _belong_together(a, b, nest):
+        return f"its init meets other elements of {name_of(a.buffer)}"
+    return None
+
+
+def _belong_together(a: BlockAccess, b: BlockAccess, nest: ForOp) -> bool:
+    """Return whether accesses of a block, one of them in its init, only meet for the same values of its spatial
+    variables. The init then comes first in any order of the loops."""
+    spatial = [(v.variable, v.variable) for v in a.block.iter_vars if v.kind is IterKind.SPATIAL]
+    places = [Place(x.access.op, x.access.indices, tuple(map(index_of, x.access.indices))) for x in (a, b)]
+    scope = lifetime(a.buffer, nest.parent_op() or nest)
+    return not Meeting(*places, scope, spatial).may_happen(spatial)
 
 
 def _permute(nest: Sequence[ForOp], order: Sequence[ForOp]) -> None:

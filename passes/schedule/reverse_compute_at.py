@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations_with_replacement
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
@@ -14,9 +15,9 @@ from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule.blocks import ReverseComputeAtOp
 from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind, loops_around
 from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written, check_only_writer
-from relex.passes.analysis.dependence import BlockAccess, carrying
+from relex.passes.analysis.dependence import BlockAccess, block_accesses, carrying
 from relex.passes.analysis.footprints import Interval, covers, interval_of, region_of
-from relex.passes.analysis.loop_tree import check_structure, function_of, label_of, loops_of, name_of_block
+from relex.passes.analysis.loop_tree import check_structure, function_of, guard_of, label_of, loops_of, name_of_block
 from relex.passes.schedule.code_motion import (
     Placement,
     accesses_from,
@@ -50,16 +51,26 @@ def reverse_compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     produced = [buffer for buffer in buffers_read(block) if any(access.buffer is buffer for access in inside)]
     if not produced:
         fail(block, f"expected {name_of_block(block)} to read something that is computed in {label_of(loop)}")
-    for written in buffers_written(block):
-        if written in produced:
+    if guard_of(block) is not None:
+        for written in buffers_written(block):
             check_only_writer(function_of(block), written, block)
     check_independent(block, passed, exempt=produced)
+    _check_any_order(block, branch)
     late = find_late_values(block, other)
     shared = branch.parent_op()
     placement = Placement(block, loop, _ranges(block, loop, produced, shared if isinstance(shared, ForOp) else None))
     labels = placement.labels(names)
     move_before(late, other)
     placement.move(InsertPoint.at_end(loop.body.block), labels)
+
+
+def _check_any_order(block: BlockOp, branch: Operation) -> None:
+    """Fail if iterations of the loops that a block leaves depend on each other: it will run in another order."""
+    inner = [loop for loop in loops_of(block) if branch.is_ancestor(loop)]
+    for a, b in combinations_with_replacement(block_accesses(block), 2):
+        if carried := carrying(inner, a, b, conditions=False):
+            elements = f"elements of {name_of(a.buffer)} that {name_of_block(block)} may touch in several"
+            fail(block, f"expected independent iterations of {label_of(carried[0])}, found {elements}")
 
 
 def _ranges(block: BlockOp, loop: ForOp, produced: Sequence[SSAValue], shared: ForOp | None) -> list[Interval | None]:

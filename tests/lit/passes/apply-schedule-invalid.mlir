@@ -248,7 +248,7 @@ schedule.sequence for @triangle {
 
 // A sum whose order is fixed.
 
-tir.prim_func @strict(%X: memref<8xf32>) outs(%Y: memref<f32>) {
+tir.prim_func @strict(%X: memref<8xf32>) outs(%Y: memref<f32>) attributes {tir.noalias} {
   %zero = arith.constant 0.0 : f32
   tir.for %i @i, %j @j in (4, 2) {
     %k = arith.constant 2 : index
@@ -1427,4 +1427,226 @@ tir.prim_func @a_block_in_a_block(%X: memref<8xf32>) outs(%Y: memref<8xf32>) att
 schedule.sequence for @a_block_in_a_block {
   // expected-error @+1 {{'schedule.compute_inline' op expected @T to stand in no other block}}
   schedule.compute_inline @T
+}
+
+// -----
+
+// Without its guard, @Y would overwrite what @Z has written.
+tir.prim_func @a_guard_among_two_writers(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  %c5 = arith.constant 5 : index
+  %one = arith.constant 1.0 : f32
+  tir.for %i @z in (8) {
+    tir.block @Z (%v: spatial<8> = %i) {
+      memref.store %one, %Y[%v] : memref<8xf32>
+    }
+  }
+  tir.for %i @i in (8) {
+    tir.block @T (%v: spatial<8> = %i) {
+      %x = memref.load %X[%v] : memref<8xf32>
+      memref.store %x, %T[%v] : memref<8xf32>
+    }
+  }
+  tir.for %i @i1 in (8) {
+    %g = arith.cmpi slt, %i, %c5 : index
+    scf.if %g {
+      tir.block @Y (%v: spatial<8> = %i) {
+        %t = memref.load %T[%v] : memref<8xf32>
+        memref.store %t, %Y[%v] : memref<8xf32>
+      }
+    }
+  }
+}
+schedule.sequence for @a_guard_among_two_writers {
+  // expected-error @+1 {{'schedule.reverse_compute_at' op expected @Y alone to write %Y, found @Z as well}}
+  schedule.reverse_compute_at @Y at @i
+}
+
+// -----
+
+// The last of four values stays, which would be another one.
+tir.prim_func @the_last_one(%X: memref<4x4xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %T = tir.alloc_buffer : memref<4x4xf32>
+  tir.for %j @j, %i @i in (4, 4) {
+    tir.block @T (%vi: spatial<4> = %i, %vj: spatial<4> = %j) {
+      %x = memref.load %X[%vi, %vj] : memref<4x4xf32>
+      memref.store %x, %T[%vi, %vj] : memref<4x4xf32>
+    }
+  }
+  tir.for %i @i1, %j @j1 in (4, 4) {
+    %r = arith.subi %c3, %j : index
+    tir.block @Y (%vi: spatial<4> = %i, %vj: spatial<4> = %r) {
+      %t = memref.load %T[%vi, %vj] : memref<4x4xf32>
+      %z = arith.muli %vj, %c0 : index
+      %q = arith.addi %vi, %z : index
+      memref.store %t, %Y[%q] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @the_last_one {
+  // expected-error @+1 {{'schedule.reverse_compute_at' op expected independent iterations of @j1, found elements of %Y that @Y may touch in several}}
+  schedule.reverse_compute_at @Y at @j
+}
+
+// -----
+
+// @Y reads what @T writes in other iterations of the loop around both, and for %vo = 1 that of the previous one.
+tir.prim_func @written_later(%X: memref<4xf32>) outs(%Y: memref<2x4xf32>, %Z: memref<2x4xf32>)
+    attributes {tir.noalias} {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %zero = arith.constant 0.0 : f32
+  %T = tir.alloc_buffer : memref<4xf32>
+  tir.for %o @o in (2) {
+    tir.for %a @a in (4) {
+      tir.block @T (%va: spatial<4> = %a) {
+        %x = memref.load %X[%va] : memref<4xf32>
+        memref.store %x, %T[%va] : memref<4xf32>
+      }
+      tir.block @Y (%vo: spatial<2> = %o, %va: spatial<4> = %a) {
+        %r = arith.subi %c3, %va : index
+        %again = arith.cmpi sgt, %vo, %c0 : index
+        %y = scf.if %again -> (f32) {
+          %t = memref.load %T[%r] : memref<4xf32>
+          scf.yield %t : f32
+        } else {
+          scf.yield %zero : f32
+        }
+        memref.store %y, %Y[%vo, %va] : memref<2x4xf32>
+      }
+    }
+    tir.for %b @b in (4) {
+      tir.block @Z (%vo: spatial<2> = %o, %vb: spatial<4> = %b) {
+        %t = memref.load %T[%vb] : memref<4xf32>
+        memref.store %t, %Z[%vo, %vb] : memref<2x4xf32>
+      }
+    }
+  }
+}
+schedule.sequence for @written_later {
+  // expected-error @+1 {{'schedule.compact_buffer' op expected %T to hand on nothing from one iteration of @o to another}}
+  schedule.compact_buffer @T write 0
+}
+
+// -----
+
+// Without 'tir.noalias', %Y may be %X.
+tir.prim_func @a_sum_in_its_input(%X: memref<4xf32>) outs(%Y: memref<4xf32>) {
+  tir.for %i @i, %k @k in (4, 4) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<4> = %k) {
+      %x = memref.load %X[%vk] : memref<4xf32>
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %s = arith.addf %x, %y fastmath<reassoc> : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @a_sum_in_its_input {
+  // expected-error @+1 {{'schedule.reorder' op expected @i, @k to keep their order, as they carry the reduction @Y and %X and %Y may share memory}}
+  schedule.reorder [@k, @i]
+}
+
+// -----
+
+// The init reads the sum before.
+tir.prim_func @running_sums(%X: memref<4x4xf32>) outs(%Y: memref<5xf32>) attributes {tir.noalias} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  tir.block @Z () {
+    memref.store %one, %Y[%c0] : memref<5xf32>
+  }
+  tir.for %i @i, %k @k in (4, 4) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<4> = %k) {
+      tir.init {
+        %n = arith.addi %vi, %c1 : index
+        %y = memref.load %Y[%vi] : memref<5xf32>
+        memref.store %y, %Y[%n] : memref<5xf32>
+      }
+      %n = arith.addi %vi, %c1 : index
+      %x = memref.load %X[%vi, %vk] : memref<4x4xf32>
+      %y = memref.load %Y[%n] : memref<5xf32>
+      %s = arith.addf %x, %y fastmath<reassoc> : f32
+      memref.store %s, %Y[%n] : memref<5xf32>
+    }
+  }
+}
+schedule.sequence for @running_sums {
+  // expected-error @+1 {{'schedule.reorder' op expected @i, @k to keep their order, as they carry the reduction @Y and its init meets other elements of %Y}}
+  schedule.reorder [@k, @i]
+}
+
+// -----
+
+// Without 'tir.noalias', %Y1 may be %Y2.
+tir.prim_func @outputs_that_may_be_one() outs(%Y1: memref<4xf32>, %Y2: memref<4xf32>, %Z: memref<4xf32>) {
+  %U = tir.alloc_buffer : memref<4xf32>
+  %a = arith.constant 1.0 : f32
+  %b = arith.constant 2.0 : f32
+  tir.for %i @i in (4) {
+    tir.block @Y1 (%v: spatial<4> = %i) {
+      memref.store %a, %Y1[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i @i1 in (4) {
+    tir.block @Y2 (%v: spatial<4> = %i) {
+      memref.store %b, %Y2[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i @i2 in (4) {
+    tir.block @U (%v: spatial<4> = %i) {
+      %y = memref.load %Y1[%v] : memref<4xf32>
+      memref.store %y, %U[%v] : memref<4xf32>
+    }
+  }
+  tir.for %i @i3 in (4) {
+    tir.block @Z (%v: spatial<4> = %i) {
+      %u = memref.load %U[%v] : memref<4xf32>
+      memref.store %u, %Z[%v] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @outputs_that_may_be_one {
+  // expected-error @+1 {{'schedule.reverse_compute_at' op expected @U to pass nothing that it depends on, found @Y2, which writes %Y2}}
+  schedule.reverse_compute_at @U at @i
+}
+
+// -----
+
+// The rest of %Y may belong to %X.
+tir.prim_func @half_of_an_output(%X: memref<8xf32>) outs(%Y: memref<8xf32>) {
+  %one = arith.constant 1.0 : f32
+  tir.for %i @i in (4) {
+    tir.block @Y (%v: spatial<4> = %i) {
+      memref.store %one, %Y[%v] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @half_of_an_output {
+  // expected-error @+1 {{'schedule.cache_write' op expected a function with 'tir.noalias', as @Y may write elements of %Y that it has not written before}}
+  schedule.cache_write @Y write 0
+}
+
+// -----
+
+// A buffer of each iteration.
+tir.prim_func @a_buffer_in_the_loop(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %c0 = arith.constant 0 : index
+  tir.for %i @i in (8) {
+    %T = tir.alloc_buffer : memref<1xf32>
+    tir.block @T (%v: spatial<8> = %i) {
+      %x = memref.load %X[%v] : memref<8xf32>
+      memref.store %x, %T[%c0] : memref<1xf32>
+    }
+    tir.block @Y (%v: spatial<8> = %i) {
+      %x = memref.load %X[%v] : memref<8xf32>
+      memref.store %x, %Y[%v] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @a_buffer_in_the_loop {
+  // expected-error @+1 {{'schedule.cache_write' op expected %T to live outside of the loops around @T}}
+  schedule.cache_write @T write 0
 }
