@@ -15,6 +15,8 @@ from xdsl.utils.hints import isa
 from relex.dialects.dtypes import DTYPES, element_type_of
 from relex.dialects.errors import DTypeError, ShapeError, expect_kind, kind_of, wrong_kind
 from relex.dialects.relex import AddOp, DivideOp, MultiplyOp, NegativeOp, Operator, SubtractOp
+from relex.dialects.sizes import MAX_SIZE
+from relex.frontend.arrays import array_of
 from relex.frontend.call_site import refuse, user_place
 
 if TYPE_CHECKING:
@@ -79,9 +81,7 @@ class Var(Expr):
     def __init__(self, name: str, shape: Sequence[Size], dtype: str | DynTensorType = "float32"):
         super().__init__()
         expect_kind(name, str, "the name of a parameter")
-        if isinstance(shape, str):
-            raise wrong_kind("a list of sizes", shape, f"'{name}':")
-        expect_kind(shape, Sequence, "a list of sizes", f"'{name}':")
+        expect_sizes(shape, f"'{name}':")
         if isinstance(dtype, DynTensorType):
             if dtype.ndim != len(shape):
                 raise ShapeError(f"'{name}': expected {dtype.ndim} sizes, as its type says, found {len(shape)}")
@@ -102,7 +102,7 @@ class Constant(Expr):
             # As in TVM. A NumPy float64 is also a float, but carries its dtype.
             dtype = "float32"
         try:
-            self.value = np.array(value, dtype)
+            self.value = array_of(value, dtype)
         except (TypeError, ValueError, OverflowError) as e:
             raise DTypeError(f"expected an array to make a constant of, found {kind_of(value)}: {e}") from e
         element_type_of(self.value.dtype)
@@ -167,9 +167,18 @@ def tensor_of(shape: Sequence[Size], dtype: str) -> TensorType:
     return TensorType(element_type(dtype), [DYNAMIC_INDEX if isinstance(s, str) else _size(s) for s in shape])
 
 
+def expect_sizes(shape: object, where: str = "") -> None:
+    """Raise `DTypeError` unless `shape` is a list."""
+    if isinstance(shape, str):
+        raise wrong_kind("a list of sizes", shape, where)
+    expect_kind(shape, Sequence, "a list of sizes", where)
+
+
 def _size(size: SupportsIndex) -> int:
     if isinstance(size, bool) or not hasattr(size, "__index__") or index(size) < 0:
         raise ShapeError(f"expected sizes that are numbers from 0 up, or names, found {size!r}")
+    if index(size) > MAX_SIZE:
+        raise ShapeError(f"expected sizes of at most {MAX_SIZE}, found {index(size)}")
     return index(size)
 
 

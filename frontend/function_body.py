@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import FileLineColLoc, FunctionType, ModuleOp, TensorType
+from xdsl.dialects.builtin import FileLineColLoc, FunctionType, ModuleOp, TensorType, i1
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -189,7 +189,7 @@ class FunctionBody:
         if not isa(like.type, TensorType):
             call.refuse(f"expected a tensor beside {value}, found {like.type}")
         element_type = like.type.element_type
-        if isinstance(value, float) and element_type not in FLOATS:
+        if (isinstance(value, float) and element_type not in FLOATS) or (element_type == i1 and value not in (0, 1)):
             call.refuse(f"expected elements of {element_type}, found {value}")
         try:
             constant = ConstantOp(np.array(value, numpy_dtype(element_type)))

@@ -15,8 +15,9 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import Parameter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.dialects.func import CallOp as FuncCallOp
 from xdsl.dialects.func import FuncOp
@@ -24,12 +25,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
-from relex.dialects.errors import UnknownNameError
+from relex.dialects.errors import ShapeError, UnknownNameError
 from relex.dialects.relex import PRIMITIVE_ATTR, AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, Operator, Relex
 from relex.dialects.relex.size_properties import OPEN
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.call_site import refuse
-from relex.frontend.expressions import Call, Operand, Size, call_operator, element_type, tensor_of
+from relex.frontend.expressions import Call, Operand, Size, call_operator, element_type, expect_sizes, tensor_of
 from relex.frontend.function_body import FunctionBody
 
 Shapes = Sequence[Size] | Sequence[Sequence[Size]]
@@ -53,10 +54,13 @@ def of(kind: type[Operator]) -> Callable[..., Call]:
             if len(tensors) != len(names):
                 expected = f"{len(names)} tensors ({', '.join(names)})"
                 refuse(f"'{kind.name}' op expected {expected}, found {len(tensors)}")
+        if unknown := given.keys() - options.keys():
+            known = ", ".join(options) or "none"
+            refuse(f"'{kind.name}' op expected arguments among {known}, found {', '.join(sorted(unknown))}")
         properties = {**dict(zip(options, rest, strict=False)), **given}
         if len(rest) > len(options) or len(properties) != len(rest) + len(given):
             refuse(f"'{kind.name}' op expected at most {', '.join(options) or 'nothing'} after the tensors")
-        if isinstance(dtype := properties.get("dtype"), str):
+        if isinstance(dtype := properties.get("dtype"), str | type | np.dtype):
             properties["dtype"] = element_type(dtype)
         return call_operator(kind, *tensors, **properties)
 
@@ -124,7 +128,8 @@ def call_dps_packed(
 
 def alloc_tensor(shape: Sequence[Size], dtype: str = "float32") -> Call:
     """Allocate an uninitialized tensor. This is a side effect, so it must be outside of dataflow blocks."""
-    return _filling("relex.alloc_tensor", (), shape, dtype, lambda _, types, sizes: AllocTensorOp(types[0], sizes))
+    expect_sizes(shape)
+    return _filling("relex.alloc_tensor", (), [shape], dtype, lambda _, types, sizes: AllocTensorOp(types[0], sizes))
 
 
 def _filling(name: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str, make: _Make) -> Call:
@@ -135,9 +140,11 @@ def _filling(name: str, args: Operand | Sequence[Operand], shape: Shapes, dtype:
 
 def _results(shape: Shapes, dtype: str) -> tuple[list[TensorType], list[str]]:
     """Return the result types, and the names of their dynamic sizes in order."""
-    many = [sizes for sizes in shape if isinstance(sizes, Sequence) and not isinstance(sizes, str)]
-    one = [size for size in shape if isinstance(size, int | str)]
-    shapes = many or [one]
+    expect_sizes(shape)
+    shapes = [sizes for sizes in shape if isinstance(sizes, Sequence) and not isinstance(sizes, str)]
+    if shapes and len(shapes) < len(shape):
+        raise ShapeError(f"expected either sizes or the shapes of several results, found {shape!r}")
+    shapes = shapes or [cast("Sequence[Size]", shape)]
     types = [tensor_of(sizes, dtype) for sizes in shapes]
     return types, [size for sizes in shapes for size in sizes if isinstance(size, str)]
 

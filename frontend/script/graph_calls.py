@@ -13,6 +13,7 @@ from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex import AddOp, AllocTensorOp, BatchNormOp, CallDpsPackedOp, CallTirOp, ConstantOp, DenseOp
 from relex.dialects.table import Table
+from relex.frontend.arrays import array_of
 from relex.frontend.script.declarations import declare, read_tensors
 from relex.frontend.script.dtypes import element_type_of
 from relex.frontend.script.scope import arguments
@@ -56,7 +57,7 @@ def make_constant(graph: GraphExpressions, node: ast.expr, dtype: str | None) ->
         kind = np.array(value).dtype.kind
         element_type = element_type_of(node, dtype or _DEFAULTS.get(kind, "float32"))
         with np.errstate(all="ignore"):
-            array = np.array(value, dtype=numpy_dtype(element_type))
+            array = array_of(value, numpy_dtype(element_type))
     except (ValueError, TypeError, OverflowError) as e:
         raise ScriptError(node, f"expected numbers of {dtype or 'one dtype'}, in lists of equal lengths") from e
     return graph.scope.emit(node, ConstantOp(array)).result

@@ -21,10 +21,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import TensorConstr, element_type_of, is_emulated, numpy_dtype
-from relex.dialects.exceptions import ArityError, expect_kind
-from relex.dialects.relex.properties import FlagConstr, as_integer, as_property
+from relex.dialects.errors import ArityError, InferenceError, expect_kind
+from relex.dialects.relex.properties import FlagConstr, as_integer, as_property, check_given
 from relex.dialects.relex.types import SizedType, normalize_axis, rank_of, without_names
 from relex.dialects.relex.types import tensor_type as tensor_type
+from relex.dialects.sizes import MAX_SIZE
 
 
 class Exactness(Enum):
@@ -84,6 +85,7 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
         like = values[0].type if values else NoneAttr()
         given = {name: as_property(name, v, declared[name].constr, like) for name, v in (properties or {}).items()}
         complete = self.with_defaults(given)
+        check_given(declared, complete)
         results = self.types_of_results([value.type for value in values], complete)
         # A variadic operand, the only one or the last, takes values as one list.
         fixed = self._fixed() if self._takes_more() else len(values)
@@ -182,6 +184,9 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
         """Return the types of the results for operands whose dynamic sizes are not known to be equal."""
         types = [SizedType.of(tensor_type(t), f"operand{i}") for i, t in enumerate(operands)]
         results = cls.infer_results(types, properties)
+        for size in (size for result in results for size in result.get_shape()):
+            if isinstance(size, int) and size > MAX_SIZE:
+                raise InferenceError(f"expected sizes of the result of at most {MAX_SIZE}, found {size}")
         return tuple(TensorType(result.element_type, without_names(result.get_shape())) for result in results)
 
     @classmethod

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
-from xdsl.irdl import AttrConstraint, BaseAttr
+from xdsl.irdl import AttrConstraint, BaseAttr, OptPropertyDef, PropertyDef
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import ELEMENT_TYPES, ElementConstr, integer_limits
@@ -77,7 +77,11 @@ def string(value: str) -> StringAttr:
 
 def as_list(axis: int | Sequence[int] | None) -> Sequence[int] | None:
     """Return the dimensions in an argument that is one of them, or several."""
-    return [axis] if isinstance(axis, int) else axis
+    if axis is None or isinstance(axis, Sequence):
+        return axis
+    with suppress(TypeError):  # An array of several is no index.
+        return [index(axis)]
+    return axis
 
 
 def scalar(value: float, element_type: Attribute) -> Scalar:
@@ -114,11 +118,22 @@ def as_property(name: str, value: object, constraint: AttrConstraint, like: Attr
     type of the first operand. Raises `DTypeError` for a value of the wrong kind."""
     if value is None or (isinstance(value, Attribute) and constraint.verifies(value)):
         return value
-    expected, convert = _KINDS.get(constraint, ("an attribute of the declared kind", None))
+    expected, convert = _kind_of(constraint)
     if convert is not None and not isinstance(value, Attribute):
         with suppress(TypeError):
             return convert(value, like)
     raise DTypeError(f"expected {name} to be {expected}, found {_shown(value)}")
+
+
+def check_given(declared: Mapping[str, PropertyDef], properties: Mapping[str, Attribute]) -> None:
+    """Raise `DTypeError` if a property is missing that must be given."""
+    for name, definition in declared.items():
+        if name not in properties and not isinstance(definition, OptPropertyDef):
+            raise DTypeError(f"expected {name} to be {_kind_of(definition.constr)[0]}, found None")
+
+
+def _kind_of(constraint: AttrConstraint) -> tuple[str, Callable[[Any, Attribute], Attribute | None] | None]:
+    return _KINDS.get(constraint, ("an attribute of the declared kind", None))
 
 
 def _shown(value: object) -> str:

@@ -47,6 +47,7 @@ def test_constants_keep_the_dtype_that_they_have(value: object, dtype: str) -> N
 
 
 variable: Any = Var
+calls: Any = op
 
 
 @pytest.mark.parametrize(
@@ -54,9 +55,27 @@ variable: Any = Var
     [
         (lambda: const([1, [2]]), "expected an array to make a constant of, found list: .*inhomogeneous"),
         (lambda: const(1.0, "flot32"), "expected the name of a dtype, found 'flot32'"),
-        (lambda: const("one", "float32"), "expected an array to make a constant of, found str: could not convert"),
+        (
+            lambda: const("one", "float32"),
+            "expected an array to make a constant of, found str: expected numbers, found str",
+        ),
+        (
+            lambda: const("1.5", "float32"),
+            "expected an array to make a constant of, found str: expected numbers, found",
+        ),
+        (lambda: const([None, 1], "float32"), "found list: expected numbers, found None"),
+        (lambda: variable("x", (1 << 63,)), "expected sizes of at most 9223372036854775807, found 9223372036854775808"),
+        (lambda: calls.alloc_tensor((2.5, 3)), "expected sizes that are numbers from 0 up, or names, found 2.5"),
+        (lambda: calls.alloc_tensor(((2, 3), 5)), r"expected sizes .* or names, found \(2, 3\)"),
+        (lambda: calls.alloc_tensor(None), "expected a list of sizes, found None"),
+        (lambda: calls.alloc_tensor(5), "expected a list of sizes, found int"),
+        (lambda: calls.alloc_tensor([(2,), (3,)]), r"expected sizes .* or names, found \(2,\)"),
+        (lambda: calls.alloc_tensor("n"), "expected a list of sizes, found str"),
+        (lambda: calls.alloc_tensor((1 << 70,)), "expected sizes of at most 9223372036854775807, found 11805"),
+        (lambda: calls.call_tir("f", (), ((2, 3), 5)), "expected either sizes or the shapes of several results, found"),
+        (lambda: calls.call_tir("f", (), np.array((2, 3))), "expected a list of sizes, found numpy.ndarray"),
         (lambda: const(1 << 70, "int64"), "expected an array to make a constant of, found int: .*too large"),
-        (lambda: const(None), "expected a dtype among .*, found object"),
+        (lambda: const(None), "expected an array to make a constant of, found None: expected numbers, found None"),
         (lambda: variable("x", 4), "'x': expected a list of sizes, found int"),
         (lambda: variable("x", "n"), "'x': expected a list of sizes, found str"),
         (lambda: variable("x", None), "'x': expected a list of sizes, found None"),
@@ -68,6 +87,22 @@ def test_constants_and_parameters(make: Callable[[], object], message: str) -> N
     with pytest.raises(RelexError, match=message) as caught:
         make()
     assert isinstance(caught.value, TypeError | ValueError)
+
+
+def test_integers_of_numpy() -> None:
+    bb = BlockBuilder()
+    x = Var("x", (np.int64(2), 3))
+    with bb.function("main", [x]):
+        total = bb.emit(calls.sum(x, axis=np.int64(1)))
+        y = bb.emit(calls.astype(x, np.int32))
+        z = bb.emit(calls.alloc_tensor((np.int64(2), 3)))
+        assert [v.shape for v in (total, y, z)] == [(2,), (2, 3), (2, 3)]
+        assert str(y.type) == "tensor<2x3xi32>"
+        bb.emit_func_output([total, y, z])
+
+
+def test_numbers_beyond_64_bits_become_floats() -> None:
+    assert const([1 << 70, 1], "float32").value.tolist() == [2.0**70, 1.0]
 
 
 def test_sizes_that_are_known_at_run_time_are_none() -> None:
@@ -95,6 +130,15 @@ FILLS: list[tuple[Fill, str]] = [
     (lambda bb, x: bb.emit_te(None, x), "'call_te' expected a function, found None"),
     (lambda bb, x: bb.emit_te(nothing, x), f"{RETURNS} None"),
     (lambda bb, x: bb.emit_te(numbers, x), f"{RETURNS} a list with int"),
+    (lambda bb, x: bb.emit(calls.add(x, x, foo=1)), "'relex.add' op expected arguments among none, found foo"),
+    (lambda bb, x: bb.emit(calls.sum(x, axes=1)), "'relex.sum' op expected arguments among axis, keepdims, found axes"),
+    (lambda bb, x: bb.emit(calls.reshape(x, None)), "'relex.reshape' op expected shape to be a list of .*, found None"),
+    (lambda bb, x: bb.emit(calls.astype(x, None)), "'relex.astype' op expected dtype to be one of .*, found None"),
+    (lambda bb, x: bb.emit(calls.max_pool2d(x, None)), "'relex.max_pool2d' op expected pool_size to be .*, found None"),
+    (
+        lambda bb, x: bb.emit(calls.astype(x, "bool") + 2**40),
+        "'relex.add' op expected elements of i1, found 1099511627776",
+    ),
 ]
 
 HERE = r"test_builder_errors\.py:\d+:\d+: error: "
