@@ -16,7 +16,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.dialects.errors import CompileError, RelexError, one_line
 from relex.dialects.functions import keep_argument_names, state_dims
-from relex.dialects.names import Names
+from relex.dialects.names import Names, name_value
 from relex.dialects.relex import ConstantOp, DataflowOp, OutputOp
 from relex.dialects.relex.size_properties import OPEN, like_name
 from relex.dialects.relex.structure import impurity
@@ -42,7 +42,7 @@ class FunctionBody:
         self._sizes = SizeValues(self._block, self._sources)
         for i, (param, argument) in enumerate(zip(params, self._block.args, strict=True)):
             self._values[param] = argument
-            argument.name_hint = param.name if SSAValue.is_valid_name(param.name) else None
+            name_value(argument, param.name)
             state_dims(op, i, [size if isinstance(size, str) else "" for size in param.shape])
             for dimension, size in enumerate(param.shape):
                 if isinstance(size, str):

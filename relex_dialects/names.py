@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 from xdsl.utils.symbol_table import get_name_if_symbol
+
+
+def name_value(value: SSAValue, name: str) -> None:
+    """Give a value without a name one for printed text, if text can have that name."""
+    if value.name_hint is None and name.isascii() and SSAValue.is_valid_name(name):
+        value.name_hint = name
 
 
 class Names:

@@ -14,11 +14,11 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects.names import Names
+from relex.dialects.names import Names, name_value
 from relex.dialects.tir import BlockOp, InitOp, IterKind
 from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.regions import check_regions
-from relex.frontend.script.scope import arguments, name_value
+from relex.frontend.script.scope import arguments
 from relex.frontend.script.source import ScriptError, shown
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from relex.dialects.dtypes import DTYPES
@@ -25,6 +24,9 @@ ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 _WRAPPERS = ("R.prim_value", "R.str", "R.dtype", "R.shape", "T.bool", *(f"T.{dtype}" for dtype in DTYPES))
 """TVMScript functions that give a constant a type; relex infers the type from context."""
 
+_UNKNOWN = object()
+"""The value of a name that is not constant."""
+
 _PLAIN = (bool, int, float, str, tuple)
 
 MAX_BITS = 128
@@ -37,17 +39,31 @@ class Constants:
 
     def __init__(self, vocabulary: Vocabulary, tree: ast.Module, given: Mapping[str, object]):
         self._vocabulary = vocabulary
-        self._named: dict[str, object] = {n: value for n, value in given.items() if isinstance(value, _PLAIN)}
+        self._named: dict[str, list[tuple[int, object]]] = {}
+        """The values of each name, with the lines of the assignments."""
         for statement in tree.body:
-            match statement:
-                case (
-                    ast.Assign(targets=[ast.Name(id=name)], value=value)
-                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-                ):
-                    with suppress(ScriptError):  # Not a constant.
-                        self._named.setdefault(name, self.value(value))
-                case _:
-                    pass
+            for name, value in self._assigned(statement):
+                self._named.setdefault(name, []).append((statement.lineno, value))
+        self._named |= {name: [(0, value)] for name, value in given.items() if isinstance(value, _PLAIN)}
+
+    def _assigned(self, statement: ast.stmt) -> Iterator[tuple[str, object]]:
+        """Yield the names that a statement of the file assigns, with their values."""
+        match statement:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=node)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as node)
+            ):
+                yield name, self.value(node) if self.is_constant(node) else _UNKNOWN
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                pass  # Its assignments are its own.
+            case _:
+                names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+                yield from ((node.id, _UNKNOWN) for node in names if isinstance(node.ctx, ast.Store | ast.Del))
+
+    def _value_of(self, node: ast.Name) -> object:
+        """Return the value that a name has at its place in the file."""
+        values = [value for line, value in self._named.get(node.id, ()) if line <= node.lineno]
+        return values[-1] if values else _UNKNOWN
 
     def value(self, node: ast.expr) -> object:
         """Return the value of an expression, with lists as tuples. Raises `ScriptError` if it is not constant."""
@@ -62,8 +78,8 @@ class Constants:
                 return -self._number(operand)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
                 return self._binary(node, ARITHMETIC[type(op)], self._number(left), self._number(right))
-            case ast.Name(id=name) if name in self._named:
-                return self._named[name]
+            case ast.Name() if (found := self._value_of(node)) is not _UNKNOWN:
+                return found
             case ast.Call(args=[argument], keywords=[]) if self._vocabulary.calls(node, *_WRAPPERS):
                 return self.value(argument)
             case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))], keywords=[]):

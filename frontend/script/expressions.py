@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from math import isfinite
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerType, MemRefType, i1, i32
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, MemRefType, i1, i32
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.hints import isa
 
@@ -15,7 +15,7 @@ from relex.dialects.dtypes import DTYPES, size_in_bytes
 from relex.frontend.script.declarations import expected_indices
 from relex.frontend.script.dtypes import element_type_of, name_of_type
 from relex.frontend.script.functions import FUNCTIONS, OPERATORS
-from relex.frontend.script.numbers import Literal, Numbers, Scalarlike, Size
+from relex.frontend.script.numbers import Literal, Numbers, Scalarlike, Size, rounded
 from relex.frontend.script.parameters import Parameters
 from relex.frontend.script.scope import Scope, arguments, as_value
 from relex.frontend.script.source import ScriptError, shown
@@ -268,7 +268,7 @@ class Expressions:
         if type == i1:
             return Literal(int(bool(value)), i1)
         if isinstance(type, AnyFloat):
-            return Literal(FloatAttr(float(value), type).value.data, type)
+            return Literal(rounded(node, value, type), type)
         if type is None:
             return Literal(int(value), i1) if isinstance(value, bool) else Literal(value)
         if not isfinite(value) or not lowest(type) <= int(value) <= highest(type):

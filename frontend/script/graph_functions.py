@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import FunctionType, UnitAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from relex.dialects.names import name_value
 from relex.dialects.relex import PRIMITIVE_ATTR, DataflowOp, OutputOp
 from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.declarations import Declaration, read_tensor, read_tensors
@@ -17,7 +18,7 @@ from relex.frontend.script.graph_calls import Value, as_tensors, flatten
 from relex.frontend.script.graph_expressions import GraphExpressions, TheModule
 from relex.frontend.script.numbers import Size
 from relex.frontend.script.parameters import Parameters, function_attributes, plain_parameters
-from relex.frontend.script.scope import Hidden, Scope, Unit, Wrong, name_value
+from relex.frontend.script.scope import Hidden, Scope, Unit, Wrong
 from relex.frontend.script.source import ScriptError, shown
 
 if TYPE_CHECKING:

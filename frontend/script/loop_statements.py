@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, StringAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from relex.dialects.dtypes import DTYPES
-from relex.dialects.names import Names
+from relex.dialects.names import Names, name_value
 from relex.dialects.tir import AllocBufferOp, ForOp
 from relex.dialects.tir.loops import MAX_EXTENT, LoopKind
 from relex.frontend.script.attributes import read_attributes
@@ -21,7 +21,7 @@ from relex.frontend.script.declarations import read_allocation
 from relex.frontend.script.dtypes import name_of_type
 from relex.frontend.script.expressions import Expressions
 from relex.frontend.script.numbers import Literal, Scalarlike
-from relex.frontend.script.scope import Wrong, arguments, name_value
+from relex.frontend.script.scope import Wrong, arguments
 from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.vocabulary import unknown
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, bf16, f16, f32, i1, i32, i64
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerType, bf16, f16, f32, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
@@ -114,11 +114,19 @@ class Numbers:
         return self._scope.emit(node, build_conversion(value, type)).results[0]
 
     def _materialize(self, node: ast.AST, literal: Literal, type: Attribute) -> SSAValue:
-        value = float(literal.value) if isinstance(type, AnyFloat) else literal.value
         try:
+            value = float(literal.value) if isinstance(type, AnyFloat) else literal.value
             return self._scope.emit(node, build_constant(value, type)).result
         except (ValueError, OverflowError):
             raise ScriptError(node, f"expected a number of {name_of_type(type)}, found {literal.value}") from None
+
+
+def rounded(node: ast.AST, value: float, type: AnyFloat) -> float:
+    """Return a number rounded to a float type. Raises `ScriptError` if it is too large for the type."""
+    try:
+        return FloatAttr(float(value), type).value.data
+    except OverflowError:
+        raise ScriptError(node, f"expected a number of {name_of_type(type)}, found {value}") from None
 
 
 def _fold(op: ast.operator, left: Scalarlike, right: Scalarlike) -> Literal | None:

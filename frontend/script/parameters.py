@@ -11,8 +11,9 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.functions import keep_argument_names, state_dims
+from relex.dialects.names import name_value
 from relex.frontend.script.numbers import Size
-from relex.frontend.script.scope import Scope, arguments, name_value
+from relex.frontend.script.scope import Scope, arguments
 from relex.frontend.script.source import ScriptError
 from relex.lowering.te.scalars import build_constant
 

@@ -128,12 +128,6 @@ def as_value(value: object) -> SSAValue | None:
     return cast("SSAValue", value) if isinstance(value, SSAValue) else None
 
 
-def name_value(value: SSAValue, name: str) -> None:
-    """Give a value its name in the script as a hint, where it is a valid one."""
-    if value.name_hint is None and SSAValue.is_valid_name(name):
-        value.name_hint = name
-
-
 def arguments(
     call: ast.Call,
     what: str,

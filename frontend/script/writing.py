@@ -128,6 +128,8 @@ def python_value(value: object) -> str:
         case str():
             plain = value.isprintable() and not set(value) & {'"', "\\"}
             return f'"{value}"' if plain else repr(value)
+        case float() if value - value != 0:  # Python has no literal of it.
+            return f'float("{special(value)}")'
         case list():
             return f"[{', '.join(map(python_value, cast('list[object]', value)))}]"
         case _:

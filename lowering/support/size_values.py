@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from relex.dialects.index.expr import Atom, IndexExpr
 from relex.dialects.index.text import ordered_terms
 from relex.dialects.index.to_ir import IndexBuilder
+from relex.dialects.names import name_value
 from relex.dialects.sizes.attributes import FunctionSizes, has_unknown, sizes_in_type
 from relex.dialects.sizes.modules import ModuleSizes
 from relex.dialects.walks import ancestors
@@ -85,7 +86,7 @@ class SizeValues(IndexBuilder):
             raise ValueError(f"expected a size that an argument has, found '{name}'")
         source, dimension = self._sources[name]
         value = source if source.type == IndexType() else self.dimension(source, dimension)
-        value.name_hint = value.name_hint or name
+        name_value(value, name)
         return value
 
     def dimension(self, source: SSAValue, dimension: int) -> SSAValue:

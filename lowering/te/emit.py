@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.dtypes import storage_of
-from relex.dialects.names import Names
+from relex.dialects.names import Names, name_value
 from relex.dialects.relex.types import without_names
 from relex.dialects.sizes import IndexExpr, Requirement
 from relex.dialects.sizes.attributes import FunctionSizes, annotate
@@ -69,7 +69,7 @@ def emit_prim_func(
     sources = _state_sizes(func, [*inputs, *outputs], requirements)
     buffers: dict[Tensor, SSAValue] = {}
     for tensor, arg in zip([*inputs, *outputs], func.args, strict=True):
-        arg.name_hint = tensor.name
+        name_value(arg, tensor.name)
         buffers[tensor] = arg
     names = Names()
     sizes = SizeValues(func.body.block, sources)
@@ -78,7 +78,7 @@ def emit_prim_func(
         if tensor not in buffers:
             unknown = [sizes.emit(size) for size in tensor.shape if isinstance(size, IndexExpr)]
             buffers[tensor] = builder.insert(AllocBufferOp(buffer_type(tensor), unknown)).buffer
-            buffers[tensor].name_hint = tensor.name
+            name_value(buffers[tensor], tensor.name)
         Stage(builder, tensor, buffers, sizes, names, strict).emit()
     return func
 
@@ -162,7 +162,7 @@ class Stage:
         loops: list[ForOp] = []
         for axis in axes:
             loop = ForOp(self.extent(axis), label=self.names.fresh(axis.name))
-            loop.variable.name_hint = axis.name
+            name_value(loop.variable, axis.name)
             at = Builder(InsertPoint.at_end(loops[-1].body.block)) if loops else self.outer
             loops.append(at.insert(loop))
         return loops
@@ -179,7 +179,7 @@ class Stage:
             [loop.variable for loop in loops],
         )
         for axis, variable in zip(axes, block.body.block.args, strict=True):
-            variable.name_hint = f"v{axis.name}"
+            name_value(variable, f"v{axis.name}")
             self.values[axis] = variable
         at = Builder(InsertPoint.at_end(loops[-1].body.block)) if loops else self.outer
         return at.insert(block)

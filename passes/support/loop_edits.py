@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.index.expr import Index
+from relex.dialects.names import name_value
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, LoopKind
 from relex.dialects.tir.accesses import is_pure
 from relex.passes.analysis.loop_tree import guard_of, steps_in
@@ -31,7 +32,7 @@ def new_loop(extent: int | SSAValue, label: str, source: Operation, kind: LoopKi
     loop = ForOp(extent, kind=kind, label=label)
     loop.location = source.location
     # As the name hint of a value, `j_0` would lose its number.
-    loop.variable.name_hint = re.sub(r"_(?=\d)", "", label)
+    name_value(loop.variable, re.sub(r"_(?=\d)", "", label))
     return loop
 
 

@@ -433,3 +433,18 @@ def main(x: R.Tensor((3, 4), "float32")):
 def main(x: R.Tensor((3, 4), "float32")):
 # expected-error@+1:12 {{'R.matmul' expected equal sizes of the summed dimension, found 4 and 3}}
     return x @ x
+
+# -----
+
+# NumPy would make NaN of it.
+@R.function
+def main(x: R.Tensor((3, 4), "float32")):
+# expected-error@+1:21 {{expected numbers of float32, in lists of equal lengths}}
+    return R.add(x, None)
+
+# -----
+
+@R.function
+def main(x: R.Tensor((3, 4), "float32")):
+# expected-error@+1:29 {{expected numbers of float32, in lists of equal lengths}}
+    return R.add(x, R.const("1.5", "float32"))

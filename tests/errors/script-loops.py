@@ -480,3 +480,27 @@ def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
     for j in range(8):
 # expected-error@+1:16 {{expected 1 index for a buffer of shape 8, found 2}}
         Y[j] = X[j, 0]
+
+# -----
+
+@T.prim_func
+def f(X: T.Buffer((8,), "float16"), Y: T.Buffer((8,), "float16")):
+    for i in range(8):
+# expected-error@+1:23 {{expected a number of float16, found 65520}}
+        Y[i] = X[i] + T.float16(65520)
+
+# -----
+
+@T.prim_func
+def f(X: T.Buffer((8,), "float16"), Y: T.Buffer((8,), "float32")):
+    for i in range(8):
+# expected-error@+1:23 {{expected a number of float32, found 1e+300}}
+        Y[i] = X[i] + T.Cast("float32", 1e300)
+
+# -----
+
+@T.prim_func
+def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
+    for i in range(8):
+# expected-error@+1:16 {{expected a number of float32, found 100000000000000000000000000000000000000000000000000}}
+        Y[i] = X[i] + 100000000000000000000000000000000000000000000000000

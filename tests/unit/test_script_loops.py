@@ -11,6 +11,7 @@ from programs import Array
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
+from relex.dialects import CompileError
 from relex.dialects.functions import DIMS_ATTR, argument_attr
 from relex.dialects.relex.convolution import Conv2dOp
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
@@ -330,6 +331,48 @@ def test_loops_have_their_kinds_and_labels():
         LoopKind.VECTORIZED,
     ]
     assert [loop.label.data for loop in loops if loop.label] == ["i_0", "i_1", "j", "k"]
+
+
+@pytest.mark.parametrize("number", ["inf", "-inf", "nan"])
+def test_annotations_that_python_has_no_literal_of(number: str):
+    text = f"""
+@T.prim_func
+def main(Y: T.Buffer((4,), "float32")):
+    for i in T.serial(4, annotations={{"scale": float("{number}")}}):
+        Y[i] = 0.0
+"""
+    module = parse_script(text)
+    printed = print_script(module)
+    assert f'annotations={{"scale": float("{number}")}}' in printed
+    assert str(parse_script(printed)) == str(module)
+
+
+def test_names_have_the_value_of_the_last_assignment_before_them():
+    text = """
+N = 4
+N = 2 * N
+
+@T.prim_func
+def first(Y: T.Buffer((N,), "float32")):
+    for i in range(N):
+        Y[i] = 0.0
+
+N += 1
+M: int = 3
+
+@T.prim_func
+def second(Y: T.Buffer((M,), "float32")):
+    for i in range(M):
+        Y[i] = 0.0
+
+M = 5
+"""
+    first, second = parse_script(text).ops
+    assert isinstance(first, PrimFuncOp)
+    assert isinstance(second, PrimFuncOp)
+    assert [str(f.args[0].type) for f in (first, second)] == ["memref<8xf32>", "memref<3xf32>"]
+    with pytest.raises(CompileError, match="name 'N' is not defined"):
+        parse_script(text.replace("range(M)", "range(N)"))
 
 
 def test_labels_are_kept():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from programs import Array
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import IndexType, StringAttr, f32, i1, i8, i32
+from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, f32, i1, i8, i32
 from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
@@ -92,6 +92,16 @@ def test_names_are_unique_in_a_function() -> None:
     assert [op.block_name.data for op in function.walk() if isinstance(op, BlockOp)] == ["y", "y1"]
     assert [op.label.data for op in function.walk() if isinstance(op, ForOp) and op.label] == ["i", "i1"]
     np.testing.assert_array_equal(run(function, np.array([1, 2], np.float32)), [3, 4])
+
+
+def test_names_that_values_in_text_cannot_have() -> None:
+    x = placeholder("ξ", (named("é"), 3), f32)
+    y = compute(x.shape, lambda α, β: x[α, β] + 1, name="ψ")
+    function = emit_prim_func("f", [x], [y])
+    assert str(function).isascii()
+    function.properties.pop("sym_visibility")
+    f = build(ModuleOp([function]))["f"]
+    np.testing.assert_array_equal(f(np.ones((2, 3), np.float32)), np.full((2, 3), 2))
 
 
 def test_index_arithmetic() -> None:
