@@ -213,5 +213,11 @@ def dense_bytes(dense: DenseIntOrFPElementsAttr) -> bytes:
     return data.translate(_TRUTH) if dense.get_element_type() == i1 else data
 
 
+def repeats(data: bytes, element: bytes) -> bool:
+    """Return whether data is nothing but an element, over and over. Data of hundreds of megabytes is not copied."""
+    part = element * (1 << 12)
+    return all(part.startswith(data[i : i + len(part)]) for i in range(0, len(data), len(part)))
+
+
 _TRUTH = bytes([0, *[1] * 255])
 """Translation table from any byte of an i1 to 0 or 1."""

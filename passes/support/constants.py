@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from relex.dialects.dtypes import record_of
+from relex.dialects.dtypes import dense_bytes, record_of, repeats
 from relex.dialects.relex import ConstantOp
-from relex.dialects.upstream.dense import dense_bytes
 
 
 def holds_only(value: SSAValue, number: float) -> bool:
@@ -18,5 +17,4 @@ def holds_only(value: SSAValue, number: float) -> bool:
         element = record_of(constant.value.get_element_type()).bytes_of(number)
     except (OverflowError, ValueError):
         return False
-    data = dense_bytes(constant.value)
-    return data == element * (len(data) // len(element))
+    return repeats(dense_bytes(constant.value), element)

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
-from relex.dialects.dtypes import array_from_dense, dense_bytes
+from relex.dialects.dtypes import array_from_dense, dense_bytes, repeats
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -50,7 +50,7 @@ def _literal(dense: DenseIntOrFPElementsAttr) -> str:
         return ""
     element_type = dense.get_element_type()
     size = element_type.compile_time_size
-    splat = data == data[:size] * (len(data) // size)
+    splat = repeats(data, data[:size])
     shown = data[:size] if splat else data
     if element_type != i1 and not splat and len(data) // size > MAX_LISTED:
         return f'"0x{shown.hex().upper()}"'

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import ELEMENT_TYPES
+from relex.dialects.dtypes import ELEMENT_TYPES, repeats
 from relex.dialects.upstream.dense import print_dense
 
 
@@ -40,7 +40,7 @@ class ElidingPrinter(ExactPrinter):
         """Return whether a constant is too long to print. A splat never is."""
         size = dense.get_element_type().compile_time_size
         data = dense.data.data
-        return len(data) > self.limit * size and data != data[:size] * (len(data) // size)
+        return len(data) > self.limit * size and not repeats(data, data[:size])
 
     def print_attribute(self, attribute: Attribute) -> None:
         if not isa(attribute, DenseIntOrFPElementsAttr) or not self.elides(attribute):

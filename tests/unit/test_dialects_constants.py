@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from collections.abc import Callable
 from io import StringIO
 from typing import Any
@@ -38,6 +39,7 @@ from relex.dialects.dtypes import array_from_dense, dense_from_array, element_ty
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex import ConstantOp, NegativeOp, array_of, rank_of, shape_of
 from relex.dialects.upstream.printer import ElidingPrinter, ExactPrinter
+from relex.passes.support.constants import holds_only
 
 SIZES = {f16: 2, bf16: 2, f32: 4, f64: 8, i1: 1, i8: 1, i32: 4, i64: 8}
 
@@ -254,6 +256,27 @@ def test_views_of_all_bytes_share_them() -> None:
         assert dense_from_array(other).data.data == np.ascontiguousarray(other, np.float32).tobytes()
     big_endian = np.frombuffer(np.arange(3, dtype=">i4").tobytes(), ">i4")
     assert array_from_dense(dense_from_array(big_endian)).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("last", [0, 1])
+def test_looking_for_a_number_copies_no_constant(last: int) -> None:
+    array = np.zeros(1 << 20, np.float32)
+    array[-1] = last
+    constant = ConstantOp(dense_from_array(array))
+    tracemalloc.start()
+    try:
+        assert holds_only(constant.result, 0.0) is not bool(last)
+        assert not holds_only(constant.result, 1.0)
+        assert tracemalloc.get_traced_memory()[1] < array.nbytes // 8
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_constant_that_ends_within_a_part() -> None:
+    for count in (0, 1, 4096, 5000):
+        constant = ConstantOp(dense_from_array(np.full(count, 2, np.int64)))
+        assert holds_only(constant.result, 2)
+        assert holds_only(constant.result, 3) is (count == 0)
 
 
 def test_any_byte_of_a_bool_but_0_is_true() -> None:
