@@ -20,6 +20,7 @@ from xdsl.traits import IsTerminator
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import CompileError, Diagnostic, diagnose
+from relex.dialects.functions import SIGNATURE_ATTR
 from relex.dialects.relex import AllocTensorOp
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.symbols import symbols_used
@@ -86,6 +87,7 @@ def _remove(op: Operation) -> bool:
     if parent is not None and op.has_trait(IsTerminator):
         return _remove(parent)
     if isinstance(op, FuncOp) and op.body.blocks:
+        op.attributes.pop(SIGNATURE_ATTR, None)  # Only functions with a body have one.
         op.detach_region(op.body).drop_all_references()
         op.add_region(Region())
         return True

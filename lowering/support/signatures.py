@@ -37,7 +37,7 @@ from relex.dialects.errors import fail
 from relex.dialects.functions import DIMS_ATTR, SIGNATURE_ATTR, argument_names
 from relex.dialects.json_codec import Buffer, Plain, from_plain, to_plain
 from relex.dialects.signature import Signature, TensorSpec
-from relex.dialects.sizes import Sizes, names_in
+from relex.dialects.sizes import MAX_SIZE, Sizes, names_in
 from relex.dialects.sizes.attributes import stated_requirements
 from relex.dialects.sizes.modules import ModuleSizes, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
@@ -211,6 +211,8 @@ def _spec(function: Operation, name: str, t: Attribute, sizes: Sizes) -> TensorS
     if t.element_type not in ELEMENT_TYPES:
         allowed = " or ".join(map(str, ELEMENT_TYPES))
         fail(function, f"expected elements of {allowed} in a public function, found {t}")
+    if any(isinstance(size, int) and size > MAX_SIZE for size in sizes):
+        fail(function, f"expected sizes of at most {MAX_SIZE} in a public function, found {t}")
     return TensorSpec(name, sizes, str(t.element_type))
 
 

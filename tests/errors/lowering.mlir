@@ -30,3 +30,11 @@ func.func @main() -> tensor<4xf32> {
 func.func @main(%x: complex<f32>) {
   func.return
 }
+
+// -----
+
+// expected-error@+1:1 {{'func.func' op expected sizes of at most 9223372036854775807 in a public function, found tensor<1180591620717411303424xf32>}}
+func.func @main() -> tensor<1180591620717411303424xf32> {
+  %y = relex.alloc_tensor : tensor<1180591620717411303424xf32>
+  func.return %y : tensor<1180591620717411303424xf32>
+}

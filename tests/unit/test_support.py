@@ -46,6 +46,14 @@ BAD = {
            }""",
         {2: "expected elements", 5: "calls @again", 11: "bf16", 12: "bf16", 13: "no pass", 14: "prints vectors"},
     ),
+    "functions without bodies state no signatures": (
+        """func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+             %0 = "test.op"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+             %1 = "test.op"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+             func.return %1 : tensor<4xf32>
+           }""",
+        {2: "no pass", 3: "no pass"},
+    ),
     "loops": (
         """tir.prim_func @f(%x: memref<8xf32>) outs(%y: memref<8xf32>) {
              tir.for vectorized %i in (8) {
