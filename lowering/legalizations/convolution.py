@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from math import prod
-from operator import and_, mul
+from operator import mul
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, i64
 
@@ -102,7 +102,7 @@ def _spread(x: Tensor, windows: Windows, starts: Sequence[Size], sizes: Sequence
             place.append((shifted if stride == 1 else shifted // stride) - steps)
             inside += [index >= start, place[-1] < size]
             inside += [] if stride == 1 else [equal(shifted % stride, 0)]
-        return if_then_else(reduce(and_, inside), x[*i[:2], *place], 0)
+        return if_then_else(reduce(lambda a, b: a & b, inside), x[*i[:2], *place], 0)
 
     return compute((*x.shape[:2], *sizes), element, name="spread")
 

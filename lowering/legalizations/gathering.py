@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from operator import and_
 
 from xdsl.dialects.builtin import IndexType
 
 from relex.dialects.relex import GatherElementsOp, GatherNdOp, Scatter, ScatterElementsOp, ScatterNdOp
+from relex.dialects.relex.gathering import REDUCTIONS
 from relex.dialects.sizes import Size
 from relex.lowering.legalizations.table import legalizes, result_shape
 from relex.lowering.te import Axis, Code, Expr, Tensor, call, cast, compute, maximum, minimum, procedure, select
@@ -50,9 +50,6 @@ def gather_nd(op: GatherNdOp, x: Tensor, indices: Tensor) -> Tensor:
     return compute(result_shape(op, x, indices), element, name="gather_nd")
 
 
-_COMBINERS = {"add": "add", "mul": "multiply", "max": "maximum", "min": "minimum"}
-
-
 def _scatter(
     op: Scatter,
     x: Tensor,
@@ -63,14 +60,14 @@ def _scatter(
     """Copy the data, then apply the updates in order. `place` gives the indices of an update from those in `updates`,
     and says which of them may be out of range."""
     name = op.name.rpartition(".")[2]
-    combiner = _COMBINERS.get(op.reduction.data)
+    combiner = REDUCTIONS[op.reduction.data]
 
     def emit(code: Code, out: Tensor) -> None:
         with code.block(f"{name}_data", *x.shape) as i:
             code.store(out, i, x[i])
         with code.block(name), code.loops(*updates.shape) as i:
             at, unsure = place(i)
-            exists = reduce(and_, [(at[d] >= 0) & (at[d] < x.shape[d]) for d in unsure])
+            exists = reduce(lambda a, b: a & b, [(at[d] >= 0) & (at[d] < x.shape[d]) for d in unsure])
             with code.when(exists):
                 update = updates[i]
                 code.store(out, at, update if combiner is None else call(combiner, out[at], update))

@@ -14,7 +14,7 @@ An element is loaded where its expression is first used, or where `let` names it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -42,7 +42,7 @@ class Code:
     builder: Builder
 
     @contextmanager
-    def block(self, name: str, *extents: Size) -> Iterator[tuple[Axis, ...]]:
+    def block(self, name: str, *extents: Size) -> Generator[tuple[Axis, ...]]:
         """Open a nest of independent loops around a block, all of whose stores use all of its variables. Blocks are not
         nested."""
         axes = tuple(Axis(IndexType(), f"i{d}", extent, IterKind.SPATIAL) for d, extent in enumerate(extents))
@@ -50,20 +50,20 @@ class Code:
             yield axes
 
     @contextmanager
-    def loop(self, extent: Size, name: str = "k") -> Iterator[Axis]:
+    def loop(self, extent: Size, name: str = "k") -> Generator[Axis]:
         """Open a loop in a block, whose iterations are executed in order."""
         axis = Axis(IndexType(), name, extent, IterKind.SPATIAL)
         with self._inside(self.stage.open_loop(self.builder, axis)):
             yield axis
 
     @contextmanager
-    def loops(self, *extents: Size) -> Iterator[tuple[Axis, ...]]:
+    def loops(self, *extents: Size) -> Generator[tuple[Axis, ...]]:
         """Open nested loops in a block."""
         with ExitStack() as stack:
             yield tuple(stack.enter_context(self.loop(extent, f"k{d}")) for d, extent in enumerate(extents))
 
     @contextmanager
-    def when(self, condition: Expr) -> Iterator[None]:
+    def when(self, condition: Expr) -> Generator[None]:
         """Execute what follows only if a condition holds."""
         holds = self.stage.value(self.builder, condition)
         body = Block()
@@ -99,7 +99,7 @@ class Code:
         return tensor
 
     @contextmanager
-    def _inside(self, builder: Builder) -> Iterator[None]:
+    def _inside(self, builder: Builder) -> Generator[None]:
         """Emit into a region. What is computed in it is unknown outside."""
         around, known = self.builder, self.stage.values
         self.builder, self.stage.values = builder, dict(known)

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from xdsl.context import Context
@@ -129,7 +129,7 @@ class BoundedNumbers(Numbers):
             self._loops[key] = _as_loops(op, types, type(self)())
         loops = self._loops[key]
         found = evaluate(*values)
-        results = found if isinstance(found, tuple) else (found,)
+        results = cast("tuple[Array, ...]", found) if isinstance(found, tuple) else (found,)
         if loops is None:
             spread = max([_any_spread(array)["spread"] for array in arrays], default=0.0)
             outputs = tuple(plain(result, spread) for result in results)

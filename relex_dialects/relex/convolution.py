@@ -17,7 +17,14 @@ from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Operand, ieee_arithmetic
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, integer
 from relex.dialects.relex.sliding import SlidingWindows, expect_rank
-from relex.dialects.relex.types import SizedType, expect_element_type, expect_equal, expect_integers, same_element_type
+from relex.dialects.relex.types import (
+    Shape,
+    SizedType,
+    expect_element_type,
+    expect_equal,
+    expect_integers,
+    same_element_type,
+)
 from relex.dialects.relex.windows import Windows
 from relex.dialects.sizes import Size, Sizes, at_most, equal
 
@@ -195,7 +202,7 @@ class TransposedConvolution(Convolution, ABC):
     def evaluate(self, *operands: Array) -> Array:
         x, weight = operands
         groups, windows = as_integer(self.groups), self.windows(weight.shape)
-        sizes = cast("tuple[int, ...]", self.full(windows, x.shape[2:], as_integers(self.output_padding)))
+        sizes = cast(Shape, self.full(windows, x.shape[2:], as_integers(self.output_padding)))
         full = np.zeros((x.shape[0], groups, weight.shape[1], *sizes), x.dtype)
         parts = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
         kernels = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
@@ -59,7 +59,7 @@ def _from_front(indices: Array, size: int) -> Array:
 
 def _places(shape: Sequence[int], indices: Array, axis: int) -> list[Array]:
     """Return the index along each dimension: that of the element itself, but along one dimension the given one."""
-    own = list(np.indices(indices.shape))
+    own = list(cast(Array, np.indices(indices.shape)))
     return [*own[:axis], _from_front(indices, shape[axis]), *own[axis + 1 :]]
 
 
@@ -155,20 +155,21 @@ class GatherNdOp(Operator):
         rest = x.shape[self.batch + depth :]
         if not np.prod((*indices.shape[:-1], *rest)):
             return np.zeros((*indices.shape[:-1], *rest), x.dtype)
-        own = list(np.indices(indices.shape[:-1]))[: self.batch]
+        own = list(cast(Array, np.indices(indices.shape[:-1])))
         sizes = x.shape[self.batch :]
-        places = [*own, *(_from_front(indices[..., d], sizes[d]) for d in range(depth))]
+        places = [*own[: self.batch], *(_from_front(indices[..., d], sizes[d]) for d in range(depth))]
         return x[_clipped(places, x.shape[: self.batch + depth])]
 
 
-REDUCTIONS: Mapping[str, Callable[..., Any] | None] = {
+REDUCTIONS: Mapping[str, str | None] = {
     "update": None,
-    "add": np.add.at,
-    "mul": np.multiply.at,
-    "max": np.maximum.at,
-    "min": np.minimum.at,
+    "add": "add",
+    "mul": "multiply",
+    "max": "maximum",
+    "min": "minimum",
 }
-"""What becomes of an element and an update of it."""
+"""The scalar functions that combine an element with an update of it, under their names in NumPy and in
+`relex.lowering.te.scalars`. None replaces the element."""
 
 
 class Scatter(Operator, ABC):
@@ -198,12 +199,12 @@ class Scatter(Operator, ABC):
         limits = zip(places, x.shape[: len(places)], strict=True)
         exist = np.logical_and.reduce([(0 <= place) & (place < size) for place, size in limits])
         at = tuple(place[exist] for place in places)
-        combine = REDUCTIONS[self.reduction.data]
+        combiner = REDUCTIONS[self.reduction.data]
         with ieee_arithmetic():
-            if combine is None:
+            if combiner is None:
                 result[at] = updates[exist]
             else:
-                combine(result, at, updates[exist])
+                getattr(np, combiner).at(result, at, updates[exist])
         return result
 
 
@@ -216,7 +217,7 @@ class ScatterElementsOp(Scatter):
     index counts from the end; updates still out of range have no effect.
 
     ```mlir
-    %y = relex.scatter_elements %x, %indices, %updates axis = 1 reduction = "add"
+    %y = relex.scatter_elements %x, %indices, %updates reduction = "add" axis = 1
         : (tensor<3x4xf32>, tensor<3x2xi64>, tensor<3x2xf32>) -> tensor<3x4xf32>
     ```
     """

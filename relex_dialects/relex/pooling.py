@@ -110,7 +110,8 @@ class MaxPoolWithIndices(SeveralResults, Pool, ABC):
         seen = windows.over(x, lowest)
         best = largest(seen, axes=self.window_axes)
         # A shift by 1, so that padding has the number 0.
-        numbers = windows.over(np.arange(1, prod(sizes) + 1, dtype=np.int64).reshape(sizes), 0) - 1
+        numbered = cast(Array, np.arange(1, prod(sizes) + 1, dtype=np.int64)).reshape(sizes)
+        numbers = windows.over(numbered, 0) - 1
         wanted = np.expand_dims(best, self.window_axes)
         found = ((seen == wanted) | (seen != seen)) & (numbers >= 0)
         beyond = np.iinfo(np.int64).max

@@ -68,7 +68,7 @@ def flag(value: bool) -> UnitAttr | None:
     return UnitAttr() if value else None
 
 
-def string(value: str) -> StringAttr:
+def string(value: object) -> StringAttr:
     """Return a property that holds a text."""
     if not isinstance(value, str):
         raise TypeError

@@ -207,7 +207,7 @@ def test_a_transposed_convolution_is_the_transpose() -> None:
     options: dict[str, Any] = {"strides": (2, 3), "padding": (1, 0, 2, 1), "dilation": (2, 1)}
     x, w = rng.integers(-9, 9, (1, 2, 7, 8)), rng.integers(-9, 9, (3, 2, 3, 2))
     y = native(partial(Conv2dOp, **options), x, w)
-    z = rng.integers(-9, 9, y.shape)
+    z = rng.integers(-9, 9, tuple(map(int, y.shape)))
     back = native(partial(Conv2dTransposeOp, output_padding=(1, 2), **options), z, w)
     assert np.vdot(y, z) == np.vdot(x, back[:, :, :7, :8])
 
