@@ -80,52 +80,88 @@ def gather(node: Node, x: Tensor, indices: Tensor) -> Operand:
 @imports("GatherElements")
 def gather_elements(node: Node, x: Tensor, indices: Tensor) -> Operand:
     """For each position, the element there with another index along one dimension."""
-    axis = node.axis(x)
-    sizes, wanted = node.static_shape(x), node.static_shape(indices)
-    place = op.astype(positive(node, indices, sizes[axis]), i64)
-    return op.take(node.reshape(x, [count(sizes)]), flat_places(node, place, sizes, wanted, axis), 0)
-
-
-def flat_places(node: Node, place: Operand, sizes: Sequence[int], wanted: Sequence[int], axis: int) -> Operand:
-    """Return positions in a flattened tensor: the position itself, except along one dimension."""
-    result: Operand = place * strides_of(sizes)[axis]
-    for d, stride in enumerate(strides_of(sizes)):
-        if d != axis:
-            column = np.arange(wanted[d], dtype=np.int64) * stride
-            result = op.add(result, Known(column.reshape([-1 if i == d else 1 for i in range(len(sizes))])))
-    return result
-
-
-def strides_of(sizes: Sequence[int]) -> list[int]:
-    """Return the distances of elements in row-major order."""
-    return [int(np.prod(sizes[d + 1 :], dtype=np.int64)) for d in range(len(sizes))]
+    return op.gather_elements(x, indices, node.axis(x))
 
 
 @imports("GatherND")
 def gather_nd(node: Node, x: Tensor, indices: Tensor) -> Operand:
     """The parts of a tensor at positions along its first dimensions, after those that are in the batch."""
-    batch = node.integer("batch_dims")
-    sizes, shape = node.static_shape(x), node.static_shape(indices)
-    depth = shape[-1]
-    rest = sizes[batch + depth :]
-    place = nd_places(node, indices, sizes, batch)
-    rows = node.reshape(x, [count(sizes[: batch + depth]), *rest])
-    return op.take(rows, place, 0)
+    return op.gather_nd(x, indices, node.integer("batch_dims"))
 
 
-def nd_places(node: Node, indices: Tensor, sizes: Sequence[int], batch: int = 0) -> Operand:
-    """Return positions in a tensor whose first dimensions are flattened."""
-    shape = node.static_shape(indices)
-    depth = shape[-1]
-    limits = np.array(sizes[batch : batch + depth])
-    wide = op.astype(indices, i64)
-    place = op.where(op.less(wide, 0), op.add(wide, Known(limits)), wide) if depth else wide
-    strides = np.array(strides_of(sizes[: batch + depth])[batch:], np.int64)
-    flat = op.sum(op.multiply(place, Known(strides)), [-1])
-    for d, stride in enumerate(strides_of(sizes[: batch + depth])[:batch]):
-        column = np.arange(sizes[d], dtype=np.int64) * stride
-        flat = op.add(flat, Known(column.reshape([-1 if i == d else 1 for i in range(len(shape) - 1)])))
-    return flat
+REDUCTIONS = {"none": "update"}
+"""The names of reductions in relex that differ from those of the standard."""
+
+
+@imports("Scatter", "ScatterElements")
+def scatter_elements(node: Node, x: Tensor, indices: Tensor, updates: Tensor) -> Operand:
+    """The tensor with other elements at positions along one dimension."""
+    reduction = node.text("reduction", "none")
+    return op.scatter_elements(x, indices, updates, node.axis(x), REDUCTIONS.get(reduction, reduction))
+
+
+@imports("ScatterND")
+def scatter_nd(node: Node, x: Tensor, indices: Tensor, updates: Tensor) -> Operand:
+    """The tensor with other parts at positions along its first dimensions."""
+    reduction = node.text("reduction", "none")
+    return op.scatter_nd(x, indices, updates, REDUCTIONS.get(reduction, reduction))
+
+
+@imports("TensorScatter")
+def tensor_scatter(node: Node, cache: Tensor, update: Tensor, starts: Tensor | None = None) -> Operand:
+    """A cache in which a part along one dimension is new, from a position for each element of the batch on."""
+    axis = node.axis(cache, default=-2)
+    sizes, new = node.static_shape(cache), node.static_shape(update)
+    rank = len(sizes)
+    place: Operand = Known(_column(np.arange(new[axis], dtype=np.int64), axis, rank))
+    if starts is not None:
+        place = op.add(place, op.expand_dims(op.astype(starts, i64), list(range(1, rank))))
+    if node.text("mode", "linear") == "circular":
+        place = op.floor_mod(place, sizes[axis])
+    elif starts is not None and not isinstance(starts, Known):
+        # An index beyond the end has no effect, as out-of-range updates of the cache are errors.
+        place = op.where(op.less(place, sizes[axis]), place, sizes[axis])
+    batch = [new[0] if starts is not None else 1] + [new[d] if d == axis else 1 for d in range(1, rank)]
+    return op.scatter_elements(cache, op.broadcast_to(op.reshape(place, batch), new), update, axis)
+
+
+@imports("CumSum")
+def cumulative_sum(node: Node, x: Tensor, axis: Tensor) -> Operand:
+    """The sums of all elements up to each one."""
+    return op.cumsum(x, *_cumulative(node, x, axis))
+
+
+@imports("CumProd")
+def cumulative_product(node: Node, x: Tensor, axis: Tensor) -> Operand:
+    """The products of all elements up to each one."""
+    return op.cumprod(x, *_cumulative(node, x, axis))
+
+
+def _cumulative(node: Node, x: Tensor, axis: Tensor) -> tuple[int, bool, bool]:
+    (chosen,) = node.axes([int(node.known_number(axis, "an axis"))], x)
+    return chosen, node.flag("exclusive"), node.flag("reverse")
+
+
+@imports("TopK")
+def top_k_by_attribute(node: Node, x: Tensor) -> list[Operand]:
+    """The largest elements along a dimension, and their positions."""
+    return _top(x, node.axis(x, default=-1), node.integer("k"), largest=True)
+
+
+@imports("TopK", since=10)
+def top_k(node: Node, x: Tensor, k: Tensor) -> list[Operand]:
+    """The largest or smallest elements along a dimension, and their positions."""
+    count = int(node.known_number(k, "a number of elements"))
+    return _top(x, node.axis(x, default=-1), count, bool(node.integer("largest", 1)))
+
+
+def _top(x: Tensor, axis: int, k: int, largest: bool) -> list[Operand]:
+    places = op.strided_slice(op.argsort(x, axis, largest), [axis], [0], [k])
+    return [op.gather_elements(x, places, axis), places]
+
+
+def _column(numbers: Array, axis: int, rank: int) -> Array:
+    return numbers.reshape([-1 if d == axis else 1 for d in range(rank)])
 
 
 @imports("OneHot")
@@ -211,9 +247,7 @@ def reverse_sequence(node: Node, x: Tensor, lengths: Tensor) -> Operand:
     shape = [sizes[batch] if d == batch else 1 for d in range(rank)]
     length = node.reshape(op.astype(lengths, i64), shape)
     place = op.where(op.less(steps, length), op.subtract(length, steps) - 1, steps)
-    place = op.broadcast_to(place, [size if d in (batch, time) else 1 for d, size in enumerate(sizes)])
-    place = op.broadcast_to(place, sizes)
-    return op.take(node.reshape(x, [count(sizes)]), flat_places(node, place, sizes, sizes, time), 0)
+    return op.gather_elements(x, op.broadcast_to(place, sizes), time)
 
 
 @imports("Compress")

@@ -1,0 +1,126 @@
+"""Fourier transforms, as products with matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from relex.dialects.arrays import Array
+from relex.frontend import op
+from relex.frontend.expressions import Operand
+from relex.frontend.onnx.node import Node
+from relex.frontend.onnx.table import imports
+from relex.frontend.onnx.values import Known, Tensor, refuse
+
+
+@imports("DFT")
+def transform_by_attribute(node: Node, x: Tensor, length: Tensor | None = None) -> Operand:
+    """The discrete Fourier transform along a dimension."""
+    return _along(node, x, length, node.axis(x, default=1))
+
+
+@imports("DFT", since=20)
+def transform(node: Node, x: Tensor, length: Tensor | None = None, axis: Tensor | None = None) -> Operand:
+    """The discrete Fourier transform along a dimension."""
+    chosen = -2 if axis is None else int(node.known_number(axis, "an axis"))
+    return _along(node, x, length, node.axes([chosen], x)[0])
+
+
+def _along(node: Node, x: Tensor, length: Tensor | None, axis: int) -> Operand:
+    size = node.shape(x)[axis]
+    if not isinstance(size, int):
+        refuse("a transform along a dimension that is open; 'shapes' closes them")
+    inverse, onesided = node.flag("inverse"), node.flag("onesided")
+    count = size if length is None else int(node.known_number(length, "a length"))
+    if inverse and onesided:
+        count = 2 * (size - 1) if length is None else count
+    moved = op.permute_dims(x, [*(d for d in range(node.rank(x)) if d != axis), axis])
+    # The parts of complex numbers come first, then the elements along the dimension.
+    rank = node.rank(x)
+    parts = op.permute_dims(moved, [*range(rank - 2), rank - 2, rank - 1])
+    real, imaginary = _parts(node, parts, rank)
+    width = count // 2 + 1 if inverse and onesided else count
+    real, imaginary = (None if part is None else _resized(node, part, width) for part in (real, imaginary))
+    assert real is not None
+    results = _product(node, real, imaginary, count, inverse, onesided)
+    stacked = op.concat(*(op.expand_dims(part, -1) for part in results), axis=-1)
+    return op.permute_dims(stacked, [*range(axis), rank - 2, *range(axis, rank - 2), rank - 1])
+
+
+def _parts(node: Node, x: Operand, rank: int) -> tuple[Operand, Operand | None]:
+    """Return the real and the imaginary part of numbers along the last dimension but one."""
+    kinds = node.shape(x)[rank - 2]
+    first = op.squeeze(op.strided_slice(x, [rank - 2], [0], [1]), rank - 2)
+    if kinds == 1:
+        return first, None
+    return first, op.squeeze(op.strided_slice(x, [rank - 2], [1], [2]), rank - 2)
+
+
+def _resized(node: Node, x: Operand, size: int) -> Operand:
+    """Return a tensor cut off, or continued by zeros, along its last dimension."""
+    *others, old = node.shape(x)
+    if not isinstance(old, int) or old == size:
+        return x
+    if old > size:
+        return op.strided_slice(x, [-1], [0], [size])
+    return op.pad(x, [*(0 for _ in range(2 * len(others))), 0, size - old])
+
+
+def _product(
+    node: Node, real: Operand, imaginary: Operand | None, count: int, inverse: bool, onesided: bool
+) -> Sequence[Operand]:
+    """Return the real and the imaginary part of the transform."""
+    if inverse and onesided:
+        return [_real_inverse(node, real, imaginary, count)]
+    rows = np.arange(count // 2 + 1 if onesided else count)
+    angles = 2 * np.pi * np.outer(rows, np.arange(count)) / count * (1 if inverse else -1)
+    scale = 1 / count if inverse else 1.0
+    cosine, sine = (node.like(matrix * scale, real) for matrix in (np.cos(angles), np.sin(angles)))
+    if imaginary is None:
+        return op.dense(real, cosine), op.dense(real, sine)
+    return (
+        op.subtract(op.dense(real, cosine), op.dense(imaginary, sine)),
+        op.add(op.dense(real, sine), op.dense(imaginary, cosine)),
+    )
+
+
+def _real_inverse(node: Node, real: Operand, imaginary: Operand | None, count: int) -> Operand:
+    """Return the inverse of a transform of real numbers, of which half is given."""
+    half = np.arange(count // 2 + 1)
+    weights = np.where((half == 0) | (2 * half == count), 1.0, 2.0) / count
+    angles: Array = 2 * np.pi * np.outer(np.arange(count), half) / count
+    total = op.dense(real, node.like(np.cos(angles) * weights, real))
+    return (
+        total
+        if imaginary is None
+        else op.subtract(total, op.dense(imaginary, node.like(np.sin(angles) * weights, real)))
+    )
+
+
+@imports("STFT")
+def short_time(
+    node: Node, x: Tensor, step: Tensor, window: Tensor | None = None, length: Tensor | None = None
+) -> Operand:
+    """The transforms of the parts of a signal under a window that moves."""
+    hop = int(node.known_number(step, "a step"))
+    if length is not None:
+        size = int(node.known_number(length, "a length"))
+    elif window is not None:
+        size = node.static_shape(window)[0]
+    else:
+        refuse("expected a window or its length, found neither")
+    samples = node.shape(x)[1]
+    if not isinstance(samples, int):
+        refuse("a signal whose length is open; 'shapes' closes them")
+    frames = (samples - size) // hop + 1
+    places = np.arange(frames)[:, None] * hop + np.arange(size)
+    real, imaginary = _parts(node, op.permute_dims(x, [0, 2, 1]), 3)
+
+    def framed(part: Operand) -> Operand:
+        taken = op.take(part, Known(places.astype(np.int64)), 1)
+        return taken if window is None else op.multiply(taken, window)
+
+    onesided = bool(node.integer("onesided", 1))
+    results = _product(node, framed(real), None if imaginary is None else framed(imaginary), size, False, onesided)
+    return op.concat(*(op.expand_dims(part, -1) for part in results), axis=-1)

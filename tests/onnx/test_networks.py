@@ -1,0 +1,44 @@
+"""Whole networks: one of the package onnx, on small images, and a block of a transformer with open sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from networks import TOLERANCE, check, difference
+from onnx.reference import ReferenceEvaluator
+from transformer import WIDTH, transformer_block
+
+from relex.frontend.onnx import from_onnx
+from relex.reference import interpret
+from relex.runtime import build
+
+
+def test_squeezenet() -> None:
+    found = check("squeezenet", pixels=48)
+    assert found.keys() == {"build", "load", "relex-run"}
+    assert max(found.values()) < TOLERANCE
+
+
+def tokens(batch: int, length: int) -> Any:
+    return np.random.default_rng(batch).normal(size=(batch, length, WIDTH)).astype(np.float32)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 5), (3, 16)])
+def test_transformer_block_of_known_sizes(sizes: tuple[int, int]) -> None:
+    model = transformer_block()
+    x = tokens(*sizes)
+    wanted: Any = ReferenceEvaluator(model).run(None, {"x": x})
+    module = from_onnx(model, shapes={"batch": sizes[0], "length": sizes[1]})
+    assert difference(interpret(module)["main"](x), wanted[0]) < TOLERANCE
+
+
+def test_transformer_block_of_open_sizes() -> None:
+    """One compilation serves all sizes."""
+    model = transformer_block()
+    main = build(from_onnx(model))["main"]
+    for sizes in ((1, 1), (2, 5), (3, 16), (1, 40)):
+        x = tokens(*sizes)
+        wanted: Any = ReferenceEvaluator(model).run(None, {"x": x})
+        assert difference(main(x), wanted[0]) < TOLERANCE
