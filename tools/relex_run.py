@@ -77,7 +77,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--params",
-        metavar="FILE.npz",
+        metavar="FILE.npz|FILE.safetensors",
         help="arrays to bind to parameters of the same names; metadata_0, ... are the constants a script leaves out",
     )
     parser.add_argument(

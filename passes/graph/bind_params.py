@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class BindParamsPass(RelexPass):
     """
-    Turns arguments of a function into constants: those named in an `.npz` file, or in a dictionary of arrays. The name
-    of an argument is its attribute `relex.name`, else that of its SSA value. Equal arrays become one constant.
+    Turns arguments of a function into constants: those named in an `.npz` or `.safetensors` file, or in a dictionary of
+    arrays. The name of an argument is its attribute `relex.name`, else that of its SSA value. Equal arrays become one
+    constant.
 
     ```mlir
     func.func @main(%x: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> {

@@ -1,4 +1,4 @@
-"""Loading of arrays from NumPy files. Nothing in them is executed."""
+"""Loading of arrays from files of NumPy and safetensors. Nothing in them is executed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from relex.dialects.errors import RelexError
+from relex.passes.support.safetensors import SUFFIX, read_safetensors
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -29,9 +30,12 @@ def load_array(file: str | Path, *, mapped: bool = False) -> Array:
 
 
 def load_arrays(file: str | Path) -> dict[str, Array]:
-    """Return the arrays in an `.npz` file by name. Raises `RelexError`."""
+    """Return the arrays in an `.npz` or a `.safetensors` file by name. Raises `RelexError`."""
     import numpy as np
 
+    if Path(file).suffix == SUFFIX:
+        with _reading(file):
+            return read_safetensors(file)
     with _reading(file), Path(file).open("rb") as stream:
         _expect(file, "an archive", _MANY)
         # Given a stream instead of a name, zipfile leaves no file open, whatever it finds.

@@ -20,7 +20,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import TensorConstr, element_type_of, is_emulated, numpy_dtype
+from relex.dialects.dtypes import TensorConstr, is_emulated, numpy_dtype
 from relex.dialects.errors import ArityError, InferenceError, expect_kind
 from relex.dialects.relex.properties import FlagConstr, as_integer, as_property, check_given
 from relex.dialects.relex.types import SizedType, normalize_axis, rank_of, without_names
@@ -208,7 +208,7 @@ def _rounded_once(evaluate: Callable[..., Array]) -> Callable[..., Array]:
 
     @wraps(evaluate)
     def rounding(op: Operator, *operands: Array) -> Array:
-        narrow = [is_emulated(t) for t in map(element_type_of, (array.dtype for array in operands))]
+        narrow = [is_emulated(tensor_type(value.type).element_type) for value in op.operands]
         if op.MOVES or not any(narrow):
             return evaluate(op, *operands)
         wide = [array.astype(np.float32) if n else array for array, n in zip(operands, narrow, strict=True)]

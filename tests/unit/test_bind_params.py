@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
 from pathlib import Path
@@ -118,6 +119,54 @@ def test_damaged_files(tmp_path: Path) -> None:
         file.write_bytes(data)
         with pytest.raises(RelexError, match=f"cannot read '{re.escape(str(file))}'"):
             load_arrays(file)
+
+
+def safetensors(header: object, data: bytes) -> bytes:
+    """A file of the format safetensors."""
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
+def test_safetensors(tmp_path: Path) -> None:
+    file = tmp_path / "params.safetensors"
+    w, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([True, False])
+    header = {
+        "__metadata__": {"format": "pt"},
+        "w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
+        "b": {"dtype": "BOOL", "shape": [2], "data_offsets": [24, 26]},
+    }
+    file.write_bytes(safetensors(header, w.tobytes() + b.tobytes()))
+    arrays = load_arrays(file)
+    assert arrays.keys() == {"w", "b"}
+    np.testing.assert_array_equal(arrays["w"], w)
+    np.testing.assert_array_equal(arrays["b"], b)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", "expected a header"),
+        (b"\xff" * 20, "expected a header of 18446744073709551615 bytes, found a file of 20"),
+        (b"\2" + bytes(7) + b"{]", "expected a header in JSON"),
+        (safetensors([], b""), "expected a header with the names of arrays"),
+        (safetensors({"w": 3}, b""), "expected dtype, shape and data_offsets of 'w'"),
+        (safetensors({"w": {"dtype": "C64", "shape": [], "data_offsets": [0, 8]}}, bytes(8)), "expected a dtype among"),
+        (
+            safetensors({"w": {"dtype": "F32", "shape": [1 << 40], "data_offsets": [0, 8]}}, bytes(8)),
+            "expected 4398046511104 bytes for 'w', found 0 to 8 of 8",
+        ),
+        (
+            safetensors({"w": {"dtype": "F32", "shape": [2], "data_offsets": [-8, 0]}}, bytes(8)),
+            "expected 8 bytes for 'w', found -8 to 0 of 8",
+        ),
+    ],
+)
+def test_damaged_safetensors(data: bytes, expected: str, tmp_path: Path) -> None:
+    file = tmp_path / "params.safetensors"
+    file.write_bytes(data)
+    with pytest.raises(RelexError, match=re.escape(expected)) as caught:
+        load_arrays(file)
+    assert str(file) in str(caught.value)
 
 
 @pytest.mark.parametrize(
