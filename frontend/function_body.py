@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import FileLineColLoc, FunctionType, ModuleOp, TensorType, i1
@@ -18,15 +17,15 @@ from relex.dialects.errors import CompileError, RelexError, one_line
 from relex.dialects.functions import keep_argument_names, state_dims
 from relex.dialects.names import Names, name_value
 from relex.dialects.relex import ConstantOp, DataflowOp, OutputOp
-from relex.dialects.relex.size_properties import OPEN, like_name
 from relex.dialects.relex.structure import impurity
-from relex.dialects.sizes import Size, named, names_in, parse_index, substitute
+from relex.dialects.sizes import Size, named
 from relex.frontend.call_site import refuse
 from relex.frontend.expressions import Binding, Call, Constant, Expr, Operand, Var
+from relex.frontend.open_sizes import OpenSizes
 from relex.lowering.support.size_values import SizeValues, Sources
 
 
-class FunctionBody:
+class FunctionBody(OpenSizes):
     """A function under construction: its parameters, the constants and sizes at its start, and the insertion point."""
 
     def __init__(self, module: ModuleOp, names: Names, op: FuncOp, params: Sequence[Var]):
@@ -70,31 +69,6 @@ class FunctionBody:
         """Return the value of a named size, which a parameter must have."""
         self.size_source(name)
         return self._sizes.emit(named(name))
-
-    def with_sizes(self, properties: Mapping[str, Any], operand: SSAValue | None) -> dict[str, Any]:
-        """Return the properties of an operator with expressions of named sizes as the operator has them: in a property
-        of their own, in terms of the sizes of its operand, and of parameters, which become its operands `like`."""
-        result, like = dict(properties), dict[SSAValue, int]()
-        for name, numbers in OPEN.items():
-            given: Sequence[int | str] = properties.get(name) or ()
-            if not any(isinstance(size, str) for size in given):
-                continue
-            texts = [self._in_terms_of(operand, like, size) if isinstance(size, str) else "" for size in given]
-            if name == "shape":
-                texts = [text for text, size in zip(texts, given, strict=True) if text or size == -1]
-            result[numbers] = texts
-            result[name] = [(-1 if name == "shape" else 0) if isinstance(size, str) else size for size in given]
-        return {**result, "like": list(like)} if like else result
-
-    def _in_terms_of(self, operand: SSAValue | None, like: dict[SSAValue, int], text: str) -> str:
-        """Return an expression of named sizes with the names that an operator has for them; add their tensors."""
-        index = parse_index(text)
-        names: dict[str, Size] = {}
-        for name in names_in(index):
-            tensor, dimension = self.size_source(name)
-            own = tensor is operand
-            names[name] = named(f"d{dimension}" if own else like_name(like.setdefault(tensor, len(like)), dimension))
-        return str(substitute(index, names))
 
     def size_source(self, name: str) -> tuple[SSAValue, int]:
         """Return a parameter and its dimension that has a named size."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import FileLineColLoc, FunctionType, IntAttr, StringAttr, TensorType, i1
+from xdsl.dialects.builtin import FileLineColLoc, FunctionType, IntAttr, StringAttr, TensorType, i1, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -31,9 +31,11 @@ from relex.dialects.relex import (
     TakeOp,
 )
 from relex.dialects.relex.types import SizedType, without_names
-from relex.dialects.sizes import IndexExpr, Size, Sizes, count
+from relex.dialects.sizes import IndexExpr, Size, Sizes, count, name_of_size
+from relex.frontend import op
 from relex.frontend.expressions import Call, Constant, Expr, Operand
-from relex.frontend.onnx.values import Computed, Known, Tensor, element_type_of, refuse
+from relex.frontend.onnx.values import Computed, Known, Tensor, element_type_of
+from relex.frontend.open_sizes import OpenSizes
 
 FOLDED = 1 << 16
 """Results of this many elements at most are computed at import if their operands are known: shapes, masks, tables.
@@ -55,7 +57,7 @@ _OF_SIZES = (
 """The operators that are computed at import on sizes of the program as well."""
 
 
-class Builder:
+class Builder(OpenSizes):
     """A graph function under construction."""
 
     def __init__(self, file: str):
@@ -68,6 +70,8 @@ class Builder:
         self._last_constant: Operation | None = None
         self._names: list[str] = []
         self._dims: list[list[str]] = []
+        self._arguments: dict[SSAValue, Computed] = {}
+        self._sources: dict[str, tuple[SSAValue, int]] = {}
 
     def place(self, path: str) -> FileLineColLoc:
         """Return the location of a node, or another part of the model, by its path."""
@@ -79,7 +83,14 @@ class Builder:
         name_value(argument, name)
         self._names.append(name)
         self._dims.append([str(size) if isinstance(size, IndexExpr) else "" for size in sizes])
-        return Computed(argument, sizes)
+        for dimension, size in enumerate(sizes):
+            if (size_name := name_of_size(size)) is not None:
+                self._sources.setdefault(size_name, (argument, dimension))
+        self._arguments[argument] = Computed(argument, sizes)
+        return self._arguments[argument]
+
+    def size_source(self, name: str) -> tuple[SSAValue, int]:
+        return self._sources[name]
 
     def tensor(self, expr: Operand, like: Tensor | None = None) -> Tensor:
         """Emit the ops that compute an expression, each expression once. A number becomes a scalar like another
@@ -103,6 +114,8 @@ class Builder:
         tensor = self.tensor(expr)
         if isinstance(tensor, Computed):
             return tensor.value
+        if tensor.is_symbolic:
+            return self.value(_from_sizes(tensor.array))
         if tensor not in self._constants:
             self._constants[tensor] = self._constant(tensor)
         return self._constants[tensor]
@@ -131,9 +144,9 @@ class Builder:
         folded = self._fold(call, operands)
         if folded is not None:
             return folded
-        op = call.build(cast(Any, None), [self.value(operand) for operand in operands])
-        self.add(op)
-        return Computed(op.results[0], _sizes_of_result(op, operands))
+        made = call.build(cast(Any, self), [self.value(operand) for operand in operands])
+        self.add(made)
+        return Computed(made.results[0], self._sizes_of_result(made, operands))
 
     def _fold(self, call: Call, operands: Sequence[Tensor]) -> Known | None:
         """Return the result of an operator on arrays that are known, unless it is large."""
@@ -142,23 +155,44 @@ class Builder:
             return None
         types = [TensorType(operand.element_type, operand.array.shape) for operand in known]
         arrays = [operand.array for operand in known]
-        op = call.build(cast(Any, None), list(Block(arg_types=types).args))
-        if not isinstance(op, Operator) or not _can_fold(op, arrays):
+        try:
+            made = call.build(cast(Any, _NoSizes()), list(Block(arg_types=types).args))
+        except _OpenSize:
             return None
-        result = np.asarray(op.evaluate(*arrays))
-        return Known(result)
+        if not isinstance(made, Operator) or not _can_fold(made, arrays):
+            return None
+        return Known(np.asarray(made.evaluate(*arrays)))
+
+    def _sizes_of_result(self, op: Operation, operands: Sequence[Tensor]) -> Sizes:
+        """Return the sizes of an operator's result in terms of those of the arguments. Operands that are not among
+        `operands` are arguments, of which the operator uses the sizes."""
+        if not isinstance(op, Operator):
+            return cast(TensorType, op.results[0].type).get_shape()
+        used = [*operands, *(self._arguments[value] for value in op.operands[len(operands) :])]
+        inferred = type(op).infer([SizedType(o.element_type, o.sizes) for o in used], op.properties)
+        return inferred.get_shape()
 
     def _constant(self, known: Known) -> SSAValue:
-        if known.is_symbolic:
-            refuse("sizes that are known at run time as elements of a tensor")
         element_type_of(known.array.dtype)  # Raises an error that names the type.
-        op = ConstantOp(known.array)
-        op.location = self.place(known.name) if known.name else self.location
+        constant = ConstantOp(known.array)
+        constant.location = self.place(known.name) if known.name else self.location
         last = self._last_constant
-        Rewriter.insert_op(op, InsertPoint.at_start(self.block) if last is None else InsertPoint.after(last))
-        self._last_constant = op
-        name_value(op.result, known.name)
-        return op.result
+        Rewriter.insert_op(constant, InsertPoint.at_start(self.block) if last is None else InsertPoint.after(last))
+        self._last_constant = constant
+        name_value(constant.result, known.name)
+        return constant.result
+
+
+def _from_sizes(array: Array) -> Expr:
+    """Return a tensor of sizes that are open: the last of the numbers from 0 to each size."""
+    elements = [_from_size(size) for size in array.flat]
+    return op.reshape(op.concat(*elements), array.shape)
+
+
+def _from_size(size: Size) -> Expr:
+    if not isinstance(size, IndexExpr):
+        return Known(np.array([size], np.int64))
+    return op.strided_slice(op.iota(shape=[str(size + 1)], dtype=i64), [0], [str(size)], [str(size + 1)])
 
 
 def _can_fold(op: Operator, arrays: Sequence[Array]) -> bool:
@@ -171,13 +205,13 @@ def _can_fold(op: Operator, arrays: Sequence[Array]) -> bool:
     return True
 
 
-def _sizes_of_result(op: Operation, operands: Sequence[Tensor]) -> Sizes:
-    """Return the sizes of an operator's result in terms of those of its operands."""
-    result = cast(TensorType, op.results[0].type)
-    if not isinstance(op, Operator):
-        return result.get_shape()
-    inferred = type(op).infer([SizedType(o.element_type, o.sizes) for o in operands], op.properties)
-    return inferred.get_shape()
+class _OpenSize(Exception):
+    """An operator cannot be computed at import, as one of its sizes is open."""
+
+
+class _NoSizes(OpenSizes):
+    def size_source(self, name: str) -> tuple[SSAValue, int]:
+        raise _OpenSize
 
 
 def _number(number: float, like: Tensor | None) -> Known:

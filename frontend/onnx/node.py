@@ -160,21 +160,20 @@ class Node:
 
     def reshape(self, x: Operand, sizes: Sequence[Size]) -> Operand:
         """Return a tensor with another shape of as many elements."""
-        if (shape := reshape_sizes(self.shape(x), sizes)) is None:
-            refuse(f"a shape with several sizes that are open: {' x '.join(map(str, sizes))}; 'shapes' closes them")
-        return op.reshape(x, shape)
+        opened = sum(isinstance(size, IndexExpr) for size in sizes)
+        return op.reshape(x, [size if isinstance(size, int) else str(size) if opened > 1 else -1 for size in sizes])
 
     def broadcast_to(self, x: Operand, sizes: Sequence[Size]) -> Operand:
         """Return a tensor repeated along dimensions of size 1, and new ones."""
         old = self.shape(x)
         padded = (1,) * (len(sizes) - len(old)) + old
-        wanted = [
-            -1 if size == found and isinstance(size, IndexExpr) else size
-            for size, found in zip(sizes, padded, strict=True)
-        ]
-        if not all(isinstance(size, int) for size in wanted):
-            refuse(f"a tensor repeated to sizes that are open: {' x '.join(map(str, sizes))}; 'shapes' closes them")
-        return op.broadcast_to(x, [size for size in wanted if isinstance(size, int)])
+        return op.broadcast_to(
+            x,
+            [
+                size if isinstance(size, int) else -1 if size == found else str(size)
+                for size, found in zip(sizes, padded, strict=True)
+            ],
+        )
 
     def full(self, sizes: Sequence[Size], number: float | bool, element_type: Attribute) -> Operand:
         """Return a tensor with equal elements."""
@@ -187,11 +186,3 @@ class Node:
     def axes(self, axes: Sequence[int], x: Operand) -> tuple[int, ...]:
         """Return dimensions counted from the front."""
         return normalize_axes(axes, self.rank(x))
-
-
-def reshape_sizes(old: Sequence[Size], new: Sequence[Size]) -> list[int] | None:
-    """Return a shape with one -1 at most for the open sizes of a new shape, None if there are several."""
-    opened = [size for size in new if isinstance(size, IndexExpr)]
-    if len(opened) > 1:
-        return None
-    return [size if isinstance(size, int) else -1 for size in new]

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import ModelProto, helper, numpy_helper
-from onnx.backend.test import data as backend_data
 
 from relex.runtime import build, load
 from relex.tools.relex_run import main as relex_run
@@ -46,7 +45,7 @@ TOLERANCE = 1e-4
 def network(name: str, pixels: int | None = None, seed: int = 0) -> ModelProto:
     """Return a network with random weights and without a final softmax, for images of a height and width of `pixels`
     where the network allows other ones than its own."""
-    folder = Path(next(iter(backend_data.__path__))) / "light"
+    folder = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
     model = ModelProto()
     model.ParseFromString((folder / f"light_{name}.onnx").read_bytes())
     graph = model.graph

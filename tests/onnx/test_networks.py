@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from networks import TOLERANCE, check, difference
+from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 from transformer import WIDTH, transformer_block
 
@@ -25,13 +26,18 @@ def tokens(batch: int, length: int) -> Any:
     return np.random.default_rng(batch).normal(size=(batch, length, WIDTH)).astype(np.float32)
 
 
+def reference(model: ModelProto, x: Any) -> Any:
+    evaluator: Any = ReferenceEvaluator(model)
+    return evaluator.run(None, {"x": x})[0]
+
+
 @pytest.mark.parametrize("sizes", [(1, 1), (2, 5), (3, 16)])
 def test_transformer_block_of_known_sizes(sizes: tuple[int, int]) -> None:
     model = transformer_block()
     x = tokens(*sizes)
-    wanted: Any = ReferenceEvaluator(model).run(None, {"x": x})
+    wanted = reference(model, x)
     module = from_onnx(model, shapes={"batch": sizes[0], "length": sizes[1]})
-    assert difference(interpret(module)["main"](x), wanted[0]) < TOLERANCE
+    assert difference(interpret(module)["main"](x), wanted) < TOLERANCE
 
 
 def test_transformer_block_of_open_sizes() -> None:
@@ -40,5 +46,5 @@ def test_transformer_block_of_open_sizes() -> None:
     main = build(from_onnx(model))["main"]
     for sizes in ((1, 1), (2, 5), (3, 16), (1, 40)):
         x = tokens(*sizes)
-        wanted: Any = ReferenceEvaluator(model).run(None, {"x": x})
-        assert difference(main(x), wanted[0]) < TOLERANCE
+        wanted = reference(model, x)
+        assert difference(main(x), wanted) < TOLERANCE

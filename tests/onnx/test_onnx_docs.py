@@ -12,9 +12,7 @@ import pytest
 PAGE = Path(__file__).parents[2] / "docs" / "onnx.md"
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 TEXTS = [text for language, text in BLOCKS if language == "text"]
-MAIN, LEARNING = (
-    [text for language, text in BLOCKS if language == "python"][part] for part in (slice(-1), slice(-1, None))
-)
+CODE: list[str] = [text for language, text in BLOCKS if language == "python"]
 
 
 def run(code: str, folder: Path) -> str:
@@ -24,7 +22,7 @@ def run(code: str, folder: Path) -> str:
 
 
 def test_examples(tmp_path: Path) -> None:
-    assert run("\n".join(MAIN), tmp_path) == "".join(TEXTS)
+    assert run("\n".join(CODE[:-1]), tmp_path) == "".join(TEXTS)
     tool = [str(Path(sys.executable).parent / "relex-opt")]
     ((command, shown),) = re.findall(r"^`relex-opt ([^`]*)`\n\n^```mlir\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
     printed = subprocess.run([*tool, *command.split()], cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -34,4 +32,4 @@ def test_examples(tmp_path: Path) -> None:
 def test_scikit_learn(tmp_path: Path) -> None:
     pytest.importorskip("skl2onnx")
     head = "import numpy as np, relex\nfrom relex.frontend.onnx import from_onnx\n"
-    run(head + LEARNING, tmp_path)
+    run(head + CODE[-1], tmp_path)

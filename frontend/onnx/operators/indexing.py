@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import i1, i64
 
 from relex.dialects.arrays import Array
-from relex.dialects.sizes import IndexExpr, Size, count
+from relex.dialects.sizes import IndexExpr, Size, count, never_negative
 from relex.frontend import op
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
@@ -45,29 +45,26 @@ def slice_by_inputs(
     )
 
 
-def _position(place: Any, size: Size) -> int:
-    """Return a position that is a number, or the end of a dimension."""
+def _position(place: Any, size: Size) -> int | str:
+    """Return a position that is a number, counted from the end if it is negative, or an expression of sizes."""
     if not isinstance(place, IndexExpr):
         return int(place)
     rest = place - size
     if isinstance(rest, int):
         return _LAST if rest >= 0 else rest
-    refuse(f"a slice up to a size that is open: {place}; 'shapes' closes them")
+    if not never_negative(place):
+        refuse(f"a position that may count from the end: {place}; 'shapes' closes the sizes in it")
+    return str(place)
 
 
 def positive(node: Node, indices: Tensor, size: Size) -> Operand:
     """Return indices that count from the front, where negative ones count from the end."""
-    if isinstance(indices, Known):
-        if isinstance(size, IndexExpr) and (indices.array < 0).any():
-            refuse("indices from the end of a dimension that is open; 'shapes' closes them")
-        return (
-            Known(np.where(indices.array < 0, indices.array + size, indices.array))
-            if isinstance(size, int)
-            else indices
-        )
+    if isinstance(indices, Known) and (indices.is_symbolic or not (indices.array < 0).any()):
+        return indices
+    length = Known([size]) if isinstance(size, IndexExpr) else node.like(size, indices)
     if isinstance(size, IndexExpr):
-        refuse(f"indices that may count from the end of a dimension that is open: {size}; 'shapes' closes them")
-    return op.where(op.less(indices, 0), op.add(indices, node.like(size, indices)), indices)
+        length = op.astype(op.reshape(length, []), indices.element_type)
+    return op.where(op.less(indices, 0), op.add(indices, length), indices)
 
 
 @imports("Gather")

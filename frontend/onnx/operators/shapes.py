@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import i1, i64
 
 from relex.dialects.relex.types import broadcast
-from relex.dialects.sizes import IndexExpr, Size, count
+from relex.dialects.sizes import IndexExpr, Size, count, larger
 from relex.frontend import op
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
@@ -194,12 +194,20 @@ def numbers(node: Node, start: Tensor, limit: Tensor, delta: Tensor) -> Operand:
         node.known_number(x, what) for x, what in ((start, "a start"), (limit, "a limit"), (delta, "a step"))
     )
     if any(isinstance(number, IndexExpr) for number in (first, end, step)):
-        refuse(f"a range up to a size that is open: {end}; 'shapes' closes them")
+        return _open_range(first, end, step)
     if step == 0 or abs((end - first) / step) > MOST:
         refuse(f"expected a range of {MOST} numbers at most, found one from {first} to {end} by {step}")
     dtype = start.array.dtype if isinstance(start, Known) and start.array.dtype != object else np.dtype(np.int64)
     length = max(int(np.ceil((end - first) / step)), 0)
     return Known((first + np.arange(length) * step).astype(dtype))
+
+
+def _open_range(first: Size, end: Size, step: Size) -> Operand:
+    """Return the numbers up to a size that is open."""
+    if not isinstance(step, int) or step < 1:
+        refuse(f"a range by steps of {step} up to a size that is open: {end}; 'shapes' closes them")
+    length = larger((end - first + step - 1) // step, 0)
+    return op.add(op.iota(shape=[str(length)], dtype=i64) * step, op.reshape(Known([first]), []))
 
 
 @imports("EyeLike")
@@ -214,7 +222,7 @@ def eye_like(node: Node, x: Tensor) -> Operand:
 @imports("Trilu")
 def triangle(node: Node, x: Tensor, k: Tensor | None = None) -> Operand:
     """The upper or lower triangle of matrices, and zeros."""
-    *_, rows, columns = node.static_shape(x) if node.rank(x) == 2 else (1, 1, *_last_two(node, x))
+    rows, columns = node.shape(x)[-2:]
     shift: Operand = Known(0) if k is None else op.reshape(k, [])
     mask = _diagonal(rows, columns, shift, op.greater_equal if node.integer("upper", 1) else op.less_equal)
     if x.element_type == i1:
@@ -222,18 +230,14 @@ def triangle(node: Node, x: Tensor, k: Tensor | None = None) -> Operand:
     return op.where(mask, x, 0)
 
 
-def _last_two(node: Node, x: Tensor) -> tuple[int, int]:
-    rows, columns = node.shape(x)[-2:]
-    if isinstance(rows, IndexExpr) or isinstance(columns, IndexExpr):
-        refuse(f"a triangle of sizes that are open: {rows} x {columns}; 'shapes' closes them")
-    return rows, columns
-
-
-def _diagonal(rows: int, columns: int, k: Operand, compare: Callable[..., Operand]) -> Operand:
+def _diagonal(rows: Size, columns: Size, k: Operand, compare: Callable[..., Operand]) -> Operand:
     """Compare the number of each column with that of the row plus `k`."""
-    if max(rows, columns) > MOST:
-        refuse(f"expected a matrix of {MOST} rows and columns at most, found {rows} x {columns}")
-    return compare(Known(np.arange(columns).reshape(1, -1)), op.add(Known(np.arange(rows).reshape(-1, 1)), k))
+    return compare(op.expand_dims(_numbers(columns), 0), op.add(op.expand_dims(_numbers(rows), 1), k))
+
+
+def _numbers(size: Size) -> Operand:
+    """Return the numbers below a size."""
+    return op.iota(shape=[size if isinstance(size, int) else str(size)], dtype=i64)
 
 
 @imports("DepthToSpace")
