@@ -35,8 +35,9 @@ quick: lint $(STAMPS)/relex $(STAMPS)/test ## check style and run a few fast tes
 	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal $(QUICK_UNIT:%=tests/unit/test_%.py)
 	$(BIN)/lit --succinct $(QUICK_LIT:%=tests/lit/%.mlir)
 
-onnx-suite: $(STAMPS)/relex $(STAMPS)/test ## compile and run all node cases of the package onnx
+onnx-suite: $(STAMPS)/relex $(STAMPS)/test ## compile and run all node cases and networks of the package onnx
 	$(BIN)/python tests/onnx/node_suite.py --native
+	$(BIN)/python tests/onnx/networks.py
 
 lit: $(STAMPS)/relex $(STAMPS)/test ## run the FileCheck tests
 	$(BIN)/lit --succinct --verbose tests/lit

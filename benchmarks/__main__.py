@@ -53,7 +53,9 @@ def measure(options: argparse.Namespace) -> Results:
     limits = Worker(LimitHost) if options.threads == 1 else None
     rows = fnmatch.filter(ROWS, options.rows)
     for row in rows:
-        results.calls[row] = measure_calls(row, workers, limits, options.seconds)
+        is_file = bool(ROWS[row].model)
+        able = {title: worker for title, worker in workers.items() if CONTENDERS[title].reads_onnx or not is_file}
+        results.calls[row] = measure_calls(row, able, None if is_file else limits, options.seconds)
         print(report.line(row, results.calls[row]), flush=True)
     if options.repeats:
         for row in (row for row in COMPILED_ROWS if row in rows):

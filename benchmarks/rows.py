@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from benchmarks.models import NETWORKS
+
 Shape = tuple[int, ...]
 Shapes = Mapping[str, Shape]
 
@@ -85,6 +87,8 @@ class Row:
     weights: Shapes = field(default_factory=dict[str, Shape])
     """Shapes of the compile-time constants."""
     dtype: str = "float32"
+    model: str = ""
+    """The name of a model in `benchmarks.models`, for rows that are ONNX files: they have no `compute`."""
 
     def apply(self, operators: Operators, tensors: Sequence[Any]) -> Any:
         """Compute the row on tensors of a contender."""
@@ -226,6 +230,20 @@ def reductions() -> Iterator[Row]:
     yield Row("reductions", "layer_norm 64x1024", layer_norm, {"x": (64, 1024)}, {"scale": (1024,), "shift": (1024,)})
 
 
+def only_a_file(ops: Operators, *tensors: Any) -> Any:
+    """Stand for the computation of a row that is an ONNX file."""
+    raise TypeError("the row is an ONNX file")
+
+
+def files() -> Iterator[Row]:
+    """Yield the models in ONNX, for the contenders that read them."""
+    for name in NETWORKS:
+        yield Row("ONNX files", f"{name}, batch 1", only_a_file, {"x": (1, 3, 224, 224)}, model=name)
+    for batch, length in ((1, 128), (8, 64)):
+        name, shape = f"transformer block, {batch}x{length}", (batch, length, 256)
+        yield Row("ONNX files", name, only_a_file, {"x": shape}, model="transformer block")
+
+
 def doubles() -> Iterator[Row]:
     """Yield some of the rows above in double precision."""
     chosen = ("MLP 784-128-10, batch 16", "dense 512x1024x1024", "matmul 127x253x511", "relu(x * y + y), 100000")
@@ -234,5 +252,5 @@ def doubles() -> Iterator[Row]:
             yield replace(row, group="f64", name=f"{row.name}, f64", dtype="float64")
 
 
-ROWS = {row.name: row for row in (*networks(), *products(), *elementwise(), *reductions(), *doubles())}
+ROWS = {row.name: row for row in (*networks(), *files(), *products(), *elementwise(), *reductions(), *doubles())}
 """All rows by name, in the order of the tables."""

@@ -16,8 +16,9 @@ from benchmarks.arrays import Array, make_arrays
 from benchmarks.contenders import CONTENDERS
 from benchmarks.contenders.in_numpy import NumPyOperators
 from benchmarks.limits import RowLimits
+from benchmarks.models import MODELS, expected
 from benchmarks.results import NotMeasuredError
-from benchmarks.rows import ROWS
+from benchmarks.rows import ROWS, Row
 
 SAMPLE_SECONDS = 100e-6
 """Shorter calls are measured several at a time, to hide the overhead of the clock."""
@@ -73,9 +74,15 @@ class ContenderHost:
         start = perf_counter()
         answer = self.call()
         seconds = perf_counter() - start
-        wide = [array.astype(np.float64) for tensors in make_arrays(row) for array in tensors.values()]
-        check(answer, np.asarray(row.apply(NumPyOperators(), wide)), row.dtype)
+        check(answer, self.expected(row, inputs), row.dtype)
         return seconds
+
+    def expected(self, row: Row, inputs: Sequence[Array]) -> Array:
+        """Return the result of a row, computed in float64, or by ONNX Runtime."""
+        if row.model:
+            return np.asarray(expected(MODELS[row.model](), inputs[0]))
+        wide = [array.astype(np.float64) for tensors in make_arrays(row) for array in tensors.values()]
+        return np.asarray(row.apply(NumPyOperators(), wide))
 
     def burst(self, seconds: float) -> float:
         """Return the time of a call, measured for about this number of seconds."""

@@ -46,6 +46,8 @@ class Contender:
     """Its distribution name for pip."""
     place: str
     """The module in this package and the name of a `Backend` in it."""
+    reads_onnx: bool = False
+    """Whether it takes rows that are ONNX files."""
 
     @property
     def version(self) -> str | None:
@@ -64,10 +66,10 @@ class Contender:
 CONTENDERS = {
     contender.title: contender
     for contender in (
-        Contender("relex", "relex-compiler", "in_relex:RELEX"),
+        Contender("relex", "relex-compiler", "in_relex:RELEX", reads_onnx=True),
         Contender("NumPy", "numpy", "in_numpy:NUMPY"),
-        Contender("ONNX Runtime", "onnxruntime", "in_onnx:ONNX_RUNTIME"),
-        Contender("OpenVINO", "openvino", "in_onnx:OPENVINO"),
+        Contender("ONNX Runtime", "onnxruntime", "in_onnx:ONNX_RUNTIME", reads_onnx=True),
+        Contender("OpenVINO", "openvino", "in_onnx:OPENVINO", reads_onnx=True),
         Contender("PyTorch", "torch", "in_torch:EAGER"),
         Contender("PyTorch compiled", "torch", "in_torch:COMPILED"),
         Contender("JAX", "jax", "in_jax:JAX"),

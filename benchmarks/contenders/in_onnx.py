@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.contenders import Backend, Compiled, Weights, thread_limit
+from benchmarks.models import MODELS
 from benchmarks.rows import Row
 
 OPSET, IR_VERSION = 18, 10
@@ -76,6 +77,8 @@ class OnnxOperators:
 
 def write(row: Row, weights: Weights) -> bytes:
     """Return a row as a serialized ONNX model."""
+    if row.model:
+        return MODELS[row.model]().SerializeToString()
     onnx: Any = import_module("onnx")
     helper = onnx.helper
     dtype = helper.np_dtype_to_tensor_dtype(np.dtype(row.dtype))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.contenders import Backend, Compiled, Weights
+from benchmarks.models import MODELS
 from benchmarks.rows import Row
 
 
@@ -59,6 +60,11 @@ class RelexOperators:
         return self.emit(self.op.reshape(x, (x.shape[0], -1)))
 
 
+def write_model(row: Row, weights: Weights) -> bytes | tuple[str, Weights]:
+    """Return a row as an ONNX file if it is one, else as MLIR text, with its weights."""
+    return MODELS[row.model]().SerializeToString() if row.model else write(row, weights)
+
+
 def write(row: Row, weights: Weights) -> tuple[str, Weights]:
     """Return a row as MLIR text, with its weights."""
     from relex.frontend import BlockBuilder, Var
@@ -70,14 +76,17 @@ def write(row: Row, weights: Weights) -> tuple[str, Weights]:
     return str(builder.get()), weights
 
 
-def compile_text(model: tuple[str, Weights]) -> Compiled:
-    """Compile a program with its weights bound."""
+def compile_model(model: bytes | tuple[str, Weights]) -> Compiled:
+    """Compile an ONNX file, or a program with its weights bound."""
     from relex.dialects import parse_module
+    from relex.frontend.onnx import from_onnx
     from relex.passes import BindParamsPass
     from relex.runtime import build
 
+    if isinstance(model, bytes):
+        return build(from_onnx(model))["main"]
     text, weights = model
     return build(BindParamsPass("main", weights)(parse_module(text)))["main"]
 
 
-RELEX = Backend(compile_text, write)
+RELEX = Backend(compile_model, write_model)

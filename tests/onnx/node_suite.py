@@ -12,11 +12,14 @@ inputs such as a shape are given at import (`values=`): their names stand beside
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +90,8 @@ def outcome(case: TestCase, frozen: Sequence[str], run: Run) -> str:
         function = run(module)["main"]
     except CompileError as e:
         return reason(e)
+    except Exception as e:
+        return f"wrong: {type(e).__name__} at compile time: {e}"
     try:
         results = function(*(array for name, array in named.items() if name not in frozen))
     except Exception as e:
@@ -170,30 +175,42 @@ def disagreements(names: Iterable[str], run: Run) -> Iterator[str]:
                 yield f"{name}: expected {heading}, found {found}"
 
 
+def _parts(names: Sequence[str]) -> list[Sequence[str]]:
+    return [names[i::128] for i in range(128)]
+
+
+def _part(names: Sequence[str], run: str) -> list[str]:
+    return list(disagreements(names, RUNS[run]))
+
+
 def main() -> int:
     """Run the program."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--native", action="store_true", help="compile the cases")
     parser.add_argument("--update", action="store_true", help="write the table anew")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes (all processors)")
     parser.add_argument("--only", default="", metavar="TEXT", help="run the cases with this text in their names")
     options = parser.parse_args()
     run = RUNS["native" if options.native else "interpreted"]
     names = [name for name in cases() if options.only in name]
     if options.update:
         with warnings.catch_warnings(action="ignore"):
-            found = {name: search(cases()[name], run) for name in names}
-        wrong = {name: heading for name, (heading, _) in found.items() if heading.startswith("wrong")}
+            searched = {name: search(cases()[name], run) for name in names}
+        wrong = {name: heading for name, (heading, _) in searched.items() if heading.startswith("wrong")}
         old = {name: entry for name, entry in read_table().items() if name in cases()} if TABLE.exists() else {}
-        write_table({**old, **{name: entry for name, entry in found.items() if name not in wrong}})
+        write_table({**old, **{name: entry for name, entry in searched.items() if name not in wrong}})
         for name, heading in wrong.items():
             print(f"{name}: {heading}")
-        print(Counter(heading.partition(":")[0] for heading, _ in found.values()).most_common(4))
+        print(Counter(heading.partition(":")[0] for heading, _ in searched.values()).most_common(4))
         return bool(wrong)
-    problems = list(disagreements(names, run))
-    print(*problems, sep="\n")
+    found: list[str] = []
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("fork")) as pool:
+        for part in pool.map(partial(_part, run="native" if options.native else "interpreted"), _parts(names)):
+            found += part
+            print(*part, sep="\n", end="\n" if part else "", flush=True)
     counts = Counter(heading for name, (heading, _) in read_table().items() if name in names)
-    print(f"{counts[PASSES]} pass, {counts[WITH_VALUES]} more with values, of {len(names)}; {len(problems)} differ")
-    return bool(problems)
+    print(f"{counts[PASSES]} pass, {counts[WITH_VALUES]} more with values, of {len(names)}; {len(found)} differ")
+    return bool(found)
 
 
 if __name__ == "__main__":

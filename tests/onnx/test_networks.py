@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from networks import TOLERANCE, check, difference
-from onnx import ModelProto
-from onnx.reference import ReferenceEvaluator
-from transformer import WIDTH, transformer_block
+from networks import TOLERANCE, check, difference, models
 
 from relex.frontend.onnx import from_onnx
 from relex.reference import interpret
 from relex.runtime import build
+
+WIDTH, HEADS = 32, 4
 
 
 def test_squeezenet() -> None:
@@ -26,25 +25,20 @@ def tokens(batch: int, length: int) -> Any:
     return np.random.default_rng(batch).normal(size=(batch, length, WIDTH)).astype(np.float32)
 
 
-def reference(model: ModelProto, x: Any) -> Any:
-    evaluator: Any = ReferenceEvaluator(model)
-    return evaluator.run(None, {"x": x})[0]
-
-
 @pytest.mark.parametrize("sizes", [(1, 1), (2, 5), (3, 16)])
 def test_transformer_block_of_known_sizes(sizes: tuple[int, int]) -> None:
-    model = transformer_block()
+    model = models.transformer_block(WIDTH, HEADS)
     x = tokens(*sizes)
-    wanted = reference(model, x)
+    wanted = models.expected(model, x)
     module = from_onnx(model, shapes={"batch": sizes[0], "length": sizes[1]})
     assert difference(interpret(module)["main"](x), wanted) < TOLERANCE
 
 
 def test_transformer_block_of_open_sizes() -> None:
     """One compilation serves all sizes."""
-    model = transformer_block()
+    model = models.transformer_block(WIDTH, HEADS)
     main = build(from_onnx(model))["main"]
     for sizes in ((1, 1), (2, 5), (3, 16), (1, 40)):
         x = tokens(*sizes)
-        wanted = reference(model, x)
+        wanted = models.expected(model, x)
         assert difference(main(x), wanted) < TOLERANCE
