@@ -224,17 +224,17 @@ class Draw:
         attempts = PROPERTY_ATTEMPTS if kind.get_irdl_definition().properties else 1
         for _ in range(attempts):
             if (found := self._inferred(kind, types, fixed or {}, named)) is not None:
-                properties, result = found
-                return kind.create(operands=operands, properties=properties, result_types=[result])
+                properties, results = found
+                return kind.create(operands=operands, properties=properties, result_types=results)
         raise InferenceError(f"expected operands that '{kind.name}' accepts, found {', '.join(map(str, types))}")
 
     def _inferred(
         self, kind: type[Operator], types: Sequence[Attribute], fixed: Mapping[str, Any], named: Container[str] = ()
-    ) -> tuple[dict[str, Attribute], Tensor] | None:
-        """Return properties and the type of a result, if drawn properties fit."""
+    ) -> tuple[dict[str, Attribute], Sequence[Tensor]] | None:
+        """Return properties and the types of the results, if drawn properties fit."""
         try:
             properties = self.properties(kind, types, fixed, named)
-            return properties, kind.type_of_result(types, properties)
+            return properties, kind.types_of_results(types, properties)
         except (RelexError, VerifyException, IndexError, ValueError):
             return None
 

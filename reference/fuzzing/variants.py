@@ -68,7 +68,7 @@ def has_unused_sizes(module: ModuleOp) -> bool:
     requires of them, and so accepts more calls."""
     return any(
         isinstance(op, Operator)
-        and not op.results[0].uses.get_length()
+        and not any(result.uses.get_length() for result in op.results)
         and any(DYNAMIC_INDEX in tensor_type(v.type).get_shape() for v in op.operands)
         for op in module.walk()
     )
@@ -79,7 +79,9 @@ def _infer(block: Block) -> None:
     for op in list(block.ops):
         match op:
             case Operator():
-                _set_value_type(op.results[0], op.type_of_result([v.type for v in op.operands], op.properties))
+                types = op.types_of_results([v.type for v in op.operands], op.properties)
+                for result, t in zip(list(op.results), types, strict=True):
+                    _set_value_type(result, t)
             case DataflowOp():
                 _infer(op.regions[0].block)
                 last = op.regions[0].block.last_op

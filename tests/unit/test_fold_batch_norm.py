@@ -40,7 +40,7 @@ def network(layer: str, dtype: str, bias: Sequence[int] | None) -> ModuleOp:
     return builder.get()
 
 
-CASES = [
+CASES: list[tuple[str, str, Sequence[int] | None]] = [
     ("conv2d", "float32", None),
     ("conv2d", "float64", [6, 1, 1]),
     ("conv2d", "float32", []),

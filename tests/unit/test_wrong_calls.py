@@ -62,18 +62,20 @@ def test_wrong_calls(call: Callable[[], object], message: str) -> None:
 
 
 X = create_ssa_value(TensorType(f32, (2, 3)))
+ADD, DENSE, WHERE = cast(Any, AddOp), cast(Any, DenseOp), cast(Any, WhereOp)
+"""Type checkers refuse wrong calls of their constructors."""
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: AddOp(X), r"relex.add: expected operands (lhs, rhs), found no rhs"),
-        (lambda: AddOp(), r"relex.add: expected operands (lhs, rhs), found no lhs and no rhs"),
-        (lambda: AddOp(X, X, X), r"relex.add: expected operands (lhs, rhs), found 3 operands"),
-        (lambda: AddOp(X, rsh=X), r"relex.add: expected operands (lhs, rhs), found 'rsh' and no rhs"),
-        (lambda: AddOp(X, lhs=X), r"relex.add: expected operands (lhs, rhs), found 'lhs' and no rhs"),
-        (lambda: DenseOp(X), r"relex.dense: expected operands (data, weight), found no weight"),
-        (lambda: WhereOp(X, x=X), r"relex.where: expected operands (condition, x, y), found no y"),
+        (lambda: ADD(X), r"relex.add: expected operands (lhs, rhs), found no rhs"),
+        (lambda: ADD(), r"relex.add: expected operands (lhs, rhs), found no lhs and no rhs"),
+        (lambda: ADD(X, X, X), r"relex.add: expected operands (lhs, rhs), found 3 operands"),
+        (lambda: ADD(X, rsh=X), r"relex.add: expected operands (lhs, rhs), found 'rsh' and no rhs"),
+        (lambda: ADD(X, lhs=X), r"relex.add: expected operands (lhs, rhs), found 'lhs' and no rhs"),
+        (lambda: DENSE(X), r"relex.dense: expected operands (data, weight), found no weight"),
+        (lambda: WHERE(X, x=X), r"relex.where: expected operands (condition, x, y), found no y"),
         (lambda: AddOp(X, cast(Any, 3)), r"relex.add: expected a value or an op as rhs, found int"),
         (lambda: ConcatOp(X, cast(Any, [X])), r"relex.concat: expected a value or an op as tensors[1], found list"),
         (lambda: AddOp(X, X, properties={"axis": 1}), r"relex.add: expected properties (), found (axis)"),
