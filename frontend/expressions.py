@@ -182,7 +182,7 @@ def _size(size: SupportsIndex) -> int:
     return index(size)
 
 
-def element_type(dtype: str) -> Attribute:
+def element_type(dtype: str | type | np.dtype[Any]) -> Attribute:
     """Return the element type for the name of a dtype. Raises `DTypeError`."""
     # NumPy would accept None as float64.
     expect_kind(dtype, str | type | np.dtype, "the name of a dtype")

@@ -86,9 +86,9 @@ def _belong_together(a: BlockAccess, b: BlockAccess, nest: ForOp) -> bool:
     """Return whether accesses of a block, one of them in its init, only meet for the same values of its spatial
     variables. The init then comes first in any order of the loops."""
     spatial = [(v.variable, v.variable) for v in a.block.iter_vars if v.kind is IterKind.SPATIAL]
-    places = [Place(x.access.op, x.access.indices, tuple(map(index_of, x.access.indices))) for x in (a, b)]
+    first, second = (Place(x.access.op, x.access.indices, tuple(map(index_of, x.access.indices))) for x in (a, b))
     scope = lifetime(a.buffer, nest.parent_op() or nest)
-    return not Meeting(*places, scope, spatial).may_happen(spatial)
+    return not Meeting(first, second, scope, spatial).may_happen(spatial)
 
 
 def _permute(nest: Sequence[ForOp], order: Sequence[ForOp]) -> None:

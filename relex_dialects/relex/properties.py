@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from operator import index
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -79,9 +79,10 @@ def as_list(axis: int | Sequence[int] | None) -> Sequence[int] | None:
     """Return the dimensions in an argument that is one of them, or several."""
     if axis is None or isinstance(axis, Sequence):
         return axis
-    with suppress(TypeError):  # An array of several is no index.
+    try:
         return [index(axis)]
-    return axis
+    except TypeError:  # Something else, which has its own error as a property.
+        return cast("Sequence[int]", axis)
 
 
 def scalar(value: float, element_type: Attribute) -> Scalar:

@@ -91,7 +91,7 @@ def test_constants_and_parameters(make: Callable[[], object], message: str) -> N
 
 def test_integers_of_numpy() -> None:
     bb = BlockBuilder()
-    x = Var("x", (np.int64(2), 3))
+    x = variable("x", (np.int64(2), 3))
     with bb.function("main", [x]):
         total = bb.emit(calls.sum(x, axis=np.int64(1)))
         y = bb.emit(calls.astype(x, np.int32))
