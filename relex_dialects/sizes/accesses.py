@@ -1,7 +1,8 @@
 """Accesses of loop functions stay in bounds: the requirements on dynamic sizes that follow.
 
 If an index is a sum of loop variables with factors, its extreme values follow from the trip counts of the loops, and
-must lie inside the dimension. Other indices, and accesses under a condition, imply no requirement.
+must lie inside the dimension. Other indices imply no requirement, nor do accesses under a condition or in loops that
+have no iterations.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.expressions import Size, count
 from relex.dialects.sizes.requirements import Requirement
 from relex.dialects.tir import BlockOp, CallOp, ForOp, InitOp, PrimFuncOp
+from relex.dialects.tir.verification import executes
 from relex.dialects.walks import ancestors
 
 
@@ -25,6 +27,8 @@ from relex.dialects.walks import ancestors
 def _require_in_bounds(op: memref.LoadOp | memref.StoreOp, analysis: SizeAnalysis) -> None:
     if not analysis.knows(op.memref) or not _runs_always(op):
         analysis.unchecked.append(op)
+        return
+    if not executes(op):
         return
     for index, size in zip(op.indices, analysis.sizes(op.memref), strict=True):
         if not _require_inside(_in_loops(index, analysis), size, analysis):

@@ -33,7 +33,7 @@ def verify_block(block: BlockOp) -> None:
 
 def verify_bounds(access: Access) -> None:
     """Check that an access with constant bounds stays inside its buffer."""
-    if not _runs(access.op) or len(access.indices) != len(access.shape):
+    if not executes(access.op) or len(access.indices) != len(access.shape):
         return  # It may never execute, or its own verifier reports the mistake.
     block = innermost_block(access.op)
     # A condition around the block may exclude combinations of values that its variables take individually.
@@ -74,7 +74,7 @@ def _verify_binding(block: BlockOp, v: IterVar) -> None:
         )
 
 
-def _runs(op: Operation) -> bool:
+def executes(op: Operation) -> bool:
     """Return whether an op executes: no condition between it and its block, and no empty loop or block around it."""
     in_init = False
     for scope in ancestors(op):

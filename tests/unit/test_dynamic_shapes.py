@@ -340,6 +340,18 @@ def test_sizes_that_do_not_fit(
         assert str(caught.value) == f"{name}() {message}"
 
 
+def test_what_is_computed_for_nothing_requires_nothing() -> None:
+    function = build("""
+func.func @main(%x: tensor<1x?x?xi32>) -> tensor<1x0x?x?xi32> {
+  %a = relex.strided_slice %x axes = [0] begin = [1] end = [-1] : (tensor<1x?x?xi32>) -> tensor<0x?x?xi32>
+  %b = relex.add %a, %x : (tensor<0x?x?xi32>, tensor<1x?x?xi32>) -> tensor<0x?x?xi32>
+  %c = relex.expand_dims %b axis = [0] : (tensor<0x?x?xi32>) -> tensor<1x0x?x?xi32>
+  func.return %c : tensor<1x0x?x?xi32>
+}
+""")["main"]
+    assert function(np.zeros((1, 0, 3), np.int32)).shape == (1, 0, 0, 3)
+
+
 def test_more_memory_than_there_is() -> None:
     text = """
       func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {

@@ -116,3 +116,42 @@ func.func @twice(%x: tensor<3xf32> {relex.dims = ["n"]}, %y: tensor<4x?xf32> {re
 func.func @requires(%x: tensor<?xf32> {relex.dims = ["n"]}) attributes {relex.requires = ["n < 3"]} {
   func.return
 }
+
+// -----
+
+// Loops without iterations access nothing, and require nothing. The init of a reduction over nothing runs.
+
+// CHECK-LABEL: func.func @calls_nothing(
+// CHECK-NOT: relex.requires
+// CHECK-LABEL: func.func @calls_init(
+// CHECK-SAME: relex.requires = ["1 <= x_d0"]
+func.func @calls_nothing(%x: tensor<?xf32>) -> tensor<0x2xf32> {
+  %y = relex.call_tir @nothing(%x) : (tensor<?xf32>) -> tensor<0x2xf32>
+  func.return %y : tensor<0x2xf32>
+}
+func.func @calls_init(%x: tensor<?xf32>) -> tensor<2xf32> {
+  %y = relex.call_tir @init(%x) : (tensor<?xf32>) -> tensor<2xf32>
+  func.return %y : tensor<2xf32>
+}
+tir.prim_func private @nothing(%X: memref<?xf32>) outs(%Y: memref<0x2xf32>) {
+  %c0 = arith.constant 0 : index
+  tir.for %i, %j in (0, 2) {
+    tir.block @Y (%vi: spatial<0> = %i, %vj: spatial<2> = %j) {
+      %x = memref.load %X[%c0] : memref<?xf32>
+      memref.store %x, %Y[%vi, %vj] : memref<0x2xf32>
+    }
+  }
+}
+tir.prim_func private @init(%X: memref<?xf32>) outs(%Y: memref<2xf32>) {
+  %c0 = arith.constant 0 : index
+  tir.for %i, %k in (2, 0) {
+    tir.block @Y (%vi: spatial<2> = %i, %vk: reduce<0> = %k) {
+      tir.init {
+        %x = memref.load %X[%c0] : memref<?xf32>
+        memref.store %x, %Y[%vi] : memref<2xf32>
+      }
+      %x = memref.load %X[%vk] : memref<?xf32>
+      memref.store %x, %Y[%vi] : memref<2xf32>
+    }
+  }
+}
