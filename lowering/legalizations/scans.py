@@ -99,7 +99,8 @@ def _order(op: Sorting, x: Tensor, name: str) -> Tensor:
                 run = code.let(width[()])
                 with code.loop(size, "place") as k:
                     place = cast(k, i64)
-                    start = code.let(place - call("fmod", place, run * 2))
+                    # The width is a power of two: without its lower bits, a place is where its pair of runs starts.
+                    start = code.let(call("bitwise_and", place, -(run * 2)))
                     middle, end = (code.let(minimum(start + run * n, size)) for n in (1, 2))
                     with code.when(equal(start, place)):
                         code.store(left, (), start)

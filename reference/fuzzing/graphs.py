@@ -249,11 +249,11 @@ class Draw:
             known = [value.type if value is not None else t for value, t in zip(operands, types, strict=True)]
             if (found := self._inferred(kind, known, {})) is None:
                 continue
-            properties, result = found
-            if prod(max(size, 1) for size in result.get_shape()) > MOST_ELEMENTS:
+            properties, results = found
+            if any(prod(max(size, 1) for size in t.get_shape()) > MOST_ELEMENTS for t in results):
                 continue
             values = [value or self.leaf(graph, t) for value, t in zip(operands, types, strict=True)]
-            return graph.add(kind.create(operands=values, properties=properties, result_types=[result]))
+            return graph.add(kind.create(operands=values, properties=properties, result_types=results))
         return None
 
     def _existing(self, graph: Graph) -> SSAValue | None:

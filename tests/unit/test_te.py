@@ -22,6 +22,7 @@ from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.lowering.legalizations import LEGALIZATIONS, legalizes
 from relex.lowering.te import (
     Axis,
+    Code,
     Expr,
     Tensor,
     call,
@@ -35,6 +36,7 @@ from relex.lowering.te import (
     min,
     minimum,
     placeholder,
+    procedure,
     reduce_axis,
     select,
     sum,
@@ -316,3 +318,34 @@ def test_an_operator_from_outside() -> None:
     a = np.array([1, -2, np.nan], np.float32)
     np.testing.assert_array_equal(build(module)["main"](a), -2 * a)
     assert negate is LEGALIZATIONS[NegateOp]
+
+
+def largest_so_far(x: Tensor) -> Tensor:
+    def emit(code: Code, out: Tensor) -> None:
+        with code.block("largest", x.shape[0]) as (row,):
+            best = code.variable(x.type, x[row, 0], "best")
+            with code.loop(x.shape[1]) as k:
+                element = code.let(x[row, k])
+                with code.when(element > best[()]):
+                    code.store(best, (), element)
+                code.store(out, (row, k), best[()])
+
+    return procedure(x.shape, x.type, [x], emit, name="largest")
+
+
+def test_a_procedure_among_other_stages() -> None:
+    x = placeholder("x", (3, 5), f32)
+    doubled = compute((3, 5), lambda i, j: x[i, j] * 2, name="doubled")
+    largest = largest_so_far(doubled)
+    function = emit_prim_func("f", [x], [compute((3, 5), lambda i, j: largest[i, j] + 1, name="result")])
+    assert [op.block_name.data for op in function.walk() if isinstance(op, BlockOp)] == ["doubled", "largest", "result"]
+    array = np.random.default_rng(0).standard_normal((3, 5)).astype(np.float32)
+    np.testing.assert_array_equal(run(function, array), np.maximum.accumulate(array * 2, axis=1) + 1)
+
+
+def test_procedures_on_any_size() -> None:
+    x = placeholder("x", (named("m"), named("n")), i32)
+    function = emit_prim_func("f", [x], [largest_so_far(x)])
+    for shape in ((2, 3), (1, 7), (0, 2)):
+        array = np.random.default_rng(1).integers(-9, 9, shape, dtype=np.int32)
+        np.testing.assert_array_equal(run(function.clone(), array), np.maximum.accumulate(array, axis=1))

@@ -108,3 +108,23 @@ func.func @windows(%x: tensor<1x4x8x8xf32>, %w: tensor<6x2x3x3xf32>) {
       : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x6xf32>
   func.return
 }
+
+// Several results, texts, and windows over one and three dimensions.
+// CHECK-LABEL: func.func @others
+func.func @others(%x: tensor<1x2x?xf32>, %v: tensor<1x4x2x3x3xf32>, %w: tensor<4x1x2x1x1xf32>, %i: tensor<1x2x3xi64>, %u: tensor<1x2x3xf32>) {
+  // CHECK-NEXT: %0, %1 = relex.max_pool1d_with_indices %x pool_size = [2] ceil_mode : (tensor<1x2x?xf32>) -> (tensor<1x2x?xf32>, tensor<1x2x?xi64>)
+  %0, %1 = relex.max_pool1d_with_indices %x pool_size = [2] strides = [1] ceil_mode : (tensor<1x2x?xf32>) -> (tensor<1x2x?xf32>, tensor<1x2x?xi64>)
+  // CHECK-NEXT: %2 = relex.conv3d_transpose %v, %w strides = [2, 1, 1] groups = 2 output_padding = [1, 0, 0] : (tensor<1x4x2x3x3xf32>, tensor<4x1x2x1x1xf32>) -> tensor<1x2x5x3x3xf32>
+  %2 = relex.conv3d_transpose %v, %w strides = [2, 1, 1] padding = [0, 0, 0] groups = 2 output_padding = [1, 0, 0] : (tensor<1x4x2x3x3xf32>, tensor<4x1x2x1x1xf32>) -> tensor<1x2x5x3x3xf32>
+  // CHECK-NEXT: %3 = relex.scatter_elements %x, %i, %u reduction = "max" axis = -1 : (tensor<1x2x?xf32>, tensor<1x2x3xi64>, tensor<1x2x3xf32>) -> tensor<1x2x?xf32>
+  %3 = relex.scatter_elements %x, %i, %u reduction = "max" axis = -1 : (tensor<1x2x?xf32>, tensor<1x2x3xi64>, tensor<1x2x3xf32>) -> tensor<1x2x?xf32>
+  // CHECK-NEXT: %4 = relex.scatter_elements %u, %i, %u axis = 2 : (tensor<1x2x3xf32>, tensor<1x2x3xi64>, tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
+  %4 = relex.scatter_elements %u, %i, %u reduction = "update" axis = 2 : (tensor<1x2x3xf32>, tensor<1x2x3xi64>, tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
+  // CHECK-NEXT: %5 = relex.argsort %x descending : (tensor<1x2x?xf32>) -> tensor<1x2x?xi64>
+  %5 = relex.argsort %x axis = -1 descending : (tensor<1x2x?xf32>) -> tensor<1x2x?xi64>
+  // CHECK-NEXT: %6 = relex.cumsum %x axis = 1 exclusive reverse : (tensor<1x2x?xf32>) -> tensor<1x2x?xf32>
+  %6 = relex.cumsum %x axis = 1 exclusive reverse : (tensor<1x2x?xf32>) -> tensor<1x2x?xf32>
+  // CHECK-NEXT: %7 = relex.bitcast %u dtype = i32 : (tensor<1x2x3xf32>) -> tensor<1x2x3xi32>
+  %7 = relex.bitcast %u dtype = i32 : (tensor<1x2x3xf32>) -> tensor<1x2x3xi32>
+  func.return
+}
