@@ -157,7 +157,8 @@ def call_operator(kind: type[Operator], *args: Operand, **properties: Any) -> Ca
         is_variadic = kind.is_variadic()
         given = body.with_sizes(properties, None if is_variadic else operands[0])
         # Variadic operands come first.
-        return kind(*operands, *(given.pop("like", []) if is_variadic else []), **given)
+        like: list[SSAValue] = given.pop("like", []) if is_variadic else []
+        return kind(*operands, *like, **given)
 
     return Call(kind.name, args, build)
 

@@ -52,7 +52,8 @@ _RECORDS: dict[Attribute, ElementType] = {_type_of(element): element for element
 ELEMENT_TYPES = tuple(_RECORDS)
 """Element types of tensors. Signless integers are interpreted as signed; i1 is NumPy's bool."""
 
-FLOATS = tuple(t for t, element in _RECORDS.items() if element.is_float)
+FLOATS = tuple(t for t, element in _RECORDS.items() if element.is_float and element.bits > 8)
+"""The floats that operators on floats take; those of 8 bits are for storage, and converted."""
 INTEGERS = tuple(t for t, element in _RECORDS.items() if not element.is_float and not element.is_bool)
 NUMBERS = (*FLOATS, *INTEGERS)
 """All element types except i1."""
@@ -143,7 +144,7 @@ def has_dtype(element_type: Attribute) -> bool:
 
 def is_float_dtype(dtype: np.dtype[Any]) -> bool:
     """Return whether a dtype is one of floats, NumPy's or another."""
-    return dtype.kind == "f" or DTYPES.get(dtype.name) in FLOATS
+    return dtype.name in DTYPES and _RECORDS[DTYPES[dtype.name]].is_float
 
 
 def element_type_of(dtype: np.dtype[Any]) -> Attribute:

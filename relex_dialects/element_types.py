@@ -27,7 +27,7 @@ class ElementType:
     """The name in scripts, and that of the dtype: NumPy's, or the extension's if the type is not `in_numpy`."""
 
     c_type: str
-    """The type of elements in C; 16-bit floats are passed as their bits."""
+    """The type of elements in C; smaller floats than f32 are passed as their bits."""
 
     bits: int
 
@@ -36,6 +36,10 @@ class ElementType:
 
     in_numpy: bool = True
     """Whether NumPy has the type itself."""
+
+    variant: str = ""
+    """The encoding of a float, if it is not IEEE's: "fn" has no infinities, and NaN in place of its largest number;
+    "fnuz" has NaN in place of -0 as well, and no other."""
 
     unsigned: bool = False
     """Whether it is an integer without negative numbers."""
@@ -93,7 +97,19 @@ class ElementType:
     @property
     def exponent_bias(self) -> int:
         """The bias of a float's exponent."""
-        return (1 << self.exponent_bits - 1) - 1
+        return (1 << self.exponent_bits - 1) - (self.variant != "fnuz")
+
+    @property
+    def largest_bits(self) -> int:
+        """The bits of the largest float; infinity, or NaN, comes next."""
+        if self.variant:
+            return (1 << self.bits - 1) - (2 if self.variant == "fn" else 1)
+        return ((1 << self.exponent_bits) - 1 << self.fraction_bits) - 1
+
+    @property
+    def nan_bits(self) -> int:
+        """The bits of a quiet NaN."""
+        return self.largest_bits + 1 | (0 if self.variant else 1 << self.fraction_bits - 1)
 
     @property
     def digits(self) -> int:
@@ -115,6 +131,8 @@ class ElementType:
             return int(number).to_bytes(self.size, "little", signed=not self.unsigned)
         if self.in_numpy:
             return struct.pack({2: "<e", 4: "<f", 8: "<d"}[self.size], float(number))
+        if self.size == 1:
+            return self.numpy.type(number).tobytes()
         upper = struct.pack("<f", float(number))
         if any(upper[:2]):
             raise ValueError(f"expected a number of {self.name}, found {number}")
@@ -138,6 +156,10 @@ ELEMENTS = {
         ElementType("i32", "int32", "int32_t", 32),
         ElementType("i64", "int64", "int64_t", 64),
         *(ElementType(f"ui{bits}", f"uint{bits}", f"uint{bits}_t", bits, unsigned=True) for bits in (8, 16, 32, 64)),
+        ElementType("f8E4M3FN", "float8_e4m3fn", "uint8_t", 8, 4, in_numpy=False, is_native=False, variant="fn"),
+        ElementType("f8E4M3FNUZ", "float8_e4m3fnuz", "uint8_t", 8, 4, in_numpy=False, is_native=False, variant="fnuz"),
+        ElementType("f8E5M2", "float8_e5m2", "uint8_t", 8, 5, in_numpy=False, is_native=False),
+        ElementType("f8E5M2FNUZ", "float8_e5m2fnuz", "uint8_t", 8, 5, in_numpy=False, is_native=False, variant="fnuz"),
     )
 }
 """All element types by name."""

@@ -7,6 +7,10 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     CompileTimeFixedBitwidthType,
     DenseIntOrFPElementsAttr,
+    Float8E4M3FNType,
+    Float8E4M3FNUZType,
+    Float8E5M2FNUZType,
+    Float8E5M2Type,
     Float16Type,
     Float64Type,
     IndexType,
@@ -14,13 +18,14 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     VectorType,
-    i16,
+    f16,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 from xdsl.utils.type import get_element_type_or_self
 
+from relex.dialects.dtypes import is_emulated
 from relex.dialects.errors import fail
 from relex.dialects.features import has_feature, module_target
 from relex.dialects.processors import baseline_of
@@ -48,9 +53,9 @@ def _index(_: IndexType) -> Attribute:
     return i64
 
 
-@LLVM_TYPES.rule(BFloat16Type)
-def _bfloat16(_: BFloat16Type) -> Attribute:
-    return i16  # Its bits: nothing is computed with it.
+@LLVM_TYPES.rule(BFloat16Type, Float8E4M3FNType, Float8E4M3FNUZType, Float8E5M2Type, Float8E5M2FNUZType)
+def _emulated(old: CompileTimeFixedBitwidthType) -> Attribute:
+    return IntegerType(8 * old.compile_time_size)  # Its bits: nothing is computed with it.
 
 
 @LLVM_TYPES.rule(MemRefType)
@@ -104,8 +109,9 @@ def require_native_floats(op: Operation, conversion: Conversion, *, fused: bool 
     A `fused` multiply-add is rounded once: without native instructions it would be computed as f64.
     """
     kinds = {get_element_type_or_self(value.type) for value in (*op.operands, *op.results)}
-    if BFloat16Type() in kinds:
-        fail(op, "expected f16, f32 or f64, found bf16, for which 'expand-floats' computes with f32")
+    for kind in kinds:
+        if is_emulated(kind) and kind != f16:
+            fail(op, f"expected f16, f32 or f64, found {kind}, for which 'expand-floats' computes with f32")
     if Float16Type() not in kinds:
         return
     target = module_target(conversion.module)

@@ -25,8 +25,12 @@ def decode(stored: Bits, element: ElementType) -> Floats:
     # As an f32, the same bits are a number that is smaller by the difference of the biases, also if it is subnormal.
     small = (magnitude << shift).as_floats(f32)
     finite = (small * 2.0 ** (F32.exponent_bias - element.exponent_bias)).bits
-    is_special = (_infinity(element) - 1 - magnitude).negative
-    return (is_special.choose(small.bits | _INFINITY, finite) | sign).as_floats(f32)
+    is_special = (element.largest_bits - magnitude).negative
+    special = small.bits | _INFINITY
+    if element.variant == "fnuz":  # What would be -0.
+        is_special = (element.largest_bits - stored).negative & (stored - element.nan_bits - 1).negative
+        special = stored.constant(F32.nan_bits)
+    return (is_special.choose(special, finite) | sign).as_floats(f32)
 
 
 def encode(x: Floats, element: ElementType) -> Bits:
@@ -37,16 +41,12 @@ def encode(x: Floats, element: ElementType) -> Bits:
     # right: the number is a power of two then, or infinite.
     bias = (F32.exponent_bias - element.exponent_bias) << F32.fraction_bits
     rounded = (magnitude + ((magnitude >> shift) & 1) + ((1 << shift - 1) - 1 - bias)) >> shift
-    infinity = _infinity(element)
     if bias:
-        rounded = (infinity - rounded).negative.choose(x.bits.constant(infinity), rounded)
+        overflow = element.largest_bits + 1
+        rounded = (overflow - rounded).negative.choose(x.bits.constant(overflow), rounded)
         rounded = _is_below_normal(magnitude, element).choose(_subnormal(x, element), rounded)
-    quiet = x.bits.constant(infinity | 1 << element.fraction_bits - 1)
-    return (_INFINITY - magnitude).negative.choose(quiet, rounded) | sign
-
-
-def _infinity(element: ElementType) -> int:
-    return (1 << element.exponent_bits) - 1 << element.fraction_bits
+    result = (_INFINITY - magnitude).negative.choose(x.bits.constant(element.nan_bits), rounded)
+    return result | (sign & (0 - result).negative if element.variant == "fnuz" else sign)
 
 
 def _is_below_normal(magnitude: Bits, element: ElementType) -> Bits:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Protocol, overload
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, bf16, f32, f64, i1, i64
+from xdsl.dialects.builtin import AnyFloat, IndexType, f16, f32, f64, i1, i64
 from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import integer_limits, is_emulated, is_unsigned
@@ -315,8 +315,8 @@ def cast(value: Expr, type: Attribute) -> Expr:
     """
     if value.type == type:
         return value
-    if (is_emulated(type) and value.type not in (f32, f64)) or (type == bf16 and value.type == f64):
-        return cast(cast(value, f32), type)
+    if is_emulated(type) and value.type != f32 and (value.type, type) != (f64, f16):
+        return cast(cast(value, f32), type)  # As NumPy and its extension do.
     if is_emulated(value.type) and type != f32:
         return cast(cast(value, f32), type)
     if type == i1:

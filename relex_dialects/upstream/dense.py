@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
-from relex.dialects.dtypes import array_from_dense, dense_bytes, repeats
+from relex.dialects.dtypes import array_from_dense, dense_bytes, has_dtype, repeats
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -52,7 +52,8 @@ def _literal(dense: DenseIntOrFPElementsAttr) -> str:
     size = element_type.compile_time_size
     splat = repeats(data, data[:size])
     shown = data[:size] if splat else data
-    if element_type != i1 and not splat and len(data) // size > MAX_LISTED:
+    many = not splat and len(data) // size > MAX_LISTED
+    if element_type != i1 and (many or not (has_dtype(element_type) or element_type == bf16)):
         return f'"0x{shown.hex().upper()}"'
     array = _numbers(dense)
     if isinstance(element_type, AnyFloat) and not np.isfinite(array).all():

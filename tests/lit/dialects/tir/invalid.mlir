@@ -10,7 +10,7 @@ tir.prim_func @tensor(%x: tensor<4xf32>) {}
 // -----
 
 tir.prim_func @element_type(%x: memref<4xindex>) {}
-//< error: 'tir.prim_func' op expected a buffer of f16 or bf16 or f32 or f64 or i1 or i8 or i16 or i32 or i64, found memref<4xindex>
+//< error: 'tir.prim_func' op expected a buffer of f16 or bf16 or f32 or f64 or i1 or i8 or i16 or i32 or i64 or f8E4M3FN or f8E4M3FNUZ or f8E5M2 or f8E5M2FNUZ, found memref<4xindex>
 
 // -----
 
@@ -199,7 +199,7 @@ tir.prim_func @memory_space() {
 
 tir.prim_func @element_type() {
   %0 = tir.alloc_buffer : memref<4xindex>
-//     ^ error: 'tir.alloc_buffer' op expected one of bf16, f16, f32, f64, i1, i16, i32, i64, i8, but got index
+//     ^ error: 'tir.alloc_buffer' op expected one of bf16, f16, f32, f64, f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, i1, i16, i32, i64, i8, but got index
 }
 
 // -----
