@@ -94,7 +94,7 @@ class _Folding:
 
     def _is_candidate(self, op: Operator) -> bool:
         """Return whether the operands of an operator are constants and its result is not too large."""
-        if not op.operands or not all(isinstance(value.owner, ConstantOp) for value in op.operands):
+        if not all(isinstance(value.owner, ConstantOp) for value in op.operands):
             return False
         if not is_side_effect_free(op) or not all(map(_fits_array, (*op.operands, *op.results))):
             return False

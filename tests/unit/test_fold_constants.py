@@ -113,7 +113,11 @@ NANS = {
 
 CONVERSIONS = [partial(AstypeOp, dtype=t) for t in (f32, f64, i1, i8, i32, i64)]
 EXACT_CASES = [
-    *((make, operands) for make, operands in CASES if operator_of(make).EXACTNESS is not Exactness.ROUNDED),
+    *(
+        (make, operands)
+        for make, operands in CASES
+        if operands and operator_of(make).EXACTNESS is not Exactness.ROUNDED
+    ),
     *((make, [np.zeros((3, 5), np.float32)]) for make in CONVERSIONS),
 ]
 
