@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 
-from relex.dialects.dtypes import FLOATS, INTEGERS, integer_limits, record_of
+from relex.dialects.dtypes import FLOATS, INTEGERS, integer_limits, is_unsigned, record_of
 from relex.dialects.relex.elementwise import BinaryFunction, Element, Functions, UnaryFunction
 from relex.dialects.relex.operator import Exactness, tensor_type
 from relex.dialects.relex.types import SizedType
@@ -203,6 +203,8 @@ class RightShiftOp(_Shift):
     def formula(self, f: Functions, *elements: Element) -> Element:
         x, count = elements
         last = self.width - 1
+        if is_unsigned(tensor_type(self.lhs.type).element_type):
+            return f.select(count <= last, f.right_shift(x, f.select(count < last, count, last)), 0)
         return f.right_shift(x, f.select((count >= 0) & (count < last), count, last))
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.irdl import irdl_op_definition
 
-from relex.dialects.dtypes import INTEGERS, NUMBERS
+from relex.dialects.dtypes import INTEGERS, NUMBERS, is_unsigned
 from relex.dialects.relex.elementwise import BinaryFunction, Element, Functions
 from relex.dialects.relex.operator import Exactness, tensor_type
 
@@ -23,17 +23,24 @@ class _Division(BinaryFunction, ABC):
         """True if the operands are floats."""
         return isinstance(tensor_type(self.lhs.type).element_type, AnyFloat)
 
+    @property
+    def on_unsigned(self) -> bool:
+        """True if the operands are integers without negative numbers."""
+        return is_unsigned(tensor_type(self.lhs.type).element_type)
 
-def _quotient(f: Functions, x: Element, y: Element) -> Element:
-    """Return the quotient rounded towards zero. That of the smallest integer by -1 wraps around."""
-    # Processors trap on both 0 and the quotient that does not fit.
-    simple = f.equal(y, 0) | f.equal(y, -1)
-    return f.select(simple, f.select(f.equal(y, 0), 0, -x), f.trunc_divide(x, f.select(simple, 1, y)))
+    def quotient(self, f: Functions, x: Element, y: Element) -> Element:
+        """Return the quotient rounded towards zero. That of the smallest integer by -1 wraps around."""
+        zero = f.equal(y, 0)
+        if self.on_unsigned:
+            return f.select(zero, 0, f.trunc_divide(x, f.select(zero, 1, y)))
+        # Processors trap on both 0 and the quotient that does not fit.
+        simple = zero | f.equal(y, -1)
+        return f.select(simple, f.select(zero, 0, -x), f.trunc_divide(x, f.select(simple, 1, y)))
 
-
-def _remainder(f: Functions, x: Element, y: Element) -> Element:
-    """Return the remainder with the sign of the dividend."""
-    return f.fmod(x, f.select(f.equal(y, 0) | f.equal(y, -1), 1, y))
+    def remainder(self, f: Functions, x: Element, y: Element) -> Element:
+        """Return the remainder with the sign of the dividend."""
+        simple = f.equal(y, 0) if self.on_unsigned else f.equal(y, 0) | f.equal(y, -1)
+        return f.fmod(x, f.select(simple, 1, y))
 
 
 def _is_between(f: Functions, remainder: Element, y: Element) -> Element:
@@ -57,8 +64,10 @@ class FloorDivideOp(_Division):
 
     def formula(self, f: Functions, *elements: Element) -> Element:
         x, y = elements
-        quotient = _quotient(f, x, y)
-        return f.select(_is_between(f, _remainder(f, x, y), y) & f.not_equal(y, 0), quotient - 1, quotient)
+        quotient = self.quotient(f, x, y)
+        if self.on_unsigned:
+            return quotient
+        return f.select(_is_between(f, self.remainder(f, x, y), y) & f.not_equal(y, 0), quotient - 1, quotient)
 
 
 @irdl_op_definition
@@ -76,7 +85,7 @@ class TruncDivideOp(_Division):
     ALLOWED: ClassVar = INTEGERS
 
     def formula(self, f: Functions, *elements: Element) -> Element:
-        return _quotient(f, *elements)
+        return self.quotient(f, *elements)
 
 
 @irdl_op_definition
@@ -95,7 +104,9 @@ class FloorModOp(_Division):
 
     def formula(self, f: Functions, *elements: Element) -> Element:
         x, y = elements
-        remainder = f.fmod(x, y) if self.on_floats else _remainder(f, x, y)
+        remainder = f.fmod(x, y) if self.on_floats else self.remainder(f, x, y)
+        if self.on_unsigned:
+            return remainder
         result = f.select(_is_between(f, remainder, y), remainder + y, remainder)
         return f.select(f.equal(result, 0), f.copysign(0, y), result) if self.on_floats else result
 
@@ -115,4 +126,4 @@ class ModOp(_Division):
     ALLOWED: ClassVar = NUMBERS
 
     def formula(self, f: Functions, *elements: Element) -> Element:
-        return f.fmod(*elements) if self.on_floats else _remainder(f, *elements)
+        return f.fmod(*elements) if self.on_floats else self.remainder(f, *elements)

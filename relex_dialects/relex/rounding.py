@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from xdsl.irdl import irdl_op_definition
 
-from relex.dialects.dtypes import FLOATS, NUMBERS
+from relex.dialects.dtypes import FLOATS, NUMBERS, is_unsigned
 from relex.dialects.relex.elementwise import Element, Functions, UnaryFunction
-from relex.dialects.relex.operator import Exactness
+from relex.dialects.relex.operator import Exactness, tensor_type
 
 
 class _Rounding(UnaryFunction, ABC):
@@ -89,4 +89,6 @@ class SignOp(UnaryFunction):
 
     def formula(self, f: Functions, *elements: Element) -> Element:
         (x,) = elements
+        if is_unsigned(tensor_type(self.operand.type).element_type):
+            return f.select(x > 0, 1, x)
         return f.select(x > 0, 1, f.select(x < 0, -1, x))
