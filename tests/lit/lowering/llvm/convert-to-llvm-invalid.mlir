@@ -26,9 +26,9 @@ func.func @tensor(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @bf16(%x: memref<4xbf16>, %i: index) {
-  // CHECK: :31:8: error: 'memref.load' op expected f16, f32 or f64, found bf16
-  %0 = memref.load %x[%i] : memref<4xbf16>
+func.func @bf16(%x: bf16) {
+  // CHECK: :31:8: error: 'arith.addf' op expected f16, f32 or f64, found bf16, for which 'expand-floats' computes with f32
+  %0 = arith.addf %x, %x : bf16
   func.return
 }
 
