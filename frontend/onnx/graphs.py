@@ -44,10 +44,10 @@ class Importer:
     """The functions around the current node, to find recursion."""
     nodes: int = 0
 
-    def run_graph(self, graph: GraphProto, scope: Scope, inputs: Sequence[AnyValue]) -> list[AnyValue]:
+    def run_graph(self, graph: GraphProto, scope: Scope, inputs: Mapping[str, AnyValue]) -> list[AnyValue]:
         """Import a graph, given its inputs, in the scope of what is around it."""
         inner = scope.new_child()
-        inner.update(zip((i.name for i in graph.input), inputs, strict=False))
+        inner.update(inputs)
         for tensor in graph.initializer:
             if tensor.name not in inner.maps[0]:
                 inner[tensor.name] = self._initializer(tensor)
@@ -116,7 +116,11 @@ class Importer:
             if body is None:
                 refuse(_no_entry(node, version, domain))
             return self._call_function(node, body, inputs)
-        wrapped = Node(node, version, self.builder, lambda graph, values: self.run_graph(graph, scope, values))
+
+        def run(graph: GraphProto, values: Sequence[AnyValue]) -> list[AnyValue]:
+            return self.run_graph(graph, scope, dict(zip((i.name for i in graph.input), values, strict=False)))
+
+        wrapped = Node(node, version, self.builder, run)
         result = function(wrapped, *inputs)
         return self._emitted(node, cast("list[Any]", result) if isinstance(result, list | tuple) else [result])
 

@@ -21,7 +21,7 @@ from relex.frontend.onnx import operators as operators
 from relex.frontend.onnx.builder import Builder, open_type
 from relex.frontend.onnx.graphs import Importer, versions_of
 from relex.frontend.onnx.tensors import array_of, dtype_of
-from relex.frontend.onnx.values import AnyValue, Computed, Known, Unsupported, element_type_of, refuse
+from relex.frontend.onnx.values import AnyValue, Computed, Known, Missing, Unsupported, element_type_of, refuse
 
 OLDEST = 7
 """The oldest version of the standard's operators that is imported as it is; older ones are converted."""
@@ -75,7 +75,7 @@ class _Inputs:
         self.values = dict(values)
         self.names: set[str] = set()
 
-    def read(self) -> list[AnyValue]:
+    def read(self) -> dict[str, AnyValue]:
         """Return the values of the inputs. Those that are initializers as well are constants."""
         constants = {tensor.name for tensor in self.graph.initializer}
         arguments = [i for i in self.graph.input if i.name not in constants or i.name in self.values]
@@ -93,14 +93,8 @@ class _Inputs:
                 self.importer.problems.append(
                     Diagnostic(f"input: {one_line(e)}", self.importer.builder.place(argument.name).filename.data)
                 )
-                from relex.frontend.onnx.values import Missing
-
                 made[argument.name] = Missing()
-        # `run_graph` takes the inputs in order, and fills in initializers by name.
-        order = [i for i in self.graph.input if i.name in made]
-        del self.graph.input[:]
-        self.graph.input.extend(order)
-        return [made[i.name] for i in order]
+        return made
 
     def _read(self, argument: ValueInfoProto) -> AnyValue:
         if argument.type.WhichOneof("value") != "tensor_type":
@@ -188,10 +182,7 @@ def _check(model: ModelProto, file: str) -> None:
     which the import reports, and that shapes may be missing."""
     if not model.opset_import and not model.graph.node:
         raise CompileError(Diagnostic("expected an ONNX model, found no graph in it", file))
-    shell = ModelProto()
-    shell.CopyFrom(model)
-    for tensor in shell.graph.initializer:
-        _without_data(tensor)
+    shell = _without_data(model)
     for declared in (*shell.graph.input, *shell.graph.output):
         if declared.type.HasField("tensor_type") and not declared.type.tensor_type.HasField("shape"):
             declared.type.tensor_type.shape.SetInParent()
@@ -202,13 +193,31 @@ def _check(model: ModelProto, file: str) -> None:
             raise CompileError(Diagnostic(one_line(e).partition(" ==> ")[0], file)) from e
 
 
-def _without_data(tensor: Any) -> None:
-    """Remove the data of a tensor, which is checked when it is read."""
-    for name in ("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data", "external_data"):
-        tensor.ClearField(name)
-    tensor.ClearField("data_location")
-    del tensor.dims[:]
-    tensor.dims.append(0)
+def _without_data(model: ModelProto) -> ModelProto:
+    """Return a model with constants without elements, to be checked: data is checked when it is read, and not copied
+    before."""
+    shell = ModelProto()
+    for field, value in model.ListFields():
+        if field.name == "graph":
+            for part, contents in model.graph.ListFields():
+                if part.name != "initializer":
+                    _set(shell.graph, part.name, contents)
+        else:
+            _set(shell, field.name, value)
+    for tensor in model.graph.initializer:
+        shell.graph.initializer.add(name=tensor.name, data_type=tensor.data_type, dims=[0])
+    return shell
+
+
+def _set(message: Any, name: str, value: Any) -> None:
+    """Set a field of a message to a copy of a value."""
+    field = getattr(message, name)
+    if hasattr(field, "extend"):
+        field.extend(value)
+    elif hasattr(field, "CopyFrom"):
+        field.CopyFrom(value)
+    else:
+        setattr(message, name, value)
 
 
 def _converted(model: ModelProto, file: str) -> ModelProto:

@@ -38,9 +38,7 @@ def from_onnx(
 
     shapes, values = shapes or {}, values or {}
     if isinstance(model, ModelProto):
-        copy = ModelProto()
-        copy.CopyFrom(model)
-        return import_model(copy, model.graph.name or "model", None, shapes, values)
+        return import_model(model, model.graph.name or "model", None, shapes, values)
     if isinstance(model, bytes):
         return import_model(read_model(model, "<bytes>"), "<bytes>", None, shapes, values)
     expect_kind(model, str | PathLike, "the path of an ONNX file, its bytes or a model")
