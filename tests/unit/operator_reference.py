@@ -22,7 +22,7 @@ from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects import RelexError, parse_module
 from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, INTEGERS, NUMBERS
-from relex.dialects.relex import Exactness, Operator, Relex
+from relex.dialects.relex import Exactness, Operator, Relex, SeveralResults
 from relex.dialects.relex.elementwise import Formula
 from relex.dialects.relex.numpy_functions import NumPyFunctions
 from relex.dialects.relex.properties import python_value
@@ -162,7 +162,7 @@ def _operand_types(line: str) -> Iterator[tuple[str, str]]:
     """The operands of a line with their types."""
     match = re.fullmatch(r"[%\w, ]+ = [\w.]+ (.*) : \((.*)\) -> .*", line)
     assert match, line
-    yield from zip(re.findall(r"%\w+", match[1]), match[2].split(", "), strict=True)
+    yield from zip(re.findall(r"%\w+", match[1]), filter(None, match[2].split(", ")), strict=True)
 
 
 def _sizes(example: Operator) -> str:
@@ -179,7 +179,7 @@ def _sizes(example: Operator) -> str:
     operands = [_named(tensor_type(value.type), name) for value in example.operands]
     try:
         with gathering() as requirements:
-            result = example.infer(operands, example.properties)
+            results = example.infer_results(operands, example.properties)
     except RelexError as e:
         return f"static ones only: {e}"
     solver = Solver()
@@ -189,7 +189,8 @@ def _sizes(example: Operator) -> str:
         assert solver.require(requirement)
     shapes = ", ".join(_shape(solver.solved(operand.get_shape())) for operand in operands)
     where = " and ".join(f"`{requirement}`" for requirement in dict.fromkeys(solver.left))
-    rule = f"`{shapes} -> {_shape(solver.solved(result.get_shape()))}`{f', where {where}' if where else ''}"
+    made = ", ".join(_shape(solver.solved(result.get_shape())) for result in results)
+    rule = f"`{shapes or '()'} -> {made}`{f', where {where}' if where else ''}"
     return f"{rule}{_with_properties(example)}"
 
 
@@ -216,6 +217,8 @@ def _types(example: Operator) -> str:
     """The element types that an operator accepts, found by trying all: for each type in the example, those that may
     stand in its place."""
     types = [tensor_type(value.type).element_type for value in example.operands]
+    if not types:
+        return "that of the result is given"
     groups = {
         t: [name for name, other in zip(example.operand_names(), types, strict=False) if other == t] for t in types
     }
@@ -246,6 +249,8 @@ def _result_element(example: Operator, old: Attribute, new: Attribute) -> Attrib
 
 
 def _meaning(kind: type[Operator]) -> str:
+    if issubclass(kind, SeveralResults):
+        return _code(kind.evaluate_results)
     if not issubclass(kind, Formula):
         return _code(kind.evaluate)
     return _function(kind) if kind.formula is Formula.formula else _code(kind.formula)
