@@ -25,7 +25,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
-from relex.dialects.errors import ShapeError, UnknownNameError
+from relex.dialects.errors import ShapeError, UnknownNameError, expect_kind
 from relex.dialects.relex import PRIMITIVE_ATTR, AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, Operator, Relex
 from relex.dialects.relex.size_properties import OPEN
 from relex.dialects.tir import PrimFuncOp
@@ -97,6 +97,8 @@ def _signature(kind: type[Operator]) -> inspect.Signature:
 def call(function: str, *args: Operand) -> Call:
     """Call a function of the module by name: a fused group, another graph function, or a loop function."""
 
+    expect_kind(function, str, "the name of a function")
+
     def build(body: FunctionBody, operands: list[SSAValue]) -> Operation:
         callee = SymbolTable.lookup_symbol(body.module, function)
         match callee:
@@ -115,6 +117,7 @@ def call(function: str, *args: Operand) -> Call:
 
 def call_tir(function: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str = "float32") -> Call:
     """Call a loop function by name, given the shape of its output or the shapes of its outputs."""
+    expect_kind(function, str, "the name of a loop function")
     return _filling("relex.call_tir", args, shape, dtype, partial(CallTirOp, function))
 
 
@@ -122,6 +125,7 @@ def call_dps_packed(
     name: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str = "float32", *, side_effects: bool = False
 ) -> Call:
     """Call a library function by name, given the shape of its output or the shapes of its outputs."""
+    expect_kind(name, str, "the name of a library function")
     make = partial(CallDpsPackedOp, name, side_effects=side_effects)
     return _filling("relex.call_dps_packed", args, shape, dtype, make)
 

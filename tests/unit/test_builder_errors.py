@@ -72,6 +72,12 @@ calls: Any = op
         (lambda: calls.alloc_tensor([(2,), (3,)]), r"expected sizes .* or names, found \(2,\)"),
         (lambda: calls.alloc_tensor("n"), "expected a list of sizes, found str"),
         (lambda: calls.alloc_tensor((1 << 70,)), "expected sizes of at most 9223372036854775807, found 11805"),
+        (
+            lambda: calls.call_tir(len, (), (2,)),
+            "expected the name of a loop function, found builtin_function_or_method",
+        ),
+        (lambda: calls.call_dps_packed(None, (), (2,)), "expected the name of a library function, found None"),
+        (lambda: calls.call(3), "expected the name of a function, found int"),
         (lambda: calls.call_tir("f", (), ((2, 3), 5)), "expected either sizes or the shapes of several results, found"),
         (lambda: calls.call_tir("f", (), np.array((2, 3))), "expected a list of sizes, found numpy.ndarray"),
         (lambda: const(1 << 70, "int64"), "expected an array to make a constant of, found int: .*too large"),
