@@ -19,7 +19,9 @@ GROWTHS = list(growths())
 
 
 def test_no_operator_is_forgotten() -> None:
-    assert {operator_of(growth.make) for growth in GROWTHS} == {operator_of(make) for make, _ in CASES}
+    assert {operator_of(growth.make) for growth in GROWTHS} == {
+        operator_of(make) for make, operands in CASES if operands
+    }
 
 
 @pytest.mark.parametrize("growth", GROWTHS, ids=str)
