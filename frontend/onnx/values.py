@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, StringAt
 from xdsl.ir import Attribute, SSAValue
 
 from relex.dialects.arrays import Array
-from relex.dialects.dtypes import DTYPES
+from relex.dialects.dtypes import DTYPES, numpy_dtype
 from relex.dialects.errors import RelexError
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.sizes import IndexExpr, Size, Sizes
@@ -67,6 +67,11 @@ class Known(Value):
         """The element type of the tensor that the array stands for. Raises `Unsupported` if relex does not have it."""
         return element_type_of(self.array.dtype)
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's dtype of the tensor that the array stands for."""
+        return np.dtype(np.int64) if self.array.dtype.kind == "O" else self.array.dtype
+
 
 class Computed(Value):
     """A tensor of the program, with its sizes in terms of those of the arguments."""
@@ -80,6 +85,11 @@ class Computed(Value):
     def element_type(self) -> Attribute:
         """The element type."""
         return tensor_type(self.value.type).element_type
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's dtype of the elements."""
+        return numpy_dtype(self.element_type)
 
 
 class Items:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
+from typing import Any, cast
 
+import ml_dtypes
 import numpy as np
+from xdsl.dialects.builtin import f32
 
 from relex.dialects.arrays import Array
 from relex.dialects.sizes import IndexExpr, never_negative
@@ -224,22 +227,31 @@ def clip(node: Node, x: Tensor, low: Tensor | None = None, high: Tensor | None =
 
 
 @imports("Cast")
-def cast(node: Node, x: Tensor) -> Operand:
+def cast_to(node: Node, x: Tensor) -> Operand:
     """Convert to another element type."""
-    return converted(node, x, dtype_of(node.integer("to")))
+    return converted(x, dtype_of(node.integer("to")), bool(node.integer("saturate", 1)))
 
 
 @imports("CastLike")
 def cast_like(node: Node, x: Tensor, like: Tensor) -> Operand:
     """Convert to the element type of another tensor."""
-    if isinstance(like, Known):
-        return converted(node, x, like.array.dtype)
-    return x if x.element_type == like.element_type else op.astype(x, like.element_type)
+    return converted(x, like.dtype, bool(node.integer("saturate", 1)))
 
 
-def converted(node: Node, x: Tensor, dtype: np.dtype[np.generic]) -> Operand:
-    """Return a tensor with another element type."""
+def converted(x: Tensor, dtype: np.dtype[Any], saturate: bool = True) -> Operand:
+    """Return a tensor with another element type. Floats of 8 bits saturate at the largest one."""
     if isinstance(x, Known) and x.is_symbolic and dtype.kind == "i":
         return x
     element_type = element_type_of(dtype)
-    return x if x.element_type == element_type else op.astype(x, element_type)
+    if x.element_type == element_type:
+        return x
+    if dtype.name.startswith("float8"):
+        return op.astype(_within(x, dtype) if saturate else x, element_type)
+    return op.astype(x, element_type)
+
+
+def _within(x: Operand, dtype: np.dtype[Any]) -> Operand:
+    """Return floats clamped to those of a type."""
+    limits = cast(Any, ml_dtypes).finfo(dtype)
+    largest = float(limits.max)
+    return op.clip(op.astype(x, f32), -largest, largest)

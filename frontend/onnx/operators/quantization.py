@@ -8,11 +8,12 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute
 
-from relex.dialects.dtypes import INTEGERS, integer_limits
+from relex.dialects.dtypes import INTEGERS, integer_limits, numpy_dtype
 from relex.dialects.sizes import Size
 from relex.frontend import op
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
+from relex.frontend.onnx.operators.arithmetic import converted
 from relex.frontend.onnx.operators.normalization import per_channel
 from relex.frontend.onnx.operators.windows import Windows, by_rank
 from relex.frontend.onnx.table import imports
@@ -64,9 +65,9 @@ def quantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None) -
         result = zero.element_type
     else:
         result = element_type_of(dtype_of(wanted)) if wanted else element_type_of(np.dtype(np.uint8))
-    if result not in INTEGERS:
-        refuse(f"quantization to {result}")
     wide = op.divide(op.astype(x, f32), _spread(node, x, op.astype(scale, f32), axis, block))
+    if result not in INTEGERS:
+        return converted(node.tensor(wide), numpy_dtype(result), bool(node.integer("saturate", 1)))
     offset = None if zero is None else _spread(node, x, zero, axis, block)
     return saturated(op.round(wide), offset, result)
 
