@@ -13,8 +13,10 @@ def array_of(value: Any, dtype: Any = None) -> Array:
     """Return an array of numbers. Raises `TypeError` for anything else that NumPy would make numbers of: None, which
     becomes NaN, and text."""
     found = np.asarray(value)
-    others = [] if found.dtype.kind in "biuf" or found.dtype.name in DTYPES else found.flat
-    for element in others:  # Python's integers of more than 64 bits are objects.
-        if not isinstance(element, int | float):
-            raise TypeError(f"expected numbers, found {kind_of(element.item() if found.dtype != object else element)}")
+    are_numbers = found.dtype.kind in "biuf" or found.dtype.name in DTYPES
+    others: list[object] = [] if are_numbers else found.reshape(-1).tolist()
+    for element in others:
+        # Python's integers of more than 64 bits are objects.
+        if found.dtype != object or not isinstance(element, int | float):
+            raise TypeError(f"expected numbers, found {kind_of(element)}")
     return np.array(value, dtype)

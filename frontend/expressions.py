@@ -187,7 +187,7 @@ def element_type(dtype: str | type | np.dtype[Any]) -> Attribute:
     """Return the element type for the name of a dtype. Raises `DTypeError`."""
     # NumPy would accept None as float64.
     expect_kind(dtype, str | type | np.dtype, "the name of a dtype")
-    if dtype in DTYPES:
+    if isinstance(dtype, str) and dtype in DTYPES:
         return DTYPES[dtype]
     try:
         parsed = np.dtype(dtype)

@@ -60,8 +60,9 @@ def of(kind: type[Operator]) -> Callable[..., Call]:
         properties = {**dict(zip(options, rest, strict=False)), **given}
         if len(rest) > len(options) or len(properties) != len(rest) + len(given):
             refuse(f"'{kind.name}' op expected at most {', '.join(options) or 'nothing'} after the tensors")
-        if isinstance(dtype := properties.get("dtype"), str | type | np.dtype):
-            properties["dtype"] = element_type(dtype)
+        dtype: Any = properties.get("dtype")
+        if isinstance(dtype, str | type | np.dtype):
+            properties["dtype"] = element_type(cast(Any, dtype))
         return call_operator(kind, *tensors, **properties)
 
     shown = {"__name__": _name(kind), "__doc__": inspect.getdoc(kind), "__signature__": _signature(kind)}
