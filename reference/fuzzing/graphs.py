@@ -19,7 +19,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import element_type_of, numpy_dtype
 from relex.dialects.errors import InferenceError, RelexError
-from relex.dialects.relex import ConstantOp, Operator, Relex
+from relex.dialects.relex import ConstantOp, Operator, Relex, SlidingWindows
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.properties import (
     ElementConstr,
@@ -159,6 +159,8 @@ class Draw:
         first = self.shape()
         if anchor is not None:
             first, dtype = tuple(anchor.get_shape()), _dtype_name(anchor)
+        elif issubclass(kind, SlidingWindows) and self.random.random() < 0.8:
+            first = (1, 2, *[self.random.choice([3, 4])] * kind.RANK)
         beside = self.related(first)
         shapes = [first, *(beside if self.random.random() < 0.6 else self.related(first) for _ in range(count - 1))]
         is_mixed = count > 1 and self.random.random() < 0.3

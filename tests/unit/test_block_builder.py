@@ -150,7 +150,7 @@ def test_every_operator_is_a_function(make: MakeOperator, operands: list[Array])
     params = [Var(f"x{i}", x.shape, x.dtype.name) for i, x in enumerate(operands)]
     bb = BlockBuilder()
     with bb.function("main", params):
-        bb.emit_func_output(of(kind)(*params, **bound.keywords))
+        bb.emit_func_output(bb.emit(of(kind)(*params, **bound.keywords)))
     with_class = parse_module(operator_program(bound, operands))
     assert lines(bb.get())[2].partition(" = ")[2] == lines(with_class)[2].partition(" = ")[2]
 

@@ -309,7 +309,7 @@ def test_type_rules() -> None:
         (NegativeOp, [np.zeros(2, np.bool_)], "found i1"),
         (PowerOp, [np.zeros(2, np.bool_)] * 2, "found i1"),
         (SinOp, [np.zeros(2, np.int32)], "expected operands of f16 or bf16 or f32 or f64, found i32"),
-        (FloorDivideOp, [np.zeros(2)] * 2, "expected operands of i8 or i32 or i64, found f64"),
+        (FloorDivideOp, [np.zeros(2)] * 2, "expected operands of i8 or .* or ui64, found f64"),
         (ModOp, [np.zeros(2, np.bool_)] * 2, "found i1"),
         (BitwiseAndOp, [np.zeros(2)] * 2, "found f64"),
         (LogicalAndOp, [np.zeros(2, np.int8)] * 2, "expected operands of i1, found i8"),

@@ -201,7 +201,7 @@ X, PLACES = np.zeros((3, 4), np.float32), np.zeros((3, 2), np.int64)
         (ArgsortOp, [np.zeros((), np.float32)], "expected an axis in 0..-1 for rank 0, found -1"),
         (CumsumOp, [X], "expected an axis, or a tensor of rank 1, found 3x4"),
         (CumprodOp, [np.zeros(3, np.bool_)], "expected operands of .* found i1"),
-        (GatherElementsOp, [X, X], "expected indices of i8 or i32 or i64, found f32"),
+        (GatherElementsOp, [X, X], "expected indices of i8 or .* or ui64, found f32"),
         (GatherElementsOp, [X, PLACES[0]], "expected indices of rank 2, as the data, found 2"),
         (GatherElementsOp, [X[:, :1], PLACES], "expected at most 1 indices along dimension 1, found 2"),
         (GatherElementsOp, [X[:0], PLACES], "expected elements to take from, found none in 0x4"),
