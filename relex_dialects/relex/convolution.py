@@ -206,14 +206,18 @@ class TransposedConvolution(Convolution, ABC):
         full = np.zeros((x.shape[0], groups, weight.shape[1], *sizes), x.dtype)
         parts = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
         kernels = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
+        # The elements apart, with zeros between and around them.
+        margins = [span - 1 for span in windows.spans]
+        spread = np.zeros((*parts.shape[:3], *map(sum, zip(sizes, margins, strict=True))), x.dtype)
+        places = zip(margins, x.shape[2:], windows.strides, strict=True)
+        spread[(..., *(slice(start, start + size * stride, stride) for start, size, stride in places))] = parts
         spatial = _SPATIAL[: self.RANK]
         for place in product(*map(range, weight.shape[2:])):
-            reached = tuple(
-                slice(k * dilation, k * dilation + (size - 1) * stride + 1, stride)
-                for k, dilation, stride, size in zip(place, windows.dilation, windows.strides, x.shape[2:], strict=True)
-            )
+            starts = (m - k * dilation for m, k, dilation in zip(margins, place, windows.dilation, strict=True))
+            reached = (slice(start, start + size) for start, size in zip(starts, sizes, strict=True))
             with ieee_arithmetic():
-                full[(..., *reached)] += np.einsum(f"ngc{spatial},gco->ngo{spatial}", parts, kernels[(..., *place)])
+                terms = np.einsum(f"ngc{spatial},gco->ngo{spatial}", spread[(..., *reached)], kernels[(..., *place)])
+                full += terms
         inside = (slice(b, size - a) for b, size, a in zip(windows.before, full.shape[3:], windows.after, strict=True))
         return full.reshape(x.shape[0], -1 if full.size else groups * weight.shape[1], *sizes)[(..., *inside)]
 

@@ -20,7 +20,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.functions import DIMS_ATTR, REQUIRES_ATTR, argument_attrs, result_attrs, set_argument_attr
-from relex.dialects.index.expr import IndexExpr
+from relex.dialects.index.expr import IndexExpr, names_in
 from relex.dialects.index.text import parse_index
 from relex.dialects.sizes.expressions import Size, Sizes, sources
 from relex.dialects.sizes.requirements import Requirement, parse_requirement
@@ -114,8 +114,14 @@ def stated_requirements(function: Operation) -> list[Requirement]:
 def annotate(function: Operation, sizes: FunctionSizes) -> None:
     """Annotate a function with the sizes of arguments and results that their types leave open, and the requirements."""
     t = signature_of(function)
+    shapes = [found for argument, found in zip(t.inputs, sizes.arguments, strict=True) if has_unknown(argument)]
+    used = {name for shape in (*shapes, *sizes.results) for size in shape for name in names_in(size)}
     for i, (argument, found) in enumerate(zip(t.inputs, sizes.arguments, strict=True)):
-        if has_unknown(argument):
+        # A number that is the size of something else: lower levels do not tell.
+        is_size = (
+            isinstance(function, func.FuncOp) and argument == IndexType() and not used.isdisjoint(names_in(found[0]))
+        )
+        if has_unknown(argument) or is_size:
             set_argument_attr(function, i, DIMS_ATTR, _dims(argument, found))
     if isinstance(function, func.FuncOp) and any(map(has_unknown, t.outputs)):
         columns = zip(result_attrs(function, len(t.outputs)), t.outputs, sizes.results, strict=True)

@@ -129,7 +129,7 @@ def test_a_virtual_machine():
 @pytest.mark.parametrize(("function", "reason"), [
     ("func.func private @f(%x: tensor<2xf32>) { func.return }", "it is private"),
     ("func.func @f(tensor<2xf32>) -> ()", "it has no body"),
-    ("func.func @f(%x: tensor<2xf32>, %n: i16) { func.return }", "expected tensors and scalars .*, found i16"),
+    ("func.func @f(%x: tensor<2xf32>, %n: i7) { func.return }", "expected tensors and scalars .*, found i7"),
 ])  # fmt: skip
 def test_functions_that_cannot_be_called(function: str, reason: str):
     text = f"{function}\nfunc.func @main(%x: tensor<2xf32>) {{ func.return }}"
