@@ -207,7 +207,7 @@ class TransposedConvolution(Convolution, ABC):
         parts = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
         kernels = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
         # The elements apart, with zeros between and around them.
-        margins = [span - 1 for span in windows.spans]
+        margins = [span - 1 for span in cast(Shape, windows.spans)]
         spread = np.zeros((*parts.shape[:3], *map(sum, zip(sizes, margins, strict=True))), x.dtype)
         places = zip(margins, x.shape[2:], windows.strides, strict=True)
         spread[(..., *(slice(start, start + size * stride, stride) for start, size, stride in places))] = parts

@@ -21,6 +21,7 @@ root = Path(__file__).resolve().parents[2]
 config.name = "relex"
 config.test_format = lit.formats.ShTest()
 config.suffixes = [".mlir"]
+config.excludes = ["Inputs"]
 config.test_source_root = str(root / "tests" / "lit")
 config.test_exec_root = str(root / "build" / "lit")
 

@@ -35,8 +35,10 @@ def commands(path: Path) -> list[list[str]]:
     return found
 
 
-LEFT_OUT = ("check-each.mlir", "legalize-ops-overrides.mlir", "verify-roundtrip.mlir", "load-passes.mlir")
-LEFT_OUT += ("fuzz-pass.mlir", "bisect.mlir", "failing-passes.mlir", "schedule-cpu-asm.mlir")
+LEFT_OUT = (
+    *("check-each.mlir", "legalize-ops-overrides.mlir", "verify-roundtrip.mlir", "load-passes.mlir"),
+    *("fuzz-pass.mlir", "bisect.mlir", "failing-passes.mlir", "schedule-cpu-asm.mlir"),
+)
 """Files that load what changes programs, and one with kernels that take long and that `schedule-cpu.mlir` has too."""
 
 
