@@ -26,7 +26,7 @@ class Crash(RewritePattern):
 class Forget(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AddOp, rewriter: PatternRewriter):
-        rewriter.replace(op, SubtractOp(op.lhs))
+        rewriter.replace(op, SubtractOp(op.lhs))  # pyright: ignore[reportCallIssue]
 
 
 class Return(RewritePattern):
