@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from xdsl.ir import Operation, Region
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, PatternRewriteWalker, RewritePattern
 
-from relex.passes.support.rules import Rule
-
 
 class Endless(BaseException):
     """Patterns are applied more often than any that come to an end. No pass may catch this."""
@@ -37,8 +35,8 @@ class Watch:
 
 def rule_name(pattern: RewritePattern) -> str:
     """Return the name of a rule, or a rule as an expression, or the class of a pattern."""
-    rule = getattr(pattern, "rule", pattern)
-    return rule.name or str(rule) if isinstance(rule, Rule) else type(pattern).__name__
+    found = getattr(pattern, "rule_name", None)
+    return found if isinstance(found, str) else type(pattern).__name__
 
 
 @dataclass
