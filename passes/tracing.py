@@ -66,6 +66,8 @@ class Application:
     """The applications of all rules are counted from 1; rules of a conversion have the number 0."""
     rule: str
     pass_name: str
+    op: str
+    """The name of the op."""
     place: Diagnostic
     """A diagnostic without a message, located at the op."""
     matched: tuple[str, ...] = ()
@@ -302,8 +304,8 @@ class Trace:
         place = attempt.place()
         number, rule = len(self.applications) + 1, attempt.rule(attempt)
         if not self.with_texts:
-            return Application(number, rule, self.pass_name, place)
-        return Application(number, rule, self.pass_name, place, *self._texts_of(attempt, is_replaced))
+            return Application(number, rule, self.pass_name, attempt.op.name, place)
+        return Application(number, rule, self.pass_name, attempt.op.name, place, *self._texts_of(attempt, is_replaced))
 
     def _texts_of(self, attempt: _Attempt, is_replaced: bool) -> tuple[tuple[str, ...], ...]:
         """Return the ops that are matched, those before and those after. `is_replaced` says that the op is as good as

@@ -1,6 +1,5 @@
 """Programs that are made to find mistakes in passes.
 
 `graphs` makes random graphs of operators, `examples` graphs that the left side of a rule describes, `variants` changes
-programs a little, `watching` follows the patterns that a pass applies, `trials` runs a pass on one program, and `fuzz`
-does so for many.
+programs a little, `trials` runs a pass on one program, and `fuzz` does so for many.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,10 +19,10 @@ from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, InternalError, describe
 from relex.dialects.relex import CallDpsPackedOp
 from relex.passes.base import steps_of, verify_after
+from relex.passes.tracing import Application, RulesStopped, Trace, observe
 from relex.reference.equivalence.check import Checker, Difference, explain
 from relex.reference.equivalence.execution import TooLong, limited
 from relex.reference.equivalence.interface import find_function
-from relex.reference.fuzzing.watching import Endless, Step, Watch, watching
 from relex.runtime.library import LIBRARY
 
 if TYPE_CHECKING:
@@ -32,6 +32,23 @@ Problem = Literal["results", "interface", "crash", "invalid", "endless"]
 
 REWRITES_PER_OP = 20
 """How often patterns may be applied, for each op of a program; and as often to a program without ops."""
+
+
+class Endless(BaseException):
+    """Patterns are applied more often than any that come to an end. No pass may catch this."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A pattern, or what a pass does without one, at work on an op."""
+
+    rule: str
+    op: str
+
+    @classmethod
+    def of(cls, application: Application) -> Step:
+        """Return what was observed as a step."""
+        return cls(application.rule, application.op)
 
 
 @dataclass(frozen=True)
@@ -88,45 +105,62 @@ def flat_steps(p: ModulePass) -> Iterator[ModulePass]:
 
 
 def try_pass(p: ModulePass, module: ModuleOp, settings: Settings, stop: int | None = None) -> Trial:
-    """Run a pass on a copy of a module. Patterns do nothing once they have been applied `stop` times."""
+    """Run a pass on a copy of a module, until its patterns have been applied `stop` times."""
     checker = Checker(settings.seed, settings.samples)
     after = module.clone()
-    watch = Watch(REWRITES_PER_OP * (1 + sum(1 for _ in module.walk())), stop)
+    trace = _make_trace(REWRITES_PER_OP * (1 + sum(1 for _ in module.walk())), stop)
     with _stand_ins(module):
         checker.start(module)
         for step in flat_steps(p):
-            trial = _try_step(step, after, checker, watch, settings)
+            trial = _try_step(step, after, checker, trace, settings)
             if trial is not None:
                 return trial
     changed = not module.is_structurally_equivalent(after)
     skipped = next(iter(checker.report.skipped.values()), None)
-    return Trial(tuple(watch.applied), changed, skipped=skipped)
+    return Trial(_applied(trace), changed, skipped=skipped)
 
 
-def _try_step(p: ModulePass, module: ModuleOp, checker: Checker, watch: Watch, settings: Settings) -> Trial | None:
+def _make_trace(limit: int, stop: int | None) -> Trace:
+    """Return a trace that ends a pass with `Endless` after more than `limit` applications of patterns."""
+
+    def expect_end(_: Application) -> None:
+        if len(trace.applications) > limit:
+            raise Endless
+
+    trace = Trace(stop_after=stop, on_application=expect_end)
+    return trace
+
+
+def _applied(trace: Trace) -> tuple[Step, ...]:
+    return tuple(map(Step.of, trace.applications))
+
+
+def _try_step(p: ModulePass, module: ModuleOp, checker: Checker, trace: Trace, settings: Settings) -> Trial | None:
     """Run one pass and compare the results; None if all is well."""
     before = module.clone()
 
     def fail(problem: Problem, message: str, step: Step | None = None, **more: Any) -> Trial:
+        applied = _applied(trace)
         if step is None:
-            step = watch.applied[-1] if watch.applied else Step("", _changed_op(before, module))
-        return Trial(tuple(watch.applied), True, failure=Failure(problem, message, step=step, **more))
+            step = applied[-1] if applied else Step("", _changed_op(before, module))
+        return Trial(applied, True, failure=Failure(problem, message, step=step, **more))
 
     try:
-        with watching(watch), limited(settings.seconds, "", prefix=""):
-            p.apply(make_context(), module)
+        with observe(trace), limited(settings.seconds, "", prefix=""), suppress(RulesStopped):
+            with trace.running(p, module):
+                p.apply(make_context(), module)
     except Endless:
-        last = ", ".join(f"'{rule}'" for rule in dict.fromkeys(step.rule for step in watch.applied[-10:]))
-        message = f"it was stopped after {len(watch.applied)} rewrites, the last of them by {last}"
+        last = ", ".join(f"'{rule}'" for rule in dict.fromkeys(a.rule for a in trace.applications[-10:]))
+        message = f"it was stopped after {len(trace.applications)} rewrites, the last of them by {last}"
         return fail("endless", f"does not come to an end: {message}")
     except TooLong:
         return fail("endless", f"does not come to an end: it was stopped after {settings.seconds:g} seconds")
     except Exception as e:
         cause = _cause(e)
         if isinstance(cause, CompileError) and not isinstance(cause, InternalError):
-            return Trial(tuple(watch.applied), refused=cause.diagnostics[0].message)
+            return Trial(_applied(trace), refused=cause.diagnostics[0].message)
         step, place = _place(cause, p)
-        return fail("crash", f"raises {describe(cause)}{place}", watch.current or step)
+        return fail("crash", f"raises {describe(cause)}{place}", Step.of(trace.failed) if trace.failed else step)
     try:
         verify_after(p, module)
     except CompileError as e:

@@ -222,7 +222,7 @@ class PrecisionLostPass(RulesPass):
     )
 
 
-@mistake("push", "relex.negative")
+@mistake("undo", "relex.add")
 @dataclass(frozen=True)
 class EndlessRulePass(RulesPass):
     """Two rules that undo each other."""
