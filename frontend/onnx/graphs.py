@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from relex.dialects.errors import Diagnostic, RelexError, one_line
 from relex.dialects.relex.types import without_names
 from relex.frontend.expressions import Expr
-from relex.frontend.onnx.builder import Builder, name_value
+from relex.frontend.importing.builder import Builder, name_value
 from relex.frontend.onnx.node import Node
 from relex.frontend.onnx.standard import defaults, function_body, is_function, schema_of
 from relex.frontend.onnx.table import find_import

@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects.errors import CompileError, Diagnostic, RelexError, describe, one_line
 from relex.dialects.parser import verify_module
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size, named
+from relex.frontend.importing.builder import Builder, open_type
 from relex.frontend.onnx import operators as operators
-from relex.frontend.onnx.builder import Builder, open_type
 from relex.frontend.onnx.graphs import Importer, versions_of
 from relex.frontend.onnx.tensors import array_of, dtype_of
 from relex.frontend.onnx.values import AnyValue, Computed, Known, Missing, Unsupported, element_type_of, refuse

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.builtin import i64
 
 from relex.dialects.arrays import Array
 from relex.dialects.sizes import IndexExpr, Size, count, never_negative
 from relex.frontend import op
+from relex.frontend.compositions.indexing import from_front
+from relex.frontend.compositions.padding import padded, positive_pairs
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
 from relex.frontend.onnx.table import imports
@@ -57,21 +58,11 @@ def _position(place: Any, size: Size) -> int | str:
     return str(place)
 
 
-def positive(node: Node, indices: Tensor, size: Size) -> Operand:
-    """Return indices that count from the front, where negative ones count from the end."""
-    if isinstance(indices, Known) and (indices.is_symbolic or not (indices.array < 0).any()):
-        return indices
-    length = Known([size]) if isinstance(size, IndexExpr) else node.like(size, indices)
-    if isinstance(size, IndexExpr):
-        length = op.astype(op.reshape(length, []), indices.element_type)
-    return op.where(op.less(indices, 0), op.add(indices, length), indices)
-
-
 @imports("Gather")
 def gather(node: Node, x: Tensor, indices: Tensor) -> Operand:
     """The elements at positions along a dimension."""
     axis = node.axis(x)
-    return op.take(x, positive(node, indices, node.shape(x)[axis]), axis)
+    return op.take(x, from_front(node, indices, node.shape(x)[axis]), axis)
 
 
 @imports("GatherElements")
@@ -175,10 +166,14 @@ def one_hot(node: Node, indices: Tensor, depth: Tensor, values: Tensor) -> Opera
     return op.where(hot, on, off)
 
 
+def _mode(node: Node) -> str:
+    return node.text("mode", "constant")
+
+
 @imports("Pad")
 def pad_by_attributes(node: Node, x: Tensor) -> Operand:
     """A tensor surrounded by a number in an attribute."""
-    return _padded(node, x, node.integers("pads") or [], node.number("value"))
+    return padded(node, x, node.integers("pads") or [], _mode(node), node.number("value"))
 
 
 @imports("Pad", since=11)
@@ -193,45 +188,11 @@ def pad(node: Node, x: Tensor, pads: Tensor, value: Tensor | None = None, axes: 
             complete[axis], complete[axis + rank] = widths[i], widths[i + len(chosen)]
         widths = complete
     if value is None or isinstance(value, Known):
-        return _padded(node, x, widths, 0 if value is None else value.array.item())
-    if node.text("mode", "constant") != "constant":
-        return _padded(node, x, widths, 0)
-    inside = np.pad(np.ones(node.static_shape(x), bool), _pairs(widths))
-    return op.where(Known(inside), _padded(node, x, widths, 0), value)
-
-
-def _pairs(widths: Sequence[int]) -> list[tuple[int, int]]:
-    half = len(widths) // 2
-    return [(max(before, 0), max(after, 0)) for before, after in zip(widths[:half], widths[half:], strict=True)]
-
-
-def _padded(node: Node, x: Operand, widths: Sequence[int], value: float) -> Operand:
-    mode = node.text("mode", "constant")
-    half = len(widths) // 2
-    for axis, (before, after) in enumerate(zip(widths[:half], widths[half:], strict=True)):
-        if before < 0 or after < 0:
-            x = op.strided_slice(x, [axis], [max(-before, 0)], [after if after < 0 else _LAST])
-    pairs = _pairs(widths)
-    if mode == "constant":
-        if node.element_type(x) == i1:
-            value = bool(value)
-        flat = [width for pair in pairs for width in pair]
-        return op.pad(x, flat, value if node.is_float(x) else int(value)) if any(flat) else x
-    if mode not in ("reflect", "edge", "wrap"):
-        refuse(f"expected constant, reflect, edge or wrap, found {mode}", "mode")
-    for axis, pair in enumerate(pairs):
-        if any(pair):
-            size = node.shape(x)[axis]
-            if isinstance(size, IndexExpr):
-                refuse(f"padding with elements along a dimension that is open: {size}", "mode")
-            x = op.take(x, Known(_places(size, pair, mode)), axis)
-    return x
-
-
-def _places(size: int, pair: tuple[int, int], mode: Any) -> Array:
-    if size == 0:
-        refuse("padding with elements of a dimension without elements", "mode")
-    return np.pad(np.arange(size), pair, mode=mode)
+        return padded(node, x, widths, _mode(node), 0 if value is None else value.array.item())
+    if _mode(node) != "constant":
+        return padded(node, x, widths, _mode(node), 0)
+    inside = np.pad(np.ones(node.static_shape(x), bool), positive_pairs(widths))
+    return op.where(Known(inside), padded(node, x, widths, _mode(node), 0), value)
 
 
 @imports("ReverseSequence")

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from xdsl.dialects.builtin import f32
 
 from relex.dialects.sizes import IndexExpr, Size
 from relex.frontend import op
+from relex.frontend.compositions.normalization import per_channel, standardized
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
 from relex.frontend.onnx.table import imports
 from relex.frontend.onnx.values import Known, Tensor, refuse
-
-
-def per_channel(node: Node, parameter: Operand, rank: int) -> Operand:
-    """Return a vector with one element for each position along dimension 1, in a shape that broadcasts."""
-    return op.expand_dims(parameter, [0, *range(2, rank)]) if rank > 1 else parameter
-
-
-def standardized(node: Node, x: Operand, axes: Sequence[int], epsilon: float) -> tuple[Operand, Operand, Operand]:
-    """Return `x` with mean 0 and variance 1 along dimensions, with the mean and the reciprocal of the deviation."""
-    mean = op.mean(x, axes, True)
-    centred = op.subtract(x, mean)
-    variance = op.mean(op.multiply(centred, centred), axes, True)
-    inverse = 1.0 / op.sqrt(variance + epsilon)
-    return op.multiply(centred, inverse), mean, inverse
 
 
 @imports("BatchNormalization")
@@ -44,7 +31,7 @@ def batch_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor,
         return [op.batch_norm(x, gamma, beta, old_mean, old_variance, axis=1, epsilon=epsilon)]
     axes = [axis for axis in range(node.rank(x)) if axis != 1]
     new_mean = op.mean(x, axes)
-    centred = op.subtract(x, per_channel(node, new_mean, node.rank(x)))
+    centred = op.subtract(x, per_channel(new_mean, node.rank(x)))
     new_variance = op.mean(op.multiply(centred, centred), axes)
     y = op.batch_norm(x, parameters[0], parameters[1], new_mean, new_variance, axis=1, epsilon=epsilon)
     momentum = node.number("momentum")
@@ -61,8 +48,8 @@ def batch_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor,
 def instance_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor) -> Operand:
     """Normalization of each channel of each element of the batch."""
     rank = node.rank(x)
-    normal, _, _ = standardized(node, x, list(range(2, rank)), node.number("epsilon"))
-    return op.add(op.multiply(normal, per_channel(node, scale, rank)), per_channel(node, bias, rank))
+    normal, _, _ = standardized(x, list(range(2, rank)), node.number("epsilon"))
+    return op.add(op.multiply(normal, per_channel(scale, rank)), per_channel(bias, rank))
 
 
 @imports("LayerNormalization")
@@ -79,7 +66,7 @@ def layer_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor | None = None)
         if bias is None or list(node.shape(bias)) == sizes:
             return [op.layer_norm(x, scale, beta, axes, epsilon)]
     data: Operand = op.astype(x, f32) if wide else x
-    normal, mean, inverse = standardized(node, data, axes, epsilon)
+    normal, mean, inverse = standardized(data, axes, epsilon)
     if wide:
         normal = op.astype(normal, x.element_type)
     y = op.multiply(normal, scale)

@@ -11,11 +11,12 @@ from xdsl.ir import Attribute
 from relex.dialects.dtypes import INTEGERS, integer_limits, numpy_dtype
 from relex.dialects.sizes import Size
 from relex.frontend import op
+from relex.frontend.compositions.normalization import per_channel
+from relex.frontend.compositions.windows import by_rank
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
 from relex.frontend.onnx.operators.arithmetic import converted
-from relex.frontend.onnx.operators.normalization import per_channel
-from relex.frontend.onnx.operators.windows import Windows, by_rank
+from relex.frontend.onnx.operators.windows import read_windows
 from relex.frontend.onnx.table import imports
 from relex.frontend.onnx.tensors import dtype_of
 from relex.frontend.onnx.values import Tensor, element_type_of, refuse
@@ -134,7 +135,7 @@ def _zero(node: Node, zero: Tensor) -> Operand:
 
 
 def _convolution(node: Node, x: Operand, weight: Tensor, kernel: Operand) -> Operand:
-    windows = Windows.read(node, node.shape(x)[2:], list(node.static_shape(weight)[2:]))
+    windows = read_windows(node, node.shape(x)[2:], list(node.static_shape(weight)[2:]))
     function = by_rank((op.conv1d, op.conv2d, op.conv3d), node, x)
     return function(x, kernel, windows.strides, windows.padding, windows.dilation, node.integer("group", 1))
 
@@ -180,9 +181,9 @@ def quantized_conv(
     data = op.subtract(op.astype(x, i32), op.reshape(op.astype(zero_x, i32), []))
     total = _convolution(node, data, weight, _kernel(node, weight, zero_w))
     if bias is not None:
-        total = op.add(total, per_channel(node, bias, rank))
+        total = op.add(total, per_channel(bias, rank))
     ratio = op.divide(op.multiply(op.reshape(scale_x, []), scale_w), op.reshape(scale_y, []))
     per_all = node.rank(ratio) == 0 or node.shape(ratio)[0] == 1
-    factor = op.reshape(ratio, []) if per_all else per_channel(node, ratio, rank)
+    factor = op.reshape(ratio, []) if per_all else per_channel(ratio, rank)
     scaled = op.round(op.multiply(op.astype(total, f32), factor))
     return saturated(scaled, op.reshape(zero_y, []), zero_y.element_type)

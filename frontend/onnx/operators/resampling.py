@@ -1,22 +1,15 @@
-"""Resize and its relatives: each element of the result is a sum of a few elements along each dimension."""
+"""Resize and its relatives."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from math import ceil, floor
+from math import floor
 
-import numpy as np
-
-from relex.dialects.arrays import Array
-from relex.frontend import op
+from relex.frontend.compositions.resampling import Settings, resized
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
 from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Known, Tensor, refuse
-
-Taps = list[tuple[list[int], list[float]]]
-"""For each position of the result, positions in the data and their weights."""
+from relex.frontend.onnx.values import Tensor
 
 
 @imports("Upsample")
@@ -72,132 +65,6 @@ def resize(
         node.number("cubic_coeff_a", -0.75),
         bool(node.integer("exclude_outside")),
         bool(node.integer("antialias")),
+        node.number("extrapolation_value"),
     )
     return resized(node, x, axes, wanted, factors, settings, region)
-
-
-class Settings:
-    """How positions of the result become positions in the data, and which elements there count how much."""
-
-    def __init__(self, mode: str, transformation: str, nearest: str, cubic: float, exclude: bool, antialias: bool):
-        self.mode = mode
-        self.transformation = transformation
-        self.nearest = nearest
-        self.cubic = cubic
-        self.exclude = exclude
-        self.antialias = antialias
-
-    def position(self, i: int, scale: float, old: int, new: int, region: Sequence[float]) -> float:
-        """Return the position in the data of a position of the result, whose width need not be a whole number."""
-        width = scale * old
-        match self.transformation:
-            case "half_pixel":
-                return (i + 0.5) / scale - 0.5
-            case "half_pixel_symmetric":
-                adjustment = new / width
-                return old / 2 * (1 - adjustment) + (i + 0.5) / scale - 0.5
-            case "pytorch_half_pixel":
-                return (i + 0.5) / scale - 0.5 if new > 1 else 0.0
-            case "align_corners":
-                return i * (old - 1) / (width - 1) if width != 1 else 0.0
-            case "asymmetric":
-                return i / scale
-            case "tf_crop_and_resize":
-                start, end = region
-                if width != 1:
-                    return start * (old - 1) + i * (end - start) * (old - 1) / (width - 1)
-                return 0.5 * (start + end) * (old - 1)
-            case other:
-                refuse(f"the transformation {other}", "coordinate_transformation_mode")
-
-    def taps(self, position: float, scale: float) -> tuple[list[int], list[float]]:
-        """Return the elements of the data that count at a position, and how much."""
-        if self.mode == "nearest":
-            return [self._nearest(position)], [1.0]
-        kernel, reach = (_linear, 1) if self.mode == "linear" else (partial(_cubic, self.cubic), 2)
-        shrink = min(scale, 1.0) if self.antialias else 1.0
-        width = reach / shrink
-        first = floor(position) - ceil(width) + 1
-        places = list(range(first, floor(position) + ceil(width) + 1))
-        weights = [kernel((place - position) * shrink) for place in places]
-        if self.antialias:
-            total = sum(weights)
-            weights = [weight / total for weight in weights]
-        return places, weights
-
-    def _nearest(self, position: float) -> int:
-        match self.nearest:
-            case "floor":
-                return floor(position)
-            case "ceil":
-                return ceil(position)
-            case "round_prefer_ceil":
-                return floor(position + 0.5)
-            case _:
-                return ceil(position - 0.5)
-
-
-def _linear(distance: float) -> float:
-    return max(0.0, 1.0 - abs(distance))
-
-
-def _cubic(a: float, distance: float) -> float:
-    d = abs(distance)
-    if d <= 1:
-        return ((a + 2) * d - (a + 3)) * d * d + 1
-    return (((d - 5) * d + 8) * d - 4) * a if d < 2 else 0.0
-
-
-def resized(
-    node: Node,
-    x: Operand,
-    axes: Sequence[int],
-    sizes: Sequence[int],
-    scales: Sequence[float],
-    settings: Settings,
-    region: Sequence[float],
-) -> Operand:
-    """Resize one dimension after another."""
-    shape = node.static_shape(x)
-    outside: list[Array] = []
-    for i, (axis, new, scale) in enumerate(zip(axes, sizes, scales, strict=True)):
-        old = shape[axis]
-        edges = (region[i], region[i + len(axes)]) if region else (0.0, 1.0)
-        same = new == old and scale == 1 and not region
-        positions = [settings.position(place, scale, old, new, edges) for place in range(new)]
-        column = np.array([not 0 <= position <= old - 1 for position in positions], bool)
-        outside.append(column.reshape([-1 if d == axis else 1 for d in range(len(shape))]))
-        if not same:
-            x = _along(node, x, axis, old, [settings.taps(p, scale) for p in positions], settings.exclude)
-    if settings.transformation != "tf_crop_and_resize":
-        return x
-    mask = np.zeros([1] * len(shape), bool)
-    for column in outside:
-        mask = mask | column
-    return op.where(Known(mask), node.like(node.number("extrapolation_value"), x), x)
-
-
-def _along(node: Node, x: Operand, axis: int, old: int, taps: Taps, exclude: bool) -> Operand:
-    """Return sums of elements along a dimension, given the places and weights for each result."""
-    rank = node.rank(x)
-    if old == 0:
-        refuse("data without elements")
-    if exclude:
-        taps = [(places, _without_outside(places, weights, old)) for places, weights in taps]
-    result: Operand | None = None
-    for k in range(max((len(places) for places, _ in taps), default=0)):
-        places = np.array([min(max(tap[0][k], 0), old - 1) if k < len(tap[0]) else 0 for tap in taps], np.int64)
-        weights = np.array([tap[1][k] if k < len(tap[1]) else 0.0 for tap in taps])
-        if not weights.any():
-            continue
-        part: Operand = op.take(x, Known(places), axis)
-        if (weights != 1).any():
-            part = op.multiply(part, node.like(weights.reshape([-1 if d == axis else 1 for d in range(rank)]), x))
-        result = part if result is None else op.add(result, part)
-    return x if result is None else result
-
-
-def _without_outside(places: Sequence[int], weights: Sequence[float], old: int) -> list[float]:
-    kept = [weight if 0 <= place < old else 0.0 for place, weight in zip(places, weights, strict=True)]
-    total = sum(kept)
-    return [weight / total for weight in kept] if total else kept

@@ -2,70 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 
 from relex.dialects.sizes import IndexExpr, Size
 from relex.frontend import op
+from relex.frontend.compositions.windows import Windows, averages, convolution, maxima, spread, sums, trimmed
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.operators.normalization import per_channel
 from relex.frontend.onnx.table import imports
 from relex.frontend.onnx.values import Tensor, refuse
 
 
-@dataclass(frozen=True)
-class Windows:
-    """The windows of a convolution or a pool, along each dimension that they slide over."""
-
-    size: list[int]
-    strides: list[int]
-    dilation: list[int]
-    before: list[int]
-    after: list[int]
-
-    @classmethod
-    def read(cls, node: Node, data: Sequence[Size], size: list[int]) -> Windows:
-        """Read the attributes of a node, for data of these sizes."""
-        rank = len(size)
-        strides = node.integers("strides") or [1] * rank
-        dilation = node.integers("dilations") or [1] * rank
-        if len(data) != rank or len(strides) != rank or len(dilation) != rank:
-            refuse(f"expected {len(data)} numbers for windows, found {len(size)}, {len(strides)} and {len(dilation)}")
-        pads = node.integers("pads") or [0] * (2 * rank)
-        before, after = pads[:rank], pads[rank:]
-        auto = node.text("auto_pad", "NOTSET") or "NOTSET"
-        if auto == "VALID":
-            before, after = [0] * rank, [0] * rank
-        elif auto != "NOTSET":
-            spans = [(n - 1) * d + 1 for n, d in zip(size, dilation, strict=True)]
-            total = [_same(*part) for part in zip(data, spans, strides, strict=True)]
-            less, more = [t // 2 for t in total], [t - t // 2 for t in total]
-            before, after = (less, more) if auto == "SAME_UPPER" else (more, less)
-        return cls(size, strides, dilation, before, after)
-
-    @property
-    def padding(self) -> list[int]:
-        """The padding before each dimension, and after each; negative padding is cut off the data."""
-        return [max(n, 0) for n in (*self.before, *self.after)]
-
-    @property
-    def spans(self) -> list[int]:
-        """What a window covers, with the gaps of dilation."""
-        return [(n - 1) * d + 1 for n, d in zip(self.size, self.dilation, strict=True)]
-
-    def with_ceiling(self, data: Sequence[int]) -> Windows:
-        """Return the windows with more padding at the end, so that the last elements are in one, too."""
-        after: list[int] = []
-        for n, span, stride, before, end in zip(data, self.spans, self.strides, self.before, self.after, strict=True):
-            windows = -(-(n + before + end - span) // stride) + 1
-            if (windows - 1) * stride >= n + before:
-                windows -= 1  # It would be in the padding alone.
-            after.append((windows - 1) * stride + span - n - before)
-        return Windows(self.size, self.strides, self.dilation, self.before, after)
+def read_windows(node: Node, data: Sequence[Size], size: list[int]) -> Windows:
+    """Read the attributes of a node, for data of these sizes."""
+    rank = len(size)
+    strides = node.integers("strides") or [1] * rank
+    dilation = node.integers("dilations") or [1] * rank
+    if len(data) != rank or len(strides) != rank or len(dilation) != rank:
+        refuse(f"expected {len(data)} numbers for windows, found {len(size)}, {len(strides)} and {len(dilation)}")
+    pads = node.integers("pads") or [0] * (2 * rank)
+    before, after = pads[:rank], pads[rank:]
+    auto = node.text("auto_pad", "NOTSET") or "NOTSET"
+    if auto == "VALID":
+        before, after = [0] * rank, [0] * rank
+    elif auto != "NOTSET":
+        spans = [(n - 1) * d + 1 for n, d in zip(size, dilation, strict=True)]
+        total = [_same(*part) for part in zip(data, spans, strides, strict=True)]
+        less, more = [t // 2 for t in total], [t - t // 2 for t in total]
+        before, after = (less, more) if auto == "SAME_UPPER" else (more, less)
+    return Windows(size, strides, dilation, before, after)
 
 
 def _same(n: Size, span: int, stride: int) -> int:
@@ -78,50 +46,24 @@ def _same(n: Size, span: int, stride: int) -> int:
     return max((windows - 1) * stride + span - n, 0)
 
 
-def _cut(x: Operand, windows: Windows) -> Operand:
-    """Cut off negative padding."""
-    for d, (before, after) in enumerate(zip(windows.before, windows.after, strict=True)):
-        if before < 0 or after < 0:
-            end = after if after < 0 else 2**63 - 1
-            x = op.strided_slice(x, [d + 2], [max(-before, 0)], [end])
-    return x
-
-
-def by_rank(functions: Sequence[Callable[..., Operand]], node: Node, x: Operand) -> Callable[..., Operand]:
-    """Return the operator for data with one, two or three dimensions that windows slide over."""
-    rank = node.rank(x) - 2
-    if not 1 <= rank <= len(functions):
-        refuse(f"windows over {rank} dimensions")
-    return functions[rank - 1]
-
-
 @imports("Conv")
 def conv(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Operand:
     """A convolution."""
     size = list(node.static_shape(weight, "sizes of the kernel")[2:])
-    windows = Windows.read(node, node.shape(x)[2:], size)
-    function = by_rank((op.conv1d, op.conv2d, op.conv3d), node, x)
-    y = function(_cut(x, windows), weight, windows.strides, windows.padding, windows.dilation, node.integer("group", 1))
-    return y if bias is None else op.add(y, per_channel(node, bias, node.rank(x)))
+    windows = read_windows(node, node.shape(x)[2:], size)
+    return convolution(node, x, weight, bias, windows, node.integer("group", 1))
 
 
 @imports("ConvTranspose")
 def conv_transpose(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Operand:
-    """A transposed convolution. It is computed without padding, which is cut off, or added, afterwards."""
+    """A transposed convolution."""
     size = list(node.static_shape(weight, "sizes of the kernel")[2:])
     rank = len(size)
     more = node.integers("output_padding") or [0] * rank
-    function = by_rank((op.conv1d_transpose, op.conv2d_transpose, op.conv3d_transpose), node, x)
     strides, dilation = node.integers("strides") or [1] * rank, node.integers("dilations") or [1] * rank
-    y = function(x, weight, strides, [0] * (2 * rank), [0] * rank, dilation, node.integer("group", 1))
+    y = spread(node, x, weight, strides, dilation, node.integer("group", 1))
     before, after = _removed(node, y, strides, more, node.shape(x)[2:])
-    for d in range(rank):
-        end = more[d] - after[d]
-        if end > 0:
-            y = op.pad(y, [0, 0] * (2 + d) + [0, end] + [0, 0] * (rank - 1 - d))
-        if before[d] or end < 0:
-            y = op.strided_slice(y, [d + 2], [before[d]], [end if end < 0 else 2**63 - 1])
-    return y if bias is None else op.add(y, per_channel(node, bias, node.rank(x)))
+    return trimmed(node, y, bias, before, [n - extra for n, extra in zip(after, more, strict=True)])
 
 
 def _removed(
@@ -147,9 +89,8 @@ def max_pool(node: Node, x: Tensor) -> Operand:
     """The maximum of each window."""
     if node.output_count > 1:
         refuse("indices of the maxima")
-    windows = _with_ceiling(node, x, Windows.read(node, node.shape(x)[2:], node.integers("kernel_shape") or []))
-    function = by_rank((op.max_pool1d, op.max_pool2d, op.max_pool3d), node, x)
-    return function(_cut(x, windows), windows.size, windows.strides, windows.padding, windows.dilation)
+    windows = _with_ceiling(node, x, read_windows(node, node.shape(x)[2:], node.integers("kernel_shape") or []))
+    return maxima(node, x, windows)
 
 
 def _with_ceiling(node: Node, x: Tensor, windows: Windows) -> Windows:
@@ -159,48 +100,15 @@ def _with_ceiling(node: Node, x: Tensor, windows: Windows) -> Windows:
 @imports("AveragePool")
 def average_pool(node: Node, x: Tensor) -> Operand:
     """The mean of each window."""
-    windows = Windows.read(node, node.shape(x)[2:], node.integers("kernel_shape") or [])
-    included = node.flag("count_include_pad")
-    if not node.flag("ceil_mode"):
-        return _averages(node, x, windows, included)
-    sizes = node.static_shape(x)[2:]
-    declared = windows.after if included else [0] * len(sizes)
-    wide = windows.with_ceiling(sizes)
-    counts = _counts(wide, sizes, windows.before if included else None, declared)
-    return op.divide(_sums(node, x, wide), node.like(counts.reshape(1, 1, *counts.shape), x))
-
-
-def _averages(node: Node, x: Operand, windows: Windows, included: bool) -> Operand:
-    function = by_rank((op.avg_pool1d, op.avg_pool2d, op.avg_pool3d), node, x)
-    data = _cut(x, windows)
-    return function(data, windows.size, windows.strides, windows.padding, windows.dilation, count_include_pad=included)
-
-
-def _sums(node: Node, x: Operand, windows: Windows) -> Operand:
-    """Return the sum of each window."""
-    return _averages(node, x, windows, included=True) * float(prod(windows.size))
-
-
-def _counts(
-    windows: Windows, sizes: Sequence[int], before: Sequence[int] | None, after: Sequence[int]
-) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """Return how many elements count in each window, with so much of the padding."""
-    counts = np.ones((), np.float64)
-    for d, n in enumerate(sizes):
-        first = windows.before[d] if before is None else 0
-        counting = np.zeros(n + windows.before[d] + max(windows.after[d], after[d], 0))
-        counting[first : windows.before[d] + n + after[d]] = 1
-        starts = range(0, n + windows.before[d] + windows.after[d] - windows.spans[d] + 1, windows.strides[d])
-        column = [counting[s : s + windows.spans[d] : windows.dilation[d]].sum() for s in starts]
-        counts = np.multiply.outer(counts, np.array(column))
-    return counts
+    windows = read_windows(node, node.shape(x)[2:], node.integers("kernel_shape") or [])
+    return averages(node, x, windows, node.flag("count_include_pad"), node.flag("ceil_mode"))
 
 
 @imports("LpPool")
 def lp_pool(node: Node, x: Tensor) -> Operand:
     """The norm of each window."""
-    windows = Windows.read(node, node.shape(x)[2:], node.integers("kernel_shape") or [])
-    return _root(node, _sums(node, _power(node, x), _with_ceiling(node, x, windows)))
+    windows = read_windows(node, node.shape(x)[2:], node.integers("kernel_shape") or [])
+    return _root(node, sums(node, _power(node, x), _with_ceiling(node, x, windows)))
 
 
 def _power(node: Node, x: Tensor) -> Operand:
@@ -240,7 +148,7 @@ def columns_to_image(node: Node, x: Tensor, image: Tensor, block: Tensor) -> Ope
     """The sum of blocks, each added at its place: columns back to an image."""
     shape = node.known_integers(image, "the shape of the image")
     size = node.known_integers(block, "the shape of a block")
-    windows = Windows.read(node, shape, size)
+    windows = read_windows(node, shape, size)
     n, c, columns = node.static_shape(x)
     counts = [
         (length + before + after - span) // stride + 1

@@ -34,7 +34,7 @@ from relex.dialects.relex.types import SizedType, without_names
 from relex.dialects.sizes import IndexExpr, Size, Sizes, count, name_of_size
 from relex.frontend import op
 from relex.frontend.expressions import Call, Constant, Expr, Operand
-from relex.frontend.onnx.values import Computed, Known, Tensor, element_type_of
+from relex.frontend.importing.values import Computed, Known, Tensor, element_type_of
 from relex.frontend.open_sizes import OpenSizes
 
 FOLDED = 1 << 16

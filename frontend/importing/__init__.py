@@ -1,0 +1,1 @@
+"""What importers of all formats share: the values of a graph, the function that it becomes, and its nodes."""

@@ -1,0 +1,104 @@
+"""What the tensors of an imported graph become: arrays known at import, and tensors of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, StringAttr, i64
+from xdsl.ir import Attribute, SSAValue
+
+from relex.dialects.arrays import Array
+from relex.dialects.dtypes import DTYPES, numpy_dtype
+from relex.dialects.errors import RelexError
+from relex.dialects.relex.operator import tensor_type
+from relex.dialects.sizes import IndexExpr, Size, Sizes
+from relex.frontend.expressions import Expr
+
+
+class Unsupported(RelexError):
+    """Something in a model that cannot be imported, and why. `attribute` names the attribute of the node that is the
+    reason, if one is."""
+
+    def __init__(self, reason: str, attribute: str = ""):
+        super().__init__(reason)
+        self.reason = reason
+        self.attribute = attribute
+
+
+def refuse(reason: str, attribute: str = "") -> NoReturn:
+    """Stop the import of a node."""
+    raise Unsupported(reason, attribute)
+
+
+class Value(Expr):
+    """A tensor of the graph."""
+
+    def __init__(self) -> None:
+        # Not the constructor of `Expr`: the location of an op is the node that it is imported from.
+        self.place = FileLineColLoc(StringAttr(str(UNKNOWN_LOC)), IntAttr(0), IntAttr(0))
+
+
+class Known(Value):
+    """An array that is known at import. Of shapes, some elements may be sizes of the program: those arrays have
+    NumPy's dtype `object`, and stand for i64."""
+
+    def __init__(self, array: Array | float | bool | Sequence[Size], name: str = ""):
+        super().__init__()
+        made: Array = np.asarray(array)
+        if made.dtype == object and all(isinstance(size, int) for size in made.flat):
+            made = made.astype(np.int64)
+        self.array = made
+        self.name = name
+
+    @property
+    def is_symbolic(self) -> bool:
+        """True if elements may be sizes of the program."""
+        return self.array.dtype == object and any(isinstance(size, IndexExpr) for size in self.array.flat)
+
+    @property
+    def sizes(self) -> Sizes:
+        """The shape."""
+        return self.array.shape
+
+    @property
+    def element_type(self) -> Attribute:
+        """The element type of the tensor that the array stands for. Raises `Unsupported` if relex does not have it."""
+        return element_type_of(self.array.dtype)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's dtype of the tensor that the array stands for."""
+        return np.dtype(np.int64) if self.array.dtype.kind == "O" else self.array.dtype
+
+
+class Computed(Value):
+    """A tensor of the program, with its sizes in terms of those of the arguments."""
+
+    def __init__(self, value: SSAValue, sizes: Sequence[Size]):
+        super().__init__()
+        self.value = value
+        self.sizes: Sizes = tuple(sizes)
+
+    @property
+    def element_type(self) -> Attribute:
+        """The element type."""
+        return tensor_type(self.value.type).element_type
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's dtype of the elements."""
+        return numpy_dtype(self.element_type)
+
+
+Tensor: TypeAlias = Known | Computed
+
+
+def element_type_of(dtype: np.dtype[Any]) -> Attribute:
+    """Return the element type for a NumPy dtype. Raises `Unsupported` if relex does not have it."""
+    if dtype.kind == "O":
+        return i64
+    if dtype.name not in DTYPES:
+        refuse(f"elements of type {'string' if dtype.kind in 'US' else dtype.name}")
+    return DTYPES[dtype.name]
