@@ -12,6 +12,7 @@ from xdsl.dialects import func, memref, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
+    BytesAttr,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     FunctionType,
@@ -27,7 +28,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
 from relex.dialects import tir
-from relex.dialects.dtypes import buffer_of, dense_type
+from relex.dialects.dtypes import SUB_BYTE, buffer_of, dense_bytes, dense_type
 from relex.dialects.errors import fail
 from relex.dialects.functions import C_INTERFACE_ATTR, result_attrs
 from relex.dialects.libraries import LibraryFunction
@@ -249,14 +250,16 @@ def _array_types(tensors: Sequence[SSAValue], buffers: Sequence[SSAValue]) -> tu
 def convert_constant(op: ConstantOp, conversion: Conversion) -> None:
     """Convert a constant to a global, named after its type and a hash of its value, so that equal ones share it."""
     buffer = _buffer_type(op.results[0])
-    digest = sha256(op.value.data.data).hexdigest()[:16]
+    is_sub_byte = op.value.get_element_type() in SUB_BYTE
+    data = BytesAttr(dense_bytes(op.value)) if is_sub_byte else op.value.data
+    digest = sha256(data.data).hexdigest()[:16]
     name = f"constant_{shape_str(buffer.get_shape())}x{buffer.element_type}_{digest}"
 
     def make() -> Operation:
         return memref.GlobalOp.get(
             StringAttr(name),
             buffer,
-            DenseIntOrFPElementsAttr(dense_type(buffer.element_type, buffer.get_shape()), op.value.data),
+            DenseIntOrFPElementsAttr(dense_type(buffer.element_type, buffer.get_shape()), data),
             sym_visibility=StringAttr("private"),
             constant=UnitAttr(),
             alignment=ALIGNMENT,

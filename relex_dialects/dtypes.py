@@ -44,7 +44,9 @@ if TYPE_CHECKING:
 
 
 def _type_of(element: ElementType) -> Attribute:
-    return IntegerType(element.bits, Signedness.UNSIGNED) if element.unsigned else getattr(builtin, element.name)
+    if element.is_float:
+        return getattr(builtin, element.name)
+    return IntegerType(element.bits, Signedness.UNSIGNED if element.unsigned else Signedness.SIGNLESS)
 
 
 _RECORDS: dict[Attribute, ElementType] = {_type_of(element): element for element in ELEMENTS.values()}
@@ -54,9 +56,11 @@ ELEMENT_TYPES = tuple(_RECORDS)
 
 FLOATS = tuple(t for t, element in _RECORDS.items() if element.is_float and element.bits > 8)
 """The floats that operators on floats take; those of 8 bits are for storage, and converted."""
-INTEGERS = tuple(t for t, element in _RECORDS.items() if not element.is_float and not element.is_bool)
+INTEGERS = tuple(t for t, e in _RECORDS.items() if not (e.is_float or e.is_bool or e.is_sub_byte))
 NUMBERS = (*FLOATS, *INTEGERS)
-"""All element types except i1."""
+"""All element types that operators on numbers take; i1 is none."""
+SUB_BYTE = tuple(t for t, element in _RECORDS.items() if element.is_sub_byte)
+"""Integers of fewer than 8 bits, which are for storage: operators move them and convert them."""
 
 STORAGE_TYPES: dict[Attribute, Attribute] = {t: getattr(builtin, e.storage) for t, e in _RECORDS.items()}
 """The element types of the buffers that hold elements of tensors: integers without a sign, for those with one."""
@@ -106,6 +110,11 @@ def is_unsigned(t: Attribute) -> bool:
 def is_emulated(t: Attribute) -> bool:
     """Return whether a type is one of floats that processors have no arithmetic for."""
     return t in _RECORDS and not _RECORDS[t].is_native
+
+
+def is_sub_byte(dtype: np.dtype[Any]) -> bool:
+    """Return whether a dtype is one of integers of fewer than 8 bits."""
+    return dtype.name in DTYPES and DTYPES[dtype.name] in SUB_BYTE
 
 
 def storage_of(t: Attribute) -> Attribute:
@@ -163,8 +172,8 @@ def dense_from_array(array: Array) -> DenseIntOrFPElementsAttr:
     if element_type == i1:
         # A bool array that views other memory may hold any byte.
         array = np.require(array, requirements="C").view(np.uint8) != 0
-    elif (data := _viewed_bytes(array)) is not None:
-        return DenseIntOrFPElementsAttr(dense_type(element_type, array.shape), BytesAttr(data))
+    elif element_type not in SUB_BYTE and (data := _viewed_bytes(array)) is not None:
+        return dense_from_bytes(dense_type(element_type, array.shape), data)
     return filled_dense(element_type, array.shape, lambda elements: np.copyto(elements, array))
 
 
@@ -180,7 +189,15 @@ def filled_dense(
     buffer = BytesIO(bytes(prod(shape) * dtype.itemsize))
     with buffer.getbuffer() as memory:
         fill(np.ndarray(tuple(shape), dtype, memory))
-    return DenseIntOrFPElementsAttr(dense_type(element_type, shape), BytesAttr(buffer.getvalue()))
+    return dense_from_bytes(dense_type(element_type, shape), buffer.getvalue())
+
+
+def dense_from_bytes(t: TensorType[AnyDenseElement], data: bytes) -> DenseIntOrFPElementsAttr:
+    """Return a dense attribute with these elements. Of integers of fewer than 8 bits, all bits but the low ones are
+    set as xDSL does, which reads whole bytes."""
+    if t.element_type in SUB_BYTE:
+        data = data.translate(_bytes_of_numbers(record_of(t.element_type)))
+    return DenseIntOrFPElementsAttr(t, BytesAttr(data))
 
 
 def dense_type(element_type: Attribute, shape: Sequence[int]) -> TensorType[AnyDenseElement]:
@@ -209,9 +226,18 @@ def array_from_dense(dense: DenseIntOrFPElementsAttr) -> Array:
 
 
 def dense_bytes(dense: DenseIntOrFPElementsAttr) -> bytes:
-    """Return the little-endian bytes of a dense attribute; for i1 0 and 1, where xDSL also has 255."""
-    data = dense.data.data
-    return data.translate(_TRUTH) if dense.get_element_type() == i1 else data
+    """Return the little-endian bytes of a dense attribute; for i1 0 and 1, where xDSL also has 255; for integers of
+    fewer than 8 bits the number in the low bits, and 0 in the others."""
+    data, element_type = dense.data.data, dense.get_element_type()
+    if element_type in SUB_BYTE:
+        return data.translate(bytes(i & record_of(element_type).mask for i in range(256)))
+    return data.translate(_TRUTH) if element_type == i1 else data
+
+
+def _bytes_of_numbers(element: ElementType) -> bytes:
+    """Return a translation table from a byte with a number in its low bits to that number."""
+    sign = 0 if element.unsigned else 1 << element.bits - 1
+    return bytes((((i & element.mask) ^ sign) - sign) & 255 for i in range(256))
 
 
 def repeats(data: bytes, element: bytes) -> bool:

@@ -18,7 +18,8 @@ EXTENSION = "ml_dtypes"
 
 @dataclass(frozen=True)
 class ElementType:
-    """An element type of tensors. Integers are signed, unless they are `unsigned`; i1 is a boolean."""
+    """An element type of tensors. Integers are signed, unless they are `unsigned`; i1 is a boolean. Integers of fewer
+    than 8 bits are for storage: each is in the low bits of a byte of its own, whose other bits are not read."""
 
     name: str
     """The name of the type in MLIR."""
@@ -64,9 +65,9 @@ class ElementType:
             return np.dtype(self.dtype)
         try:
             return np.dtype(getattr(import_module(EXTENSION), self.dtype))
-        except ImportError:
-            problem = f"element type {self.name} has no NumPy equivalent without the package {EXTENSION}"
-            raise DTypeError(problem) from None
+        except (ImportError, AttributeError) as e:
+            needed = f"the package {EXTENSION}" if isinstance(e, ImportError) else f"a newer {EXTENSION}"
+            raise DTypeError(f"element type {self.name} has no NumPy equivalent without {needed}") from None
 
     @property
     def is_float(self) -> bool:
@@ -74,15 +75,25 @@ class ElementType:
         return self.exponent_bits > 0
 
     @property
+    def mask(self) -> int:
+        """A number with all bits of the type set."""
+        return (1 << self.bits) - 1
+
+    @property
     def is_bool(self) -> bool:
         """Whether it is the type of booleans."""
         return self.bits == 1
 
     @property
+    def is_sub_byte(self) -> bool:
+        """Whether it is an integer of fewer than 8 bits."""
+        return not self.is_float and 1 < self.bits < 8
+
+    @property
     def storage(self) -> str:
         """The name of the type of buffers that hold such elements. There, integers are signless, as those of `arith`
-        are: only the ops on them are signed or unsigned."""
-        return f"i{8 * self.size}" if self.unsigned else self.name
+        are: only the ops on them are signed or unsigned. Those of fewer than 8 bits are bytes."""
+        return f"i{8 * self.size}" if self.unsigned or self.is_sub_byte else self.name
 
     @property
     def size(self) -> int:
@@ -128,6 +139,10 @@ class ElementType:
         if not self.is_float:
             if number != int(number) or (self.is_bool and number not in (0, 1)):
                 raise ValueError(f"expected a number of {self.name}, found {number}")
+            if self.is_sub_byte:
+                if not -(1 << self.digits) * (not self.unsigned) <= number < 1 << self.digits:
+                    raise OverflowError(f"expected a number of {self.name}, found {number}")
+                return bytes([int(number) & self.mask])
             return int(number).to_bytes(self.size, "little", signed=not self.unsigned)
         if self.in_numpy:
             return struct.pack({2: "<e", 4: "<f", 8: "<d"}[self.size], float(number))
@@ -160,6 +175,8 @@ ELEMENTS = {
         ElementType("f8E4M3FNUZ", "float8_e4m3fnuz", "uint8_t", 8, 4, in_numpy=False, is_native=False, variant="fnuz"),
         ElementType("f8E5M2", "float8_e5m2", "uint8_t", 8, 5, in_numpy=False, is_native=False),
         ElementType("f8E5M2FNUZ", "float8_e5m2fnuz", "uint8_t", 8, 5, in_numpy=False, is_native=False, variant="fnuz"),
+        *(ElementType(f"i{bits}", f"int{bits}", "int8_t", bits, in_numpy=False) for bits in (2, 4)),
+        *(ElementType(f"ui{bits}", f"uint{bits}", "uint8_t", bits, in_numpy=False, unsigned=True) for bits in (2, 4)),
     )
 }
 """All element types by name."""

@@ -18,16 +18,18 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Protocol, overload
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, f16, f32, f64, i1, i64
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, Signedness, f16, f32, f64, i1, i8, i64
 from xdsl.ir import Attribute
 
-from relex.dialects.dtypes import integer_limits, is_emulated, is_unsigned
+from relex.dialects.dtypes import SUB_BYTE, integer_limits, is_emulated, is_unsigned, record_of
 from relex.dialects.sizes import IndexExpr, Size, Sizes
 from relex.dialects.tir import IterKind
 from relex.dialects.walks import reachable
 
 if TYPE_CHECKING:
     from relex.lowering.te.statements import Code
+
+ui8 = IntegerType(8, Signedness.UNSIGNED)
 
 Number = int | float | IndexExpr
 """A number; an `IndexExpr` is a dynamic size."""
@@ -315,6 +317,10 @@ def cast(value: Expr, type: Attribute) -> Expr:
     """
     if value.type == type:
         return value
+    if value.type in SUB_BYTE:
+        return cast(_unpacked(value), type)
+    if type in SUB_BYTE:
+        return _packed(value, type)
     if is_emulated(type) and value.type != f32 and (value.type, type) != (f64, f16):
         return cast(cast(value, f32), type)  # As NumPy and its extension do.
     if is_emulated(value.type) and type != f32:
@@ -325,10 +331,32 @@ def cast(value: Expr, type: Attribute) -> Expr:
         value = cast(value, i64)
     if not isinstance(value.type, AnyFloat) or isinstance(type, AnyFloat):
         return Converted(type, value)
-    low, high = lowest(type), highest(type)
+    return _saturated(value, type, lowest(type), highest(type))
+
+
+def _saturated(value: Expr, type: Attribute, low: float, high: float) -> Expr:
+    """Convert a float to an integer type, at most to the numbers `low` and `high`."""
     inside = (value >= low) & (value < high + 1)  # As floats, `high` itself may be rounded up.
     converted = Converted(type, select(inside, value, 0))
     return select(value < low, low, select(value >= high + 1, high, converted))
+
+
+def _unpacked(value: Expr) -> Expr:
+    """Return the byte that equals an integer of fewer than 8 bits, which is in the low bits of its byte."""
+    element = record_of(value.type)
+    if element.unsigned:
+        return call("bitwise_and", Converted(ui8, value), element.mask)
+    unused = 8 - element.bits
+    return call("right_shift", call("left_shift", Converted(i8, value), unused), unused)
+
+
+def _packed(value: Expr, type: Attribute) -> Expr:
+    """Convert a number to an integer of fewer than 8 bits."""
+    if is_emulated(value.type):
+        value = cast(value, f32)
+    is_float = isinstance(value.type, AnyFloat)
+    byte = _saturated(value, i8, *integer_limits(type)) if is_float else cast(value, i8)
+    return Converted(type, call("bitwise_and", byte, record_of(type).mask))
 
 
 def bitcast(value: Expr, type: Attribute) -> Expr:

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import integer_limits, is_unsigned, storage_of
+from relex.dialects.dtypes import SUB_BYTE, integer_limits, is_unsigned, record_of, storage_of
 from relex.dialects.table import Table
 from relex.dialects.upstream.arith import RemFOp
 
@@ -148,7 +148,8 @@ def build_constant(value: float, type: Attribute) -> arith.ConstantOp:
         raise ValueError(f"expected a whole number from {low} to {high} for a constant of {type}, found {value}")
     stored = storage_of(type)
     assert isa(stored, IntegerType) or isinstance(stored, IndexType)
-    return arith.ConstantOp(IntegerAttr(int(value), stored, truncate_bits=True))
+    number = int(value) & record_of(type).mask if type in SUB_BYTE else int(value)
+    return arith.ConstantOp(IntegerAttr(number, stored, truncate_bits=True))
 
 
 def build_conversion(value: SSAValue, new: Attribute, old: Attribute | None = None) -> Operation:

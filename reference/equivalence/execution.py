@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import element_type_of, is_unsigned, numpy_dtype
+from relex.dialects.dtypes import element_type_of, numpy_dtype, storage_of
 from relex.dialects.errors import ExecutionError, RelexError, UnsupportedError, describe
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.llvm.object_code import compile_module
@@ -228,7 +228,7 @@ def _as_arguments(function: Operation, values: Sequence[Any]) -> list[Any]:
     is_read_only = len(types) != len(values)
     arguments: list[Any] = []
     for t, value in zip(types, values, strict=False):
-        if isa(t, TensorType) and is_unsigned(t.element_type):
+        if isa(t, TensorType) and storage_of(t.element_type) != t.element_type:
             arguments.append(value.view(numpy_dtype(t.element_type)))
         elif t.name != "memref":
             arguments.append(value)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.ir import Operation
 
-from relex.dialects.dtypes import is_float_dtype
+from relex.dialects.dtypes import is_float_dtype, is_sub_byte
 from relex.dialects.errors import name_of, stop
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ class Buffer:
 
 def signless(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype that the integers of buffers have, which have no sign: that of signed ones, also in its
-    fields."""
+    fields; bytes, for those of fewer than 8 bits."""
     if dtype.names is None:
-        return np.dtype(f"i{dtype.itemsize}") if dtype.kind == "u" else dtype
+        return np.dtype(f"i{dtype.itemsize}") if dtype.kind == "u" or is_sub_byte(dtype) else dtype
     return np.dtype((dtype.type, [(name, signless(dtype[name])) for name in dtype.names]))
 
 

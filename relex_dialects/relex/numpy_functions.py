@@ -7,7 +7,7 @@ from typing import Any
 from xdsl.ir import Attribute
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import INTEGERS, is_float_dtype, numpy_dtype
+from relex.dialects.dtypes import integer_limits, is_float_dtype, is_sub_byte, numpy_dtype, record_of
 from relex.dialects.relex.extremes import maximum, minimum
 from relex.dialects.relex.operator import ieee_arithmetic
 
@@ -21,14 +21,18 @@ def erf(x: Array) -> Array:
 
 def cast(x: Array, element_type: Attribute) -> Array:
     """Convert elements to another type, as `relex.astype` does."""
-    dtype = numpy_dtype(element_type)
-    if element_type not in INTEGERS or not is_float_dtype(x.dtype):
+    dtype, element = numpy_dtype(element_type), record_of(element_type)
+    if x.dtype == dtype:
+        return x
+    if is_sub_byte(x.dtype):
+        x = x.astype(np.int8)  # The extension has no conversions between such types.
+    if element.is_float or element.is_bool or not is_float_dtype(x.dtype):
         with ieee_arithmetic():
             return x.astype(dtype)
     wide = x.astype(np.float64)
-    low, end = float(np.iinfo(dtype).min), float(np.iinfo(dtype).max) + 1
+    small, large = integer_limits(element_type)
+    low, end = float(small), float(large) + 1
     inside = (low <= wide) & (wide < end)
-    small, large = np.iinfo(dtype).min, np.iinfo(dtype).max
     beyond = np.where(wide < low, small, np.where(wide >= end, large, 0))
     return np.where(inside, np.where(inside, wide, 0).astype(dtype), beyond.astype(dtype))
 

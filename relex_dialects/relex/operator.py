@@ -20,7 +20,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import TensorConstr, is_emulated, numpy_dtype
+from relex.dialects.dtypes import SUB_BYTE, TensorConstr, is_emulated, numpy_dtype
 from relex.dialects.errors import ArityError, InferenceError, expect_kind
 from relex.dialects.relex.properties import FlagConstr, as_integer, as_property, check_given
 from relex.dialects.relex.types import SizedType, normalize_axis, rank_of, without_names
@@ -64,6 +64,9 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     MOVES: ClassVar[bool] = False
     """True if the elements of the result are elements of the operands: then nothing is computed with them. Other
     operators compute with f32 in place of floats that processors have no arithmetic for, and round the result once."""
+    CONVERTS: ClassVar[bool] = False
+    """True if the operator takes elements of every type. Those that are only stored, integers of fewer than 8 bits, are
+    refused by all others, except those that move elements."""
     SCRIPT_NAMESPACE: ClassVar[str] = ""
     """The namespace in which scripts print an operator of relex: "nn" for `R.nn.relu`."""
 
@@ -183,6 +186,11 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     ) -> tuple[TensorType, ...]:
         """Return the types of the results for operands whose dynamic sizes are not known to be equal."""
         types = [SizedType.of(tensor_type(t), f"operand{i}") for i, t in enumerate(operands)]
+        stored = next((t.element_type for t in types if t.element_type in SUB_BYTE), None)
+        if stored is not None and not (cls.MOVES or cls.CONVERTS):
+            raise InferenceError(
+                f"expected operands of a type to compute with, found {stored}; 'relex.astype' converts"
+            )
         results = cls.infer_results(types, properties)
         for size in (size for result in results for size in result.get_shape()):
             if isinstance(size, int) and size > MAX_SIZE:

@@ -206,6 +206,7 @@ class AstypeOp(UnaryFunction):
 
     name = "relex.astype"
     EXACTNESS: ClassVar = Exactness.NUMBERS
+    CONVERTS: ClassVar = True
 
     dtype = prop_def(ElementConstr)
 

@@ -23,7 +23,15 @@ from xdsl.dialects.builtin import (
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
-from relex.dialects.dtypes import array_from_dense, dense_bytes, has_dtype, repeats
+from relex.dialects.dtypes import (
+    SUB_BYTE,
+    array_from_dense,
+    dense_bytes,
+    dense_from_bytes,
+    dense_type,
+    has_dtype,
+    repeats,
+)
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -127,6 +135,8 @@ class Bits(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUs
 def with_bits(dense: DenseIntOrFPElementsAttr, elements: Sequence[object]) -> DenseIntOrFPElementsAttr:
     """Return a parsed constant exactly as written: hexadecimal elements as bits, `true` as 1."""
     element_type = dense.get_element_type()
+    if element_type in SUB_BYTE:
+        return dense_from_bytes(dense_type(element_type, dense.get_shape()), dense.data.data)
     if element_type == i1:
         return DenseIntOrFPElementsAttr(dense.type, BytesAttr(dense_bytes(dense)))
     bits = {i: e.value for i, e in enumerate(elements) if isinstance(e, Bits) and isinstance(e.value, int)}

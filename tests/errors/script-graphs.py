@@ -137,7 +137,7 @@ def main(x: R.Tensor((3, 4), "float32"), w: R.Tensor((4, 5), "float32")):
 
 @R.function
 def main(x: R.Tensor((3, 4), "float32")):
-# expected-error@+1:24 {{expected a dtype among float16, bfloat16, float32, float64, bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, found 'uint17'}}
+# expected-error@+1:24 {{expected a dtype among float16, bfloat16, float32, float64, bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, int2, int4, uint2, uint4, found 'uint17'}}
     return R.astype(x, "uint17")
 
 

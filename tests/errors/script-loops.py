@@ -172,7 +172,7 @@ def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
 @T.prim_func
 def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
     for i in range(8):
-# expected-error@+1:23 {{expected a dtype among float16, bfloat16, float32, float64, bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, found 'float99'}}
+# expected-error@+1:23 {{expected a dtype among float16, bfloat16, float32, float64, bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, int2, int4, uint2, uint4, found 'float99'}}
         Y[i] = T.Cast("float99", X[i])
 
 # -----

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects import RelexError, parse_module
-from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, INTEGERS, NUMBERS
+from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, INTEGERS, NUMBERS, SUB_BYTE
 from relex.dialects.relex import Exactness, Operator, Relex, SeveralResults
 from relex.dialects.relex.elementwise import Formula
 from relex.dialects.relex.numpy_functions import NumPyFunctions
@@ -67,7 +67,14 @@ AGREEMENT = {
 
 WIDTH = 120
 
-SETS = {ELEMENT_TYPES: "all", NUMBERS: "all but i1", FLOATS: "floats", INTEGERS: "integers"}
+COMPUTED = tuple(t for t in ELEMENT_TYPES if t not in SUB_BYTE)
+SETS = {
+    ELEMENT_TYPES: "all, and integers of fewer than 8 bits",
+    COMPUTED: "all",
+    NUMBERS: "all but i1",
+    FLOATS: "floats",
+    INTEGERS: "integers",
+}
 
 
 def write_page() -> str:

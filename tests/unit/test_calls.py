@@ -282,7 +282,8 @@ WRONG_FUNCTIONS = {
     "index": (
         "func.func @f(%x: tensor<4xindex>) { func.return }",
         "'func.func' op expected elements of f16 or bf16 or f32 or f64 or i1 or i8 or i16 or i32 or i64 or ui8 or ui16 "
-        "or ui32 or ui64 or f8E4M3FN or f8E4M3FNUZ or f8E5M2 or f8E5M2FNUZ in a public function, found tensor<4xindex>",
+        "or ui32 or ui64 or f8E4M3FN or f8E4M3FNUZ or f8E5M2 or f8E5M2FNUZ or i2 or i4 "
+        "or ui2 or ui4 in a public function, found tensor<4xindex>",
     ),
     "recursion": (
         "func.func @f(%x: tensor<2xf32>) { func.call @g(%x) : (tensor<2xf32>) -> ()\n func.return }\n"

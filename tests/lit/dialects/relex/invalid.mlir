@@ -22,7 +22,7 @@ func.func @no_tensor(%x: memref<4xf32>) {
 
 func.func @element_type(%x: tensor<4xindex>) {
   %0 = relex.relu %x : (tensor<4xindex>) -> tensor<4xindex>
-//     ^ error: 'relex.relu' op expected one of bf16, f16, f32, f64, f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, i1, i16, i32, i64, i8, ui16, ui32, ui64, ui8, but got index
+//     ^ error: 'relex.relu' op expected one of bf16, f16, f32, f64, f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, i1, i16, i2, i32, i4, i64, i8, ui16, ui2, ui32, ui4, ui64, ui8, but got index
   func.return
 }
 
@@ -30,7 +30,7 @@ func.func @element_type(%x: tensor<4xindex>) {
 
 func.func @signed(%x: tensor<4xsi8>) {
   %0 = relex.relu %x : (tensor<4xsi8>) -> tensor<4xsi8>
-//     ^ error: 'relex.relu' op expected one of bf16, f16, f32, f64, f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, i1, i16, i32, i64, i8, ui16, ui32, ui64, ui8, but got si8
+//     ^ error: 'relex.relu' op expected one of bf16, f16, f32, f64, f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, i1, i16, i2, i32, i4, i64, i8, ui16, ui2, ui32, ui4, ui64, ui8, but got si8
   func.return
 }
 
@@ -254,7 +254,7 @@ func.func @constant_dynamic() {
 
 func.func @constant_element_type() {
   %0 = relex.constant dense<1> : tensor<2xindex>
-//     ^ error: 'relex.constant' op result 'result' at position 0 does not verify: Expected one of bf16, f16, f32, f64, f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, i1, i16, i32, i64, i8, ui16, ui32, ui64, ui8, but got index
+//     ^ error: 'relex.constant' op result 'result' at position 0 does not verify: Expected one of bf16, f16, f32, f64, f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, i1, i16, i2, i32, i4, i64, i8, ui16, ui2, ui32, ui4, ui64, ui8, but got index
   func.return
 }
 
