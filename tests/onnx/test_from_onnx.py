@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -285,6 +286,28 @@ def test_no_more_memory_than_the_file_justifies() -> None:
     assert "broadcast_to" in str(from_onnx(filled))
     limits = [numpy_helper.from_array(np.array(v), n) for n, v in {"a": 0, "b": 1 << 40, "c": 1}.items()]
     assert "expected a range of" in errors(model([node("Range", "a b c", "y")], [], ["y"], limits))[0]
+
+
+@pytest.mark.parametrize("elem_type", [TensorProto.INT4, TensorProto.UINT4, TensorProto.INT2, TensorProto.UINT2])
+def test_packed_weights(elem_type: int) -> None:
+    """Weights of 4 bits are packed in files, an odd number of them too, and have a byte each in the program."""
+    dtype = helper.tensor_dtype_to_np_dtype(elem_type)
+    low, high = ml_dtypes.iinfo(dtype).min, ml_dtypes.iinfo(dtype).max
+    numbers = np.arange(15).reshape(5, 3) % (high - low + 1) + low
+    weight = numpy_helper.from_array(numbers.astype(dtype), "weight")
+    assert len(weight.raw_data) < 15
+    scale = numpy_helper.from_array(np.float32([0.5, 0.25, 2]), "scale")
+    m = model(
+        [node("DequantizeLinear", "weight scale", "w", axis=1), node("MatMul", "x w", "y")],
+        [value("x", FLOAT, ["n", 5])],
+        ["y"],
+        [weight, scale],
+        version=25,
+    )
+    x = np.linspace(-1, 1, 10, dtype=np.float32).reshape(2, 5)
+    expected = x @ (numbers * np.float32([0.5, 0.25, 2])).astype(np.float32)
+    np.testing.assert_allclose(run(m, x), expected, rtol=1e-6)
+    np.testing.assert_allclose(build(from_onnx(m))["main"](x), expected, rtol=1e-5)
 
 
 def test_branches_on_data() -> None:

@@ -8,10 +8,11 @@ from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i32
 
 from relex.dialects.arrays import Array
 from relex.dialects.sizes import IndexExpr, never_negative
+from relex.dialects.dtypes import FLOATS, SUB_BYTE
 from relex.frontend import op
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
@@ -239,12 +240,15 @@ def cast_like(node: Node, x: Tensor, like: Tensor) -> Operand:
 
 
 def converted(x: Tensor, dtype: np.dtype[Any], saturate: bool = True) -> Operand:
-    """Return a tensor with another element type. Floats of 8 bits saturate at the largest one."""
+    """Return a tensor with another element type. Floats of 8 bits saturate at the largest one; integers of fewer than
+    8 bits have the low bits of a number."""
     if isinstance(x, Known) and x.is_symbolic and dtype.kind == "i":
         return x
     element_type = element_type_of(dtype)
     if x.element_type == element_type:
         return x
+    if element_type in SUB_BYTE and x.element_type in FLOATS:
+        return op.astype(op.astype(x, i32), element_type)
     if dtype.name.startswith("float8"):
         return op.astype(_within(x, dtype) if saturate else x, element_type)
     return op.astype(x, element_type)

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute
 
-from relex.dialects.dtypes import INTEGERS, integer_limits, numpy_dtype
+from relex.dialects.dtypes import INTEGERS, SUB_BYTE, integer_limits, numpy_dtype
 from relex.dialects.sizes import Size
 from relex.frontend import op
 from relex.frontend.compositions.normalization import per_channel
@@ -47,7 +47,7 @@ def dequantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None)
     wanted = node.integer("output_dtype")
     result = element_type_of(dtype_of(wanted)) if wanted else scale.element_type
     centred: Operand = op.astype(x, f32)
-    if x.element_type in INTEGERS:
+    if x.element_type in (*INTEGERS, *SUB_BYTE):
         centred = op.astype(x, i32)
         if zero is not None:
             centred = op.subtract(centred, _spread(node, x, op.astype(zero, i32), axis, block))
@@ -67,7 +67,7 @@ def quantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None) -
     else:
         result = element_type_of(dtype_of(wanted)) if wanted else element_type_of(np.dtype(np.uint8))
     wide = op.divide(op.astype(x, f32), _spread(node, x, op.astype(scale, f32), axis, block))
-    if result not in INTEGERS:
+    if result not in (*INTEGERS, *SUB_BYTE):
         return converted(node.tensor(wide), numpy_dtype(result), bool(node.integer("saturate", 1)))
     offset = None if zero is None else _spread(node, x, zero, axis, block)
     return saturated(op.round(wide), offset, result)
