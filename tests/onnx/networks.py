@@ -30,7 +30,8 @@ from relex.frontend.onnx import from_onnx
 from relex.runtime import build, load
 from relex.tools.relex_run import main as relex_run
 
-sys.path.append(str(Path(__file__).parents[2]))
+# First: other packages install a folder of this name, too.
+sys.path.insert(0, str(Path(__file__).parents[2]))
 models: Any = import_module("benchmarks.models")
 
 TOLERANCE = 1e-4
