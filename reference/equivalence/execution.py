@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import signal
-import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -27,6 +24,7 @@ from relex.reference.equivalence.interface import Interface, NotComparable, Spec
 
 # The interpreter's tables are filled by its modules.
 from relex.reference.interpreter import api as api
+from relex.reference.interpreter.budget import OutOfSteps, at_most
 from relex.reference.interpreter.library import CALLS
 from relex.reference.interpreter.memory import Buffer, fresh_array, signless
 from relex.reference.interpreter.numbers import Numbers
@@ -79,7 +77,7 @@ class Runner:
         calls: list[Call] = []
         token = CALLS.set(calls)
         try:
-            with interpreting():
+            with interpreting(STEPS):
                 results = call(*_as_arguments(function, inputs), *buffers)
         except UnsupportedError as e:
             raise NotComparable(e.diagnostics[0].message) from e
@@ -115,7 +113,7 @@ class Runner:
         outputs = _outputs(function, interface, shapes)
         lifted = [numbers.fresh_array(a.shape, a.dtype, element_type_of(a.dtype)) for a in outputs or ()]
         try:
-            with interpreting():
+            with interpreting(STEPS // BOUNDED_STEPS):
                 results = call(*_as_arguments(function, inputs), *map(Buffer, lifted))
                 found = (*results, *_written(interface, inputs))
                 if outputs is not None:
@@ -151,57 +149,32 @@ class Runner:
         return Outcome((*found, *map(np.array, _written(interface, inputs))))
 
 
-SECONDS = 5.0
-"""The time limit of an interpreted call."""
+STEPS = 5_000_000
+"""The number of steps that an interpreted call may take: some seconds."""
+
+BOUNDED_STEPS = 20
+"""The number of steps on numbers that take as long as one on numbers with bounds."""
 
 
 class TooLong(NotComparable):
-    """A call that exceeds the time limit."""
+    """A call that takes more steps than it may."""
+
+    def __init__(self) -> None:
+        super().__init__(f"it takes more than {STEPS} steps to be interpreted")
 
 
 class Crash(NotComparable):
     """A call that raises an exception other than relex's errors, so that the reason is unknown."""
 
 
-class _TimeIsUp(BaseException):
-    pass
-
-
-_TICK = 0.01
-"""Seconds between attempts to stop a call."""
-
-
 @contextmanager
-def limited(seconds: float, message: str, prefix: str = "relex.") -> Generator[None]:
-    """Raise `TooLong` if the body exceeds the time limit; only possible in the main thread. It is stopped in modules
-    whose names start with `prefix`."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(_: int, frame: FrameType | None) -> None:
-        # An exception raised in a callback of the garbage collector is lost: the next tick tries again.
-        if frame is not None and frame.f_globals.get("__name__", "").startswith(prefix):
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            raise _TimeIsUp
-
-    old = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, _TICK)
+def interpreting(steps: int) -> Generator[None]:
+    """Limit the steps of a run. Raises `Crash` for exceptions that name no op."""
     try:
-        yield
-    except _TimeIsUp:
-        raise TooLong(message) from None
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
-
-
-@contextmanager
-def interpreting() -> Generator[None]:
-    """Limit the time of a run. Raises `Crash` for exceptions that name no op."""
-    try:
-        with limited(SECONDS, f"it takes more than {SECONDS:g} seconds to be interpreted"), np.errstate(all="ignore"):
+        with at_most(steps), np.errstate(all="ignore"):
             yield
+    except OutOfSteps:
+        raise TooLong from None
     except (RelexError, Undecided, NotComparable):
         raise
     except RecursionError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,24 +15,43 @@ from xdsl.utils.symbol_table import get_name_if_symbol
 from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.functions import argument_attrs, argument_names
 from relex.dialects.parser import verify_module
+from relex.reference.interpreter.budget import steps_taken
 
 Edit = Callable[[ModuleOp], bool]
 """Changes a module; returns whether there was something to change."""
 
-SECONDS = 10.0
-"""The time limit of a reduction."""
+ATTEMPTS = 1000
+"""The number of smaller programs or arguments that a reduction tries."""
+
+STEPS = 10_000_000
+"""The number of interpreted steps that a reduction may take for them."""
 
 
-def reduce_module(module: ModuleOp, name: str, shows: Callable[[ModuleOp], bool]) -> ModuleOp:
+class Patience:
+    """Decides when a reduction ends, at the same place on every machine."""
+
+    def __init__(self) -> None:
+        self._attempts = ATTEMPTS
+        self._steps = steps_taken() + STEPS
+
+    def is_left(self) -> bool:
+        """Return whether there may be one more attempt."""
+        self._attempts -= 1
+        return self._attempts >= 0 and steps_taken() < self._steps
+
+
+def reduce_module(
+    module: ModuleOp, name: str, shows: Callable[[ModuleOp], bool], patience: Patience | None = None
+) -> ModuleOp:
     """Return a smaller module for which `shows` is still true. Removes functions other than `name`, ops, results and
-    arguments one by one, within the time limit."""
-    deadline = time.monotonic() + SECONDS
+    arguments one by one, as long as there is patience."""
+    patience = patience or Patience()
     current, changed = module.clone(), True
-    while changed and time.monotonic() < deadline:
+    while changed and patience.is_left():
         changed = False
         place = sum(1 for _ in current.walk())
         # Backwards: removing an op keeps the numbers of the ops before it.
-        while place > 1 and time.monotonic() < deadline:
+        while place > 1 and patience.is_left():
             place -= 1
             smaller = _first_that_shows(current, name, place, shows)
             if smaller is not None:
@@ -168,10 +186,10 @@ def _set_type(function: func.FuncOp, results: Sequence[Any]) -> None:
 def simplify_arguments(arguments: Sequence[Any], shows: Callable[[list[Any]], bool]) -> list[Any]:
     """Return arguments for which `shows` is still true, with as many elements as possible zero."""
     current = [np.array(value) for value in arguments]
-    deadline = time.monotonic() + SECONDS
+    patience = Patience()
     for i, array in enumerate(current):
         chunks = [np.flatnonzero(nonzero(array.reshape(-1)))]
-        while chunks and time.monotonic() < deadline:
+        while chunks and patience.is_left():
             chunk = chunks.pop()
             if not chunk.size:
                 continue

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
 from relex.dialects.errors import PassError
-from relex.dialects.sizes import Size, evaluate, names_in
+from relex.dialects.sizes import Requirement, Size, evaluate, names_in
 from relex.dialects.sizes.attributes import FunctionSizes, has_unknown, signature_of
 from relex.dialects.sizes.modules import ModuleSizes, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
@@ -60,6 +60,8 @@ def find_mismatch(before: Operation, after: Operation, interface: Interface) -> 
 def _compare(
     interface: Interface, calls: Iterable[Shapes], before: _Sizes, after: _Sizes, implied: _Sizes | None = None
 ) -> Mismatch | None:
+    if before == after:
+        return None
     for arguments in calls:
         expected, found = before.results(arguments), after.results(arguments)
         if found is None and implied is not None:
@@ -125,9 +127,9 @@ class _Sizes:
         names = [name for name, (i, _) in self.sizes.sources.items() if i < self.count]
         values = sorted({*_VALUES, *self._limits()})
         rng = Random(0)
-        tries: list[list[int]] = [[value] * len(names) for value in values]
-        tries += [rng.choices(values, k=len(names)) for _ in range(_TRIES)]
-        for numbers in tries:
+        tries = [(value,) * len(names) for value in values]
+        tries += [tuple(rng.choices(values, k=len(names))) for _ in range(_TRIES)]
+        for numbers in dict.fromkeys(tries):
             known = dict(zip(names, numbers, strict=True))
             inputs = self.sizes.arguments[: self.count]
             if all(set(names_in(size)) <= known.keys() for size in chain.from_iterable(inputs)):
@@ -147,10 +149,20 @@ class _Sizes:
         for sizes, shape in zip(self.sizes.arguments, arguments, strict=False):
             if any(_value(size, known) not in (n, None) for size, n in zip(sizes, shape, strict=True)):
                 return None
-        if any(r.substitute(known).holds is False for r in self.sizes.requirements):
+        if any(_holds(r, known) is False for r in self.sizes.requirements):
             return None
         return [tuple(_value(size, known) for size in sizes) for sizes in self.outputs]
 
 
 def _value(size: Size, known: Mapping[str, int]) -> int | None:
-    return evaluate(size, known) if set(names_in(size)) <= known.keys() else None
+    try:
+        return evaluate(size, known)
+    except KeyError:
+        return None
+
+
+def _holds(requirement: Requirement, known: Mapping[str, int]) -> bool | None:
+    lhs, rhs = _value(requirement.lhs, known), _value(requirement.rhs, known)
+    if lhs is None or rhs is None:
+        return requirement.substitute(known).holds
+    return Requirement(lhs, requirement.relation, rhs).holds

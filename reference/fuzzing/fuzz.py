@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ from xdsl.passes import ModulePass
 
 from relex.dialects.errors import CompileError, DTypeError, RangeError, diagnose, expect_kind, expect_module
 from relex.dialects.upstream.printer import ExactPrinter
-from relex.reference.equivalence.reduction import SECONDS, reduce_module
+from relex.reference.equivalence.reduction import Patience, reduce_module
 from relex.reference.fuzzing.sources import Program, Programs, rule_names
 from relex.reference.fuzzing.trials import Failure, Settings, blame, location_of, try_pass
 from relex.reference.fuzzing.variants import apply_variation, has_unused_sizes, main_of, resize, sizes_of
@@ -180,10 +179,10 @@ def reduce_program(p: ModulePass, program: Program, failure: Failure, settings: 
 
     function = main_of(program.graph)
     name = function.sym_name.data if function is not None else failure.function
-    deadline = time.monotonic() + SECONDS
+    patience = Patience()
     graph, reduced = program.graph, program.graph
-    while reduced is not None and time.monotonic() < deadline:
-        graph = reduce_module(reduced, name, shows)
+    while reduced is not None and patience.is_left():
+        graph = reduce_module(reduced, name, shows, patience)
         reduced = next(filter(shows, _smaller_sizes(graph)), None)
     smallest = Program.at(program.level, graph)
     return smallest.module if smallest is not None else program.module

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import traceback
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
@@ -21,7 +23,6 @@ from relex.dialects.relex import CallDpsPackedOp
 from relex.passes.base import steps_of, verify_after
 from relex.passes.tracing import Application, RulesStopped, Trace, observe
 from relex.reference.equivalence.check import Checker, Difference, explain
-from relex.reference.equivalence.execution import TooLong, limited
 from relex.reference.equivalence.interface import find_function
 from relex.runtime.library import LIBRARY
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 Problem = Literal["results", "interface", "crash", "invalid", "endless"]
+
+TICK = 1.0
+"""Seconds between attempts to stop a pass: an exception raised in a callback of the garbage collector is lost."""
 
 REWRITES_PER_OP = 20
 """How often patterns may be applied, for each op of a program; and as often to a program without ops."""
@@ -95,6 +99,29 @@ class Settings:
     seconds: float = 10.0
 
 
+class _TimeIsUpError(BaseException):
+    """Raised in a pass that runs too long; not an `Exception`, which the pass may catch."""
+
+
+@contextmanager
+def _at_most(seconds: float) -> Generator[None]:
+    """Stop the body after some seconds, as nothing can be counted in any loop; only possible in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise _TimeIsUpError
+
+    old = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, TICK)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
 def flat_steps(p: ModulePass) -> Iterator[ModulePass]:
     """Yield the passes that a pass is composed of, or the pass itself."""
     steps = steps_of(p)
@@ -146,14 +173,13 @@ def _try_step(p: ModulePass, module: ModuleOp, checker: Checker, trace: Trace, s
         return Trial(applied, True, failure=Failure(problem, message, step=step, **more))
 
     try:
-        with observe(trace), limited(settings.seconds, "", prefix=""), suppress(RulesStopped):
-            with trace.running(p, module):
-                p.apply(make_context(), module)
+        with observe(trace), _at_most(settings.seconds), suppress(RulesStopped), trace.running(p, module):
+            p.apply(make_context(), module)
     except Endless:
         last = ", ".join(f"'{rule}'" for rule in dict.fromkeys(a.rule for a in trace.applications[-10:]))
         message = f"it was stopped after {len(trace.applications)} rewrites, the last of them by {last}"
         return fail("endless", f"does not come to an end: {message}")
-    except TooLong:
+    except _TimeIsUpError:
         return fail("endless", f"does not come to an end: it was stopped after {settings.seconds:g} seconds")
     except Exception as e:
         cause = _cause(e)

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects.errors import name_of, stop
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, LoopKind, loops_around
 from relex.dialects.tir.accesses import variables_in
+from relex.reference.interpreter.budget import take
 from relex.reference.interpreter.checks import MONITOR, Touches
 from relex.reference.interpreter.program import STEPS, Frame, Preparation, Run, Step
 from relex.reference.interpreter.scalars import INDEX, size
@@ -38,7 +39,9 @@ def interpret_for(op: ForOp, preparation: Preparation) -> Run:
             MONITOR.get().begin(touches)
         for reduction in reductions:
             reduction.begin(frame)
-        for i in range(extent(frame)):
+        count = extent(frame)
+        take(count * len(steps))
+        for i in range(count):
             touches.current = (i,)
             frame[variable] = INDEX.type(i)
             for step in steps:
@@ -59,6 +62,7 @@ def interpret_block(op: BlockOp, preparation: Preparation) -> Run:
     steps = (init, *preparation.steps(inner for inner in op.body.block.ops if not isinstance(inner, InitOp)))
 
     def run(frame: Frame, *_: Any) -> None:
+        take(len(steps))
         for variable, binding in bindings:
             frame[variable] = frame[binding]
         for step in steps:

@@ -20,6 +20,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import InferenceError, RelexError, UnsupportedError, diagnose, one_line, stop, unsupported
 from relex.dialects.table import Table
+from relex.reference.interpreter.budget import take
 from relex.reference.interpreter.memory import check_size
 from relex.reference.interpreter.numbers import Numbers
 
@@ -218,6 +219,7 @@ class Body:
 
     def run(self, frame: Frame, args: Sequence[Any] = ()) -> Values:
         """Run the block with these arguments and return its terminator's operands."""
+        take(len(self.steps) + 1)
         for slot, value in zip(self.arguments, args, strict=True):
             frame[slot] = value
         for step in self.steps:

@@ -25,6 +25,7 @@ from relex.dialects.errors import ExecutionError
 from relex.dialects.index.domains import constant_value
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind
 from relex.dialects.tir.accesses import accesses, variables_in
+from relex.reference.interpreter.budget import ELEMENTS, take
 from relex.reference.interpreter.memory import check_bounds
 from relex.reference.interpreter.program import SCALARS, Frame, Preparation, Step
 from relex.reference.interpreter.scalars import INDEX, size
@@ -189,8 +190,9 @@ class WholeArrays:
             _expect_distinct([frame[slot] for slot in index], frame[buffer].array.shape, prod(extents))
         for step in self._init:
             step(frame)
-        counts = [map(INDEX.type, range(extent(frame))) for extent in self._reducing.values()]
-        for values in product(*counts):
+        counts = [extent(frame) for extent in self._reducing.values()]
+        take((len(self._once) + prod(counts) * len(self._again)) * (1 + prod(extents) // ELEMENTS))
+        for values in product(*(map(INDEX.type, range(count)) for count in counts)):
             for slot, value in zip(self._reducing, values, strict=True):
                 frame[slot] = value
             for step in self._again:

@@ -71,7 +71,7 @@ COMMANDS = dict(
 def run(words: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> str:
     """What relex-opt says on stderr; it must succeed."""
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO()))
-    code = main([*words, "--check-each=samples:1", "--verify-roundtrip"])
+    code = main([*words, "--check-each=samples:1"])
     err = capfd.readouterr().err
     assert code == 0, err
     return err
@@ -84,7 +84,7 @@ def test_commands_are_found() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_lit_inputs(name: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(execution, "SECONDS", 0.2)
+    monkeypatch.setattr(execution, "STEPS", 100_000)
     run(COMMANDS[name], monkeypatch, capfd)
 
 
@@ -94,7 +94,7 @@ EXAMPLES = [path for path in sorted(ROOT.glob("examples/**/*.mlir")) if path.par
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_examples(example: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    # What takes longer at one level is compared at the next, as machine code in the end.
-    monkeypatch.setattr(execution, "SECONDS", 0.1)
+    # What takes more at one level is compared at the next, as machine code in the end.
+    monkeypatch.setattr(execution, "STEPS", 50_000)
     err = run([str(example), "-p", "relex-pipeline"], monkeypatch, capfd)
     assert "after pass 'convert-to-llvm'" not in err

@@ -11,8 +11,8 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i32
 
 from relex.dialects.arrays import Array
-from relex.dialects.sizes import IndexExpr, never_negative
 from relex.dialects.dtypes import FLOATS, SUB_BYTE
+from relex.dialects.sizes import IndexExpr, never_negative
 from relex.frontend import op
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
