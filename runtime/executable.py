@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -50,6 +50,7 @@ class Executable(Mapping[str, "CompiledFunction"]):
     ):
         library = LibraryCalls(program.libraries)
         code = load(program.code, {**library.symbols, **(symbols or {})})
+        program = _with_constants(program, code)
         self._program = program
         self._profile = profile
         self._pack = partial(_pack, program, check)
@@ -85,6 +86,13 @@ class Executable(Mapping[str, "CompiledFunction"]):
 
     def __len__(self) -> int:
         return len(self._functions)
+
+
+def _with_constants(program: CompiledProgram, loaded: LoadedCode) -> CompiledProgram:
+    """Return a program with the constants that its loaded code reads. The bytes that they were copied from, maybe
+    hundreds of megabytes, need not be kept."""
+    pairs = zip(program.code.constants, loaded.constants, strict=True)
+    return replace(program, code=replace(program.code, constants={name: buffer.data for name, buffer in pairs}))
 
 
 def _pack(program: CompiledProgram, check: Check | None) -> list[Buffer]:

@@ -11,6 +11,7 @@ import pickle
 import re
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -26,7 +27,9 @@ from programs import Array
 
 from relex.dialects.errors import RelexError, UnknownNameError
 from relex.dialects.machine import Target
+from relex.frontend import BlockBuilder, Var, const, op
 from relex.runtime import Executable, VirtualMachine, build, load, register_func, remove_func
+from relex.runtime.compilation import compile_program
 from relex.runtime.container import HEADER, VERSION, MappedFile, read_file
 from relex.runtime.loader import load as load_code
 from relex.runtime.program import CompiledProgram
@@ -543,3 +546,21 @@ def test_any_index_is_read_or_refused(data: st.DataObject, saved: Path):
     except RelexError:
         return
     program.pack()
+
+
+def test_an_executable_keeps_its_constants_once() -> None:
+    weight = np.random.default_rng(0).standard_normal((2048, 1024)).astype(np.float32)
+    builder = BlockBuilder()
+    with builder.function("main", [x := Var("x", (2048, 1024), "float32")]):
+        builder.emit_func_output(builder.emit(op.add(x, op.negative(const(-weight)))))
+    module = builder.get()
+    tracemalloc.start()
+    try:
+        executable = Executable(compile_program(module))
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert weight.nbytes <= kept < 1.5 * weight.nbytes
+    # They are those of the code, and of files that are saved.
+    assert (pickle.loads(pickle.dumps(executable))["main"](np.zeros_like(weight)) == weight).all()
