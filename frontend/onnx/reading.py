@@ -43,11 +43,15 @@ def from_onnx(
         return import_model(read_model(model, "<bytes>"), "<bytes>", None, shapes, values)
     expect_kind(model, str | PathLike, "the path of an ONNX file, its bytes or a model")
     path = Path(model)
+    # The bytes are not kept: `read_model` copies them.
+    return import_model(read_model(_bytes_of(path), str(path)), str(path), path.parent, shapes, values)
+
+
+def _bytes_of(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as e:
         raise RelexError(f"{path}: cannot be read: {e.strerror}") from e
-    return import_model(read_model(data, str(path)), str(path), path.parent, shapes, values)
 
 
 def read_onnx(data: bytes, name: str = "<bytes>") -> ModuleOp:
