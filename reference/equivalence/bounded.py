@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from relex.dialects.dtypes import element_type_of, is_float_dtype, record_of
+from relex.reference.interpreter.memory import any_of
 
 where: Any = np.where
 """`np.where`, for arrays without static types."""
@@ -94,7 +95,7 @@ def spread_of(number: Any) -> Any:
     """Return how far apart two correct values may lie: 0 if there is only one, infinity if nothing is known."""
     if not number.dtype.names:
         return np.float64(0)
-    if len(number.dtype.names) == 2 or not np.any(number["terms"]):
+    if len(number.dtype.names) == 2 or not any_of(number["terms"] > 0):
         return number["spread"]
     return _spread_of_sum(number)
 
@@ -146,6 +147,6 @@ def _as_sum(number: Any) -> dict[str, Any]:
         "terms": np.zeros(np.shape(value)),
         "quantum": where(is_finite, quantum, np.inf),
     }
-    if not number.dtype.names or not np.any(number["terms"]):
+    if not number.dtype.names or not any_of(number["terms"] > 0):
         return alone
     return {part: where(number["terms"] > 0, number[part], of_one) for part, of_one in alone.items()}

@@ -158,6 +158,8 @@ def _as_loops(op: Operator, types: Sequence[TensorType[Attribute]], numbers: Bou
 
 
 def _decided(number: Any) -> Any:
+    if not number.dtype.names:
+        return number
     if np.any(spread_of(number) != 0):
         raise Undecided
     return value_of(number)

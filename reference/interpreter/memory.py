@@ -97,12 +97,17 @@ def dimension(op: Operation, name: SSAValue, array: Array, index: int) -> np.int
     return np.int64(array.shape[index])
 
 
+def any_of(condition: Any) -> bool:
+    """Return whether a condition holds, or holds for any element."""
+    return bool(condition) if isinstance(condition, np.bool_) else bool(condition.any())
+
+
 def check_bounds(op: Operation, name: SSAValue, array: Array, index: tuple[Any, ...]) -> None:
     """Stop at `op` unless all indices, numbers or arrays of them, are in bounds. Errors refer to the buffer as
     `name`."""
     for dimension, (place, size) in enumerate(zip(index, array.shape, strict=True)):
         outside = (place < 0) | (place >= size)
-        if not outside.any():
+        if not any_of(outside):
             continue
         if size == 0:
             stop(op, f"expected no access to {name_of(name)}, which has no elements")

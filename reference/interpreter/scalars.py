@@ -124,11 +124,6 @@ def integers(op: Operation, t: Attribute) -> Integers:
     return Integers(dtype_of(op, t))
 
 
-def any_of(condition: Any) -> bool:
-    """Return whether a condition holds, or holds for any element."""
-    return bool(condition.any())
-
-
 _where: Any = np.where
 
 
