@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -62,8 +63,13 @@ def random_array(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> 
 LEVELS: tuple[Level, ...] = ("graph", "loops", "core")
 
 
+@lru_cache(maxsize=2)
+def lowered(text: str, level: Level, strict: bool) -> ModuleOp:
+    """A program at a level: at the core as what its loops become."""
+    before = lowered(text, "loops", strict) if level == "core" else parse_module(text)
+    return RelexPipelinePass(level, strict)(before)
+
+
 def interpreted(text: str, level: Level, *, strict: bool = True, checked: bool = False) -> Interpretation:
     """A program lowered to a level and interpreted there."""
-    module = parse_module(text)
-    lowered = RelexPipelinePass(level, strict)(module)
-    return interpret(lowered, checked=checked, interface=signatures(module))
+    return interpret(lowered(text, level, strict), checked=checked, interface=signatures(parse_module(text)))

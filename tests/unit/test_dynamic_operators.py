@@ -89,6 +89,7 @@ PROGRAMS = [
 def test_any_size(make: MakeOperator, types: list[TensorType], operands: list[Array]) -> None:
     text = program(make, types)
     functions = [build(text, strict=True)["main"], *(interpreted(text, level)["main"] for level in ("loops", "core"))]
+    native = functions[:1]
     rng = np.random.default_rng(0)
     signature = functions[0].signature
     ran = 0
@@ -102,7 +103,8 @@ def test_any_size(make: MakeOperator, types: list[TensorType], operands: list[Ar
         if values == {name: operands[i].shape[d] for name, (i, d) in signature.names.items()}:
             assert shapes == [array.shape for array in operands]
             arrays = operands
-        for function in functions:
+        is_large = max(values.values()) > 4
+        for function in native if is_large else functions:
             for found, wanted in zip(all_of(function(*arrays)), all_expected(make, *arrays), strict=True):
                 scale = np.finfo(wanted.dtype).eps * 16 if wanted.dtype.kind == "f" else 0
                 assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
@@ -131,6 +133,7 @@ def is_taken(make: MakeOperator, types: Sequence[TensorType], shapes: Sequence[t
     return True
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(("make", "types", "operands"), PROGRAMS)
 def test_calls_are_refused_where_the_operator_is(
     make: MakeOperator, types: list[TensorType], operands: list[Array]

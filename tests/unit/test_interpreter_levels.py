@@ -59,6 +59,7 @@ def same_bits(found: Array, wanted: Array) -> None:
         np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(wanted[numbers]))
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize(("operator", "shapes"), CASES, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int64", "bool"])
 def test_operators(operator: type[Operator], shapes: tuple[tuple[int, ...], ...], dtype: str) -> None:
@@ -76,6 +77,7 @@ def test_operators(operator: type[Operator], shapes: tuple[tuple[int, ...], ...]
         same_bits(interpreted(text, "graph")["main"](*operands), np.asarray(op.evaluate(*operands)))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("operator", [AddOp, SubtractOp, MultiplyOp, DivideOp, MaximumOp, MinimumOp])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_special_values(operator: type[Operator], dtype: str) -> None:
@@ -144,6 +146,7 @@ PLAIN: dict[str, tuple[Callable[..., Array], tuple[tuple[int, ...], ...]]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", PLAIN)
 @pytest.mark.parametrize("level", LEVELS)
 def test_loops_are_low_level_numpy(name: str, level: Level) -> None:

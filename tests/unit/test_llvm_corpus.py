@@ -264,6 +264,7 @@ REDUCTIONS = {
 }
 
 
+@pytest.mark.sampled
 @needs_mlir
 @pytest.mark.parametrize("kind", ["i8", "i32", "i64", "index", *FLOATS])
 @pytest.mark.parametrize("length", [1, 4, 7, 16])
@@ -316,6 +317,7 @@ ELEMENTS = {
 }
 
 
+@pytest.mark.sampled(diagonals=2)
 @needs_mlir
 @pytest.mark.parametrize("kind", [*INTEGERS, *FLOATS])
 @pytest.mark.parametrize("name", ELEMENTS)

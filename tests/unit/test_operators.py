@@ -21,6 +21,9 @@ from relex.dialects.relex import (
     SubtractOp,
 )
 
+# Shapes, element types and operators matter one by one, hardly in combination.
+pytestmark = pytest.mark.sampled
+
 BINARY = (AddOp, SubtractOp, MultiplyOp, DivideOp, MaximumOp, MinimumOp)
 PAIRS = (
     ((1, 1), (1, 1)),
@@ -110,6 +113,7 @@ def test_ewise_fma_rounds_twice(dtype: str) -> None:
     assert_same(native(EwiseFMAOp, x, y, z), expected(EwiseFMAOp, x, y, z))
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize(
     ("operator", "shapes"), [(DenseOp, s) for s in PRODUCTS] + [(MatmulOp, s) for s in MATMULS], ids=str
 )

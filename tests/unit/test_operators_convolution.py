@@ -36,6 +36,9 @@ from relex.frontend.script import parse_script, print_script
 from relex.reference import interpret
 from relex.runtime import build
 
+# Shapes, element types and operators matter one by one, hardly in combination.
+pytestmark = pytest.mark.sampled
+
 Shape = tuple[int, ...]
 
 CONVOLUTIONS: tuple[tuple[Shape, Shape, dict[str, Any]], ...] = (

@@ -53,6 +53,9 @@ from relex.dialects.relex import (
     WhereOp,
 )
 
+# Shapes, element types and operators matter one by one, hardly in combination.
+pytestmark = pytest.mark.sampled
+
 # Up to 2 ulps are NumPy's own or the C library's, each; what is computed of such results may add one.
 ULPS: dict[type[Operator], int] = {
     AbsOp: 0,
@@ -162,6 +165,7 @@ def pairs(dtype: str) -> tuple[Array, Array]:
     return x[:, None].copy(), x
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
 @pytest.mark.parametrize("operator", [*DIVISIONS, *BITWISE, LeftShiftOp, RightShiftOp, PowerOp])
 def test_functions_of_two_integers(operator: type[Operator], dtype: str) -> None:
@@ -238,6 +242,7 @@ def test_comparison_shapes(operator: type[Operator], shapes: tuple[tuple[int, ..
     check(operator, *(rng.integers(0, 3, shape, dtype=np.int32) for shape in shapes))
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("operator", COMPARISONS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_comparison_values(operator: type[Operator], dtype: str) -> None:
@@ -254,6 +259,7 @@ def test_where(dtype: str) -> None:
     check(WhereOp, np.zeros((0, 1), np.bool_), x, x)
 
 
+@pytest.mark.sampled(diagonals=3)
 @pytest.mark.parametrize("source", DTYPES)
 @pytest.mark.parametrize("target", [f32, f64, i1, i8, i32, i64], ids=str)
 def test_astype(source: str, target: Attribute) -> None:

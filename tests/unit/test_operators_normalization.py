@@ -13,6 +13,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex import BatchNormOp, LayerNormOp, LogSoftmaxOp, Operator, SoftmaxOp
 
+# Shapes, element types and operators matter one by one, hardly in combination.
+pytestmark = pytest.mark.sampled
+
 SHAPES: tuple[tuple[int, ...], ...] = ((1,), (17,), (3, 5), (0, 3), (3, 0), (2, 1, 4), (2, 3, 4, 5))
 FLOATS = ["float32", "float64"]
 

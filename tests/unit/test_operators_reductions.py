@@ -15,6 +15,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i1, i64
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex import ArgmaxOp, ArgminOp, MaxOp, MeanOp, MinOp, ProdOp, SumOp
 
+# Shapes, element types and operators matter one by one, hardly in combination.
+pytestmark = pytest.mark.sampled
+
 SHAPES: tuple[tuple[int, ...], ...] = ((), (1,), (17,), (3, 5), (0, 3), (2, 1, 4), (2, 3, 1, 4))
 NUMBERS = ["float32", "float64", "int8", "int32", "int64"]
 FLOATS = NUMBERS[:2]
@@ -46,6 +49,7 @@ def assert_sums(found: Array, wanted: Array, x: Array, axes: tuple[int, ...] | N
     assert (abs(found - wanted) <= bound).all()
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(("shape", "axes", "keep"), CASES, ids=str)
 def test_shapes(shape: tuple[int, ...], axes: tuple[int, ...] | None, keep: bool) -> None:
     x = np.asarray(random_array(np.random.default_rng(0), "float32", shape))
@@ -77,6 +81,7 @@ def test_mean(shape: tuple[int, ...], dtype: str) -> None:
         assert_sums(found, wanted, x, axes, False, max(x.size / wanted.size, 1))
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("dtype", [*NUMBERS, "bool"])
 @pytest.mark.parametrize("operator", [SumOp, MaxOp, MinOp])
 def test_dtypes(operator: MakeOperator, dtype: str) -> None:

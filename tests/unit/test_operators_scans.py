@@ -24,6 +24,9 @@ from relex.dialects.relex import (
 )
 from relex.runtime import build
 
+# Shapes, element types and operators matter one by one, hardly in combination.
+pytestmark = pytest.mark.sampled
+
 SHAPES: tuple[tuple[int, ...], ...] = ((1,), (2,), (3,), (8,), (33,), (0,), (3, 0), (0, 3), (4, 7, 2))
 DTYPES = ["float32", "float64", "int8", "int32", "int64", "bool"]
 

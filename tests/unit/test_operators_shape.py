@@ -27,6 +27,9 @@ from relex.dialects.relex import (
     TakeOp,
 )
 
+# Shapes, element types and operators matter one by one, hardly in combination.
+pytestmark = pytest.mark.sampled
+
 DTYPES = ["float32", "float64", "int8", "int32", "int64", "bool"]
 SPECIAL = np.array([np.nan, -np.inf, -0.0, 1], np.float32)
 

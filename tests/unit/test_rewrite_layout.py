@@ -47,6 +47,7 @@ def do_nothing(rewrite_layout: RewriteLayoutPass, ctx: Context, op: ModuleOp) ->
 SIZES = [(64, 64, 64), (17, 33, 71), (67, 200, 3), (200, 1, 171)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("kind", ["f32", "f64", "i32"])

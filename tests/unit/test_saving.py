@@ -204,6 +204,7 @@ for use in (lambda: ex["main"](x[calls:], y[calls:]), lambda: ex.save(path + ".a
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("calls", [0, 1])
 @pytest.mark.parametrize("mapped", ["mapped", "read"])
 @pytest.mark.parametrize("other", ["smaller", "larger", "truncate", "save"])

@@ -168,6 +168,7 @@ def test_results(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(found, plain, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "name", ["few rows", "terms that fill no vector", "maxima", "minima of few terms", "maxima of columns", "channels"]
 )

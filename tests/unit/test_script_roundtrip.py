@@ -57,6 +57,7 @@ SIGNED = [case for case in CASES if not search(r"ui\d", operator_program(*case))
 """Loop functions of scripts have no unsigned integers."""
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(("make", "operands"), SIGNED)
 def test_loops_of_operators(make: MakeOperator, operands: list[Array]):
     """Constants may be read in another place, but every step gives what it gave."""

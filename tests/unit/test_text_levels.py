@@ -153,6 +153,7 @@ def lowered(level: Level) -> str:
     return str(RelexPipelinePass(level)(parse_module(CALLS)))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", WRONG)
 @pytest.mark.parametrize("level", ["loops", "core", "llvm"])
 def test_wrong_signatures(level: Level, case: str) -> None:

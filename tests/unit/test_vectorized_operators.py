@@ -24,6 +24,7 @@ def vectorized(module: ModuleOp, place: int) -> ModuleOp:
     return copy
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_vectorized_loops_change_no_result(case: int) -> None:
     make, operands = CASES[case]

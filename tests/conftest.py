@@ -1,0 +1,58 @@
+"""The option `--full`, and what runs without it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+import pytest
+
+Ids = tuple[str, ...]
+"""What the parameters of a case are, one for each parametrization."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="run all cases of the tests that are marked 'sampled'")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    description = (
+        "of all combinations of parameters, run one or more for each value; of these, every second, third, ..."
+    )
+    config.addinivalue_line("markers", f"sampled(diagonals=1, every=1): {description}")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the cases that are not in the samples."""
+    if config.getoption("--full"):
+        return
+    cases: dict[tuple[str, int, int], list[tuple[pytest.Item, Ids]]] = defaultdict(list)
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        if mark is not None and isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+            ids = tuple(item.callspec._idlist)  # pyright: ignore[reportPrivateUsage]
+            size = mark.kwargs.get("diagonals", 1), mark.kwargs.get("every", 1)
+            cases[item.nodeid.partition("[")[0], *size].append((item, ids))
+    left_out: set[pytest.Item] = set()
+    for (_, diagonals, every), of_one_test in cases.items():
+        product = [ids for _, ids in of_one_test]
+        kept = {ids for shift in range(diagonals) for ids in list(diagonal(product, shift))[::every]}
+        left_out |= {item for item, ids in of_one_test if ids not in kept}
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=list(left_out))
+
+
+def diagonal(product: Iterable[Ids], shift: int) -> Iterator[Ids]:
+    """Of all combinations of some values, enough to meet each value: one for each of the longest list of values. With
+    another `shift`, they are others."""
+    columns: list[Sequence[str]] = [list(dict.fromkeys(column)) for column in zip(*product, strict=True)]
+    by_length = sorted(range(len(columns)), key=lambda column: -len(columns[column]))
+    longest = len(columns[by_length[0]])
+    for place in range(longest):
+        found = {by_length[0]: columns[by_length[0]][place]}
+        for step, column in enumerate(by_length[1:]):
+            # Values of lists of equal lengths are not always met together.
+            values, stride = columns[column], 2**step
+            at = place // (stride if stride * len(values) <= longest else 1) + shift
+            found[column] = values[at % len(values)]
+        yield tuple(found[column] for column in range(len(columns)))
