@@ -6,4 +6,4 @@ PROGRAM_READERS = {
     "py": "relex.frontend.script:parse_script",
 }
 
-BINARY_READERS = {"onnx": "relex.frontend.onnx:read_onnx"}
+BINARY_READERS = {"onnx": "relex.frontend.onnx:read_onnx", "pt2": "relex.frontend.torch:read_exported"}

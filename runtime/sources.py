@@ -25,7 +25,7 @@ _NOT_IN_PATHS = re.compile(r'[%@{}"\n]|^\s*//')
 
 
 def parse(program: str | PathLike[str]) -> ModuleOp:
-    """Parse and verify MLIR text, an `.mlir` file, a `.py` file in TVMScript, or an `.onnx` file.
+    """Parse and verify MLIR text, an `.mlir` file, a `.py` file in TVMScript, an `.onnx` file, or a `.pt2` file.
 
     Raises `CompileError` for an invalid program, and `RelexError` for a file that cannot be read.
     """

@@ -53,8 +53,8 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "file",
-        help="an .mlir file, a .py file in TVMScript, an .onnx file, or a .relex file that --save wrote, which is "
-        "native code: run only those you trust; - reads MLIR from standard input",
+        help="an .mlir file, a .py file in TVMScript, an .onnx file, a .pt2 file of torch.export, or a .relex file "
+        "that --save wrote, which is native code: run only those you trust; - reads MLIR from standard input",
     )
     parser.add_argument("--entry", default="main", metavar="NAME", help="the function to run (main)")
     parser.add_argument(

@@ -25,10 +25,10 @@ class Settings:
         self,
         mode: str,
         transformation: str,
-        nearest: str,
-        cubic: float,
-        exclude: bool,
-        antialias: bool,
+        nearest: str = "floor",
+        cubic: float = -0.75,
+        exclude: bool = False,
+        antialias: bool = False,
         outside: float = 0.0,
     ):
         self.mode = mode

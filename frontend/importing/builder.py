@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import FileLineColLoc, FunctionType, IntAttr, StringAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import FileLineColLoc, FunctionType, IntAttr, LocationAttr, StringAttr, TensorType, i1, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -30,6 +30,7 @@ from relex.dialects.relex import (
     SubtractOp,
     TakeOp,
 )
+from relex.dialects.relex.operator import SeveralResults
 from relex.dialects.relex.types import SizedType, without_names
 from relex.dialects.sizes import IndexExpr, Size, Sizes, count, name_of_size
 from relex.frontend import op
@@ -63,7 +64,7 @@ class Builder(OpenSizes):
     def __init__(self, file: str):
         self.block = Block()
         self.file = file
-        self.location = self.place("")
+        self.location: LocationAttr = self.place("")
         """The location of the ops that are emitted next."""
         self._emitted: dict[Expr, Tensor] = {}
         self._constants: dict[Known, SSAValue] = {}
@@ -74,7 +75,7 @@ class Builder(OpenSizes):
         self._sources: dict[str, tuple[SSAValue, int]] = {}
 
     def place(self, path: str) -> FileLineColLoc:
-        """Return the location of a node, or another part of the model, by its path."""
+        """Return the location of a part of the model by its path."""
         return FileLineColLoc(StringAttr(f"{self.file}:{path}" if path else self.file), IntAttr(0), IntAttr(0))
 
     def add_argument(self, name: str, t: TensorType, sizes: Sequence[Size]) -> Computed:
@@ -119,6 +120,16 @@ class Builder(OpenSizes):
         if tensor not in self._constants:
             self._constants[tensor] = self._constant(tensor)
         return self._constants[tensor]
+
+    def several(self, call: Operand) -> list[Computed]:
+        """Emit an operator with several results."""
+        assert isinstance(call, Call)
+        operands = [self.tensor(arg) for arg in call.args]
+        made = call.build(cast(Any, self), [self.value(operand) for operand in operands])
+        self.add(made)
+        assert isinstance(made, SeveralResults)
+        inferred = type(made).infer_results([SizedType(o.element_type, o.sizes) for o in operands], made.properties)
+        return [Computed(value, t.get_shape()) for value, t in zip(made.results, inferred, strict=True)]
 
     def finish(self, name: str, results: Sequence[SSAValue]) -> FuncOp:
         """End the function with its results."""

@@ -42,7 +42,7 @@ class Network:
     [(None, "None"), (Network(), f"{__name__}.Network"), (3, "int"), (b"module {}", "bytes"), (Network, "the class")],
 )
 def test_an_object_that_is_no_program(read: Callable[[Any], object], source: Any, found: str) -> None:
-    files = r"\(\*\.mlir or \*\.py or \*\.onnx\)"
+    files = r"\(\*\.mlir or \*\.py or \*\.onnx or \*\.pt2\)"
     message = rf"^expected a module, MLIR text or the path of a file {files}, found {found}"
     with pytest.raises(TypeError, match=message) as caught:
         read(source)
@@ -52,7 +52,10 @@ def test_an_object_that_is_no_program(read: Callable[[Any], object], source: Any
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("model.pb", r"model\.pb: cannot read '\.pb' files; expected a file named \*\.mlir or \*\.py or \*\.onnx"),
+        (
+            "model.pb",
+            r"model\.pb: cannot read '\.pb' files; expected a file named \*\.mlir or \*\.py or \*\.onnx or \*\.pt2",
+        ),
         ("C:\\models\\net 1.pb", r"cannot read '\.pb' files"),
         ("https://example.org/net.pt", r"cannot read '\.pt' files"),
         ("model.relex", r"model\.relex: expected a program, found a saved executable; 'relex\.load' reads it"),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from math import pi, sqrt
-
 from relex.frontend import op
+from relex.frontend.compositions import activations
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
 from relex.frontend.onnx.table import imports
@@ -14,13 +13,13 @@ from relex.frontend.onnx.values import Tensor
 @imports("LeakyRelu")
 def leaky_relu(node: Node, x: Tensor) -> Operand:
     """A line with a knee at zero."""
-    return op.where(op.less(x, 0), x * node.number("alpha"), x)
+    return activations.leaky_relu(x, node.number("alpha"))
 
 
 @imports("PRelu")
 def prelu(node: Node, x: Tensor, slope: Tensor) -> Operand:
     """A line with a knee at zero, of a given slope."""
-    return op.where(op.less(x, 0), op.multiply(x, slope), x)
+    return activations.leaky_relu(x, slope)
 
 
 @imports("Elu")
@@ -52,7 +51,7 @@ def hard_sigmoid(node: Node, x: Tensor) -> Operand:
 @imports("HardSwish")
 def hard_swish(node: Node, x: Tensor) -> Operand:
     """`x` times a line between 0 and 1."""
-    return x * op.clip(x * (1 / 6) + 0.5, 0.0, 1.0)
+    return x * activations.hard_sigmoid(x)
 
 
 @imports("ThresholdedRelu")
@@ -74,7 +73,7 @@ def gelu(node: Node, x: Tensor) -> Operand:
     """The Gaussian error linear unit, exact or by a hyperbolic tangent."""
     if node.text("approximate") != "tanh":
         return op.gelu(x)
-    return x * 0.5 * (1.0 + op.tanh((x + op.multiply(op.multiply(x, x), x) * 0.044715) * sqrt(2 / pi)))
+    return activations.gelu_by_tanh(x)
 
 
 @imports("Swish")

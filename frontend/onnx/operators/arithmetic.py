@@ -14,6 +14,7 @@ from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, SUB_BYTE
 from relex.dialects.sizes import IndexExpr, never_negative
 from relex.frontend import op
+from relex.frontend.compositions.activations import softplus
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
 from relex.frontend.onnx.table import IMPORTS, imports
@@ -21,11 +22,6 @@ from relex.frontend.onnx.tensors import dtype_of
 from relex.frontend.onnx.values import Known, Tensor, element_type_of, refuse
 
 Function = Callable[..., Operand]
-
-
-def softplus(x: Operand) -> Operand:
-    """Return `log(1 + exp(x))`, without overflow."""
-    return op.maximum(x, 0) + op.log(1.0 + op.exp(op.negative(op.abs(x))))
 
 
 UNARY: dict[str, Callable[[Operand], Operand]] = {

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from relex.frontend import op
+from relex.frontend.compositions.activations import softplus
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.operators.arithmetic import softplus
 from relex.frontend.onnx.table import imports
 from relex.frontend.onnx.values import Tensor, refuse
 

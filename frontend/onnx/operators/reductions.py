@@ -10,20 +10,13 @@ from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, INTEGERS, numpy_dtype
 from relex.dialects.sizes import count
 from relex.frontend import op
+from relex.frontend.compositions.reductions import log_sum_exp
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
 from relex.frontend.onnx.table import IMPORTS, imports
 from relex.frontend.onnx.values import Known, Tensor, refuse
 
 Reduce = Callable[[Operand, list[int], bool], Operand]
-
-
-def _log_sum_exp(x: Operand, axis: list[int], keepdims: bool) -> Operand:
-    largest = op.max(x, axis, True)
-    # The maximum may be infinite, and then it is the result.
-    shift = op.where(op.equal(op.abs(largest), np.inf), 0.0, largest)
-    result = op.log(op.sum(op.exp(op.subtract(x, shift)), axis, True)) + shift
-    return result if keepdims else op.squeeze(result, axis)
 
 
 REDUCTIONS: dict[str, Reduce] = {
@@ -35,7 +28,7 @@ REDUCTIONS: dict[str, Reduce] = {
     "ReduceL1": lambda x, axis, keepdims: op.sum(op.abs(x), axis, keepdims),
     "ReduceL2": lambda x, axis, keepdims: op.sqrt(op.sum(op.multiply(x, x), axis, keepdims)),
     "ReduceLogSum": lambda x, axis, keepdims: op.log(op.sum(x, axis, keepdims)),
-    "ReduceLogSumExp": _log_sum_exp,
+    "ReduceLogSumExp": log_sum_exp,
     "ReduceSumSquare": lambda x, axis, keepdims: op.sum(op.multiply(x, x), axis, keepdims),
 }
 

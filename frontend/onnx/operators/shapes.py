@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import i1, i64
 from relex.dialects.relex.types import broadcast
 from relex.dialects.sizes import IndexExpr, Size, count, larger
 from relex.frontend import op
+from relex.frontend.compositions.shapes import is_number, without_minus_one
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
 from relex.frontend.onnx.table import imports
@@ -45,41 +46,11 @@ def reshape(node: Node, x: Tensor, shape: Tensor) -> Operand:
     """Another shape, in which 0 stands for the size of the input, and -1 for what is left."""
     old, new = node.shape(x), list(node.known(shape, "a shape").reshape(-1))
     if not node.integer("allowzero"):
-        new = [old[i] if _is(size, 0) else size for i, size in enumerate(new)]
+        new = [old[i] if is_number(size, 0) else size for i, size in enumerate(new)]
     sizes = [size if isinstance(size, IndexExpr) else int(size) for size in new]
     if any(isinstance(size, int) and size < -1 for size in sizes) or sizes.count(-1) > 1:
         refuse(f"expected a shape with one -1 at most, found {sizes}")
-    return node.reshape(x, _without_minus_one(old, sizes))
-
-
-def _is(size: Size, number: int) -> bool:
-    return not isinstance(size, IndexExpr) and int(size) == number
-
-
-def _without_minus_one(old: Sequence[Size], new: list[Size]) -> list[Size]:
-    """Return a shape with the size that is left in place of -1."""
-    place = next((i for i, size in enumerate(new) if _is(size, -1)), None)
-    if place is None:
-        return new
-    rest = new[:place] + new[place + 1 :]
-    left = _quotient(list(old), rest)
-    return [*new[:place], left, *new[place + 1 :]]
-
-
-def _quotient(numerator: list[Size], divisor: list[Size]) -> Size:
-    """Return a quotient of products, in which factors may be sizes that are open."""
-    for size in [size for size in divisor if isinstance(size, IndexExpr)]:
-        if size not in numerator:
-            refuse(f"a size of -1 that is {count(numerator)} divided by {size}; 'shapes' closes them")
-        numerator.remove(size)
-        divisor.remove(size)
-    known = count(divisor)
-    whole = count(numerator)
-    if not isinstance(known, int) or known == 0:
-        refuse("expected a shape without zeros beside its -1")
-    if not _is(whole % known, 0):
-        refuse(f"expected a shape that {whole} elements fit, found {known} elements beside its -1")
-    return whole // known
+    return node.reshape(x, without_minus_one(old, sizes))
 
 
 @imports("Flatten")
@@ -101,7 +72,7 @@ def squeeze(node: Node, x: Tensor, axes: Tensor | None = None) -> Operand:
     """The tensor without dimensions of size 1."""
     chosen = node.known_integers(axes, "axes") if axes is not None else node.integers("axes")
     if chosen is None:
-        chosen = [axis for axis, size in enumerate(node.shape(x)) if _is(size, 1)]
+        chosen = [axis for axis, size in enumerate(node.shape(x)) if is_number(size, 1)]
     return op.squeeze(x, chosen) if chosen else x
 
 

@@ -65,4 +65,4 @@ func.func @main(%x: tensor<2x3xf32>) -> tensor<2x17xf32> {
 
 // RESULT: {{\[\[}}6., 6.,
 
-// SUFFIX: relex-run: error: unknown file extension '.txt' of '{{.*}}.txt'; expected .mlir, .py, .onnx or .relex
+// SUFFIX: relex-run: error: unknown file extension '.txt' of '{{.*}}.txt'; expected .mlir, .py, .onnx, .pt2 or .relex

@@ -1,0 +1,39 @@
+"""Shapes in terms of others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relex.dialects.sizes import IndexExpr, Size, count
+from relex.frontend.importing.values import refuse
+
+
+def is_number(size: Size, number: int) -> bool:
+    """Return whether a size is a certain number at import."""
+    return not isinstance(size, IndexExpr) and int(size) == number
+
+
+def without_minus_one(old: Sequence[Size], new: Sequence[Size]) -> list[Size]:
+    """Return a shape with the size that is left in place of -1."""
+    place = next((i for i, size in enumerate(new) if is_number(size, -1)), None)
+    if place is None:
+        return list(new)
+    rest = [*new[:place], *new[place + 1 :]]
+    left = _quotient(list(old), rest)
+    return [*new[:place], left, *new[place + 1 :]]
+
+
+def _quotient(numerator: list[Size], divisor: list[Size]) -> Size:
+    """Return a quotient of products, in which factors may be sizes that are open."""
+    for size in [size for size in divisor if isinstance(size, IndexExpr)]:
+        if size not in numerator:
+            refuse(f"a size of -1 that is {count(numerator)} divided by {size}; 'shapes' closes them")
+        numerator.remove(size)
+        divisor.remove(size)
+    known = count(divisor)
+    whole = count(numerator)
+    if not isinstance(known, int) or known == 0:
+        refuse("expected a shape without zeros beside its -1")
+    if not is_number(whole % known, 0):
+        refuse(f"expected a shape that {whole} elements fit, found {known} elements beside its -1")
+    return whole // known

@@ -1,0 +1,137 @@
+"""The import of graphs of ATen operators: nodes in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from xdsl.utils.exceptions import VerifyException
+
+from relex.dialects.errors import Diagnostic, RelexError, one_line
+from relex.frontend.expressions import Expr
+from relex.frontend.importing.builder import Builder
+from relex.frontend.importing.values import Known, Unsupported, refuse
+from relex.frontend.torch.library import torch
+from relex.frontend.torch.node import Node
+from relex.frontend.torch.places import diagnostic_at, place_of
+from relex.frontend.torch.table import find_import
+from relex.frontend.torch.tensors import array_of
+
+Value = Any
+"""What a node becomes: a tensor, a number, an expression of sizes, a list of values, None, or `Missing`."""
+
+
+class Missing:
+    """A value that could not be imported; the reason was reported where it is computed."""
+
+
+@dataclass
+class Importer:
+    """The import of graphs into one function."""
+
+    builder: Builder
+    file: str
+    problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
+
+    def run(self, module: Any, inputs: Mapping[str, Value]) -> list[Value]:
+        """Import the graph of a `GraphModule`, given its inputs by name. Return its results, in order."""
+        values: dict[Any, Value] = {}
+        for node in module.graph.nodes:
+            match node.op:
+                case "placeholder":
+                    values[node] = inputs.get(node.name, Missing())
+                case "get_attr":
+                    values[node] = self._attribute(module, node)
+                case "output":
+                    return _flat(_resolved(node.args[0], values))
+                case _:
+                    values[node] = self._call(node, values)
+        return []
+
+    def _attribute(self, module: Any, node: Any) -> Value:
+        found = module
+        for name in node.target.split("."):
+            found = getattr(found, name)
+        if not isinstance(found, torch.Tensor):
+            return found
+        try:
+            return Known(array_of(found), node.target)
+        except RelexError as e:
+            self._problem(node, one_line(e))
+            return Missing()
+
+    def _call(self, node: Any, values: Mapping[Any, Value]) -> Value:
+        outer = self.builder.location
+        self.builder.location = place_of(node, self.file)
+        try:
+            return self._emitted(self._import(node, values))
+        except Unsupported as e:
+            self._problem(node, e.reason)
+        except (RelexError, VerifyException) as e:
+            self._problem(node, one_line(e))
+        except (TypeError, ValueError, IndexError, KeyError, ArithmeticError, AssertionError) as e:
+            self._problem(node, f"cannot be imported: {type(e).__name__}: {one_line(e)}")
+        finally:
+            self.builder.location = outer
+        return Missing()
+
+    def _import(self, node: Any, values: Mapping[Any, Value]) -> Value:
+        function = find_import(target_name(node.target))
+        if function is None and not _is_inlined(node.target):
+            refuse("no import for the operator")
+        arguments = [_resolved(argument, values) for argument in _arguments(node)]
+        if any(isinstance(value, Missing) for value in _flat(arguments)):
+            return Missing()
+        if function is None:
+            _, inner, *inputs = arguments
+            names = [placeholder.name for placeholder in inner.graph.nodes if placeholder.op == "placeholder"]
+            return self.run(inner, dict(zip(names, inputs, strict=True)))
+        return function(Node(node, self.builder), *arguments)
+
+    def _emitted(self, result: Value) -> Value:
+        if isinstance(result, list | tuple):
+            return [self._emitted(part) for part in cast("list[Any]", result)]
+        return self.builder.tensor(result) if isinstance(result, Expr) else result
+
+    def _problem(self, node: Any, reason: str) -> None:
+        self.problems.append(diagnostic_at(node, f"'{target_name(node.target)}': {reason}", self.file))
+
+
+def target_name(target: Any) -> str:
+    """Return the name of what a node calls: `aten.view.default`, `operator.add`."""
+    if isinstance(target, torch._ops.OpOverload | torch._ops.HigherOrderOperator):
+        return str(target)
+    return f"{target.__module__.removeprefix('_')}.{target.__name__}" if callable(target) else str(target)
+
+
+def _is_inlined(target: Any) -> bool:
+    return str(target) == "wrap_with_set_grad_enabled"
+
+
+def _arguments(node: Any) -> list[Any]:
+    """Return the arguments of a call, with defaults, in the order of the operator's schema."""
+    schema = getattr(node.target, "_schema", None)
+    if schema is None:
+        return [*node.args, *node.kwargs.values()]
+    return [
+        node.args[i] if i < len(node.args) else node.kwargs.get(argument.name, argument.default_value)
+        for i, argument in enumerate(schema.arguments)
+    ]
+
+
+def _resolved(argument: Any, values: Mapping[Any, Value]) -> Any:
+    """Return an argument with values in place of nodes."""
+    if isinstance(argument, torch.fx.Node):
+        return values[argument]
+    if isinstance(argument, list | tuple):
+        return [_resolved(part, values) for part in cast("list[Any]", argument)]
+    return argument
+
+
+def _flat(value: Any) -> list[Any]:
+    if isinstance(value, list | tuple):
+        return [leaf for part in cast("list[Any]", value) for leaf in _flat(part)]
+    if isinstance(value, dict):
+        return [leaf for part in cast("dict[Any, Any]", value).values() for leaf in _flat(part)]
+    return [value]

@@ -1,0 +1,8 @@
+"""The package torch, which is optional. Its types are too loose for a type checker to be of use."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+torch: Any = import_module("torch")

@@ -1,0 +1,90 @@
+"""A node of a graph of ATen operators, as imports see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+from xdsl.ir import Attribute
+
+from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.sizes import IndexExpr, Size
+from relex.frontend import op
+from relex.frontend.expressions import Expr, Operand
+from relex.frontend.importing.builder import Builder
+from relex.frontend.importing.site import Site
+from relex.frontend.importing.values import Known, Tensor
+from relex.frontend.torch.library import torch
+from relex.frontend.torch.tensors import element_type_for
+
+Value = Operand | IndexExpr
+"""An operand of arithmetic: a tensor, a number or a size."""
+
+
+class Node(Site):
+    """A node while it is imported: what torch knows of its operands and its results."""
+
+    def __init__(self, fx: Any, builder: Builder):
+        super().__init__(builder)
+        self.fx = fx
+        """The node of `torch.fx`."""
+
+    @property
+    def results(self) -> list[Any]:
+        """What torch knows of the results: tensors without elements."""
+        found = self.fx.meta["val"]
+        return list(cast("list[Any]", found)) if isinstance(found, tuple | list) else [found]
+
+    @property
+    def result_type(self) -> Attribute:
+        """The element type of the first result."""
+        return element_type_for(self.results[0].dtype)
+
+    @property
+    def common_type(self) -> Attribute:
+        """The element type to which torch converts the operands."""
+        given = [argument.meta["val"] if isinstance(argument, torch.fx.Node) else argument for argument in self.fx.args]
+        dtypes = [value for value in given if isinstance(value, torch.Tensor | int | float | bool | torch.SymInt)]
+        return element_type_for(torch.result_type(*dtypes[:2]) if len(dtypes) > 1 else dtypes[0].dtype)
+
+    def typed(self, x: Value, element_type: Attribute | None = None) -> Tensor:
+        """Return an operand with elements of a type, by default that of the result."""
+        element_type = element_type or self.result_type
+        if isinstance(x, IndexExpr):
+            x = op.reshape(Known([x]), [])
+        if not isinstance(x, Expr):
+            return Known(np.array(x).astype(numpy_dtype(element_type)))
+        tensor = self.tensor(x)
+        if tensor.element_type == element_type:
+            return tensor
+        if isinstance(tensor, Known) and tensor.array.size == 1 and not tensor.is_symbolic:
+            return Known(tensor.array.astype(numpy_dtype(element_type)))
+        return self.tensor(op.astype(tensor, element_type))
+
+    def like_result(self, array: Any) -> Known:
+        """Return an array with the element type of the result."""
+        return Known(np.asarray(array).astype(numpy_dtype(self.result_type)))
+
+    def dimensions(self, axes: int | Sequence[int] | None, x: Operand) -> list[int]:
+        """Return dimensions of a tensor counted from the front, all of them for None or none."""
+        rank = self.rank(x)
+        if axes is None or axes == []:
+            return list(range(rank))
+        given = [axes] if isinstance(axes, int) else axes
+        return [axis % rank if rank else 0 for axis in given] if rank else []
+
+    def dimension(self, axis: int, x: Operand) -> int:
+        """Return a dimension of a tensor counted from the front."""
+        return axis % max(self.rank(x), 1)
+
+
+def numbers(given: int | Sequence[int], rank: int) -> list[int]:
+    """Return a number for each dimension, from one for all of them, or one for each."""
+    listed = [given] if isinstance(given, int) else list(given)
+    return listed * rank if len(listed) == 1 else listed
+
+
+def sizes_of(given: Sequence[Any]) -> list[Size]:
+    """Return a list of sizes as numbers and expressions."""
+    return [size if isinstance(size, IndexExpr) else int(size) for size in given]

@@ -1,0 +1,158 @@
+"""Tensors made from numbers and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import i64
+
+from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.sizes import IndexExpr, Size, larger
+from relex.frontend import op
+from relex.frontend.expressions import Operand
+from relex.frontend.importing.values import Known, Tensor, refuse
+from relex.frontend.torch.node import Node, Value, sizes_of
+from relex.frontend.torch.table import imports
+
+
+def _filled(node: Node, sizes: Sequence[Size], value: Value) -> Operand:
+    return node.broadcast_to(node.typed(value), sizes)
+
+
+@imports("aten.full")
+def full(node: Node, sizes: Sequence[Size], value: Value, *options: Any) -> Operand:
+    """A tensor with equal elements."""
+    return _filled(node, sizes_of(sizes), value)
+
+
+@imports("aten.zeros", "aten.empty", "aten.ones")
+def zeros(node: Node, sizes: Sequence[Size], *options: Any) -> Operand:
+    """A tensor of zeros or ones. One whose elements are not specified has zeros."""
+    return _filled(node, sizes_of(sizes), int("ones" in node.fx.target.__name__))
+
+
+@imports("aten.full_like")
+def full_like(node: Node, x: Tensor, value: Value, *options: Any) -> Operand:
+    """A tensor with equal elements, of the shape of another."""
+    return _filled(node, node.shape(x), value)
+
+
+@imports("aten.zeros_like", "aten.empty_like", "aten.ones_like")
+def zeros_like(node: Node, x: Tensor, *options: Any) -> Operand:
+    """A tensor of zeros or ones, of the shape of another."""
+    return _filled(node, node.shape(x), int("ones" in node.fx.target.__name__))
+
+
+@imports("aten.new_full")
+def new_full(node: Node, x: Tensor, sizes: Sequence[Size], value: Value, *options: Any) -> Operand:
+    """A tensor with equal elements, of the type of another."""
+    return _filled(node, sizes_of(sizes), value)
+
+
+@imports("aten.new_zeros", "aten.new_empty", "aten.new_ones")
+def new_zeros(node: Node, x: Tensor, sizes: Sequence[Size], *options: Any) -> Operand:
+    """A tensor of zeros or ones, of the type of another."""
+    return _filled(node, sizes_of(sizes), int("ones" in node.fx.target.__name__))
+
+
+@imports("aten.empty_strided", "aten.new_empty_strided", "aten.empty_permuted")
+def empty_strided(node: Node, *arguments: Sequence[Size] | Tensor) -> Operand:
+    """A tensor whose elements are not specified: zeros."""
+    return _filled(node, sizes_of(next(sizes for sizes in arguments if isinstance(sizes, Sequence))), 0)
+
+
+@imports("aten.scalar_tensor")
+def scalar(node: Node, value: Value, *options: Any) -> Operand:
+    """A tensor of rank 0."""
+    return node.typed(value)
+
+
+@imports("aten.arange.default")
+def count_to(node: Node, end: Any, *options: Any) -> Operand:
+    """The numbers from 0 on."""
+    return _numbers(node, 0, end, 1)
+
+
+@imports("aten.arange.start")
+def count_from(node: Node, start: Any, end: Any, *options: Any) -> Operand:
+    """The numbers from one to another."""
+    return _numbers(node, start, end, 1)
+
+
+@imports("aten.arange.start_step")
+def count_by(node: Node, start: Any, end: Any, step: Any = 1, *options: Any) -> Operand:
+    """The numbers from one to another, in steps."""
+    return _numbers(node, start, end, step)
+
+
+def _numbers(node: Node, start: Any, end: Any, step: Any) -> Operand:
+    if not any(isinstance(number, IndexExpr) for number in (start, end, step)):
+        length = max(ceil((end - start) / step), 0)
+        if length <= 1 << 16:
+            return node.like_result(start + np.arange(length) * step)
+    elif not isinstance(step, int) or step < 1 or isinstance(start, float):
+        refuse(f"numbers from {start} to {end} by {step}; 'shapes' closes sizes that are open")
+    else:
+        length = larger((end - start + step - 1) // step, 0)
+    if node.result_type != i64 or isinstance(start, float) or isinstance(step, float):
+        places = node.typed(op.iota(shape=[_shown(length)], dtype=i64))
+        return op.add(op.multiply(places, node.typed(step)), node.typed(start))
+    places = op.iota(shape=[_shown(length)], dtype=i64)
+    scaled = places if step == 1 else op.multiply(places, step)
+    return scaled if start == 0 else op.add(scaled, node.typed(start))
+
+
+def _shown(size: Size) -> int | str:
+    return size if isinstance(size, int) else str(size)
+
+
+@imports("aten.eye")
+def identity(node: Node, rows: int, *options: Any) -> Operand:
+    """Ones on the diagonal of a matrix."""
+    columns = options[0] if "m" in node.fx.target._overloadname and isinstance(options[0], int) else rows
+    return Known(np.eye(rows, columns, dtype=numpy_dtype(node.result_type)))
+
+
+@imports("aten.linspace")
+def linspace(node: Node, start: float, end: float, steps: int, *options: Any) -> Operand:
+    """Numbers at equal distances."""
+    return node.like_result(np.linspace(start, end, steps))
+
+
+@imports("aten.tril", "aten.triu")
+def triangle(node: Node, x: Tensor, diagonal: int = 0) -> Operand:
+    """The lower or upper triangle of matrices, and zeros."""
+    compare = op.less_equal if "tril" in node.fx.target.__name__ else op.greater_equal
+    return op.where(diagonal_mask(node.shape(x), diagonal, compare), x, node.typed(0))
+
+
+def diagonal_mask(shape: Sequence[Size], k: int, compare: Callable[..., Operand]) -> Operand:
+    """Compare the number of each column of matrices with that of the row plus `k`."""
+    below, beside = (op.iota(shape=[_shown(size)], dtype=i64) for size in shape[-2:])
+    return compare(op.expand_dims(beside, 0), op.add(op.expand_dims(below, 1), k))
+
+
+def _random(node: Node, *arguments: Any) -> Operand:
+    refuse("random numbers")
+
+
+for _name in (
+    "rand",
+    "randn",
+    "randint",
+    "randperm",
+    "rand_like",
+    "randn_like",
+    "randint_like",
+    "bernoulli",
+    "multinomial",
+    "normal",
+    "uniform",
+    "native_dropout",
+    "normal_functional",
+    "exponential",
+):
+    imports(f"aten.{_name}")(_random)

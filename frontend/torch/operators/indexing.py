@@ -1,0 +1,261 @@
+"""Slices, gathering and scattering."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import i1, i64
+
+from relex.dialects.relex.types import broadcast
+from relex.dialects.sizes import IndexExpr, Size, count, never_negative
+from relex.frontend import op
+from relex.frontend.compositions.indexing import LAST, from_front
+from relex.frontend.expressions import Operand
+from relex.frontend.importing.values import Known, Tensor, refuse
+from relex.frontend.torch.node import Node, Value
+from relex.frontend.torch.table import imports
+
+
+def _position(place: Any, size: Size) -> int | str:
+    """Return a position that is a number, or an expression of sizes."""
+    if not isinstance(place, IndexExpr):
+        return int(place)
+    rest = place - size
+    if isinstance(rest, int):
+        return LAST if rest >= 0 else rest
+    if not never_negative(place):
+        refuse(f"a position that may count from the end: {place}; 'shapes' closes the sizes in it")
+    return str(place)
+
+
+@imports("aten.slice.Tensor", "aten.slice_copy")
+def part(node: Node, x: Tensor, axis: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Operand:
+    """A part of a tensor along a dimension."""
+    axis = node.dimension(axis, x)
+    size = node.shape(x)[axis]
+    first = _position(0 if start is None else start, size)
+    last = LAST if end is None else _position(end, size)
+    return x if (first, last, step) == (0, LAST, 1) else op.strided_slice(x, [axis], [first], [last], [step])
+
+
+@imports("aten.narrow")
+def narrow(node: Node, x: Tensor, axis: int, start: Any, length: Any) -> Operand:
+    """A part of a given length along a dimension."""
+    return part(node, x, axis, start, start + length)
+
+
+@imports("aten.select.int", "aten.select_copy")
+def select(node: Node, x: Tensor, axis: int, place: Any) -> Operand:
+    """The part at a position along a dimension, without it."""
+    axis = node.dimension(axis, x)
+    end: Any = LAST if place == -1 else place + 1
+    return op.squeeze(part(node, x, axis, place, end), axis)
+
+
+@imports("aten.slice_scatter")
+def slice_scatter(
+    node: Node, x: Tensor, y: Tensor, axis: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Operand:
+    """A tensor in which a part along a dimension is another one."""
+    axis = node.dimension(axis, x)
+    size = node.shape(x)[axis]
+    if isinstance(size, IndexExpr) or isinstance(start, IndexExpr) or isinstance(end, IndexExpr):
+        if (start in (None, 0)) and (end is None or end == size or end == LAST) and step == 1:
+            return node.broadcast_to(node.typed(y), node.shape(x))
+        refuse("a part of a dimension that is open; 'shapes' closes them")
+    places = np.arange(size)[slice(start, end, step)]
+    shape = [*node.shape(x)]
+    shape[axis] = len(places)
+    return _stored(node, x, places, node.broadcast_to(node.typed(y), shape), axis)
+
+
+def _stored(node: Node, x: Tensor, places: np.ndarray[Any, Any], y: Operand, axis: int) -> Operand:
+    """Return a tensor with other parts at known positions along a dimension."""
+    size = node.static_shape(x)[axis] if isinstance(node.shape(x)[axis], int) else 0
+    if len(places) == size and (places == np.arange(size)).all():
+        return y
+    if len(places) and (np.diff(places) == 1).all():
+        before = op.strided_slice(x, [axis], [0], [int(places[0])])
+        after = op.strided_slice(x, [axis], [int(places[-1]) + 1], [LAST])
+        parts = [*([before] if places[0] else []), y, *([after] if places[-1] + 1 < size else [])]
+        return op.concat(*parts, axis=axis)
+    column = places.reshape([-1 if d == axis else 1 for d in range(node.rank(x))])
+    return op.scatter_elements(x, node.broadcast_to(Known(column), node.shape(y)), y, axis)
+
+
+@imports("aten.select_scatter")
+def select_scatter(node: Node, x: Tensor, y: Tensor, axis: int, place: int) -> Operand:
+    """A tensor in which the part at a position along a dimension is another one."""
+    axis = node.dimension(axis, x)
+    place += node.static_shape(x)[axis] if place < 0 else 0
+    shape = [*node.shape(x)]
+    shape[axis] = 1
+    new = node.broadcast_to(op.expand_dims(node.typed(y), axis), shape)
+    return _stored(node, x, np.array([place]), new, axis)
+
+
+@imports("aten.index_select")
+def index_select(node: Node, x: Tensor, axis: int, indices: Tensor) -> Operand:
+    """The parts at positions along a dimension."""
+    return op.take(x, indices, node.dimension(axis, x))
+
+
+@imports("aten.embedding")
+def embedding(node: Node, weight: Tensor, indices: Tensor, *options: Any) -> Operand:
+    """The rows of a table."""
+    return op.take(weight, indices, 0)
+
+
+@imports("aten._embedding_bag", "aten._embedding_bag_forward_only")
+def embedding_bag(
+    node: Node,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_by_frequency: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding: int = -1,
+) -> list[Operand]:
+    """The sums or means of rows of a table, for bags of indices that begin at offsets."""
+    if mode == 2 or padding >= 0:
+        refuse("maxima of bags" if mode == 2 else "padding in bags")
+    length = node.shape(indices)[0]
+    if include_last_offset:
+        offsets = node.tensor(op.strided_slice(offsets, [0], [0], [-1]))
+    bags = node.shape(offsets)[0]
+    place = op.iota(shape=[length if isinstance(length, int) else str(length)], dtype=i64)
+    begins = op.expand_dims(node.typed(offsets, i64), 1)
+    # Bag b has the indices from its offset on that are not in bag b + 1.
+    started = node.typed(op.less_equal(begins, op.expand_dims(place, 0)), weight.element_type)
+    shifted = op.pad(op.strided_slice(started, [0], [1], [LAST]), [0, 1, 0, 0])
+    members = op.subtract(started, shifted)
+    if sample_weights is not None:
+        members = op.multiply(members, op.expand_dims(sample_weights, 0))
+    y = op.matmul(members, op.take(weight, indices, 0))
+    if mode == 1:
+        sizes = op.maximum(op.sum(members, 1, True), 1.0)
+        y = op.divide(y, sizes)
+    nothing = node.full([bags], 0, i64)
+    return [y, nothing, nothing, nothing]
+
+
+@imports("aten.index.Tensor", "aten._unsafe_index.Tensor")
+def index(node: Node, x: Tensor, indices: Sequence[Tensor | None]) -> Operand:
+    """The elements at indices along some dimensions, as NumPy indexes."""
+    axes = [axis for axis, given in enumerate(indices) if given is not None]
+    given = [indexed for indexed in indices if indexed is not None]
+    if any(indexed.element_type == i1 for indexed in given):
+        refuse("a mask as an index: the size of the result depends on data")
+    together = axes == list(range(axes[0], axes[-1] + 1))
+    if len(axes) == 1:
+        places = from_front(node, node.tensor(given[0]), node.shape(x)[axes[0]])
+        return op.take(x, places, axes[0])
+    others = [axis for axis in range(node.rank(x)) if axis not in axes]
+    moved = op.permute_dims(x, [*axes, *others])
+    taken = op.gather_nd(moved, _lists(node, given))
+    rank = len(_common_shape(node, given))
+    if not together:
+        return taken
+    before = [axis for axis in others if axis < axes[0]]
+    order = [*range(rank, rank + len(before)), *range(rank), *range(rank + len(before), rank + len(others))]
+    return op.permute_dims(taken, order)
+
+
+def _common_shape(node: Node, tensors: Sequence[Tensor]) -> list[Size]:
+    shape: Sequence[Size] = ()
+    for x in tensors:
+        shape = broadcast(shape, node.shape(x))
+    return list(shape)
+
+
+def _lists(node: Node, indices: Sequence[Tensor]) -> Operand:
+    """Return lists of indices, as the last dimension."""
+    shape = _common_shape(node, indices)
+    columns = [op.expand_dims(node.broadcast_to(node.typed(x, i64), shape), len(shape)) for x in indices]
+    return op.concat(*columns, axis=len(shape))
+
+
+@imports("aten.index_put", "aten._unsafe_index_put", "aten._index_put_impl")
+def index_put(
+    node: Node, x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, *options: bool
+) -> Operand:
+    """A tensor with other elements at indices along its first dimensions, or where a mask is true."""
+    given = [indexed for indexed in indices if indexed is not None]
+    if len(given) == 1 and given[0].element_type == i1 and not accumulate and not node.rank(values):
+        mask = node.reshape(given[0], [*node.shape(given[0]), *([1] * (node.rank(x) - node.rank(given[0])))])
+        return op.where(mask, node.typed(values), x)
+    if any(indexed.element_type == i1 for indexed in given):
+        refuse("a mask as an index: the number of elements depends on data")
+    axes = [axis for axis, indexed in enumerate(indices) if indexed is not None]
+    others = [axis for axis in range(node.rank(x)) if axis not in axes]
+    moved = node.tensor(op.permute_dims(x, [*axes, *others]))
+    shape = [*_common_shape(node, given), *node.shape(moved)[len(axes) :]]
+    if axes != list(range(len(axes))):
+        refuse("indices of later dimensions")
+    updates = node.broadcast_to(node.typed(values), shape)
+    return op.scatter_nd(moved, _lists(node, given), updates, "add" if accumulate else "update")
+
+
+@imports("aten.gather")
+def gather(node: Node, x: Tensor, axis: int, indices: Tensor, *options: bool) -> Operand:
+    """For each position, the element there with another index along one dimension."""
+    return op.gather_elements(x, indices, node.dimension(axis, x))
+
+
+REDUCTIONS = {"sum": "add", "add": "add", "prod": "mul", "multiply": "mul", "amax": "max", "amin": "min"}
+
+
+@imports("aten.scatter", "aten.scatter_add", "aten.scatter_reduce")
+def scatter(
+    node: Node, x: Tensor, axis: int, indices: Tensor, updates: Value, reduce: str = "update", include_self: bool = True
+) -> Operand:
+    """A tensor with other elements at positions along one dimension."""
+    reduction = "add" if "scatter_add" in node.fx.target.__name__ else REDUCTIONS.get(reduce, reduce)
+    if not include_self or reduction == "mean":
+        refuse("a reduction without the elements that are there" if not include_self else "a mean")
+    new: Operand = node.typed(updates)
+    if node.rank(new) != node.rank(indices):
+        new = node.broadcast_to(new, node.shape(indices))
+    sizes = [size if isinstance(size, int) else str(size) for size in node.shape(indices)]
+    if node.shape(new) != node.shape(indices):
+        new = op.strided_slice(new, list(range(len(sizes))), [0] * len(sizes), sizes)
+    return op.scatter_elements(x, indices, new, node.dimension(axis, x), reduction)
+
+
+@imports("aten.index_add")
+def index_add(node: Node, x: Tensor, axis: int, indices: Tensor, updates: Tensor, alpha: float = 1) -> Operand:
+    """A tensor with parts added at positions along a dimension."""
+    axis = node.dimension(axis, x)
+    shape = node.shape(updates)
+    column = op.expand_dims(indices, [d for d in range(len(shape)) if d != axis])
+    new: Operand = updates if alpha == 1 else op.multiply(updates, node.like(alpha, updates))
+    return op.scatter_elements(x, node.broadcast_to(column, shape), new, axis, "add")
+
+
+@imports("aten.one_hot")
+def one_hot(node: Node, indices: Tensor, classes: int = -1) -> Operand:
+    """1 at the position that each index gives, else 0."""
+    if classes < 0:
+        refuse("a number of classes that depends on data")
+    return op.astype(op.equal(op.expand_dims(indices, -1), Known(np.arange(classes))), i64)
+
+
+def _of_data(node: Node, *arguments: Any) -> Operand:
+    refuse("a result whose size depends on data")
+
+
+for _name in ("nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "repeat_interleave.Tensor"):
+    imports(f"aten.{_name}")(_of_data)
+
+
+@imports("aten._local_scalar_dense", "aten.item")
+def number(node: Node, x: Tensor) -> Any:
+    """The only element, as a number that is known at import."""
+    if isinstance(x, Known) and count(x.sizes) == 1:
+        return x.array.reshape(-1)[0].item()
+    refuse("a number that depends on data")

@@ -1,0 +1,99 @@
+"""Matrix products, sums of products and attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+import numpy as np
+from xdsl.dialects.builtin import i1
+
+from relex.dialects.sizes import IndexExpr
+from relex.frontend import op
+from relex.frontend.compositions.einsum import einsum
+from relex.frontend.expressions import Operand
+from relex.frontend.importing.values import Tensor, refuse
+from relex.frontend.torch.node import Node
+from relex.frontend.torch.operators.creation import diagonal_mask
+from relex.frontend.torch.table import imports
+
+
+@imports("aten.mm", "aten.bmm", "aten.matmul", "aten.mv", "aten.dot")
+def matmul(node: Node, x: Tensor, y: Tensor) -> Operand:
+    """The matrix product."""
+    return op.matmul(x, y)
+
+
+@imports("aten.linear")
+def linear(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Operand:
+    """The product with a transposed weight."""
+    if node.rank(weight) == 1:
+        y: Operand = op.matmul(x, weight)
+    else:
+        y = op.dense(x, weight)
+    return y if bias is None else op.add(y, bias)
+
+
+@imports("aten.addmm", "aten.baddbmm", "aten.addmv")
+def addmm(node: Node, bias: Tensor, x: Tensor, y: Tensor, beta: float, alpha: float) -> Operand:
+    """A matrix product and another tensor, both scaled."""
+    product = op.matmul(x, y)
+    scaled = product if alpha == 1 else op.multiply(product, float(alpha))
+    if beta == 0:
+        return scaled
+    return op.add(scaled, bias if beta == 1 else op.multiply(bias, float(beta)))
+
+
+@imports("aten.einsum")
+def sum_of_products(node: Node, equation: str, tensors: Sequence[Tensor], path: object = None) -> Operand:
+    """The sum of products in Einstein's notation."""
+    return einsum(node, equation, tensors)
+
+
+@imports("aten.scaled_dot_product_attention")
+def attention(
+    node: Node,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    dropout: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Operand:
+    """The values weighted by the softmax of the products of queries and keys."""
+    if dropout:
+        refuse("dropout in training")
+    if enable_gqa:
+        key, value = (_repeated_heads(node, x, query) for x in (key, value))
+    width = node.shape(query)[-1]
+    if isinstance(width, IndexExpr):
+        refuse(f"attention over vectors of a size that is open: {width}; 'shapes' closes them")
+    factor = 1 / sqrt(width) if scale is None else scale
+    last = list(range(node.rank(key)))
+    last[-2], last[-1] = last[-1], last[-2]
+    scores: Operand = op.matmul(op.multiply(query, float(factor)), op.permute_dims(key, last))
+    if is_causal:
+        allowed = diagonal_mask(node.shape(scores), 0, op.less_equal)
+        scores = op.where(allowed, scores, -np.inf)
+    if mask is not None:
+        scores = op.where(mask, scores, -np.inf) if mask.element_type == i1 else op.add(scores, mask)
+    return op.matmul(op.softmax(scores, -1), value)
+
+
+def _repeated_heads(node: Node, x: Tensor, query: Tensor) -> Tensor:
+    batch, heads, *rest = node.shape(x)
+    wanted = node.shape(query)[1]
+    if not isinstance(heads, int) or not isinstance(wanted, int):
+        refuse("a number of heads that is open; 'shapes' closes them")
+    repeated = node.broadcast_to(op.expand_dims(x, 2), [batch, heads, wanted // heads, *rest])
+    return node.tensor(node.reshape(repeated, [batch, wanted, *rest]))
+
+
+@imports("aten.cosine_similarity")
+def cosine_similarity(node: Node, x: Tensor, y: Tensor, axis: int, epsilon: float) -> Operand:
+    """The cosine of the angle between vectors."""
+    product = op.sum(op.multiply(x, y), axis)
+    norms = [op.maximum(op.sqrt(op.sum(op.multiply(z, z), axis)), epsilon) for z in (x, y)]
+    return op.divide(product, op.multiply(*norms))

@@ -1,0 +1,183 @@
+"""Normalizations, and softmax and its relatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute
+
+from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.sizes import IndexExpr
+from relex.frontend import op
+from relex.frontend.compositions.normalization import per_channel, standardized
+from relex.frontend.expressions import Operand
+from relex.frontend.importing.values import Known, Tensor, refuse
+from relex.frontend.torch.node import Node
+from relex.frontend.torch.table import imports
+
+
+def _vector(node: Node, given: Tensor | None, size: Any, element_type: Attribute, default: float) -> Operand:
+    """Return a parameter, or equal numbers where there is none."""
+    if given is not None:
+        return node.typed(given, element_type)
+    if isinstance(size, IndexExpr):
+        return node.full([size], default, element_type)
+    return Known(np.full(size, default, numpy_dtype(element_type)))
+
+
+@imports("aten.batch_norm")
+def batch_norm(
+    node: Node,
+    x: Tensor,
+    scale: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    training: bool,
+    momentum: float,
+    epsilon: float,
+    cudnn_enabled: bool,
+) -> Operand:
+    """Normalization by given means and variances, or by those of the batch if there are none."""
+    size = node.shape(x)[1]
+    if training or mean is None or variance is None:
+        axes = [axis for axis in range(node.rank(x)) if axis != 1]
+        normal, _, _ = standardized(x, axes, epsilon)
+        return _scaled(node, normal, scale, bias)
+    parameters = [
+        _vector(node, given, size, x.element_type, default)
+        for given, default in ((scale, 1.0), (bias, 0.0), (mean, 0.0), (variance, 1.0))
+    ]
+    return op.batch_norm(x, *parameters, axis=1, epsilon=epsilon)
+
+
+def _scaled(node: Node, x: Operand, scale: Tensor | None, bias: Tensor | None) -> Operand:
+    rank = node.rank(x)
+    y = x if scale is None else op.multiply(x, per_channel(scale, rank))
+    return y if bias is None else op.add(y, per_channel(bias, rank))
+
+
+@imports("aten._native_batch_norm_legit_no_training")
+def batch_norm_for_inference(
+    node: Node,
+    x: Tensor,
+    scale: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor,
+    variance: Tensor,
+    momentum: float,
+    epsilon: float,
+) -> list[Operand]:
+    """Normalization by given means and variances."""
+    return [batch_norm(node, x, scale, bias, mean, variance, False, momentum, epsilon, False)]
+
+
+@imports("aten.instance_norm")
+def instance_norm(
+    node: Node,
+    x: Tensor,
+    scale: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    epsilon: float,
+    cudnn_enabled: bool,
+) -> Operand:
+    """Normalization of each channel of each element of the batch."""
+    if not use_input_stats:
+        return batch_norm(node, x, scale, bias, mean, variance, False, momentum, epsilon, False)
+    normal, _, _ = standardized(x, list(range(2, node.rank(x))), epsilon)
+    return _scaled(node, normal, scale, bias)
+
+
+@imports("aten.layer_norm", "aten.native_layer_norm")
+def layer_norm(
+    node: Node,
+    x: Tensor,
+    sizes: Sequence[Any],
+    scale: Tensor | None,
+    bias: Tensor | None,
+    epsilon: float,
+    cudnn_enabled: bool = False,
+) -> Operand | list[Operand]:
+    """Normalization along the last dimensions."""
+    axes = list(range(-len(sizes), 0))
+    whole = [*node.shape(x)[-len(sizes) :]]
+    if any(isinstance(size, IndexExpr) for size in whole) and (scale is None or bias is None):
+        normal, _, _ = standardized(x, axes, epsilon)
+        y: Operand = normal if scale is None else op.multiply(normal, scale)
+        y = y if bias is None else op.add(y, bias)
+    else:
+        gamma = Known(np.ones(node.static_shape(x)[-len(sizes) :], x.dtype)) if scale is None else scale
+        beta = Known(np.zeros(node.static_shape(gamma), x.dtype)) if bias is None else bias
+        y = op.layer_norm(x, gamma, beta, axes, epsilon)
+    return [y] if "native" in node.fx.target.__name__ else y
+
+
+@imports("aten.group_norm")
+def group_norm(
+    node: Node,
+    x: Tensor,
+    groups: int,
+    scale: Tensor | None,
+    bias: Tensor | None,
+    epsilon: float,
+    cudnn_enabled: bool = False,
+) -> Operand:
+    """Normalization of each group of channels."""
+    n, c, *pixels = node.shape(x)
+    parts = node.reshape(x, [n, groups, c // groups, *pixels])
+    normal, _, _ = standardized(parts, list(range(2, len(pixels) + 3)), epsilon)
+    return _scaled(node, node.reshape(normal, [n, c, *pixels]), scale, bias)
+
+
+@imports("aten.native_group_norm")
+def native_group_norm(
+    node: Node,
+    x: Tensor,
+    scale: Tensor | None,
+    bias: Tensor | None,
+    n: Any,
+    c: Any,
+    pixels: Any,
+    groups: int,
+    epsilon: float,
+) -> list[Operand]:
+    """Normalization of each group of channels."""
+    return [group_norm(node, x, groups, scale, bias, epsilon)]
+
+
+@imports("aten.rms_norm")
+def rms_norm(node: Node, x: Tensor, sizes: Sequence[Any], scale: Tensor | None, epsilon: float | None) -> Operand:
+    """Division by the root of the mean of the squares along the last dimensions."""
+    axes = list(range(-len(sizes), 0))
+    epsilon = float(np.finfo(x.dtype).eps) if epsilon is None else epsilon
+    y = op.multiply(x, op.rsqrt(op.mean(op.multiply(x, x), axes, True) + epsilon))
+    return y if scale is None else op.multiply(y, scale)
+
+
+@imports("aten.softmax.int", "aten._softmax", "aten._safe_softmax")
+def softmax(node: Node, x: Tensor, axis: int, *options: Any) -> Operand:
+    """Softmax along a dimension."""
+    return op.softmax(node.typed(x), axis) if node.rank(x) else node.full([], 1.0, f32)
+
+
+@imports("aten.log_softmax.int", "aten._log_softmax")
+def log_softmax(node: Node, x: Tensor, axis: int, *options: Any) -> Operand:
+    """The logarithm of softmax along a dimension."""
+    return op.log_softmax(node.typed(x), axis) if node.rank(x) else node.full([], 0.0, f32)
+
+
+@imports("aten._native_batch_norm_legit", "aten.native_batch_norm", "aten._native_batch_norm_legit.no_stats")
+def native_batch_norm(node: Node, x: Tensor, scale: Tensor | None, bias: Tensor | None, *rest: Any) -> list[Operand]:
+    """Normalization by the statistics of the batch, of models without others."""
+    *statistics, training, momentum, epsilon = rest
+    if training and statistics:
+        refuse("training")
+    mean, variance = statistics or (None, None)
+    return [batch_norm(node, x, scale, bias, mean, variance, training, momentum, epsilon, False)]

@@ -1,0 +1,169 @@
+"""Reductions along dimensions, scans and sorting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import i1, i64
+
+from relex.dialects.sizes import IndexExpr, count
+from relex.frontend import op
+from relex.frontend.compositions.reductions import log_sum_exp
+from relex.frontend.expressions import Operand
+from relex.frontend.importing.values import Tensor, refuse
+from relex.frontend.torch.node import Node
+from relex.frontend.torch.table import imports
+
+Axes = int | Sequence[int] | None
+
+
+def _reduced(node: Node, reduce: Callable[..., Operand], x: Operand, axes: Axes, keepdim: bool) -> Operand:
+    chosen = node.dimensions(axes, x)
+    return reduce(x, chosen, keepdim) if chosen else x
+
+
+@imports("aten.sum", "aten.mean", "aten.prod")
+def total(node: Node, x: Tensor, axes: Axes = None, keepdim: bool = False, dtype: Any = None) -> Operand:
+    """The sum, mean or product. Without dimensions, the type of the result is the second argument."""
+    if not isinstance(axes, int | list | tuple):
+        axes, keepdim = None, False
+    reduce = {"sum": op.sum, "mean": op.mean, "prod": op.prod}[node.fx.target.__name__.partition(".")[0]]
+    return _reduced(node, reduce, node.typed(x), axes, keepdim)
+
+
+@imports("aten.amax", "aten.amin")
+def extremes(node: Node, x: Tensor, axes: Axes = None, keepdim: bool = False) -> Operand:
+    """The maximum or minimum."""
+    return _reduced(node, _extreme(node), x, axes, keepdim)
+
+
+def _extreme(node: Node) -> Callable[..., Operand]:
+    return op.max if "max" in node.fx.target.__name__ else op.min
+
+
+@imports("aten.max.default", "aten.min.default")
+def extreme_of_all(node: Node, x: Tensor) -> Operand:
+    """The maximum or minimum of all elements."""
+    return _reduced(node, _extreme(node), x, None, False)
+
+
+@imports("aten.max.other", "aten.min.other")
+def extreme_of_two(node: Node, x: Tensor, y: Tensor) -> Operand:
+    """The maximum or minimum of two tensors, element by element."""
+    function = op.maximum if "max" in node.fx.target.__name__ else op.minimum
+    return function(node.typed(x), node.typed(y))
+
+
+@imports("aten.max.dim", "aten.min.dim")
+def extreme_and_place(node: Node, x: Tensor, axis: int, keepdim: bool = False) -> list[Operand]:
+    """The maximum or minimum along a dimension, and its position."""
+    if node.rank(x) == 0:
+        return [x, node.full([], 0, i64)]
+    place = op.argmax if "max" in node.fx.target.__name__ else op.argmin
+    return [_extreme(node)(x, axis, keepdim), place(x, axis, keepdim)]
+
+
+@imports("aten.argmax", "aten.argmin")
+def argmax(node: Node, x: Tensor, axis: int | None = None, keepdim: bool = False) -> Operand:
+    """The position of the maximum or minimum."""
+    function = op.argmax if "max" in node.fx.target.__name__ else op.argmin
+    if axis is None:
+        place = function(node.reshape(x, [count(node.shape(x))]), 0, False)
+        return node.reshape(place, [1] * node.rank(x)) if keepdim else place
+    return function(x, axis, keepdim)
+
+
+@imports("aten.any", "aten.all")
+def any_or_all(node: Node, x: Tensor, axes: Axes = None, keepdim: bool = False) -> Operand:
+    """Whether one element is other than zero, or all are."""
+    reduce = op.max if "any" in node.fx.target.__name__ else op.min
+    return _reduced(node, reduce, node.typed(x, i1), axes, keepdim)
+
+
+def _variance(node: Node, x: Tensor, axes: Axes, correction: float | None, keepdim: bool) -> tuple[Operand, Operand]:
+    chosen = node.dimensions(axes, x)
+    number = count([node.shape(x)[axis] for axis in chosen])
+    if isinstance(number, IndexExpr):
+        refuse(f"a variance over a size that is open: {number}; 'shapes' closes them")
+    mean = node.tensor(op.mean(x, chosen, True))
+    centred = op.subtract(x, mean)
+    degrees = max(number - (1 if correction is None else correction), 0)
+    squares = op.sum(op.multiply(centred, centred), chosen, keepdim)
+    return op.divide(squares, float(degrees)), mean if keepdim else op.squeeze(mean, chosen)
+
+
+@imports("aten.var.correction", "aten.std.correction")
+def variance(
+    node: Node, x: Tensor, axes: Axes = None, correction: float | None = None, keepdim: bool = False
+) -> Operand:
+    """The variance, or its root."""
+    found, _ = _variance(node, x, axes, correction, keepdim)
+    return op.sqrt(found) if "std" in node.fx.target.__name__ else found
+
+
+@imports("aten.var_mean.correction", "aten.std_mean.correction")
+def variance_and_mean(
+    node: Node, x: Tensor, axes: Axes = None, correction: float | None = None, keepdim: bool = False
+) -> list[Operand]:
+    """The variance, or its root, and the mean."""
+    found, mean = _variance(node, x, axes, correction, keepdim)
+    return [op.sqrt(found) if "std" in node.fx.target.__name__ else found, mean]
+
+
+@imports("aten.logsumexp")
+def logsumexp(node: Node, x: Tensor, axes: Axes, keepdim: bool = False) -> Operand:
+    """The logarithm of the sum of exponentials."""
+    return _reduced(node, log_sum_exp, node.typed(x), axes, keepdim)
+
+
+@imports("aten.linalg_vector_norm")
+def vector_norm(
+    node: Node, x: Tensor, order: float, axes: Axes = None, keepdim: bool = False, dtype: Any = None
+) -> Operand:
+    """The norm of vectors."""
+    y = node.typed(x)
+    absolute = op.abs(y)
+    if order == 2:
+        return op.sqrt(_reduced(node, op.sum, node.tensor(op.multiply(y, y)), axes, keepdim))
+    if abs(order) == np.inf:
+        return _reduced(node, op.max if order > 0 else op.min, node.tensor(absolute), axes, keepdim)
+    if order == 0:
+        return _reduced(node, op.sum, node.typed(op.not_equal(y, 0.0)), axes, keepdim)
+    powers = absolute if order == 1 else op.power(absolute, node.like(order, x))
+    sums = _reduced(node, op.sum, node.tensor(powers), axes, keepdim)
+    return sums if order == 1 else op.power(sums, node.like(1 / order, x))
+
+
+@imports("aten.cumsum", "aten.cumprod")
+def cumulative(node: Node, x: Tensor, axis: int, dtype: Any = None) -> Operand:
+    """The sums or products of all elements up to each one."""
+    function = op.cumsum if "sum" in node.fx.target.__name__ else op.cumprod
+    return function(node.typed(x), axis) if node.rank(x) else node.typed(x)
+
+
+@imports("aten.sort", "aten.sort.stable")
+def sort(node: Node, x: Tensor, *options: Any) -> list[Operand]:
+    """The elements along a dimension in order, and their positions."""
+    given = [option for option in options if not isinstance(option, bool) and option is not None]
+    descending = options[-1] is True
+    axis = node.dimension(given[0] if given else -1, x)
+    places = node.tensor(op.argsort(x, axis, descending))
+    return [op.gather_elements(x, places, axis), places]
+
+
+@imports("aten.argsort")
+def argsort(node: Node, x: Tensor, *options: Any) -> Operand:
+    """The positions of the elements along a dimension in order."""
+    return sort(node, x, *options)[1]
+
+
+@imports("aten.topk")
+def top(
+    node: Node, x: Tensor, number: int, axis: int = -1, largest: bool = True, in_order: bool = True
+) -> list[Operand]:
+    """The largest or smallest elements along a dimension, and their positions."""
+    axis = node.dimension(axis, x)
+    places = node.tensor(op.strided_slice(op.argsort(x, axis, largest), [axis], [0], [number]))
+    return [op.gather_elements(x, places, axis), places]

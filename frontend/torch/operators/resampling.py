@@ -1,0 +1,54 @@
+"""Data made larger or smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import floor
+from typing import Any, cast
+
+from relex.dialects.sizes import IndexExpr
+from relex.frontend.compositions.resampling import Settings, resized
+from relex.frontend.expressions import Operand
+from relex.frontend.importing.values import Tensor, refuse
+from relex.frontend.torch.node import Node
+from relex.frontend.torch.table import IMPORTS
+
+KINDS = {
+    "upsample_nearest": (("1d", "2d", "3d"), "nearest", "asymmetric", "floor"),
+    "_upsample_nearest_exact": (("1d", "2d", "3d"), "nearest", "half_pixel", "round_prefer_ceil"),
+    "upsample_linear": (("1d",), "linear", "half_pixel", "floor"),
+    "upsample_bilinear": (("2d",), "linear", "half_pixel", "floor"),
+    "upsample_trilinear": (("3d",), "linear", "half_pixel", "floor"),
+    "upsample_bicubic": (("2d",), "cubic", "half_pixel", "floor"),
+}
+"""Operators: the ranks that they exist for, and their modes."""
+
+
+def _upsample(rank: int, mode: str, transformation: str, nearest: str) -> Callable[..., Operand]:
+    def imported(node: Node, x: Tensor, sizes: Sequence[Any] | None, *options: Any) -> Operand:
+        aligned = mode != "nearest" and options[0]
+        factors = _factors(options)
+        old = node.static_shape(x)[-rank:]
+        if sizes is None:
+            sizes = [floor(size * factor) for size, factor in zip(old, factors, strict=True)]
+        if any(isinstance(size, IndexExpr) for size in sizes):
+            refuse("data resized to a size that is open; 'shapes' closes them")
+        wanted = [int(size) for size in sizes]
+        scales = factors or [new / size for new, size in zip(wanted, old, strict=True)]
+        if aligned:
+            scales = [new / size for new, size in zip(wanted, old, strict=True)]
+        settings = Settings(mode, "align_corners" if aligned else transformation, nearest)
+        return resized(node, x, list(range(2, 2 + rank)), wanted, scales, settings, [])
+
+    return imported
+
+
+def _factors(options: Sequence[Any]) -> list[float]:
+    """Return the factors among the arguments: one list of them, or one for each dimension."""
+    given = [option for option in options if option is not None and not isinstance(option, bool)]
+    return [*cast("list[float]", given[0])] if given and isinstance(given[0], list) else given
+
+
+for _prefix, (_ranks, *_modes) in KINDS.items():
+    for _suffix in _ranks:
+        IMPORTS.add(_upsample(int(_suffix[0]), *_modes), f"aten.{_prefix}{_suffix}")

@@ -1,0 +1,228 @@
+"""Tensors with the same elements in another arrangement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relex.dialects.sizes import IndexExpr, Size, count
+from relex.frontend import op
+from relex.frontend.compositions.indexing import LAST
+from relex.frontend.compositions.shapes import is_number, without_minus_one
+from relex.frontend.expressions import Operand
+from relex.frontend.importing.values import Known, Tensor, refuse
+from relex.frontend.torch.node import Node, sizes_of
+from relex.frontend.torch.table import imports
+
+
+@imports("aten.view", "aten.reshape", "aten._unsafe_view", "aten.view_copy", "aten._reshape_copy")
+def reshape(node: Node, x: Tensor, shape: Sequence[Size]) -> Operand:
+    """Another shape, in which -1 stands for what is left."""
+    new = without_minus_one(node.shape(x), sizes_of(shape))
+    return x if list(node.shape(x)) == new else node.reshape(x, new)
+
+
+@imports("aten.flatten.using_ints")
+def flatten(node: Node, x: Tensor, start: int, end: int) -> Operand:
+    """Neighbouring dimensions joined."""
+    shape = node.shape(x) or (1,)
+    first, last = start % len(shape), end % len(shape)
+    return node.reshape(x, [*shape[:first], count(shape[first : last + 1]), *shape[last + 1 :]])
+
+
+@imports("aten.unflatten.int")
+def unflatten(node: Node, x: Tensor, axis: int, sizes: Sequence[Size]) -> Operand:
+    """A dimension taken apart."""
+    axis, shape = node.dimension(axis, x), node.shape(x)
+    parts = without_minus_one([shape[axis]], sizes_of(sizes))
+    return node.reshape(x, [*shape[:axis], *parts, *shape[axis + 1 :]])
+
+
+@imports("aten.permute")
+def permute(node: Node, x: Tensor, axes: Sequence[int]) -> Operand:
+    """The dimensions in another order."""
+    return op.permute_dims(x, node.dimensions(axes, x))
+
+
+@imports("aten.transpose.int", "aten.swapaxes")
+def transpose(node: Node, x: Tensor, first: int, second: int) -> Operand:
+    """Two dimensions exchanged."""
+    axes = list(range(node.rank(x)))
+    i, j = node.dimension(first, x), node.dimension(second, x)
+    if axes:
+        axes[i], axes[j] = axes[j], axes[i]
+    return op.permute_dims(x, axes)
+
+
+@imports("aten.t", "aten.numpy_T")
+def transposed_matrix(node: Node, x: Tensor) -> Operand:
+    """The dimensions in reverse order."""
+    return op.permute_dims(x)
+
+
+@imports("aten.unsqueeze")
+def unsqueeze(node: Node, x: Tensor, axis: int) -> Operand:
+    """A new dimension of size 1."""
+    return op.expand_dims(x, axis)
+
+
+@imports("aten.squeeze")
+def squeeze(node: Node, x: Tensor, axes: int | Sequence[int] | None = None) -> Operand:
+    """The tensor without dimensions of size 1."""
+    shape = node.shape(x)
+    chosen = range(len(shape)) if axes is None else node.dimensions(axes, x) if axes != [] else []
+    ones = [axis for axis in chosen if is_number(shape[axis], 1)]
+    return op.squeeze(x, ones) if ones else x
+
+
+@imports("aten.expand")
+def expand(node: Node, x: Tensor, sizes: Sequence[Size], implicit: bool = False) -> Operand:
+    """The tensor repeated along dimensions of size 1 and new ones; -1 keeps a size."""
+    wanted, old = sizes_of(sizes), node.shape(x)
+    kept = [*([1] * (len(wanted) - len(old))), *old]
+    new = [found if is_number(size, -1) else size for size, found in zip(wanted, kept, strict=True)]
+    return x if list(old) == new else node.broadcast_to(x, new)
+
+
+@imports("aten.expand_as")
+def expand_as(node: Node, x: Tensor, like: Tensor) -> Operand:
+    """The tensor repeated to the shape of another."""
+    return node.broadcast_to(x, node.shape(like))
+
+
+@imports("aten.repeat")
+def repeat(node: Node, x: Tensor, times: Sequence[Size]) -> Operand:
+    """The tensor repeated along each dimension."""
+    sizes: list[Size] = [*([1] * (len(times) - node.rank(x))), *node.shape(x)]
+    if all(is_number(size, 1) or is_number(n, 1) for size, n in zip(sizes, sizes_of(times), strict=True)):
+        return node.broadcast_to(
+            node.reshape(x, sizes), [size * n for size, n in zip(sizes, sizes_of(times), strict=True)]
+        )
+    parts = node.reshape(x, [size for pair in sizes for size in (1, pair)])
+    repeated = [size for pair in zip(sizes_of(times), sizes, strict=True) for size in pair]
+    joined = [size * n for size, n in zip(sizes, sizes_of(times), strict=True)]
+    return node.reshape(node.broadcast_to(parts, repeated), joined)
+
+
+@imports("aten.cat", "aten.concat")
+def concat(node: Node, tensors: Sequence[Tensor], axis: int = 0) -> Operand:
+    """The tensors one after another. Torch ignores those of rank 1 without elements."""
+    given = [x for x in tensors if not (len(x.sizes) == 1 and is_number(x.sizes[0], 0))] or list(tensors[:1])
+    typed = [node.typed(x) for x in given]
+    return op.concat(*typed, axis=node.dimension(axis, typed[0])) if len(typed) > 1 else typed[0]
+
+
+@imports("aten.stack")
+def stack(node: Node, tensors: Sequence[Tensor], axis: int = 0) -> Operand:
+    """The tensors along a new dimension."""
+    axis %= node.rank(tensors[0]) + 1
+    return op.concat(*(op.expand_dims(node.typed(x), axis) for x in tensors), axis=axis)
+
+
+def _part(node: Node, x: Operand, axis: int, start: int, end: int) -> Operand:
+    return op.strided_slice(x, [axis], [start], [end])
+
+
+def _known_size(node: Node, x: Tensor, axis: int) -> int:
+    size = node.shape(x)[axis]
+    if isinstance(size, IndexExpr):
+        refuse(f"parts of a dimension that is open: {size}; 'shapes' closes them")
+    return size
+
+
+@imports("aten.split_with_sizes", "aten.split.sizes")
+def split_with_sizes(node: Node, x: Tensor, lengths: Sequence[int], axis: int = 0) -> list[Operand]:
+    """Parts of given lengths along a dimension."""
+    ends = np.cumsum(lengths).tolist()
+    axis = node.dimension(axis, x)
+    return [_part(node, x, axis, end - length, end) for end, length in zip(ends, lengths, strict=True)]
+
+
+@imports("aten.split.Tensor")
+def split(node: Node, x: Tensor, length: int, axis: int = 0) -> list[Operand]:
+    """Parts of equal length along a dimension, of which the last may be shorter."""
+    axis = node.dimension(axis, x)
+    whole = _known_size(node, x, axis)
+    return [_part(node, x, axis, start, min(start + length, whole)) for start in range(0, max(whole, 1), length)]
+
+
+@imports("aten.chunk")
+def chunk(node: Node, x: Tensor, parts: int, axis: int = 0) -> list[Operand]:
+    """A number of parts along a dimension."""
+    axis = node.dimension(axis, x)
+    return split(node, x, -(-_known_size(node, x, axis) // parts) or 1, axis)
+
+
+@imports("aten.unbind")
+def unbind(node: Node, x: Tensor, axis: int = 0) -> list[Operand]:
+    """The parts along a dimension, without it."""
+    axis = node.dimension(axis, x)
+    return [op.squeeze(_part(node, x, axis, i, i + 1), axis) for i in range(_known_size(node, x, axis))]
+
+
+@imports("aten.flip")
+def flip(node: Node, x: Tensor, axes: Sequence[int]) -> Operand:
+    """The elements in reverse order along dimensions."""
+    chosen = node.dimensions(axes, x) if axes else []
+    return (
+        op.strided_slice(x, chosen, [LAST] * len(chosen), [-LAST - 1] * len(chosen), [-1] * len(chosen))
+        if chosen
+        else x
+    )
+
+
+@imports("aten.roll")
+def roll(node: Node, x: Tensor, shifts: int | Sequence[int], axes: int | Sequence[int] = ()) -> Operand:
+    """The elements moved along dimensions; those that leave at an end return at the other."""
+    moves = [shifts] if isinstance(shifts, int) else list(shifts)
+    if not axes and axes != 0:
+        flat = node.tensor(node.reshape(x, [count(node.shape(x))]))
+        return node.reshape(roll(node, flat, moves, [0]), node.shape(x))
+    y: Operand = x
+    for shift, axis in zip(moves, node.dimensions(axes, x), strict=True):
+        size = _known_size(node, x, axis)
+        if size and shift % size:
+            cut = size - shift % size
+            y = op.concat(_part(node, y, axis, cut, size), _part(node, y, axis, 0, cut), axis=axis)
+    return y
+
+
+@imports("aten.diagonal", "aten.diagonal_copy")
+def diagonal(node: Node, x: Tensor, offset: int = 0, first: int = 0, second: int = 1) -> Operand:
+    """The diagonal of two dimensions, as the last one."""
+    i, j = node.dimension(first, x), node.dimension(second, x)
+    others = [axis for axis in range(node.rank(x)) if axis not in (i, j)]
+    *sizes, n, m = node.static_shape(op.permute_dims(x, [*others, i, j]))
+    flat = node.reshape(op.permute_dims(x, [*others, i, j]), [*sizes, n * m])
+    length = max(min(n, m - offset) if offset >= 0 else min(n + offset, m), 0)
+    start = offset if offset >= 0 else -offset * m
+    return op.take(flat, Known(start + np.arange(length) * (m + 1)), len(sizes))
+
+
+@imports("aten.unfold", "aten.unfold_copy")
+def windows_along(node: Node, x: Tensor, axis: int, size: int, step: int) -> Operand:
+    """Windows along a dimension, whose elements are the last dimension."""
+    axis = node.dimension(axis, x)
+    whole = _known_size(node, x, axis)
+    places = np.add.outer(np.arange(0, whole - size + 1, step), np.arange(size))
+    taken = op.take(x, Known(places), axis)
+    order = [d for d in range(node.rank(x) + 1) if d != axis + 1]
+    return op.permute_dims(taken, [*order, axis + 1])
+
+
+@imports("aten.pixel_shuffle")
+def pixel_shuffle(node: Node, x: Tensor, factor: int) -> Operand:
+    """Groups of channels become blocks of pixels."""
+    *batch, c, h, w = node.shape(x)
+    b, inner = len(batch), c // (factor * factor)
+    parts = node.reshape(x, [*batch, inner, factor, factor, h, w])
+    order = [*range(b), b, b + 3, b + 1, b + 4, b + 2]
+    return node.reshape(op.permute_dims(parts, order), [*batch, inner, h * factor, w * factor])
+
+
+@imports("aten.as_strided", "aten.as_strided_copy")
+def as_strided(node: Node, *arguments: Any) -> Operand:
+    """A view by strides, which only storage in memory has."""
+    refuse("a view by strides: tensors of a program have none")

@@ -1,0 +1,90 @@
+"""Sizes of the program, and arithmetic on them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from relex.dialects.sizes import IndexExpr, Size, count, larger, smaller
+from relex.frontend.importing.values import Tensor, refuse
+from relex.frontend.torch.node import Node
+from relex.frontend.torch.table import IMPORTS, imports
+
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "operator.add": operator.add,
+    "operator.sub": operator.sub,
+    "operator.mul": operator.mul,
+    "operator.floordiv": lambda x, y: x // y,
+    "operator.mod": operator.mod,
+    "torch.sym_max": larger,
+    "torch.sym_min": smaller,
+}
+
+
+def _on_sizes(function: Callable[..., Any]) -> Callable[..., Any]:
+    def imported(node: Node, *sizes: Size) -> Any:
+        return function(*sizes)
+
+    return imported
+
+
+for _name, _function in ARITHMETIC.items():
+    IMPORTS.add(_on_sizes(_function), _name)
+
+
+@imports("operator.neg")
+def negative(node: Node, size: Size) -> Size:
+    """A size with its sign flipped."""
+    return -size
+
+
+@imports("operator.getitem")
+def item(node: Node, values: list[Any], place: int) -> Any:
+    """One result of several."""
+    return values[place]
+
+
+@imports("operator.truediv", "torch.sym_float", "operator.pow")
+def number_of_sizes(node: Node, *sizes: Any) -> Any:
+    """Numbers that are no integers, of sizes that are known."""
+    if any(isinstance(size, IndexExpr) for size in sizes):
+        refuse("a float that depends on a size that is open; 'shapes' closes them")
+    return node.fx.target(*sizes)
+
+
+@imports("aten.sym_size.int")
+def size(node: Node, x: Tensor, axis: int) -> Size:
+    """The size of a dimension."""
+    return node.shape(x)[axis]
+
+
+@imports("aten.sym_numel")
+def elements(node: Node, x: Tensor) -> Size:
+    """The number of elements."""
+    return count(node.shape(x))
+
+
+def _nothing(node: Node, *arguments: Any) -> None:
+    """Return nothing: torch has checked it, or the program checks its sizes itself."""
+
+
+for _name in (
+    "aten._assert_scalar",
+    "aten._assert_tensor_metadata",
+    "aten._assert_async",
+    "aten.sym_constrain_range",
+    "aten.sym_constrain_range_for_size",
+    "operator.eq",
+    "operator.ge",
+    "operator.gt",
+    "operator.le",
+    "operator.lt",
+    "operator.ne",
+    "operator.and_",
+    "operator.or_",
+    "operator.not_",
+    "torch.sym_not",
+    "torch._check",
+):
+    IMPORTS.add(_nothing, _name)

@@ -1,0 +1,226 @@
+"""Programs of torch.export as modules."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects.errors import CompileError, Diagnostic, RelexError, describe, one_line
+from relex.dialects.parser import verify_module
+from relex.dialects.sizes import Size, named
+from relex.frontend.importing.builder import Builder, open_type
+from relex.frontend.importing.values import Computed, Known, refuse
+from relex.frontend.torch import operators as operators
+from relex.frontend.torch.graphs import Importer, Missing, Value
+from relex.frontend.torch.library import torch
+from relex.frontend.torch.places import diagnostic_at
+from relex.frontend.torch.table import find_import
+from relex.frontend.torch.tensors import array_of, element_type_for
+
+
+def import_program(program: Any, file: str, shapes: Mapping[str, int], weights_as_arguments: bool) -> ModuleOp:
+    """Return the module for a program. `file` names it in messages."""
+    try:
+        return _imported(program, file, shapes, weights_as_arguments)
+    except RelexError:
+        raise
+    except Exception as e:
+        raise CompileError(
+            Diagnostic(f"expected a program of torch.export: {describe(e).splitlines()[0]}", file)
+        ) from e
+
+
+def _imported(program: Any, file: str, shapes: Mapping[str, int], weights_as_arguments: bool) -> ModuleOp:
+    expect_inference(program.graph, file)
+    program = decomposed(program)
+    builder = Builder(file)
+    importer = Importer(builder, file)
+    inputs = _Inputs(program, importer, shapes)
+    values = inputs.read(weights_as_arguments)
+    for name in _mutated(program.graph_signature):
+        importer.problems.append(Diagnostic(f"'{name}' changes in place: a program has no state", file))
+    outputs = importer.run(program.graph_module, values)
+    results = results_of(importer, outputs) if not importer.problems else []
+    if importer.problems:
+        raise CompileError(importer.problems)
+    module = ModuleOp([builder.finish("main", results)])
+    verify_module(module)
+    return module
+
+
+def expect_inference(graph: Any, file: str) -> None:
+    """Raise `CompileError` for the graph of a model in training mode."""
+    for node in graph.nodes:
+        for name, value in _stated(node):
+            if name in ("training", "train") and value is True:
+                message = f"the model is in training mode ('{node.target}'); expected model.eval()"
+                raise CompileError(diagnostic_at(node, message, file))
+
+
+def _stated(node: Any) -> Iterator[tuple[str, Any]]:
+    schema = getattr(node.target, "_schema", None)
+    if node.op == "call_function" and schema is not None:
+        yield from zip((argument.name for argument in schema.arguments), node.args, strict=False)
+        yield from node.kwargs.items()
+
+
+def decomposed(program: Any) -> Any:
+    """Return a program of operators that have imports, as far as torch can express others by them."""
+    table = torch.export.default_decompositions()
+    for overload in [overload for overload in table if find_import(str(overload))]:
+        del table[overload]
+    program = _run(program, table)
+    unknown = {node.target for node in program.graph.nodes if node.op == "call_function" and not _is_known(node.target)}
+    more = import_decompositions(unknown)
+    return _run(program, more) if more else program
+
+
+def _run(program: Any, table: Any) -> Any:
+    with warnings.catch_warnings():
+        # About torch's own use of deprecated names.
+        warnings.simplefilter("ignore")
+        return program.run_decompositions(table)
+
+
+def import_decompositions(targets: set[Any]) -> dict[Any, Any]:
+    """Return torch's decompositions of operators that are part of core ATen."""
+    overloads = [target for target in targets if isinstance(target, torch._ops.OpOverload)]
+    return torch._decomp.get_decompositions(overloads) if overloads else {}
+
+
+def _is_known(target: Any) -> bool:
+    return find_import(str(target)) is not None
+
+
+def _mutated(signature: Any) -> list[str]:
+    return [*signature.buffers_to_mutate.values(), *signature.user_inputs_to_mutate.values()]
+
+
+def results_of(importer: Importer, outputs: Sequence[Value]) -> list[Any]:
+    """Return the values in the program that are the results of a graph."""
+    results: list[Any] = []
+    for i, value in enumerate(outputs):
+        try:
+            if isinstance(value, Computed | Known):
+                results.append(importer.builder.value(value))
+            elif value is not None and not isinstance(value, Missing):
+                refuse(f"expected a tensor, found {value}")
+        except RelexError as e:
+            importer.problems.append(Diagnostic(f"result {i}: {one_line(e)}", importer.file))
+    return results
+
+
+class _Inputs:
+    """The inputs of a program's graph: arguments of the function, or constants."""
+
+    def __init__(self, program: Any, importer: Importer, shapes: Mapping[str, int]):
+        self.program = program
+        self.importer = importer
+        self.shapes = shapes
+        self.nodes = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
+        self.names = size_names(self.nodes.values())
+        self._weights: dict[int, Known] = {}
+        if unknown := set(shapes) - set(self.names.values()):
+            known = ", ".join(sorted(self.names.values())) or "none"
+            raise RelexError(f"'shapes' expected names among {known}, found {', '.join(sorted(unknown))}")
+
+    def read(self, weights_as_arguments: bool) -> dict[str, Value]:
+        """Return the value of each input."""
+        signature = self.program.graph_signature
+        weights = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+        tensors = {**signature.inputs_to_lifted_tensor_constants}
+        values: dict[str, Value] = {}
+        for name in signature.user_inputs:
+            if name in self.nodes:
+                values[name] = self._guarded(name, name)
+        for name, path in weights.items():
+            # One that nothing reads is no part of the function.
+            if weights_as_arguments and self.nodes[name].users:
+                values[name] = self._guarded(name, path)
+            elif self.nodes[name].users:
+                values[name] = self._constant(name, path, self.program.state_dict)
+        for name, path in tensors.items():
+            values[name] = self._constant(name, path, {})
+        return values
+
+    def _guarded(self, name: str, shown: str) -> Value:
+        try:
+            return self._argument(name, shown)
+        except RelexError as e:
+            self.importer.problems.append(Diagnostic(f"input '{shown}': {one_line(e)}", self.importer.file))
+            return Missing()
+
+    def _argument(self, name: str, shown: str) -> Value:
+        value = self.nodes[name].meta["val"]
+        if not isinstance(value, torch.Tensor):
+            if value is None or isinstance(value, int | float | bool | str):
+                return value
+            refuse(f"expected a tensor, found a {type(value).__name__}")
+        sizes = [self._size(size) for size in value.shape]
+        return self.importer.builder.add_argument(shown, open_type(element_type_for(value.dtype), sizes), sizes)
+
+    def _size(self, size: Any) -> Size:
+        return size_of(size, {symbol: self.shapes.get(name, named(name)) for symbol, name in self.names.items()})
+
+    def _constant(self, name: str, path: str, tensors: Mapping[str, Any]) -> Value:
+        tensor = tensors.get(path)
+        if tensor is None:
+            tensor = self.program.constants[path]
+        if id(tensor) not in self._weights:
+            self._weights[id(tensor)] = Known(array_of(tensor), path)
+        return self._weights[id(tensor)]
+
+
+def size_names(placeholders: Any) -> dict[Any, str]:
+    """Return names for the symbols in the sizes of inputs: those of `torch.export.Dim` where torch remembers them."""
+    symbols: dict[Any, str] = {}
+    for node in placeholders:
+        for size in getattr(node.meta.get("val"), "shape", ()):
+            if isinstance(size, torch.SymInt):
+                env = size.node.shape_env
+                for symbol in sorted(size.node.expr.free_symbols, key=str):
+                    symbols.setdefault(symbol, _name(str(_given_name(env, symbol) or symbol)))
+    return symbols
+
+
+def _given_name(env: Any, symbol: Any) -> str | None:
+    names: Mapping[str, str] = getattr(env, "source_name_to_debug_name", {})
+    for source in getattr(env, "var_to_sources", {}).get(symbol, ()):
+        text = source.name if isinstance(source.name, str) else source.name()
+        if text in names:
+            return names[text]
+    return None
+
+
+def _name(name: str) -> str:
+    made = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "size"
+    return made if made.isidentifier() else f"d_{made}"
+
+
+def size_of(size: Any, names: Mapping[Any, Size]) -> Size:
+    """Return a size of torch: a number, or an expression of symbols."""
+    return _index(size.node.expr, names) if isinstance(size, torch.SymInt) else int(size)
+
+
+def _index(expr: Any, names: Mapping[Any, Size]) -> Size:
+    if expr.is_Integer:
+        return int(expr)
+    if expr in names:
+        return names[expr]
+    parts = [_index(part, names) for part in expr.args]
+    match type(expr).__name__:
+        case "Add":
+            return sum(parts[1:], parts[0])
+        case "Mul":
+            product: Size = 1
+            for part in parts:
+                product = product * part
+            return product
+        case "FloorDiv" if isinstance(parts[1], int):
+            return parts[0] // parts[1]
+        case _:
+            refuse(f"the size {expr}; 'shapes' closes the sizes in it")

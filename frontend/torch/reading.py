@@ -1,0 +1,72 @@
+"""How models of PyTorch enter: the functions that users and tools call, before the package torch is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from relex.dialects.errors import CompileError, Diagnostic, RelexError, describe, expect_kind
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+
+def from_exported(
+    program: Any, shapes: Mapping[str, int] | None = None, *, weights_as_arguments: bool = False
+) -> ModuleOp:
+    """Return the module for a model that `torch.export.export` has made a program of, or for the path of a file that
+    `torch.export.save` has written.
+
+    The program becomes the function `main`, whose arguments have the names of those of `forward`. Sizes that
+    `dynamic_shapes` leaves open stay open; `shapes` closes them by name: `{"batch": 1}`. Parameters and buffers are
+    constants, or, on request, further arguments with their names in the model, such as `layer.0.weight`.
+
+    Raises `CompileError` with everything that cannot be imported, and `RelexError` for a file that cannot be read.
+    """
+    expect_torch()
+    from relex.frontend.torch.library import torch
+    from relex.frontend.torch.program import import_program
+
+    if isinstance(program, str | Path):
+        path = Path(program)
+        try:
+            data = path.read_bytes()
+        except OSError as e:
+            raise RelexError(f"{path}: cannot be read: {e.strerror}") from e
+        return import_program(load(data, str(path)), str(path), shapes or {}, weights_as_arguments)
+    if isinstance(program, torch.nn.Module):
+        raise RelexError("expected a program, found a model; torch.export.export(model.eval(), arguments) makes one")
+    expect_kind(program, torch.export.ExportedProgram, "what torch.export.export returns, or the path of a .pt2 file")
+    return import_program(program, "model", shapes or {}, weights_as_arguments)
+
+
+def read_exported(data: bytes, name: str = "<bytes>") -> ModuleOp:
+    """Read the bytes of a file that `torch.export.save` has written, as the tools do."""
+    expect_torch()
+    from relex.frontend.torch.program import import_program
+
+    return import_program(load(data, name), name, {}, False)
+
+
+def load(data: bytes, name: str) -> Any:
+    """Return the program in the bytes of a file. Raises `CompileError`."""
+    from relex.frontend.torch.library import torch
+
+    try:
+        return torch.export.load(BytesIO(data))
+    except Exception as e:
+        # The format is torch's own, as are its errors.
+        message = f"expected a program that torch.export.save has written: {describe(e).splitlines()[0]}"
+        raise CompileError(Diagnostic(message, name)) from e
+
+
+def expect_torch() -> None:
+    """Raise `RelexError` unless the package torch is installed."""
+    if find_spec("torch") is None:
+        raise RelexError(
+            "models of PyTorch are read by the package torch, which is not installed: "
+            'pip install "relex-compiler[torch]", or pip install ".[torch]" in a clone'
+        )
