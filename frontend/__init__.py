@@ -11,10 +11,13 @@ from relex.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from relex.frontend import op as op
+    from relex.frontend import topi as topi
+    from relex.frontend import tvm as tvm
     from relex.frontend.block_builder import BlockBuilder as BlockBuilder
     from relex.frontend.expressions import DynTensorType as DynTensorType
     from relex.frontend.expressions import Expr as Expr
     from relex.frontend.expressions import Var as Var
     from relex.frontend.expressions import const as const
+    from relex.frontend.ir_module import IRModule as IRModule
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import UnionType
 from typing import Any
 
-from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType, UnitAttr
+from xdsl.dialects.builtin import MemRefType, TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
@@ -36,6 +36,7 @@ from relex.dialects.tir import PrimFuncOp
 from relex.frontend.call_site import refuse, user_place, with_source
 from relex.frontend.expressions import Binding, Call, Expr, Var
 from relex.frontend.function_body import Dataflow, FunctionBody
+from relex.frontend.ir_module import IRModule
 from relex.lowering.support.size_values import Sources
 from relex.lowering.te import Tensor, emit_prim_func, placeholder
 
@@ -56,7 +57,7 @@ class BlockBuilder:
     """
 
     def __init__(self):
-        self._module = ModuleOp([])
+        self._module = IRModule([])
         self._names = Names()
         self._body: FunctionBody | None = None
 
@@ -182,7 +183,7 @@ class BlockBuilder:
         self._module.body.block.insert_op_before(_copy(function, lambda _: name), old)
         self._module.body.block.erase_op(old)
 
-    def get(self) -> ModuleOp:
+    def get(self) -> IRModule:
         """Return the verified module. The builder can continue; later additions do not change the returned module."""
         if self._body is not None:
             refuse(f"expected @{self._body.op.sym_name.data} to end before the module is taken")

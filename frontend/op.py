@@ -26,7 +26,15 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import ShapeError, UnknownNameError, expect_kind
-from relex.dialects.relex import PRIMITIVE_ATTR, AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, Operator, Relex
+from relex.dialects.relex import (
+    OPERATORS,
+    PRIMITIVE_ATTR,
+    AllocTensorOp,
+    CallDpsPackedOp,
+    CallOp,
+    CallTirOp,
+    Operator,
+)
 from relex.dialects.relex.size_properties import OPEN
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.call_site import refuse
@@ -158,7 +166,7 @@ def _all(args: Operand | Sequence[Operand]) -> Sequence[Operand]:
     return args if isinstance(args, Sequence) else [args]
 
 
-_OPERATORS = {_name(kind): of(kind) for kind in Relex.operations if issubclass(kind, Operator)}
+_OPERATORS = {name: of(kind) for name, kind in OPERATORS.items()}
 nn = sys.modules[__name__]
 """This module itself, for the spelling `op.nn.relu`."""
 

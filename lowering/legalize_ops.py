@@ -20,10 +20,10 @@ from relex.dialects.sizes import Requirement, gathering
 from relex.dialects.sizes.requirements import Solver
 from relex.dialects.table import find
 from relex.dialects.tir import PrimFuncOp
-from relex.lowering.legalizations import LEGALIZATIONS, Legalization
+from relex.lowering.legalizations import LEGALIZATIONS, Legalization, apply_legalization
 from relex.lowering.llvm.reserved import RESERVED
 from relex.lowering.support.size_values import SizesOfResults
-from relex.lowering.te import Tensor, emit_prim_func, placeholder, rounded, widened
+from relex.lowering.te import Tensor, emit_prim_func, placeholder
 from relex.passes.base import RelexPass
 from relex.passes.graph.infer_sizes import infer_sizes
 
@@ -113,17 +113,14 @@ class LegalizeOperator(RewritePattern):
         legalize = find(self.table, op)
         assert legalize is not None
         inputs, requirements = _placeholders(op, _parameters(legalize, len(op.operands)))
-        computed = legalize(op, *(inputs if op.MOVES else map(widened, inputs)))
+        computed = apply_legalization(legalize, op, inputs)
         if isinstance(computed, PrimFuncOp):
             name = self.names.fresh(computed.sym_name.data)
             func = computed.clone()
             func.sym_name, func.sym_visibility = StringAttr(name), StringAttr("private")
         else:
             name = self.names.fresh(op.name.rpartition(".")[2])
-            several = [computed] if isinstance(computed, Tensor) else computed
-            types = [tensor_type(t).element_type for t in op.result_types]
-            results = [rounded(*of_one) for of_one in zip(several, types, strict=True)]
-            func = emit_prim_func(name, inputs, results, requirements, strict=self.strict)
+            func = emit_prim_func(name, inputs, computed, requirements, strict=self.strict)
         for inner in func.walk():
             inner.location = op.location
         self.module.body.block.add_op(func)

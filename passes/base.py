@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -25,6 +25,8 @@ from relex.passes.tracing import RulesStopped, current_trace
 
 Level = Literal["graph", "loops", "core", "llvm"]
 """A level of the IR, named after what its functions consist of."""
+
+ModuleT = TypeVar("ModuleT", bound=ModuleOp)
 
 SameCall = Callable[[Operation, Sequence[Any]], tuple[Sequence[Any], Sequence[Any]] | None]
 """Map a function and arguments for it to the arguments for the function before and after a pass; see `RelexPass`."""
@@ -48,7 +50,7 @@ class RelexPass(ModulePass, ABC):
         if "apply" in vars(cls):
             cls.apply = watched(cls.apply)
 
-    def __call__(self, module: ModuleOp) -> ModuleOp:
+    def __call__(self, module: ModuleT) -> ModuleT:
         return run_pass(self, module)
 
     def steps(self) -> Sequence[ModulePass]:
@@ -81,7 +83,7 @@ def same_call_of(p: ModulePass) -> SameCall | None:
     return None if getattr(type(p), "same_call", None) is RelexPass.same_call else getattr(p, "same_call", None)
 
 
-def run_pass(p: ModulePass, module: ModuleOp) -> ModuleOp:
+def run_pass(p: ModulePass, module: ModuleT) -> ModuleT:
     """Run any xDSL pass on a copy of `module` and return the copy. Raises `DTypeError` if an argument is not a pass or
     not a module."""
     expect_kind(p, ModulePass, "a pass")

@@ -13,13 +13,13 @@ from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import DTypeError
-from relex.dialects.readers import METADATA
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, ConstantOp, Operator
 from relex.dialects.relex.structure import impurity
 from relex.frontend.script.dtypes import NAMES
 from relex.frontend.script.expressions import Expressions
 from relex.frontend.script.functions import OPERATORS
 from relex.frontend.script.graph_calls import CALLS, Value, as_tensors, flatten, make_constant, results_of
+from relex.frontend.script.metadata import Reference, dictionary_of, missing
 from relex.frontend.script.operators import apply_operator, find_operator, script_name
 from relex.frontend.script.parameters import Parameters
 from relex.frontend.script.scope import FollowUp, Scope, Unit
@@ -94,8 +94,9 @@ class GraphExpressions:
         raise ScriptError(node, f"expected a tensor, found '{node.id}'")
 
     def _element(self, node: ast.Subscript, source: ast.expr, place: ast.expr) -> Value:
-        if _is_metadata(source):
-            return self._metadata(node, self.scope.unit.constants.integer(place, "the number of a constant"))
+        if (key := dictionary_of(source)) is not None:
+            number = self.scope.unit.constants.integer(place, "the number of a constant")
+            return self._metadata(Reference(node, key, number))
         values = self.tensors(source)
         if not isinstance(values, tuple):
             raise ScriptError(node, "expected a tuple to index; R.take and R.strided_slice index tensors")
@@ -104,15 +105,15 @@ class GraphExpressions:
             raise ScriptError(place, f"expected a position below {len(values)}, found {position}")
         return values[position]
 
-    def _metadata(self, node: ast.Subscript, number: int) -> SSAValue:
+    def _metadata(self, reference: Reference) -> SSAValue:
         """Emit a constant that TVM elided when it printed the module."""
-        name = f"{METADATA}{number}"
-        if name not in self.scope.unit.params:
-            raise FollowUp(node, f"no array '{name}'")
+        array = reference.find(self.scope.unit.params)
+        if array is None:
+            raise FollowUp(reference.node, f"no array '{reference.name}'")
         try:
-            return self.scope.emit(node, ConstantOp(self.scope.unit.params[name])).result
+            return self.scope.emit(reference.node, ConstantOp(array)).result
         except DTypeError as e:
-            raise ScriptError(node, f"'{name}': {e}") from e
+            raise ScriptError(reference.node, f"'{reference.name}': {e}") from e
 
     # Calls.
 
@@ -210,15 +211,7 @@ class GraphExpressions:
 def missing_constants(unit: Unit, tree: ast.AST) -> Iterator[ScriptError]:
     """Yield an error for each constant elided from a printed module that is not among the parameters."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Subscript) and _is_metadata(node.value) and isinstance(node.slice, ast.Constant):
-            name = f"{METADATA}{node.slice.value}"
-            if name not in unit.params:
-                expected = f"expected an array '{name}' among the parameters"
-                yield ScriptError(node, f"{shown(node)} is not in the script; {expected}")
-
-
-def _is_metadata(node: ast.expr) -> bool:
-    """Return whether an expression is the dictionary of constants in a printed module:
-    `metadata["ir.GenericConst"]`."""
-    names = ("metadata", "meta")
-    return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in names
+        if isinstance(node, ast.Subscript) and (key := dictionary_of(node.value)) is not None:
+            number = node.slice.value if isinstance(node.slice, ast.Constant) else None
+            if isinstance(number, int) and (reference := Reference(node, key, number)).find(unit.params) is None:
+                yield missing(reference)

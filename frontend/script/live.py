@@ -1,7 +1,8 @@
 """Scripts in live Python programs: decorators that turn a class or function into a module.
 
 Python evaluates only the decorators and annotations of a script. Its meaning is read from the source, by the same
-reader as for files, so the names defined here only need to exist.
+reader as for files, so the names defined here only need to exist. Constants that a printed module leaves out are taken
+from a variable `metadata`, a dictionary like TVM's.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from collections.abc import Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
-
 from relex.dialects.errors import RelexError
 from relex.frontend.call_site import shown_path
+from relex.frontend.ir_module import IRModule
+from relex.frontend.script.metadata import in_scope
 from relex.frontend.script.modules import read_module
 from relex.frontend.script.source import Source
 
@@ -72,7 +73,7 @@ class ModuleDecorator(Name):
         return _read(functions[0], is_alone=False)
 
 
-def _read(function: FunctionType, *, is_alone: bool) -> ModuleOp:
+def _read(function: FunctionType, *, is_alone: bool) -> IRModule:
     """Read the module of a function, or of the class that contains it."""
     file = function.__code__.co_filename
     text = "".join(linecache.getlines(file, function.__globals__))
@@ -88,7 +89,8 @@ def _read(function: FunctionType, *, is_alone: bool) -> ModuleOp:
                 found = [node] if is_alone else scope
                 if isinstance(found, ast.ClassDef | list):
                     names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
-                    return read_module(source, found, given=names, bound=_places(names))
+                    module = read_module(source, found, given=names, bound=_places(names), params=in_scope(names))
+                    return IRModule.taking(module)
     raise RelexError(f"cannot find '{function.__qualname__}' in {name}; has the file changed?")
 
 

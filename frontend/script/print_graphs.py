@@ -156,22 +156,23 @@ class GraphPrinter(ExpressionPrinter):
         return name
 
     def _constant_line(self, op: ConstantOp) -> None:
-        """Print a constant; a small one with a single use is printed inline."""
+        """Print a constant; one that is left out, and a small one with a single use, is printed inline."""
         text = self._constant_text(op)
-        if len(list(op.result.uses)) == 1 and len(op.value) <= INLINE_ELEMENTS:
+        is_elided = self._constants is not None and op in self._constants
+        if is_elided or (len(list(op.result.uses)) == 1 and len(op.value) <= INLINE_ELEMENTS):
             self.writer.texts[op.result] = text
         else:
-            self._bind(op, text)
+            self._bind(op, text, "const")
 
-    def _bind(self, op: Operation, text: str) -> None:
-        """Print a line that binds the results of a call to names."""
+    def _bind(self, op: Operation, text: str, default: str = "lv") -> None:
+        """Print a line that binds the results of a call to names: their own, or one like `default`."""
         if not op.results:
             self.writer.line(text)
             return
         if len(op.results) == 1:
             t = op.results[0].type
             has_type = isinstance(op, CallTirOp | CallDpsPackedOp) or not (isa(t, TensorType) and t.has_static_shape())
-            name = self.writer.define(op.results[0], "lv")
+            name = self.writer.define(op.results[0], default)
             self.writer.line(f"{name}{'' if has_type else f': {self._type(t, op)}'} = {text}")
             return
         name = self.writer.name(None, "lv")

@@ -7,11 +7,15 @@ different modules and under different names, so a name like `tvm.script.tir.grid
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import TypeGuard
 
 from relex.frontend.script.source import ScriptError
+
+_TVM = re.compile(r"relex\.frontend(\.tvm)+(?=\.|$)")
+"""The place of the names that `relex.frontend.tvm` has for TVM's modules."""
 
 _MEANINGS = {
     "tvm.script.tirx": "T",
@@ -23,6 +27,9 @@ _MEANINGS = {
     "tvm.relax": "R",
     "tvm.script.ir": "I",
     "tvm.script": "I",
+    "tvm.T": "T",
+    "tvm.R": "R",
+    "tvm.I": "I",
     "relex.frontend.script.T": "T",
     "relex.frontend.script.R": "R",
     "relex.frontend.script.I": "I",
@@ -71,10 +78,10 @@ class Vocabulary:
 
     def meaning(self, node: ast.AST) -> str | None:
         """Return the meaning of a dotted name, such as `T.grid`; None for a name outside of the vocabularies."""
-        path = self._place(node)
+        path = _TVM.sub("tvm", self._place(node) or "")
         for place, meaning in _MEANINGS.items():
             if f"{path}.".startswith(f"{place}."):
-                name = f"{meaning}{(path or '').removeprefix(place)}"
+                name = f"{meaning}{path.removeprefix(place)}"
                 return name.replace("R.op.", "R.", 1)
         return None
 

@@ -20,11 +20,12 @@ from relex.lowering.legalizations import (
     shape,
 )
 from relex.lowering.legalizations.broadcasting import broadcast_indices, elementwise
-from relex.lowering.legalizations.table import LEGALIZATIONS, Legalization, legalizes
+from relex.lowering.legalizations.table import LEGALIZATIONS, Legalization, apply_legalization, legalizes
 
 __all__ = [
     "LEGALIZATIONS",
     "Legalization",
+    "apply_legalization",
     "arithmetic",
     "broadcast_indices",
     "convolution",

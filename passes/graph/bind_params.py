@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import Array, as_array, np
 from relex.dialects.dtypes import element_type_of
 from relex.dialects.errors import DTypeError, ShapeError, UnknownNameError, expect_kind, fail
 from relex.dialects.functions import argument_names
@@ -22,16 +24,13 @@ from relex.dialects.sizes.modules import is_static, sizes_at_entry
 from relex.passes.base import RelexPass
 from relex.passes.support.array_files import load_arrays
 
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
-
 
 @dataclass(frozen=True)
 class BindParamsPass(RelexPass):
     """
-    Turns arguments of a function into constants: those named in an `.npz` or `.safetensors` file, or in a dictionary of
-    arrays. The name of an argument is its attribute `relex.name`, else that of its SSA value. Equal arrays become one
-    constant.
+    Turns arguments of a function into constants: those named in an `.npz`, `.safetensors` or `.pkl` file, or in a
+    dictionary of arrays or of tensors with DLPack. The name of an argument is its attribute `relex.name`, else that of
+    its SSA value. Equal arrays become one constant.
 
     ```mlir
     func.func @main(%x: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> {
@@ -97,6 +96,7 @@ def _bind(function: func.FuncOp, names: list[str], params: Mapping[str, Any]) ->
         # State what the sizes of bound arguments imply for others on the others.
         annotate(function, sizes_at_entry(function))
     block = function.body.block
+    place = InsertPoint.at_start(block)
     constants: dict[object, SSAValue] = {}
     kept = [i for i, name in enumerate(names) if name not in params]
     for name, argument in zip(names, list(block.args), strict=True):
@@ -107,8 +107,7 @@ def _bind(function: func.FuncOp, names: list[str], params: Mapping[str, Any]) ->
         if constant.value not in constants:
             constants[constant.value] = constant.result
             constant.result.name_hint = argument.name_hint
-            first = block.first_op
-            block.insert_op_before(constant, first) if first is not None else block.add_op(constant)
+            Rewriter.insert_op(constant, place)
         argument.replace_all_uses_with(constants[constant.value])
         block.erase_arg(argument)
     inputs = function.function_type.inputs.data
@@ -121,8 +120,6 @@ def _bind(function: func.FuncOp, names: list[str], params: Mapping[str, Any]) ->
 
 def _check(name: str, value: Any, argument: SSAValue) -> Array:
     """Return the array for an argument; fail if it does not fit."""
-    import numpy as np
-
     expected = argument.type
     if not isa(expected, TensorType):
         raise DTypeError(f"parameter '{name}': expected a tensor to bind, found an argument of type {expected}")
@@ -130,7 +127,10 @@ def _check(name: str, value: Any, argument: SSAValue) -> Array:
         raise ShapeError(f"parameter '{name}': expected a tensor of known shape to bind, found {expected}")
     if isinstance(value, np.ma.MaskedArray):
         raise DTypeError(f"parameter '{name}': expected an array without a mask, found a MaskedArray; fill it first")
-    array: Array = np.asarray(value)
+    try:
+        array = as_array(value)
+    except DTypeError as e:
+        raise DTypeError(f"parameter '{name}': {e}") from e
     if not _has_elements(array, expected.element_type):
         raise DTypeError(f"parameter '{name}': expected elements of {expected.element_type}, found {array.dtype.name}")
     if array.shape != expected.get_shape():

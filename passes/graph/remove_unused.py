@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker
 
 from relex.dialects.symbols import erase_unused
-from relex.passes.base import RelexPass
+from relex.passes.base import ModuleT, RelexPass
 from relex.passes.graph.canonicalization.dataflow import RemoveUnusedOutputs
 
 
@@ -48,12 +48,12 @@ class RemoveUnusedPass(RelexPass):
     name = "remove-unused"
 
     @overload
-    def __call__(self, module: ModuleOp) -> ModuleOp: ...
+    def __call__(self, module: ModuleT) -> ModuleT: ...
 
     @overload
     def __call__(self, module: FuncOp) -> FuncOp: ...
 
-    def __call__(self, module: ModuleOp | FuncOp) -> ModuleOp | FuncOp:
+    def __call__(self, module: ModuleT | FuncOp) -> ModuleT | FuncOp:
         """Return a copy of a module, or of a single graph function, without unused ops."""
         if not isinstance(module, FuncOp):
             return super().__call__(module)

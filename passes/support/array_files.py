@@ -1,4 +1,4 @@
-"""Loading of arrays from files of NumPy and safetensors. Nothing in them is executed."""
+"""Loading of arrays from files of NumPy, safetensors and pickle. Nothing in them is executed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from relex.dialects.errors import RelexError
+from relex.passes.support.array_pickles import SUFFIXES, read_pickle
 from relex.passes.support.safetensors import SUFFIX, read_safetensors
 
 if TYPE_CHECKING:
@@ -29,10 +30,14 @@ def load_array(file: str | Path, *, mapped: bool = False) -> Array:
         return cast("Array", np.load(file, mmap_mode="r" if mapped else None, allow_pickle=False))
 
 
-def load_arrays(file: str | Path) -> dict[str, Array]:
-    """Return the arrays in an `.npz` or a `.safetensors` file by name. Raises `RelexError`."""
+def load_arrays(file: str | Path) -> dict[str, Any]:
+    """Return the arrays in an `.npz`, a `.safetensors` or a `.pkl` file by name; a pickle may also have lists of them.
+    Raises `RelexError`."""
     import numpy as np
 
+    if Path(file).suffix in SUFFIXES:
+        with _reading(file):
+            return read_pickle(file)
     if Path(file).suffix == SUFFIX:
         with _reading(file):
             return read_safetensors(file)

@@ -33,7 +33,7 @@ from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import InferenceError, UnknownNameError
 from relex.dialects.locations import fuse_locations
-from relex.dialects.relex import Operator, Relex
+from relex.dialects.relex import OPERATORS, Operator
 from relex.passes.base import Level, RelexPass
 from relex.passes.support.patterns import Match, Pattern, attribute, op, values, wildcard
 from relex.passes.tracing import matched, refuse
@@ -82,13 +82,12 @@ class Operators:
     """The operators of the graph dialect for rules, by the last part of their names: `operators.add`."""
 
     def __getattr__(self, name: str) -> OperatorFunction:
-        for kind in Relex.operations:
-            if issubclass(kind, Operator) and kind.name == f"relex.{name}":
-                return OperatorFunction(kind)
+        if name in OPERATORS:
+            return OperatorFunction(OPERATORS[name])
         raise AttributeError(f"no operator '{name}'; there are {', '.join(dir(self))}")
 
     def __dir__(self) -> list[str]:
-        return sorted(kind.name.partition(".")[2] for kind in Relex.operations if issubclass(kind, Operator))
+        return sorted(OPERATORS)
 
 
 operators = Operators()

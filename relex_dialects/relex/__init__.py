@@ -158,4 +158,7 @@ _NAMES = sorted(globals().items())
 Relex = Dialect("relex", [op for _, op in _NAMES if isclass(op) and issubclass(op, Operation) and "name" in vars(op)])
 """All ops that are imported above."""
 
-__dir__ = listed(__name__, "Relex")
+OPERATORS = {kind.name.partition(".")[2]: kind for kind in Relex.operations if issubclass(kind, Operator)}
+"""The operators by the last part of their names: `OPERATORS["dense"]`."""
+
+__dir__ = listed(__name__, "OPERATORS", "Relex")

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-SCRIPTS = [ROOT / "tests" / "script", ROOT / "tests" / "errors"]
+SCRIPTS = [ROOT / "tests" / "script", ROOT / "tests" / "errors", ROOT / "examples" / "seeds"]
 """Programs in TVMScript: Python by their syntax alone."""
 
 

@@ -27,6 +27,7 @@ func.func @main(%x: tensor<2x2xf32>, %w: tensor<2x2xf32>, %w_1: tensor<2x2xf32>,
   func.return %z : tensor<2x2xf32>
 }
 """
+PARSED = parse_module(PROGRAM)
 X, W, UNUSED = np.array([[0, 1], [2, 3]], np.float32), np.array([[1, 2], [3, 4]], np.float32), np.zeros(3, np.float32)
 
 
@@ -178,13 +179,88 @@ def test_damaged_safetensors(data: bytes, expected: str, tmp_path: Path) -> None
     ],
 )
 def test_files_of_other_kinds(data: bytes, found: str, tmp_path: Path) -> None:
-    file = tmp_path / "params.pkl"
+    file = tmp_path / "params.npz"
     file.write_bytes(data)
     with pytest.raises(RelexError, match=rf"': expected an \.npz file, as numpy\.savez writes it, found {found}$"):
         load_arrays(file)
     for mapped in (False, True):
         with pytest.raises(RelexError, match=rf"': expected an \.npy file, as numpy\.save writes it, found {found}$"):
             load_array(file, mapped=mapped)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles(protocol: int, tmp_path: Path) -> None:
+    arrays: dict[str, Any] = {"w": W, "t": W.T, "big": W.astype(">f4"), "b": np.array([True, False]), "n": np.int64(3)}
+    arrays["empty"] = np.zeros((0, 2))
+    (tmp_path / "params.pkl").write_bytes(pickle.dumps({**arrays, "list": [W, UNUSED]}, protocol))
+    found = load_arrays(tmp_path / "params.pkl")
+    np.testing.assert_array_equal(found.pop("list")[1], UNUSED)
+    assert found.keys() == arrays.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array, strict=True)
+    (tmp_path / "w.pkl").write_bytes(pickle.dumps({"w": W, "w_1": W, "unused": UNUSED}, protocol))
+    np.testing.assert_array_equal(build(BindParamsPass(file=str(tmp_path / "w.pkl"))(PARSED))["main"](X), (X + W) * W)
+
+
+class Executed:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (print, ("executed",))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"w": Executed()}, "expected arrays of NumPy, found builtins.print"),
+        ({"w": np.array([None])}, "expected arrays of numbers, found elements of O8"),
+        ([W], "expected a dictionary of arrays by name, found list"),
+        ({1: W}, "expected a dictionary of arrays by name, found dict"),
+        ({"w": None}, "expected arrays of NumPy, found None"),
+    ],
+)
+def test_pickles_of_something_else(
+    value: Any, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "params.pkl"
+    file.write_bytes(pickle.dumps(value))
+    with pytest.raises(RelexError, match=rf"params\.pkl': {expected}$"):
+        load_arrays(file)
+    file.write_bytes(pickle.dumps(value)[:-4])
+    with pytest.raises(RelexError, match=r"cannot read '.*params\.pkl': "):
+        load_arrays(file)
+    assert capsys.readouterr().out == ""
+
+
+class Foreign:
+    """A tensor of another library: DLPack and nothing else."""
+
+    def __init__(self, array: Array):
+        self._array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._array.__dlpack_device__()
+
+
+def fail(self: Foreign, **_: Any) -> Any:
+    raise BufferError("not in CPU memory")
+
+
+def test_tensors_of_other_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound = BindParamsPass("main", {"w": Foreign(W), "w_1": Foreign(W + 1)})(PARSED)
+    np.testing.assert_array_equal(build(bound)["main"](X, UNUSED), (X + W) * (W + 1))
+    monkeypatch.setattr(Foreign, "__dlpack__", fail)
+    with pytest.raises(
+        DTypeError, match=r"parameter 'w': expected a DLPack tensor that NumPy can read, found .*Foreign: not in CPU"
+    ):
+        BindParamsPass("main", {"w": Foreign(W)})(PARSED)
+
+
+def test_constants_are_in_the_order_of_the_parameters() -> None:
+    bound = BindParamsPass("main", {"unused": UNUSED, "w_1": W + 1, "w": W})(PARSED)
+    names = re.findall(r"%(\w+) = relex.constant", str(bound))
+    assert names == ["w", "w_1", "unused"]
 
 
 def test_archives_and_arrays_are_not_mixed_up(tmp_path: Path) -> None:

@@ -168,3 +168,28 @@ def test_random_graphs(data: st.DataObject) -> None:
     module = graph.module(returned)
     assert_comes_back(read_back(module))
     assert_comes_back(read_back(LegalizeOpsPass(strict=data.draw(st.booleans()))(module)))
+
+
+def test_constants_do_not_take_the_names_of_values() -> None:
+    module = parse_module("""
+        func.func @main(%x: tensor<17xi32>) -> tensor<17xi32> {
+          %0 = relex.constant dense<1> : tensor<17xi32>
+          %1 = relex.constant dense<2> : tensor<17xi32>
+          %lv = relex.add %x, %0 : (tensor<17xi32>, tensor<17xi32>) -> tensor<17xi32>
+          %lv1 = relex.add %lv, %1 : (tensor<17xi32>, tensor<17xi32>) -> tensor<17xi32>
+          %lv2 = relex.multiply %lv1, %1 : (tensor<17xi32>, tensor<17xi32>) -> tensor<17xi32>
+          func.return %lv2 : tensor<17xi32>
+        }""")
+    lines = print_script(module).splitlines()
+    assert [line.split(":")[0].strip() for line in lines if " = " in line] == ["const", "const1", "lv", "lv1", "lv2"]
+    assert_comes_back(module)
+    elided = print_script(module, elide=True)
+    for line in (
+        'lv = R.add(x, metadata["ir.GenericConst"][0])',
+        'lv1 = R.add(lv, metadata["ir.GenericConst"][1])',
+        'lv2 = R.multiply(lv1, metadata["ir.GenericConst"][1])',
+    ):
+        assert line.partition(" = ")[2] in elided
+    ones = np.ones(17, np.int32)
+    again = parse_script(elided, params={"ir.GenericConst": [ones, ones * 2]})
+    assert interpret(again)["main"](ones).tolist() == [8] * 17

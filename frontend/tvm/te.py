@@ -1,0 +1,3 @@
+"""`tvm.te`: tensor expressions."""
+
+from relex.lowering.te import *  # noqa: F403
