@@ -13,6 +13,7 @@ from xdsl.rewriter import BlockInsertPoint, InsertPoint
 from xdsl.transforms.convert_scf_to_cf import ForLowering, IfLowering, SwitchLowering
 
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION
+from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 
 
@@ -47,7 +48,7 @@ class ConvertScfWhileToCfPass(RelexPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             # Outermost first; nested ops move with their regions.
-            found = [inner for inner in function.walk() if type(inner) in PATTERNS]
+            found = [inner for inner in walk(function) if type(inner) in PATTERNS]
             if any(map(_is_left_by_xdsl, found)):
                 for inner in found:
                     PATTERNS[type(inner)].match_and_rewrite(inner, PatternRewriter(inner))

@@ -40,7 +40,7 @@ from relex.dialects.tir import (
 )
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
-from relex.dialects.walks import ancestors
+from relex.dialects.walks import ancestors, walk
 from relex.lowering.lower_call_tir import ALIGNMENT
 from relex.lowering.support.init_nests import InitNest, empty_loop, init_nest, outer_operands
 from relex.lowering.vectors import VECTORIZED_ATTR
@@ -90,7 +90,7 @@ class ConvertTirToScfPass(RelexPass):
     name = "convert-tir-to-scf"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for call in [o for o in op.walk() if isinstance(o, CallOp)]:
+        for call in [o for o in walk(op) if isinstance(o, CallOp)]:
             new = func.CallOp(call.callee, list(call.arguments), [])
             new.location = call.location
             Rewriter.replace_op(call, new, [])
@@ -109,7 +109,7 @@ class _Lowering:
         """Heap buffers, and the block at whose end each is freed."""
         self._parallel: dict[ForOp, Block] = {}
         """The bodies of parallel loops."""
-        blocks = [op for op in prim_func.walk() if isinstance(op, BlockOp)]
+        blocks = [op for op in walk(prim_func) if isinstance(op, BlockOp)]
         self._nests = {block: nest for block in blocks if (nest := init_nest(block)) is not None}
         self._empty = {block: loop for block in blocks if block not in self._nests and (loop := empty_loop(block))}
         self._entry: Block = Block(arg_types=[arg.type for arg in prim_func.args])
@@ -329,7 +329,7 @@ def _loop_attributes(loop: ForOp) -> dict[str, Attribute]:
             return {VECTORIZED_ATTR: UnitAttr()}
         case LoopKind.UNROLLED:
             return {LOOP_ANNOTATION: LoopAnnotationAttr(Unrolling.FULL)}
-        case _ if any(isinstance(inner, ForOp) and inner.kind.data in _SCHEDULED for inner in loop.walk()):
+        case _ if any(isinstance(inner, ForOp) and inner.kind.data in _SCHEDULED for inner in walk(loop)):
             # The schedule decides what is unrolled. LLVM would add an exit in the middle of the loop, which is slow.
             return {LOOP_ANNOTATION: LoopAnnotationAttr(Unrolling.DISABLE)}
         case _:

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from relex.dialects.dtypes import is_emulated, record_of
 from relex.dialects.features import has_feature, module_target
 from relex.dialects.processors import baseline_of
+from relex.dialects.walks import walk
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter
 from relex.lowering.math_approximations.conversions import decode, encode, loaded, round_to_odd, stored
 from relex.lowering.math_approximations.numbers import Floats
@@ -57,7 +58,7 @@ class ExpandFloatsPass(ConversionPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         # Few programs have such floats.
-        if any(is_emulated(t) for inner in op.walk() for t in inner.result_types):
+        if any(is_emulated(t) for inner in walk(op) for t in inner.result_types):
             super().apply(ctx, op)
 
 

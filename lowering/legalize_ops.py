@@ -20,6 +20,7 @@ from relex.dialects.sizes import Requirement, gathering
 from relex.dialects.sizes.requirements import Solver
 from relex.dialects.table import find
 from relex.dialects.tir import PrimFuncOp
+from relex.dialects.walks import walk
 from relex.lowering.legalizations import LEGALIZATIONS, Legalization, apply_legalization
 from relex.lowering.llvm.reserved import RESERVED
 from relex.lowering.support.size_values import SizesOfResults
@@ -74,7 +75,7 @@ class LegalizeOpsPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         table = {**LEGALIZATIONS, **(self.overrides or {})}
-        problems = [d for o in op.walk() if isinstance(o, Operator) and (d := _refuse(o, table)) is not None]
+        problems = [d for o in walk(op) if isinstance(o, Operator) and (d := _refuse(o, table)) is not None]
         sizes = None
         try:
             sizes = infer_sizes(op)

@@ -37,6 +37,7 @@ from relex.dialects.relex.types import shape_str
 from relex.dialects.sizes.attributes import has_unknown, sizes_in_type
 from relex.dialects.sizes.modules import ModuleSizes
 from relex.dialects.symbols import resolve
+from relex.dialects.walks import walk
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter, convert
 from relex.lowering.support.size_values import SizesOfResults
 
@@ -91,7 +92,7 @@ class LowerCallTirPass(ConversionPass):
     types = _types
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for block in [o for o in op.walk() if isinstance(o, DataflowOp)]:
+        for block in [o for o in walk(op) if isinstance(o, DataflowOp)]:
             block.dissolve()
         _check_recursion(op)
         _pass_destinations(op)
@@ -294,7 +295,7 @@ def _needs_destinations(op: Operation) -> bool:
 
 def _pass_destinations(module: ModuleOp) -> None:
     """Let callers allocate results whose sizes follow from those of the arguments, and pass them as destinations."""
-    calls = [op for op in module.walk() if isinstance(op, CallOp | func.CallOp) and _needs_destinations(op)]
+    calls = [op for op in walk(module) if isinstance(op, CallOp | func.CallOp) and _needs_destinations(op)]
     sizes = SizesOfResults(ModuleSizes.of_all(module) if calls else None)
     for call in calls:
         buffers: dict[SSAValue, SSAValue] = {}

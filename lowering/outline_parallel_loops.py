@@ -25,7 +25,7 @@ from xdsl.traits import SymbolTable
 from relex.dialects.functions import PARALLEL_ATTR, argument_attr
 from relex.dialects.index.domains import constant_value
 from relex.dialects.names import Names
-from relex.dialects.walks import ancestors
+from relex.dialects.walks import ancestors, walk
 from relex.passes.base import RelexPass
 
 NOALIAS = "llvm.noalias"
@@ -71,7 +71,7 @@ class OutlineParallelLoopsPass(RelexPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names = Names.of_symbols(op)
         for function in [o for o in op.ops if isinstance(o, func.FuncOp)]:
-            for loop in [o for o in function.walk() if isinstance(o, scf.ParallelOp) and _is_outlined(o)]:
+            for loop in [o for o in walk(function) if isinstance(o, scf.ParallelOp) and _is_outlined(o)]:
                 body = _outline(loop, function, names.fresh(f"{function.sym_name.data}_parallel"))
                 op.body.block.insert_op_after(body, function)
 

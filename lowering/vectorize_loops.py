@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 
 from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
+from relex.dialects.walks import walk
 from relex.lowering.vectors import VECTORIZED_ATTR
 from relex.lowering.vectors.forms import can_widen
 from relex.lowering.vectors.widen import widen
@@ -85,13 +86,13 @@ class VectorizeLoopsPass(RelexPass):
 
 
 def _marked_loops(op: Operation) -> list[scf.ForOp]:
-    return [o for o in op.walk() if isinstance(o, scf.ForOp) and VECTORIZED_ATTR in o.attributes]
+    return [o for o in walk(op) if isinstance(o, scf.ForOp) and VECTORIZED_ATTR in o.attributes]
 
 
 def _vectorize(loop: scf.ForOp) -> None:
     length = _length(loop)
     del loop.attributes[VECTORIZED_ATTR]
-    if length > 1 and not any(map(_stays_scalar, loop.walk())):
+    if length > 1 and not any(map(_stays_scalar, walk(loop))):
         widen(loop, length)
 
 

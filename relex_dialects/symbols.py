@@ -6,11 +6,25 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+)
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.traits import SymbolTable, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.symbol_table import get_name_if_symbol
+
+from relex.dialects.walks import walk
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -38,7 +52,7 @@ def resolve(op: Operation, symbol: SymbolRefAttr, kind: type[OpT]) -> OpT:
 
 def symbols_used(op: Operation) -> Counter[str]:
     """Count the uses of each symbol in `op` and its nested ops."""
-    return Counter(name for inner in op.walk() for name in _named_by(inner))
+    return Counter(name for inner in walk(op) for name in _named_by(inner))
 
 
 def erase_unused(module: ModuleOp, candidates: Iterable[Operation]) -> None:
@@ -62,7 +76,12 @@ def is_private(op: Operation) -> bool:
 
 def _named_by(op: Operation) -> Iterator[str]:
     for attr in (*op.properties.values(), *op.attributes.values()):
-        yield from _named_in(attr)
+        if type(attr) not in _NAMELESS:
+            yield from _named_in(attr)
+
+
+_NAMELESS = {StringAttr, IntegerAttr, IntegerType, IndexType, UnitAttr, DenseArrayBase, DenseIntOrFPElementsAttr}
+"""Frequent attributes that refer to no symbols."""
 
 
 def _named_in(attr: Attribute) -> Iterator[str]:
@@ -77,6 +96,7 @@ def _named_in(attr: Attribute) -> Iterator[str]:
                 yield from _named_in(part)
         case ParametrizedAttribute(parameters=parts):
             for part in parts:
-                yield from _named_in(part)
+                if type(part) not in _NAMELESS:
+                    yield from _named_in(part)
         case _:
             return

@@ -9,6 +9,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 
 from relex.dialects.machine import ALLOC, ALLOCATOR_ATTR, FREE
+from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 
 _POOLED = {"malloc": ALLOC, "free": FREE}
@@ -48,7 +49,7 @@ class PoolAllocationsPass(RelexPass):
                     function.sym_name = StringAttr(_POOLED[old])
         if not pooled:
             return
-        for call in op.walk():
+        for call in walk(op):
             if isinstance(call, llvm.CallOp) and call.callee is not None:
                 callee = call.callee.string_value()
                 if callee in pooled:

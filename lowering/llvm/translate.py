@@ -25,6 +25,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.errors import fail
 from relex.dialects.functions import C_INTERFACE_ATTR
 from relex.dialects.machine import CONSTANT_ALIGNMENT
+from relex.dialects.walks import walk
 from relex.lowering.llvm.parallel_calls import add_serial_entry
 from relex.lowering.llvm.reserved import MATH, MEMORY, functions_of
 from relex.lowering.llvm.translate_ops import Body, translate_op
@@ -72,7 +73,7 @@ def translate(module: ModuleOp, *, triple: str = "", embed_constants: bool = Fal
 
 def check_machine_level(module: ModuleOp) -> None:
     """Raise `CompileError` at the first op that is not of the LLVM dialect."""
-    for op in module.walk():
+    for op in walk(module):
         if op is not module and not op.name.startswith("llvm."):
             fail(op, f"expected ops of the LLVM dialect, found '{op.name}'; run relex-pipeline{{to=llvm}} first")
 
@@ -115,7 +116,7 @@ class _Module(ir.Module):
 
 def _called_by_llvm(module: ModuleOp) -> frozenset[str]:
     """The functions of the C library that the code generator may call for this module."""
-    names = {op.intrin.data if isinstance(op, llvm.CallIntrinsicOp) else op.name for op in module.walk()}
+    names = {op.intrin.data if isinstance(op, llvm.CallIntrinsicOp) else op.name for op in walk(module)}
     intrinsics = {name.replace("llvm.intr.", "llvm.").replace("llvm.frem", "llvm.fmod") for name in names}
     used = {name.split(".")[1] for name in intrinsics if "." in name}
     return MEMORY | functions_of(MATH & used)

@@ -14,6 +14,7 @@ from relex.dialects.sizes.attributes import FunctionSizes, sizes_in_type
 from relex.dialects.sizes.limits import bytes_of
 from relex.dialects.sizes.modules import sizes_at_entry
 from relex.dialects.tir.accesses import is_pure
+from relex.dialects.walks import walk
 
 
 class BufferSizes:
@@ -58,7 +59,7 @@ def _is_about_sizes(op: Operation, analysis: SizeAnalysis) -> bool:
 
 
 def _callees(function: func.FuncOp) -> set[str]:
-    return {op.callee.root_reference.data for op in function.walk() if isinstance(op, func.CallOp)}
+    return {op.callee.root_reference.data for op in walk(function) if isinstance(op, func.CallOp)}
 
 
 class MemoryNeeds:
@@ -96,7 +97,7 @@ class MemoryNeeds:
         self._sources[function.sym_name.data] = sizes.of_function.sources
         own: Size = 0
         of_callees: dict[Size, None] = {0: None}
-        for op in function.walk():
+        for op in walk(function):
             if isinstance(op, memref.AllocOp) and (shape := sizes.of(op.memref)) is not None:
                 own += bytes_of(op.memref.type, shape)
             elif isinstance(op, func.CallOp) and not self._is_recursive(function, op):

@@ -135,12 +135,12 @@ def build_scalar(
 
 def build_constant(value: float, type: Attribute) -> arith.ConstantOp:
     """Build a constant; of a vector type, a splat."""
+    if isinstance(type, AnyFloat):
+        return arith.ConstantOp(FloatAttr(float(value), type))
     if isa(type, VectorType[AnyFloat]):
         return arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [value]))
     if isa(type, VectorType[IntegerType | IndexType]):
         return arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [int(value)]))
-    if isinstance(type, AnyFloat):
-        return arith.ConstantOp(FloatAttr(float(value), type))
     if not isa(type, IntegerType | IndexType):
         raise ValueError(f"no constants of {type}")
     low, high = integer_limits(type if isinstance(type, IntegerType) else i64)

@@ -41,7 +41,7 @@ def can_widen(op: Operation) -> bool:
     if op.regions or op.successors:
         return False
     kinds = (*op.operand_types, *op.result_types)
-    return is_pure(op) and all(isa(kind, AnyFloat | IntegerType | IndexType) for kind in kinds)
+    return is_pure(op) and all(isinstance(kind, AnyFloat | IntegerType | IndexType) for kind in kinds)
 
 
 def on_vectors(op: Operation, operands: Sequence[Lanes], out: Emitter) -> list[Lanes]:

@@ -14,6 +14,7 @@ from relex.dialects.functions import argument_attr
 from relex.dialects.relex import CallTirOp, ConstantOp
 from relex.dialects.symbols import is_private, symbols_used
 from relex.dialects.tir import PrimFuncOp
+from relex.dialects.walks import walk
 
 CONSTANT_ATTR = "relex.constant"
 """Marks an input of a loop function that is a constant in every call, while the function is being scheduled."""
@@ -37,7 +38,7 @@ class KnownCalls:
 def known_calls(module: ModuleOp) -> list[KnownCalls]:
     """Return the private loop functions of a module that are referenced only by calls from graph functions."""
     calls: dict[str, list[CallTirOp]] = defaultdict(list)
-    for op in module.walk():
+    for op in walk(module):
         if isinstance(op, CallTirOp):
             calls[op.callee.root_reference.data].append(op)
     uses = symbols_used(module)

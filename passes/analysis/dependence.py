@@ -34,12 +34,13 @@ from relex.dialects.index.expr import (
     terms_of,
     values_in,
 )
-from relex.dialects.index.from_ir import index_of
+from relex.dialects.index.from_ir import index_of, index_reader
 from relex.dialects.index.solve import find_point
 from relex.dialects.index.span import Span
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp
-from relex.dialects.tir.accesses import Access
+from relex.dialects.tir.accesses import Access, is_access
+from relex.dialects.walks import walk
 from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.instances import Instance
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, name_of_block
@@ -114,20 +115,24 @@ class BlockAccess(LoopAccess):
 
 def block_accesses(block: BlockOp) -> list[BlockAccess]:
     """Return the accesses of a block; fail at ops that use memory in other ways."""
-    bound: dict[SSAValue, Index] = {v.variable: index_of(v.binding) for v in block.iter_vars}
+    bindings = map(index_reader(), block.bindings)
+    bound: dict[SSAValue, Index] = dict(zip(block.body.block.args, bindings, strict=True))
+    read = index_reader(bound.get)
     found: list[BlockAccess] = []
-    for op in block.walk():
-        if isinstance(op, memref.LoadOp | memref.StoreOp):
+    for op in walk(block):
+        if is_access(op):
             access = Access(op)
-            found.append(BlockAccess(access, tuple(index_of(i, bound.get) for i in access.indices), block))
-        elif _uses_memory(op):
+            found.append(BlockAccess(access, tuple(map(read, access.indices)), block))
+        elif type(op) not in _KNOWN and _uses_memory(op):
             fail(op, f"expected only loads and stores in a scheduled block, found '{op.name}'")
     return found
 
 
+_KNOWN = {BlockOp, ForOp, InitOp, AllocBufferOp, memref.DimOp}
+"""Ops that use memory in known ways, or not at all."""
+
+
 def _uses_memory(op: Operation) -> bool:
-    if isinstance(op, BlockOp | ForOp | InitOp | AllocBufferOp | memref.DimOp):
-        return False
     return any(isinstance(value.type, MemRefType) for value in (*op.operands, *op.results))
 
 

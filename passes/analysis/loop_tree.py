@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Any, TypeVar
 
 from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import fail
@@ -19,33 +21,49 @@ from relex.dialects.walks import ancestors
 
 def structures_in(func: Operation) -> Iterator[Operation]:
     """Yield the ops in a function that have regions, in pre-order."""
-    pending = _with_regions(func)
-    while pending:
-        op = pending.pop()
-        yield op
-        pending += _with_regions(op)
-
-
-def _with_regions(op: Operation) -> list[Operation]:
-    """Return the ops with regions directly inside of an op, the last one first."""
-    inner = [o for region in op.regions for block in region.blocks for o in block.ops if o.regions]
-    return inner[::-1]
+    for region in func.regions:
+        for block in region.blocks:
+            for op in [op for op in block.ops if op.regions]:
+                yield op
+                yield from structures_in(op)
 
 
 def find_loop(func: PrimFuncOp, label: str) -> ForOp:
     """Return the loop labelled `label`; fail if there is none."""
-    loops = {op.label.data: op for op in structures_in(func) if isinstance(op, ForOp) and op.label is not None}
-    return loops.get(label) or fail(func, f"expected a loop @{label}, found {_list(loops)}")
+    return _find(func, ForOp, label) or fail(func, f"expected a loop @{label}, found {_names(func, ForOp)}")
 
 
 def find_block(func: PrimFuncOp, name: str) -> BlockOp:
     """Return the block called `name`; fail if there is none."""
-    blocks = {op.block_name.data: op for op in structures_in(func) if isinstance(op, BlockOp)}
-    return blocks.get(name) or fail(func, f"expected a block @{name}, found {_list(blocks)}")
+    return _find(func, BlockOp, name) or fail(func, f"expected a block @{name}, found {_names(func, BlockOp)}")
 
 
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(f"@{name}" for name in names) or "none"
+StructureT = TypeVar("StructureT", ForOp, BlockOp)
+
+_FOUND = "_relex_structures"
+"""The attribute of the object of a function with its loops and blocks by kind and name, as they were found last."""
+
+
+def _find(func: PrimFuncOp, kind: type[StructureT], name: str) -> StructureT | None:
+    known: dict[Any, Any] = vars(func).setdefault(_FOUND, {})
+    found = known.get((kind, name))
+    # It may have been moved out of the function or renamed since.
+    if found is None or _name_in(found) != name or not func.is_ancestor(found):
+        known.clear()
+        known.update({(type(op), _name_in(op)): op for op in structures_in(func)})
+        found = known.get((kind, name))
+    return found
+
+
+def _names(func: PrimFuncOp, kind: type[Operation]) -> str:
+    names = [_name_in(op) for op in structures_in(func) if type(op) is kind]
+    return ", ".join(f"@{name}" for name in names if name is not None) or "none"
+
+
+def _name_in(op: Operation) -> str | None:
+    """Return the label of a loop, or the name of a block."""
+    name = op.properties.get("label" if type(op) is ForOp else "block_name")
+    return name.data if isinstance(name, StringAttr) else None
 
 
 def label_of(loop: ForOp) -> str:
@@ -206,7 +224,7 @@ def steps_in(scope: Operation) -> Iterator[Operation]:
     for region in scope.regions:
         for op in [op for block in region.blocks for op in block.ops]:
             yield op
-            if not isinstance(op, BlockOp):
+            if op.regions and type(op) is not BlockOp:
                 yield from steps_in(op)
 
 

@@ -11,6 +11,7 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, PrimFunc
 from relex.dialects.tir.accesses import Access, accesses, is_pure, variables_in
 from relex.dialects.tir.indices import is_subsequence, plain_indices, reads_memory, variable_of
 from relex.dialects.tir.op_pattern import OpPattern, widest
+from relex.dialects.walks import walk
 
 _PRODUCTS = (arith.MulfOp, arith.MuliOp, arith.AndIOp)
 
@@ -24,7 +25,7 @@ def pattern_of_function(function: PrimFuncOp) -> OpPattern:
     """
     if not all(map(_is_structure, function.body.block.ops)):
         return OpPattern.OPAQUE
-    blocks = [op for op in function.walk() if isinstance(op, BlockOp)]
+    blocks = [op for op in walk(function) if isinstance(op, BlockOp)]
     written = [access.buffer for block in blocks for access in _stores(block)]
     if not blocks or len(set(written)) != len(written) or not set(function.outputs) <= set(written):
         return OpPattern.OPAQUE
@@ -51,7 +52,7 @@ def pattern_of_block(block: BlockOp) -> OpPattern:
     """Return the op pattern of a block; `OPAQUE` if it cannot be determined, for example because an index depends on
     data."""
     stores, loads = _stores(block), _loads(block)
-    if len(stores) != 1 or not all(map(_is_plain, block.walk())):
+    if len(stores) != 1 or not all(map(_is_plain, walk(block))):
         return OpPattern.OPAQUE
     if any(reads_memory(index, block) for access in accesses(block) for index in access.indices):
         return OpPattern.OPAQUE
@@ -107,7 +108,7 @@ def _pattern_of_reduction(
     terms = [load for load in loads if load not in own]
     if any(_reads_a_window(load, block) for load in terms):
         return OpPattern.OUT_ELEMENTWISE_FUSABLE
-    is_product = any(isinstance(op, _PRODUCTS) for op in block.walk())
+    is_product = any(isinstance(op, _PRODUCTS) for op in walk(block))
     if is_product and any(not spatial <= _variables(load, block) for load in terms):
         return OpPattern.OUT_ELEMENTWISE_FUSABLE
     return OpPattern.REDUCTION

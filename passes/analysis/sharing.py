@@ -8,13 +8,14 @@ from xdsl.ir import Operation
 
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp
 from relex.dialects.tir.accesses import accesses, is_pure, variables_in
+from relex.dialects.walks import walk
 
 _UNDERSTOOD = (AllocBufferOp, BlockOp, ForOp, InitOp, memref.LoadOp, memref.StoreOp, scf.ForOp, scf.IfOp, scf.YieldOp)
 
 
 def is_understood(op: Operation) -> bool:
     """Return whether an op has no other effects than loads and stores."""
-    return all(isinstance(inner, _UNDERSTOOD) or (is_pure(inner) and not inner.regions) for inner in op.walk())
+    return all(isinstance(inner, _UNDERSTOOD) or (is_pure(inner) and not inner.regions) for inner in walk(op))
 
 
 def has_views(function: PrimFuncOp) -> bool:

@@ -17,7 +17,7 @@ from relex.passes.analysis.constant_inputs import is_constant_input
 from relex.passes.analysis.dependence import BlockAccess
 from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import Reduction, check_at_least, count, element_written, is_side_by_side, uses
+from relex.passes.cpu.reductions import Reduction, check_at_least, count, is_side_by_side, uses
 from relex.passes.cpu.register_tiles import Tile, best_tile
 
 CandidateT = TypeVar("CandidateT")
@@ -51,7 +51,7 @@ class ReductionAxes:
         for buffer in buffers_read(block):
             if sum(access.buffer is buffer for access in reduction.reads) != 1:
                 fail(block, f"expected {name_of_block(block)} to read {name_of(buffer)} once a step")
-        last = element_written(block)[-1:]
+        last = reduction.written[-1:]
         if not reduction.spatial:
             fail(block, f"expected {name_of_block(block)} in more loops")
         order = sorted(reversed(reduction.spatial), key=lambda loop: last != (IndexExpr.of(loop.variable),))
@@ -60,7 +60,7 @@ class ReductionAxes:
     @classmethod
     def _of(cls, reduction: Reduction, columns: ForOp) -> ReductionAxes:
         block = reduction.block
-        if IndexExpr.of(columns.variable) not in element_written(block):
+        if IndexExpr.of(columns.variable) not in reduction.written:
             fail(block, f"expected {name_of_block(block)} to write elements along {label_of(columns)}")
         operands = [access for access in reduction.reads if uses(access, columns)]
         if len(operands) != 1:
@@ -103,12 +103,12 @@ class ReductionAxes:
     @property
     def output_dimension(self) -> int:
         """The dimension of the result that the columns index."""
-        return element_written(self.reduction.block).index(IndexExpr.of(self.columns.variable))
+        return self.reduction.written.index(IndexExpr.of(self.columns.variable))
 
     @property
     def is_stored_in_vectors(self) -> bool:
         """Whether the results of neighbouring columns are contiguous."""
-        return element_written(self.reduction.block)[-1] == IndexExpr.of(self.columns.variable)
+        return self.reduction.written[-1] == IndexExpr.of(self.columns.variable)
 
     @property
     def is_unit_stride(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
@@ -56,6 +57,11 @@ class Reduction:
         accesses = [access for access in block_accesses(block) if not access.in_init]
         reads = [access for access in accesses if access.buffer is not results[0]]
         return cls(block, [loop for loop in loops if loop not in terms], terms, results[0], reads)
+
+    @cached_property
+    def written(self) -> Element:
+        """The indices of the element that the block writes. Fails if it writes several."""
+        return element_written(self.block)
 
     @property
     def bits(self) -> int:

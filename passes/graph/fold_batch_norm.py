@@ -15,6 +15,7 @@ from relex.dialects.relex import AddOp, BatchNormOp, ConstantOp, Conv2dOp, Dense
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.types import rank_of
 from relex.dialects.table import Table
+from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class FoldBatchNormPass(RelexPass):
     name = "fold-batch-norm"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for norm in [o for o in op.walk() if isinstance(o, BatchNormOp)]:
+        for norm in [o for o in walk(op) if isinstance(o, BatchNormOp)]:
             if (layer := _Layer.before(norm)) is not None and (folded := _folded(norm, layer)) is not None:
                 _replace(norm, layer, *folded)
 

@@ -16,6 +16,7 @@ from xdsl.traits import is_side_effect_free
 from relex.dialects.dtypes import has_dtype, size_in_bytes
 from relex.dialects.relex import ConstantOp, Exactness, Operator
 from relex.dialects.relex.operator import tensor_type
+from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
 from relex.passes.support.evaluation import evaluated
@@ -60,7 +61,7 @@ class FoldConstantsPass(RelexPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         folding = _Folding(self, op)
         # The list holds no constants, so replaced ones can be freed at once.
-        for operator in [o for o in op.walk() if isinstance(o, Operator)]:
+        for operator in [o for o in walk(op) if isinstance(o, Operator)]:
             folding.fold(operator)
         for function in op.walk():
             if isinstance(function, FuncOp) and function.body.blocks:
@@ -71,7 +72,7 @@ class _Folding:
     """The remaining budget for folding in a module."""
 
     def __init__(self, limits: FoldConstantsPass, module: ModuleOp):
-        before = sum(_bytes(op.result) for op in module.walk() if isinstance(op, ConstantOp))
+        before = sum(_bytes(op.result) for op in walk(module) if isinstance(op, ConstantOp))
         self._limits = limits
         self._room = max((limits.growth - 1) * before, cost.FOLDED_BYTES_ALLOWED)
         self._work = limits.work

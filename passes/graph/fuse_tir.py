@@ -19,6 +19,7 @@ from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, 
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.symbols import erase_unused, symbols_used
 from relex.dialects.tir import OP_PATTERN_ATTR, AllocBufferOp, BlockOp, ForOp, PrimFuncOp
+from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 from relex.passes.support.group_sizes import GroupSizes
 from relex.passes.support.primitive import is_size
@@ -77,7 +78,7 @@ class _Groups:
         self._loop_functions: dict[str, PrimFuncOp] = {}
         self._calls: dict[str, list[CallOp]] = {}
         self._uses = symbols_used(module)
-        for op in module.walk():
+        for op in walk(module):
             match op:
                 case FuncOp() if PRIMITIVE_ATTR in op.attributes:
                     self.functions[op.sym_name.data] = op

@@ -24,6 +24,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects.dtypes import array_from_dense
 from relex.dialects.functions import argument_attrs
 from relex.dialects.relex import CallTirOp, ConstantOp
+from relex.dialects.walks import walk
 from relex.passes.analysis.constant_inputs import KnownCalls, constant_of, known_calls
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
@@ -80,7 +81,7 @@ class RewriteLayoutPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         made = _Copies()
-        constants = [o for o in op.walk() if isinstance(o, ConstantOp) and o.result.first_use is not None]
+        constants = [o for o in walk(op) if isinstance(o, ConstantOp) and o.result.first_use is not None]
         for known in known_calls(op):
             if known.constants:
                 _Rewriting(known, made).run()

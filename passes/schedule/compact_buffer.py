@@ -15,6 +15,7 @@ from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.schedule.blocks import CompactBufferOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
+from relex.dialects.walks import walk
 from relex.passes.analysis.buffers import accesses_in, local_buffer, pick_buffer
 from relex.passes.analysis.dependence import BlockAccess, block_accesses, carrying
 from relex.passes.analysis.footprints import Interval, region_of
@@ -85,7 +86,7 @@ def _is_computed_anew(read: BlockAccess, write: BlockAccess) -> bool:
     steps = list(steps_in(loop))
     if steps.index(write.block) >= steps.index(read.block) or not runs_for_all_values(write.block):
         return False
-    if write.in_init or any(isinstance(op, scf.IfOp) for op in write.block.walk()):
+    if write.in_init or any(isinstance(op, scf.IfOp) for op in walk(write.block)):
         return False
     wanted, given = region_of([read.element], loop), region_of([write.element], loop)
     return all(w is not None and g is not None and g.holds(w) for w, g in zip(wanted, given, strict=True))

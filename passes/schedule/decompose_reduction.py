@@ -13,7 +13,7 @@ from relex.dialects.index.expr import IndexExpr
 from relex.dialects.schedule.blocks import DecomposeReductionOp
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind
 from relex.dialects.tir.accesses import variables_in
-from relex.dialects.walks import ancestors
+from relex.dialects.walks import ancestors, walk
 from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.buffers import statement_accesses
 from relex.passes.analysis.dependence import carrying, check_bindings_differ
@@ -136,7 +136,7 @@ def _check_init_may_move(init: InitOp, block: BlockOp, loop: ForOp) -> None:
 
 
 def _is_after(block: BlockOp, other: BlockOp, scope: Operation) -> bool:
-    order = [op for op in scope.walk() if op is block or op is other]
+    order = [op for op in walk(scope) if op is block or op is other]
     return order[-1] is block
 
 

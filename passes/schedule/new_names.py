@@ -21,8 +21,8 @@ class NewNames:
     def take(self, blocks: Sequence[str] = (), loops: Sequence[str] = ()) -> tuple[list[str], list[str]]:
         """Return names for new blocks and loops; where none are given, fresh ones made from these."""
         structures = list(structures_in(self._func))
-        block_names = Names(op.block_name.data for op in structures if isinstance(op, BlockOp))
-        loop_names = Names(op.label.data for op in structures if isinstance(op, ForOp) and op.label is not None)
+        block_names = Names(op.block_name.data for op in structures if type(op) is BlockOp)
+        loop_names = Names(op.label.data for op in structures if type(op) is ForOp and op.label is not None)
         new_blocks = self._choose(block_names, blocks, self._given[: len(blocks)])
         new_loops = self._choose(loop_names, loops, self._given[len(blocks) :])
         self.taken = [*new_blocks, *new_loops]

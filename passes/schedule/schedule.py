@@ -61,7 +61,7 @@ class Schedule(Steps):
     def get_loops(self, block: Block) -> list[Loop]:
         """Return the loops around a block, outermost first. Unlabelled loops of the function are given labels."""
         func = self.function(block.func)
-        if any(isinstance(op, ForOp) and op.label is None for op in structures_in(func)):
+        if any(type(op) is ForOp and op.label is None for op in structures_in(func)):
             self.apply(block.func, LabelLoopsOp())
         loops = loops_of(find_block(func, block.name))
         return [Loop(block.func, loop.label.data) for loop in loops if loop.label is not None]

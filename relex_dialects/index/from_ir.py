@@ -27,6 +27,14 @@ def index_of(
 ) -> Index:
     """Return the expression of an index value. `lookup` may replace values; `opaque` gives the expression of a value
     that is not computed by sums, products, quotients, remainders and extremes."""
+    return index_reader(lookup, opaque)(value)
+
+
+def index_reader(
+    lookup: Lookup = lambda value: None, opaque: Callable[[SSAValue], Index] = IndexExpr.of
+) -> Callable[[SSAValue], Index]:
+    """Return `index_of` for many values of a program that does not change meanwhile: what they have in common is read
+    once."""
     known: dict[SSAValue, Index] = {}
 
     def read(value: SSAValue) -> Index:
@@ -45,7 +53,7 @@ def index_of(
         found = rule(value.owner, read) if rule is not None else None
         return opaque(value) if found is None else found
 
-    return read(value)
+    return read
 
 
 @EXPRESSIONS.rule(arith.AddiOp)

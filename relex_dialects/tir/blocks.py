@@ -124,7 +124,8 @@ class BlockOp(Counting, IRDLOperation):
 
     def extent_of(self, variable: BlockArgument) -> int | SSAValue:
         """Return the extent of a variable: the number of its values."""
-        return self.extents[variable.index]
+        size = self.static_extents.get_values()[variable.index]
+        return self.extents[variable.index] if size == DYNAMIC_INDEX else size
 
     def kind_of(self, variable: BlockArgument) -> IterKind:
         """Return the kind of a variable."""

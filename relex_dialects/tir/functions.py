@@ -49,6 +49,7 @@ from relex.dialects.errors import WrongOp, name_of
 from relex.dialects.symbols import VerifiesCallee, resolve
 from relex.dialects.tir.accesses import accesses
 from relex.dialects.tir.op_pattern import verify_op_pattern
+from relex.dialects.walks import walk
 
 NOALIAS_ATTR = "tir.noalias"
 """On a function: no two of its buffers alias."""
@@ -169,8 +170,8 @@ class PrimFuncOp(IRDLOperation):
         verify_op_pattern(self)
         for i, t in enumerate(types):
             _verify_argument(i, t, is_output=i >= self.num_inputs)
-        _verify_unique("block name", ((op, op.block_name) for op in self.walk() if isinstance(op, BlockOp)))
-        _verify_unique("loop label", ((op, op.label) for op in self.walk() if isinstance(op, ForOp) and op.label))
+        _verify_unique("block name", ((op, op.block_name) for op in walk(self) if isinstance(op, BlockOp)))
+        _verify_unique("loop label", ((op, op.label) for op in walk(self) if isinstance(op, ForOp) and op.label))
         for access in accesses(self):
             if access.is_write and access.buffer in self.inputs:
                 raise WrongOp(

@@ -8,12 +8,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove
 
+from relex.dialects.walks import walk
+
 
 class Dominance:
     """Dominance queries on the values of one module, valid as long as it does not change. Linear in its size."""
 
     def __init__(self, module: ModuleOp):
-        self._order = {op: i for i, op in enumerate(module.walk())}
+        self._order = {op: i for i, op in enumerate(walk(module))}
         self._trees: dict[Region, dict[Block, tuple[int, int]]] = {}
 
     def is_visible(self, value: SSAValue, user: Operation) -> bool:

@@ -23,6 +23,7 @@ from relex.dialects.errors import (
 )
 from relex.dialects.upstream.dominance import Dominance
 from relex.dialects.upstream.rules import check_upstream
+from relex.dialects.walks import walk
 
 
 def verify_module(module: ModuleOp, text: str | None = None, line_offset: int = 0) -> None:
@@ -34,7 +35,7 @@ def verify_module(module: ModuleOp, text: str | None = None, line_offset: int = 
     diagnostics: list[Diagnostic] = []
     crashes: list[tuple[Diagnostic, Exception]] = []
     dominance = Dominance(module)
-    for op in module.walk():
+    for op in walk(module):
         try:
             _verify_structure(op, dominance)
             _verify_op(op)
