@@ -94,9 +94,25 @@ class Table(ChainMap[KeyT, EntryT]):
         return find(self, thing)
 
 
+def entered_by_others() -> bool:
+    """Return whether any module that is not of relex or xDSL has made an entry in any table."""
+    return any(not is_own(module) for table in TABLES for module in table.entered_by.values())
+
+
+def is_own(module: str) -> bool:
+    """Return whether a module, by name, is one of relex or xDSL."""
+    return module.partition(".")[0] in ("relex", "xdsl")
+
+
 def find(table: Mapping[Any, EntryT], thing: object) -> EntryT | None:
     """Return the entry of any mapping for the class of an op or type, else for its nearest base class that has one."""
-    return next((table[kind] for kind in type(thing).__mro__ if kind in table), None)
+    # A search in the parts themselves: `in` and `[]` of a `ChainMap` take several calls each.
+    parts = table.maps if isinstance(table, ChainMap) else (table,)
+    for kind in type(thing).__mro__:
+        for part in parts:
+            if kind in part:
+                return part[kind]
+    return None
 
 
 def parts_of(entry: Any) -> Iterator[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
@@ -16,13 +17,14 @@ from relex.dialects.context import make_context
 from relex.dialects.features import as_target
 from relex.dialects.parser import verify_module
 from relex.dialects.signature import Signature
+from relex.dialects.table import entered_by_others, is_own
 from relex.dialects.target import Target, set_target
 from relex.lowering.llvm.interface import entry_signatures
 from relex.lowering.llvm.object_code import compile_module
 from relex.lowering.llvm.pool_allocations import PoolAllocationsPass
 from relex.lowering.relex_pipeline import pipeline
 from relex.lowering.support.signatures import refusals
-from relex.passes.base import apply_pass, verify_each
+from relex.passes.base import Level, apply_pass, verify_each
 from relex.passes.extension import AnyExtension
 from relex.runtime.cache_key import cache_key
 from relex.runtime.callbacks import LibraryUse
@@ -34,6 +36,9 @@ from relex.runtime.sources import AnyProgram, read_program, showing_source
 
 if TYPE_CHECKING:
     from relex.runtime.profile import Profile
+
+VERIFY_VARIABLE = "RELEX_VERIFY"
+"""The environment variable that has programs verified after each level."""
 
 Instrument = Callable[[ModulePass, ModuleOp], None]
 """Gets the module before each pass, and may change it."""
@@ -177,18 +182,24 @@ def lower_program(
     instrument: Instrument | None = None,
     passes: Iterable[AnyExtension] = (),
 ) -> LoweredProgram:
-    """Run the default pipeline, with `passes` in it, on a copy of a module, verifying it after each level."""
+    """Run the default pipeline, with `passes` in it, on a copy of a module.
+
+    The module is verified after each level if rules or passes of others take part, or if the environment variable
+    `RELEX_VERIFY` is set, as in the tests of relex; in any case, if something fails, to name the pass to blame.
+    """
     module = _prepared(program, target)
     context = make_context()
     begun: list[ModulePass] = []
-    for level, group in pipeline(strict=strict, passes=passes):
+    levels = pipeline(strict=strict, passes=passes)
+    is_verified = bool(os.environ.get(VERIFY_VARIABLE)) or _is_of_others(levels)
+    for level, group in levels:
         begun += group
         try:
             for p in group:
                 if instrument is not None:
                     instrument(p, module)
                 apply_pass(p, context, module)
-            if level != "llvm":
+            if is_verified and level != "llvm":
                 # LLVM itself verifies what this level produces.
                 verify_module(module)
         except Exception:
@@ -196,6 +207,11 @@ def lower_program(
             verify_each(begun, _prepared(program, target))
             raise
     return LoweredProgram(module, entry_signatures(module), library_uses(module))
+
+
+def _is_of_others(levels: Sequence[tuple[Level, Sequence[ModulePass]]]) -> bool:
+    """Return whether a pass or a rule takes part that is not one of relex or xDSL."""
+    return entered_by_others() or any(not is_own(type(p).__module__) for _, group in levels for p in group)
 
 
 def _prepared(program: ModuleOp, target: Target | None) -> ModuleOp:

@@ -1,11 +1,15 @@
-"""The option `--full`, and what runs without it."""
+"""Settings that all tests in Python share: the option `--full`, and what runs without it."""
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
+
+# Every level of whatever is compiled is verified.
+os.environ["RELEX_VERIFY"] = "1"
 
 Ids = tuple[str, ...]
 """What the parameters of a case are, one for each parametrization."""

@@ -48,6 +48,7 @@ config.environment["PATH"] = os.pathsep.join(folders)
 
 # Whatever a test does, the program prints and reads back after every pass.
 config.environment["RELEX_OPT_FLAGS"] = "--verify-roundtrip"
+config.environment["RELEX_VERIFY"] = "1"
 
 if all(shutil.which(tool) for tool in ("mlir-opt-22", "mlir-translate-22")):
     config.available_features.add("mlir-opt")
