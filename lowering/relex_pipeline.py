@@ -61,7 +61,7 @@ class RelexPipelinePass(RelexPass):
 
     Operators on constants are computed at compile time if compiled code would give the same bits. With `strict`, sums
     keep the order and rounding of the plain loop, math functions are those of the C library, and no batch normalization
-    is folded into the layer before it.
+    or factor is folded into the layer before it.
 
     `passes` are others that run where they say by `extends_pipeline`; those of files given to `relex-opt` by
     `--load-passes` take part too.

@@ -1,41 +1,94 @@
-"""Fold batch normalization into the convolution or dense layer before it."""
+"""Fold batch normalization, and factors and addends of channels, into what computes the channels."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import array_from_dense, is_emulated, numpy_dtype
-from relex.dialects.relex import AddOp, BatchNormOp, ConstantOp, Conv2dOp, DenseOp
+from relex.dialects.relex import (
+    AddOp,
+    BatchNormOp,
+    ConstantOp,
+    Conv1dOp,
+    Conv1dTransposeOp,
+    Conv2dOp,
+    Conv2dTransposeOp,
+    Conv3dOp,
+    Conv3dTransposeOp,
+    DenseOp,
+    DivideOp,
+    MatmulOp,
+    MultiplyOp,
+    SubtractOp,
+)
+from relex.dialects.relex.convolution import TransposedConvolution
 from relex.dialects.relex.operator import tensor_type
+from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import rank_of
 from relex.dialects.table import Table
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
+from relex.passes.numerics import reassociates
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
-CHANNELS = Table[type[Operation], int]("layers with channels")
-"""Operators that are linear in their operand `weight`, and the dimension of their result along which the weight's first
-dimension runs. Other packages add theirs."""
 
-CHANNELS.add(1, Conv2dOp)
-CHANNELS.add(-1, DenseOp)
+@dataclass(frozen=True)
+class Channels:
+    """The channels of an operator that is linear in its second operand, the weight."""
+
+    axis: int
+    """The dimension of the result along which they run."""
+    scaled: Callable[[Operation, Array, Array], Array]
+    """Maps the operator, the elements of its weight and a factor for each channel to the weight whose channels are
+    multiples."""
+
+
+def _along_first(op: Operation, weight: Array, factors: Array) -> Array:
+    return weight * factors.reshape([-1, *[1] * (weight.ndim - 1)])
+
+
+def _along_last(op: Operation, weight: Array, factors: Array) -> Array:
+    return weight * factors
+
+
+def _of_groups(op: Operation, weight: Array, factors: Array) -> Array:
+    """Scale the weight of a transposed convolution: input channels, then the output channels of their group."""
+    assert isinstance(op, TransposedConvolution)
+    groups = as_integer(op.groups)
+    of_inputs = factors.reshape(groups, -1).repeat(weight.shape[0] // groups, axis=0)
+    return weight * of_inputs.reshape([*of_inputs.shape, *[1] * (weight.ndim - 2)])
+
+
+CHANNELS = Table[type[Operation], Channels]("layers with channels")
+"""The channels of each operator that has any. Other packages add theirs."""
+
+CHANNELS.add(Channels(1, _along_first), Conv1dOp, Conv2dOp, Conv3dOp)
+CHANNELS.add(Channels(1, _of_groups), Conv1dTransposeOp, Conv2dTransposeOp, Conv3dTransposeOp)
+CHANNELS.add(Channels(-1, _along_first), DenseOp)
+CHANNELS.add(Channels(-1, _along_last), MatmulOp)
 
 
 @dataclass(frozen=True)
 class FoldBatchNormPass(RelexPass):
     """
-    Folds each `relex.batch_norm` with constant parameters into the convolution or dense layer before it, whose weight
-    is constant, too: the weight is scaled, and what remains is one addition, which takes in a constant bias between the
-    two. The layer must have no other users, and all new numbers must be finite. Results change by rounding, as those of
-    a sum in another order do; so `strict` compilation leaves out this pass.
+    Folds each `relex.batch_norm` with constant parameters into the convolution, dense layer or matrix product before
+    it, whose weight is constant, too: the weight is scaled, and what remains is one addition. Constants that each
+    channel is multiplied with, divided by, or that are added to it or subtracted, become part of the two, with a
+    normalization or without one. Without a layer, they become part of `gamma` and `beta` of the normalization before
+    them.
+
+    Results between the two must have no other users, and all new numbers must be finite. Results change by rounding, as
+    those of a sum in another order do; so `strict` compilation leaves out this pass.
 
     ```mlir
     func.func @main(%x: tensor<1x2xf32>) -> tensor<1x2xf32> {
@@ -61,89 +114,173 @@ class FoldBatchNormPass(RelexPass):
     """
 
     name = "fold-batch-norm"
+    numerics = reassociates
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for norm in [o for o in walk(op) if isinstance(o, BatchNormOp)]:
-            if (layer := _Layer.before(norm)) is not None and (folded := _folded(norm, layer)) is not None:
-                _replace(norm, layer, *folded)
+        import numpy as np
+
+        with np.errstate(all="ignore"):
+            for first in list(walk(op)):
+                # A normalization that has been folded into the layer before it is gone.
+                if first.parent is not None and (channels := CHANNELS.find(first)) is not None:
+                    _fold_into_layer(first, channels)
+                elif first.parent is not None and isinstance(first, BatchNormOp):
+                    _fold_into_normalization(first)
 
 
 @dataclass(frozen=True)
-class _Layer:
-    """A layer with a constant weight, and the constant bias of each channel that is added to its result, or 0."""
+class _Affine:
+    """A function of each channel: a factor, and then, perhaps, an addend."""
 
-    op: Operation
-    weight: Array
-    bias: Array | float = 0.0
+    factor: Array | float
+    addend: Array | float | None = None
 
-    @classmethod
-    def before(cls, norm: BatchNormOp) -> _Layer | None:
-        """Return the layer whose channels are normalized and that has no other users, if there is one."""
-        value, bias = norm.data, 0.0
-        if isinstance(add := value.owner, AddOp) and value.has_one_use():
-            places = [i for i, operand in enumerate(add.operands) if _constant(operand) is not None]
-            if len(places) != 1 or (bias := _by_channel(add.operands[places[0]], norm)) is None:
-                return None
-            value = add.operands[1 - places[0]]
-        op = value.owner
-        if not isinstance(op, Operation) or (axis := CHANNELS.find(op)) is None or value.type != norm.data.type:
-            return None
-        weight = _constant(op.operands[1])
-        if weight is None or not value.has_one_use() or axis % rank_of(value) != norm.normal_axis:
-            return None
-        return cls(op, weight, bias)
+    def then(self, other: _Affine) -> _Affine:
+        """Return this function followed by another one."""
+        addend = other.addend
+        if self.addend is not None:
+            addend = self.addend * other.factor + (0.0 if addend is None else addend)
+        return _Affine(self.factor * other.factor, addend)
+
+
+Steps = Sequence[tuple[Operation, _Affine]]
+"""Operators, each on the result of the one before, and what they compute of each channel."""
+
+
+def _fold_into_layer(layer: Operation, channels: Channels) -> None:
+    weight = _constant(layer.operands[1])
+    # A vector as the right operand of a matrix product has no channels.
+    if weight is None or weight.ndim < 2:
+        return
+    steps = list(_steps_after(layer.results[0], channels.axis % rank_of(layer.results[0])))
+    # A bias alone stays as it is.
+    if all(isinstance(op, AddOp | SubtractOp) for op, _ in steps):
+        return
+    if (new := _new_layer(layer, channels, weight, _total(steps))) is not None:
+        _replace(layer, steps, new)
+
+
+def _fold_into_normalization(norm: BatchNormOp) -> None:
+    steps = list(_steps_after(norm.results[0], norm.normal_axis))
+    if steps and (new := _new_normalization(norm, _total(steps))) is not None:
+        _replace(norm, steps, new)
+
+
+def _total(steps: Steps) -> _Affine:
+    total = _Affine(1.0)
+    for _, step in steps:
+        total = total.then(step)
+    return total
+
+
+def _steps_after(value: SSAValue, axis: int) -> Iterator[tuple[Operation, _Affine]]:
+    """Yield the operators after a value, each with no other operand than the one before and constants, that compute a
+    function of each channel."""
+    while (use := value.get_unique_use()) is not None:
+        op = use.operation
+        step = _normalized(op, axis) if isinstance(op, BatchNormOp) else _arithmetic(op, use.index, axis)
+        if step is None or op.results[0].type != value.type:
+            return
+        yield op, step
+        value = op.results[0]
+
+
+def _normalized(op: BatchNormOp, axis: int) -> _Affine | None:
+    import numpy as np
+
+    gamma, beta, mean, variance = (_constant(value) for value in op.operands[1:])
+    if gamma is None or beta is None or mean is None or variance is None or op.normal_axis != axis:
+        return None
+    factor = gamma / np.sqrt(variance + op.epsilon.value.data)
+    return _Affine(factor, beta - mean * factor)
+
+
+def _arithmetic(op: Operation, index: int, axis: int) -> _Affine | None:
+    """Return the function of an operator on a value, which is its operand `index`, and a constant."""
+    if not isinstance(op, AddOp | SubtractOp | MultiplyOp | DivideOp):
+        return None
+    if (constant := _by_channel(op.operands[1 - index], rank_of(op.operands[index]), axis)) is None:
+        return None
+    match op:
+        case AddOp():
+            return _Affine(1.0, constant)
+        case SubtractOp():
+            return _Affine(-1.0, constant) if index else _Affine(1.0, -constant)
+        case MultiplyOp():
+            return _Affine(constant)
+        case DivideOp():
+            return None if index else _Affine(1.0 / constant)
 
 
 def _constant(value: SSAValue) -> Array | None:
-    """Return the elements of a constant, as f64; None for other values, and for types without arithmetic."""
-    if not isinstance(value.owner, ConstantOp) or is_emulated(tensor_type(value.type).element_type):
+    """Return the elements of a constant, as f64; None for other values, and for types without arithmetic of floats."""
+    element_type = tensor_type(value.type).element_type
+    if not isinstance(value.owner, ConstantOp) or not isa(element_type, AnyFloat) or is_emulated(element_type):
         return None
     return array_from_dense(value.owner.value).astype("float64")
 
 
-def _by_channel(bias: SSAValue, norm: BatchNormOp) -> Array | None:
-    """Return a bias as one number for each channel; None if it differs between elements of one."""
-    array = _constant(bias)
-    rank, axis = rank_of(norm.data), norm.normal_axis
+def _by_channel(value: SSAValue, rank: int, axis: int) -> Array | None:
+    """Return a constant as one number for each channel, or one for all; None if it differs between elements of one."""
+    array = _constant(value)
     if array is None or array.ndim > rank:
         return None
     shape = (1,) * (rank - array.ndim) + array.shape
     return array.reshape(-1) if all(size == 1 for d, size in enumerate(shape) if d != axis) else None
 
 
-def _folded(norm: BatchNormOp, layer: _Layer) -> tuple[Array, Array] | None:
-    """Return the scaled weight, and what to add to each channel, of the element type; None if one is not finite."""
+def _new_layer(layer: Operation, channels: Channels, weight: Array, function: _Affine) -> list[Operation] | None:
+    """Return the ops that compute a layer followed by a function of its channels."""
     import numpy as np
 
-    parameters = [array for value in norm.operands[1:] if (array := _constant(value)) is not None]
-    if len(parameters) != len(norm.operands) - 1:
+    old = layer.operands[1]
+    result = layer.results[0]
+    count = tensor_type(result.type).get_shape()[channels.axis]
+    scaled = _rounded(channels.scaled(layer, weight, np.broadcast_to(function.factor, count)), result)
+    if scaled is None:
         return None
-    gamma, beta, mean, variance = parameters
-    with np.errstate(all="ignore"):
-        scale = gamma / np.sqrt(variance + norm.epsilon.value.data)
-        weight = layer.weight * scale.reshape([-1, *[1] * (layer.weight.ndim - 1)])
-        shift = beta + (layer.bias - mean) * scale
-        dtype = numpy_dtype(tensor_type(norm.data.type).element_type)
-        weight, shift = weight.astype(dtype), shift.astype(dtype)
-    if not np.isfinite(weight).all() or not np.isfinite(shift).all():
-        return None
-    return weight, shift.reshape([-1, *[1] * (rank_of(norm.data) - norm.normal_axis - 1)])
+    new = layer.clone()
+    new.operands[1] = scaled.result
+    scaled.result.name_hint, new.results[0].name_hint = old.name_hint, result.name_hint
+    if function.addend is None:
+        return [scaled, new]
+    shape = [count, *[1] * (-channels.axis % rank_of(result) - 1)]
+    addend = _rounded(np.broadcast_to(function.addend, count).reshape(shape), result)
+    return None if addend is None else [scaled, new, addend, AddOp(new.results[0], addend)]
 
 
-def _replace(norm: BatchNormOp, layer: _Layer, weight: Array, shift: Array) -> None:
-    old = layer.op.operands[1]
-    scaled, added = ConstantOp(weight), ConstantOp(shift)
-    new = layer.op.clone({old: scaled.result})
-    total = AddOp(new.results[0], added)
-    names = (old.name_hint, norm.beta.name_hint, layer.op.results[0].name_hint)
-    for op, name, place in zip((scaled, added, new), names, (layer.op, norm, layer.op), strict=True):
-        op.results[0].name_hint, op.location = name, place.location
-    total.location = norm.location
-    between = norm.data.owner.operands if isinstance(norm.data.owner, AddOp) else ()
-    unused = [norm.data, layer.op.results[0], old, *between, *norm.operands[1:]]
-    Rewriter.insert_op([scaled, new], InsertPoint.before(layer.op))
-    Rewriter.replace_op(norm, [added, total], [total.result])
-    for value in unused:
-        op = value.owner
-        if isinstance(op, Operation) and op.parent is not None and not any(result.uses for result in op.results):
+def _new_normalization(norm: BatchNormOp, function: _Affine) -> list[Operation] | None:
+    """Return the ops that compute a normalization followed by a function of its channels."""
+    gamma, beta = _constant(norm.gamma), _constant(norm.beta)
+    if gamma is None or beta is None:
+        return None
+    addend = 0.0 if function.addend is None else function.addend
+    new_gamma, new_beta = (_rounded(a, norm.data) for a in (gamma * function.factor, beta * function.factor + addend))
+    if new_gamma is None or new_beta is None:
+        return None
+    new_gamma.result.name_hint, new_beta.result.name_hint = norm.gamma.name_hint, norm.beta.name_hint
+    new = norm.clone()
+    new.operands[1], new.operands[2] = new_gamma.result, new_beta.result
+    new.result.name_hint = norm.result.name_hint
+    return [new_gamma, new_beta, new]
+
+
+def _rounded(array: Array, like: SSAValue) -> ConstantOp | None:
+    """Return a constant with elements of the type of a value; None if one is not finite."""
+    import numpy as np
+
+    rounded = array.astype(numpy_dtype(tensor_type(like.type).element_type))
+    return ConstantOp(rounded) if np.isfinite(rounded).all() else None
+
+
+def _replace(first: Operation, steps: Steps, new: Sequence[Operation]) -> None:
+    """Replace a layer or a normalization, and the steps after it."""
+    replaced = [first, *(op for op, _ in steps)]
+    for op in new:
+        op.location = replaced[-1].location if isinstance(op, AddOp) else first.location
+    constants = {value.owner for op in replaced for value in op.operands if isinstance(value.owner, ConstantOp)}
+    Rewriter.insert_op(new, InsertPoint.before(first))
+    replaced[-1].results[0].replace_all_uses_with(new[-1].results[0])
+    for op in (*reversed(replaced), *constants):
+        if not any(result.uses for result in op.results):
             Rewriter.erase_op(op)

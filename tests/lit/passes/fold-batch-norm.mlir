@@ -52,3 +52,42 @@ func.func @bias_of_positions(%x: tensor<1x1x1x2xf32>) -> tensor<1x1x1x2xf32> {
   %2 = relex.batch_norm %1, %one, %one, %one, %one : (tensor<1x1x1x2xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x1x1x2xf32>
   func.return %2 : tensor<1x1x1x2xf32>
 }
+
+// A factor and an addend of each channel after the normalization are folded with it.
+// CHECK-LABEL: func.func @scaled
+// CHECK:         [[Y:%.+]] = relex.matmul %x
+// CHECK-NEXT:    [[B:%.+]] = relex.constant dense<[-8.0, -1.0]> : tensor<2xf32>
+// CHECK-NEXT:    [[Z:%.+]] = relex.add [[Y]], [[B]]
+// CHECK-NEXT:    func.return [[Z]]
+func.func @scaled(%x: tensor<?x2xf32>) -> tensor<?x2xf32> {
+  %w = relex.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %gamma = relex.constant dense<[2.0, 0.5]> : tensor<2xf32>
+  %beta = relex.constant dense<[0.0, 1.0]> : tensor<2xf32>
+  %mean = relex.constant dense<[3.0, 2.0]> : tensor<2xf32>
+  %variance = relex.constant dense<[4.0, 0.25]> : tensor<2xf32>
+  %factor = relex.constant dense<[3.0, 2.0]> : tensor<2xf32>
+  %addend = relex.constant dense<1.0> : tensor<f32>
+  %0 = relex.matmul %x, %w : (tensor<?x2xf32>, tensor<2x2xf32>) -> tensor<?x2xf32>
+  %1 = relex.batch_norm %0, %gamma, %beta, %mean, %variance epsilon = 0.0
+      : (tensor<?x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
+  %2 = relex.multiply %factor, %1 : (tensor<2xf32>, tensor<?x2xf32>) -> tensor<?x2xf32>
+  %3 = relex.add %2, %addend : (tensor<?x2xf32>, tensor<f32>) -> tensor<?x2xf32>
+  func.return %3 : tensor<?x2xf32>
+}
+
+// Without a layer, they become part of the normalization.
+// CHECK-LABEL: func.func @without_layer
+// CHECK-DAG:     [[G:%.+]] = relex.constant dense<[6.0, 4.0]> : tensor<2xf32>
+// CHECK-DAG:     [[B:%.+]] = relex.constant dense<[7.0, 5.0]> : tensor<2xf32>
+// CHECK:         [[Y:%.+]] = relex.batch_norm %x, [[G]], [[B]], %mean, %variance
+// CHECK-NEXT:    func.return [[Y]]
+func.func @without_layer(%x: tensor<?x2xf32>, %mean: tensor<2xf32>, %variance: tensor<2xf32>) -> tensor<?x2xf32> {
+  %one = relex.constant dense<[2.0, 2.0]> : tensor<2xf32>
+  %factor = relex.constant dense<[3.0, 2.0]> : tensor<2xf32>
+  %addend = relex.constant dense<1.0> : tensor<1xf32>
+  %1 = relex.batch_norm %x, %one, %one, %mean, %variance
+      : (tensor<?x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
+  %2 = relex.multiply %1, %factor : (tensor<?x2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
+  %3 = relex.add %2, %addend : (tensor<?x2xf32>, tensor<1xf32>) -> tensor<?x2xf32>
+  func.return %3 : tensor<?x2xf32>
+}
