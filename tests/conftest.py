@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import pytest
 
@@ -16,14 +17,24 @@ Ids = tuple[str, ...]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--full", action="store_true", help="run all cases of the tests that are marked 'sampled'")
+    parser.addoption("--full", action="store_true", help="run all cases of tests that are marked 'sampled' or 'full'")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     description = (
         "of all combinations of parameters, run one or more for each value; of these, every second, third, ..."
     )
+    config.addinivalue_line("markers", "full: run only with --full")
     config.addinivalue_line("markers", f"sampled(diagonals=1, every=1): {description}")
+
+
+T = TypeVar("T")
+
+
+@pytest.fixture
+def some(pytestconfig: pytest.Config) -> Callable[[Iterable[T], int], list[T]]:
+    """Takes every second, third, ... of some things, or all of them with `--full`."""
+    return lambda things, every: list(things)[:: 1 if pytestconfig.getoption("--full") else every]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -37,7 +48,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             ids = tuple(item.callspec._idlist)  # pyright: ignore[reportPrivateUsage]
             size = mark.kwargs.get("diagonals", 1), mark.kwargs.get("every", 1)
             cases[item.nodeid.partition("[")[0], *size].append((item, ids))
-    left_out: set[pytest.Item] = set()
+    left_out = {item for item in items if item.get_closest_marker("full") is not None}
     for (_, diagonals, every), of_one_test in cases.items():
         product = [ids for _, ids in of_one_test]
         kept = {ids for shift in range(diagonals) for ids in list(diagonal(product, shift))[::every]}

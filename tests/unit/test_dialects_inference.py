@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects import test
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, bf16, f16, f32, f64, i1, i8, i32, i64
@@ -85,6 +85,7 @@ def evaluate(op: type[Operator], shapes: Sequence[tuple[int, ...]], element_type
 
 
 @pytest.mark.parametrize("op", [*ELEMENTWISE, MatmulOp], ids=lambda op: op.name)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_shapes_agree_with_numpy(op: type[Operator], data: st.DataObject) -> None:
     operands = [data.draw(shapes) for _ in range(arity(op))]
@@ -144,6 +145,7 @@ def test_element_types_do_not_mix(op: type[Operator]) -> None:
 
 
 @pytest.mark.parametrize("op", [*ELEMENTWISE, MatmulOp, DenseOp], ids=lambda op: op.name)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_dynamic_sizes_stand_for_what_they_meet(op: type[Operator], data: st.DataObject) -> None:
     """What is accepted with all sizes known is accepted with any of them unknown, and the result agrees."""

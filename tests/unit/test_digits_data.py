@@ -82,6 +82,7 @@ def test_no_prediction_hangs_on_rounding(data: Any) -> None:
     assert np.min(best - second) > 1e-2
 
 
+@pytest.mark.full
 def test_the_script_makes_the_arrays_of_the_files(data: Any) -> None:
     pytest.importorskip("sklearn", reason="training needs scikit-learn")
     train = import_module("train")

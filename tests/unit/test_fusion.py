@@ -107,7 +107,7 @@ def run(module: ModuleOp, arguments: Sequence[Array]) -> list[Array]:
     return list(results) if isinstance(results, tuple) else [results]
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 50))
 @example(seed=1277, size=41)
 def test_random_graphs(seed: int, size: int) -> None:

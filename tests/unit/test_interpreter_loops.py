@@ -303,7 +303,7 @@ def blocks(draw: st.DrawFn) -> str:
     """
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(text=blocks(), seed=st.integers(0, 1000))
 def test_whole_arrays_and_walk_agree(text: str, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -86,6 +86,7 @@ def test_training_learns(training: Any) -> None:
     assert (training.reference(images, **weights).argmax(axis=1) == labels).mean() > 0.5
 
 
+@pytest.mark.full
 def test_the_script_makes_the_arrays_of_the_file(network: Any, tmp_path: Path) -> None:
     pytest.importorskip("sklearn", reason="the images to learn from are in scikit-learn")
     copy_examples(tmp_path)

@@ -79,7 +79,7 @@ class LoopFunction:
         )
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_loops_compute_the_same(data: st.DataObject) -> None:
     module = parse_module(str(LoopFunction(data)))

@@ -133,13 +133,13 @@ LAYERS = st.lists(
 )
 
 
-@settings(max_examples=12)
+@settings(max_examples=5)
 @given(LAYERS, st.integers(1, 17), st.integers(4, 256), st.booleans(), st.booleans())
 def test_random_dense_networks(layers: Sequence[Layer], batch: int, size: int, dynamic: bool, strict: bool) -> None:
     check_exact(layers, (batch, size), dynamic=dynamic, strict=strict, window=None)
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(LAYERS, st.integers(1, 17), st.integers(4, 48), st.sampled_from([1, 3]), st.booleans(), st.booleans())
 def test_random_convolutional_networks(
     layers: Sequence[Layer], batch: int, size: int, window: int, dynamic: bool, strict: bool

@@ -71,7 +71,7 @@ def test_shapes(shape: tuple[int, ...], axes: tuple[int, ...] | None, keep: bool
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_mean(shape: tuple[int, ...], dtype: str) -> None:
     x = np.asarray(random_array(np.random.default_rng(1), dtype, shape))
-    for axes in axes_of(len(shape)):
+    for axes in axes_of(len(shape))[::2]:
         make = partial(MeanOp, axis=axes)
         found, wanted = native(make, x), expected(make, x)
         if not x.size:
@@ -112,7 +112,7 @@ def test_special_values(operator: MakeOperator, dtype: str) -> None:
 def test_prod(shape: tuple[int, ...]) -> None:
     x = np.asarray(random_array(np.random.default_rng(6), "int32", shape))
     y = np.asarray(x % 5 - 2.0)  # Exact in any order.
-    for axes in axes_of(len(shape)):
+    for axes in axes_of(len(shape))[::4]:
         check(partial(ProdOp, axis=axes), x)
         check(partial(ProdOp, axis=axes, keepdims=True), y)
         assert_same(expected(partial(ProdOp, axis=axes), x), np.asarray(np.prod(x, axis=axes, dtype=np.int32)))

@@ -102,7 +102,7 @@ def test_reshape(old: Shape, new: Shape) -> None:
     assert_moves(partial(ReshapeOp, shape=new), x.reshape(new), x)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.permutations([1, 2, 2, 3, 5]), st.permutations([1, 2, 2, 3, 5]), st.data())
 def test_reshape_between_any_factors(old: list[int], new: list[int], data: st.DataObject) -> None:
     def merged(sizes: list[int]) -> Shape:
@@ -163,7 +163,7 @@ def test_concat(shapes: list[Shape], axis: int) -> None:
 places = st.integers(-9, 9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(places, places, places.filter(bool), st.sampled_from([0, 1, 5, 7]))
 def test_strided_slice_is_a_slice(begin: int, end: int, stride: int, size: int) -> None:
     x = numbered((2, size))

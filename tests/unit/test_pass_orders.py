@@ -162,7 +162,7 @@ def test_every_two(name: str) -> None:
         check(PROGRAMS[name], order, i % 4)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.sampled_from(list(PROGRAMS)), st.permutations(PASSES), st.integers(0, len(PASSES) + 1))
 def test_all_in_any_order(name: str, order: list[ModulePass], bound_after: int) -> None:
     check(PROGRAMS[name], order, bound_after)
@@ -190,7 +190,7 @@ def into_dataflow_block(module: ModuleOp) -> None:
     last.operands = dataflow.results
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_random_graphs(data: st.DataObject) -> None:
     """Sums of floats depend on their order, so products of matrices are on integers only."""

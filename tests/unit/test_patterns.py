@@ -330,7 +330,7 @@ def patterns(draw: st.DrawFn, depth: int = 3) -> Pattern:
     return found | wildcard() if depth < 3 else found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(wanted=patterns(), data=st.data())
 def test_random_graphs(wanted: Pattern, data: st.DataObject) -> None:
     """Whatever is matched, the program computes the same; `outlined` checks it."""

@@ -226,7 +226,7 @@ def main_of(module: ModuleOp) -> func.FuncOp:
     return next(op for op in module.ops if isinstance(op, func.FuncOp) and op.sym_name.data == "main")
 
 
-@settings(max_examples=12)
+@settings(max_examples=5)
 @given(graphs())
 def test_random_graphs(graph: ModuleOp) -> None:
     rng = np.random.default_rng(0)
@@ -234,7 +234,7 @@ def test_random_graphs(graph: ModuleOp) -> None:
     check(graph, [[np.asarray(random_array(rng, s.dtype.name, s.shape_with({}))) for s in specs]])
 
 
-@settings(max_examples=12)
+@settings(max_examples=5)
 @given(data=st.data())
 def test_random_graphs_with_sizes_of_the_run(data: st.DataObject) -> None:
     graph = Graph(data.draw(st.lists(SHAPES, min_size=1, max_size=3)), np.random.default_rng(0))

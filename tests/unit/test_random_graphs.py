@@ -149,7 +149,7 @@ class Graph:
         return self._graph.module([self.values[i][0] for i in returned])
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_random_graphs(data: st.DataObject) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))

@@ -493,7 +493,7 @@ def test_files_that_cannot_be_read_or_written(ex: Executable, tmp_path: Path):
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(data=st.data())
 def test_no_bit_can_change(data: st.DataObject, saved: Path, tmp_path_factory: pytest.TempPathFactory):
     contents = saved.read_bytes()
@@ -502,7 +502,7 @@ def test_no_bit_can_change(data: st.DataObject, saved: Path, tmp_path_factory: p
         CompiledProgram.unpack(memoryview(flipped(contents, bit)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(data=st.data())
 def test_no_bytes_can_go_or_come(data: st.DataObject, saved: Path):
     contents = saved.read_bytes()
@@ -535,7 +535,7 @@ def places_in(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from places_in(value[key])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(data=st.data())
 def test_any_index_is_read_or_refused(data: st.DataObject, saved: Path):
     """With a right checksum. What is read can be packed again."""

@@ -17,7 +17,7 @@ from relex.dialects import CompileError
 from relex.dialects.errors import InternalError
 from relex.frontend.script import parse_script, print_script
 
-COUNT = int(os.environ.get("RELEX_MUTATIONS", "1200"))
+COUNT = int(os.environ.get("RELEX_MUTATIONS", "400"))
 SEED = int(os.environ.get("RELEX_MUTATION_SEED", "0"))
 
 STRANGE = [

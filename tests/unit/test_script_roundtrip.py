@@ -152,7 +152,7 @@ tir.prim_func @f(%T: memref<4xf32>, %x.y: memref<4xf32>) outs(%lambda: memref<4x
     assert_comes_back(read_back(module))
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_random_graphs(data: st.DataObject) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))

@@ -44,7 +44,7 @@ def expect_same_at_all_levels(module: ModuleOp) -> None:
         assert found.libraries == whole.libraries, level
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ["mlp", "mlp_tir", pytest.param("lenet", marks=pytest.mark.full)])
 def test_models(model: str) -> None:
     expect_same_at_all_levels(MODELS[model]())
 
