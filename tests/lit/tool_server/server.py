@@ -35,6 +35,9 @@ def serve(path: str, names: Sequence[str]) -> NoReturn:
     for package in PACKAGES:
         for module in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
             import_module(module.name)
+    # The collections when a call ends would otherwise look at all of it, and copy its pages.
+    gc.collect()
+    gc.freeze()
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         # The name is there when calls can be made.
         listener.bind(f"{path}.new")
