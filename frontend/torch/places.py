@@ -29,7 +29,7 @@ def module_path(node: Any) -> str:
     stack: Mapping[str, tuple[str, Any]] = node.meta.get("nn_module_stack") or {}
     paths = [entry[0] for entry in stack.values()]
     path = paths[-1] if paths else ""
-    return "" if path.startswith("_empty") else re.sub(r"^L\['self'\]\.?|@\d+$", "", path)
+    return "" if path.startswith("_empty") else re.sub(r"^L\['\w+'\]\.?|@\d+$", "", path)
 
 
 def source_line(node: Any) -> tuple[str, int] | None:

@@ -31,3 +31,11 @@ def array_of(tensor: Any) -> Array:
     integers = {1: torch.uint8, 2: torch.int16}[dtype.itemsize]
     bits: Array = data.view(integers).numpy()
     return bits.view(np.dtype(dtype))
+
+
+def tensor_of(array: Array) -> Any:
+    """Return the elements of an array as a tensor, which shares its memory."""
+    if array.dtype.isbuiltin == 1:
+        return torch.from_numpy(array)
+    integers = {1: np.uint8, 2: np.int16}[array.dtype.itemsize]
+    return torch.from_numpy(array.view(integers)).view(getattr(torch, array.dtype.name))
