@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from relex.dialects.exceptions import RelexError
 from relex.dialects.table import Table
 from relex.readers import BINARY_READERS as BINARY
 from relex.readers import PROGRAM_READERS
@@ -13,8 +16,6 @@ from relex.readers import PROGRAM_READERS
 if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
-
-    from relex.dialects.dtypes import Array
 
 READERS = Table[str, str]("readers of program files")
 """Functions by suffix, as `module:name`; other packages may add theirs."""
@@ -38,7 +39,8 @@ def is_metadata(name: str) -> bool:
 class Reader(Protocol):
     """Reads text into a verified module; raises `CompileError`.
 
-    `params` provides the constants that the text omits, as `metadata_0`; `line_offset` is added to every line number.
+    `params` provides the constants that the text omits, as `metadata_0` or as a list under their key; `line_offset` is
+    added to every line number. A reader of texts that may hold several modules also takes `module`, a name.
     """
 
     def __call__(
@@ -47,7 +49,7 @@ class Reader(Protocol):
         name: str = "<string>",
         *,
         context: Context | None = None,
-        params: Mapping[str, Array] | None = None,
+        params: Mapping[str, Any] | None = None,
         verify: bool = True,
         line_offset: int = 0,
     ) -> ModuleOp: ...
@@ -75,6 +77,23 @@ def find_binary_reader(suffix: str) -> BinaryReader:
     return _imported(BINARY_READERS[suffix])
 
 
+def split_path(path: str) -> tuple[str, str | None]:
+    """Split `model.py:MyModule` into the path of a file and the name of a module in it, None if there is none."""
+    found = re.fullmatch(r"(.+\.(\w+)):([A-Za-z_]\w*)", path)
+    return (found[1], found[3]) if found is not None and found[2] in known_suffixes() else (path, None)
+
+
+def read_text(suffix: str, text: str, name: str, *, module: str | None = None, **options: Any) -> ModuleOp:
+    """Read the text of a file into a module: the one with the name `module`, if the file holds several. `options` are
+    those of readers. Raises `RelexError` for a name in a file that holds one module."""
+    reader = find_reader(suffix)
+    if module is None:
+        return reader(text, name, **options)
+    if "module" not in signature(reader).parameters:
+        raise RelexError(f"expected '{name}' alone, found '{name}:{module}': *.{suffix} files hold one module")
+    return cast(Any, reader)(text, name, module=module, **options)
+
+
 def _imported(path: str) -> Any:
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
@@ -85,7 +104,7 @@ def read_mlir(
     name: str = "<string>",
     *,
     context: Context | None = None,
-    params: Mapping[str, Array] | None = None,
+    params: Mapping[str, Any] | None = None,
     verify: bool = True,
     line_offset: int = 0,
 ) -> ModuleOp:

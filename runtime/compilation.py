@@ -32,7 +32,7 @@ from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache
 from relex.runtime.executable import Executable
 from relex.runtime.module_libraries import check_registered, library_uses
 from relex.runtime.program import CompiledProgram
-from relex.runtime.sources import AnyProgram, read_program, showing_source
+from relex.runtime.sources import AnyProgram, Metadata, read_program, showing_source
 
 if TYPE_CHECKING:
     from relex.runtime.profile import Profile
@@ -51,10 +51,12 @@ def build(
     target: Target | str | None = None,
     cache: CacheOption = None,
     passes: Iterable[AnyExtension] = (),
+    metadata: Metadata | None = None,
 ) -> Executable:
     """Compile a program for the machine that this process runs on.
 
-    `module` is a module, MLIR text, or the path of an `.mlir` file or of a `.py` file in TVMScript. It is not modified.
+    `module` is a module, MLIR text, or the path of an `.mlir` file or of a `.py` file in TVMScript; `model.py:MyModule`
+    is one of several modules in a file. It is not modified.
     With `strict`, sums keep the order and the rounding of the plain loop. `target` is a `Target`, which may have fewer
     CPU features than this machine, a triple, or "llvm" for this machine. The default is this machine, or the processor
     that the environment variable `RELEX_CPU` names.
@@ -67,11 +69,15 @@ def build(
     `extends_pipeline`, or where `placed` puts them. A cached program is found again for the same passes from unchanged
     files.
 
+    `metadata` has the constants that a script leaves out, where TVM prints `metadata["relax.expr.Constant"][0]`: a
+    dictionary with a list under this key, or with arrays under the names `metadata_0`, ...; or the path of a file that
+    holds them, `.npz`, `.safetensors` or `.pkl`.
+
     Raises `CompileError` for an invalid program, or one that calls library functions that are not registered, and
     `RelexError` for a file that cannot be read; for an object that is no program this is a `TypeError` too.
     """
     options = _Options(strict, as_target(target), tuple(passes))
-    program, text = read_program(module)
+    program, text = read_program(module, metadata)
     source = program.clone() if text is None else program
 
     def profile(entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Profile:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
-from relex.dialects.errors import CompileError, RelexError, add_source, wrong_kind
+from relex.dialects.errors import CompileError, DTypeError, RelexError, add_source, expect_kind, wrong_kind
 from relex.dialects.parser import parse_module, verify_module
-from relex.dialects.readers import BINARY_READERS, find_binary_reader, find_reader, known_suffixes
+from relex.dialects.readers import BINARY_READERS, find_binary_reader, known_suffixes, read_text, split_path
+from relex.passes.support.array_files import load_arrays
 
 AnyProgram = ModuleOp | str | PathLike[str]
 """A module, text, or the path of a file."""
+
+Metadata = Mapping[str, Any] | str | PathLike[str]
+"""Constants, or the path of a file that holds them."""
 
 _SAVED = ".relex"
 _SUFFIX = re.compile(r"\.[A-Za-z]\w*$")
@@ -24,27 +30,39 @@ _NOT_IN_PATHS = re.compile(r'[%@{}"\n]|^\s*//')
 """Matches something in every program, and in no path."""
 
 
-def parse(program: str | PathLike[str]) -> ModuleOp:
+def parse(program: str | PathLike[str], *, metadata: Metadata | None = None) -> ModuleOp:
     """Parse and verify MLIR text, an `.mlir` file, a `.py` file in TVMScript, an `.onnx` file, or a `.pt2` file.
+
+    `model.py:MyModule` is one of several modules in a file. `metadata` has the constants that a script leaves out, as
+    `build` takes them.
 
     Raises `CompileError` for an invalid program, and `RelexError` for a file that cannot be read.
     """
-    return read_program(program)[0]
+    return read_program(program, metadata)[0]
 
 
-def read_program(source: AnyProgram) -> tuple[ModuleOp, str | None]:
+def read_program(source: AnyProgram, metadata: Metadata | None = None) -> tuple[ModuleOp, str | None]:
     """Return a verified module, and its text unless it was given as a module. Raises `CompileError` for an invalid
     program, and `RelexError` for a file that cannot be read or an object that is no program."""
+    is_text = isinstance(source, str) and not _is_path(source)
+    if metadata is not None and (is_text or isinstance(source, ModuleOp)):
+        raise RelexError("expected 'metadata' with the path of a script, found a program that has all its constants")
     match source:
         case ModuleOp():
             verify_module(source)
             return source, None
-        case str() if not _is_path(source):
+        case str() if is_text:
             return parse_module(source), source
         case str() | PathLike():
-            return _read_file(Path(source))
+            return _read_file(*split_path(fspath(source)), metadata)
         case _:
-            raise wrong_kind(f"a module, MLIR text or the path of a file ({_known_files()})", source)
+            raise _no_program(source)
+
+
+def _no_program(found: object) -> DTypeError:
+    if isinstance(found, ModulePass):
+        return DTypeError(f"expected a module, found the pass '{found.name}'; called with a module, it returns one")
+    return wrong_kind(f"a module, MLIR text or the path of a file ({_known_files()})", found)
 
 
 @contextmanager
@@ -60,6 +78,8 @@ def showing_source(text: str | None) -> Generator[None]:
 
 def _is_path(text: str) -> bool:
     """Return whether a string is the path of a file, of any kind, rather than a program."""
+    if "\n" not in text and split_path(text)[1] is not None:
+        return True
     if text.endswith(tuple(f".{suffix}" for suffix in known_suffixes())) and "\n" not in text:
         return True
     if _NOT_IN_PATHS.search(text):
@@ -67,7 +87,8 @@ def _is_path(text: str) -> bool:
     return _SUFFIX.search(text) is not None or "/" in text or os.path.exists(text)
 
 
-def _read_file(path: Path) -> tuple[ModuleOp, str]:
+def _read_file(file: str, name: str | None, metadata: Metadata | None) -> tuple[ModuleOp, str]:
+    path = Path(file)
     if path.suffix == _SAVED:
         raise RelexError(f"{path}: expected a program, found a saved executable; 'relex.load' reads it")
     suffix = path.suffix.removeprefix(".")
@@ -85,7 +106,16 @@ def _read_file(path: Path) -> tuple[ModuleOp, str]:
     except UnicodeDecodeError as e:
         found = f"byte 0x{e.object[e.start]:02x}"
         raise RelexError(f"{path}: cannot be read: expected UTF-8 text, found {found}") from e
-    return find_reader(suffix)(text, str(path)), text
+    options = {} if metadata is None else {"params": load_metadata(metadata)}
+    return read_text(suffix, text, str(path), module=name, **options), text
+
+
+def load_metadata(metadata: Metadata) -> Mapping[str, Any]:
+    """Return constants by name or key, from a dictionary or a file of arrays."""
+    if isinstance(metadata, Mapping):
+        return metadata
+    expect_kind(metadata, str | PathLike, "a dictionary of arrays or the path of a file as 'metadata'")
+    return load_arrays(fspath(metadata))
 
 
 def _known_files() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from relex.dialects.exceptions import RelexError, expect_kind
+from relex.dialects.exceptions import DTypeError, RelexError, expect_kind, kind_of
 from relex.runtime.executable import CompiledFunction, Executable
 
 
@@ -29,14 +29,21 @@ def cpu(index: int = 0) -> Device:
     return Device("cpu", index)
 
 
+def as_device(device: object) -> Device:
+    """Return a device, the CPU by default. Raises `DTypeError` for anything else, such as the name of one."""
+    if device is None or isinstance(device, Device):
+        return device or cpu()
+    found = repr(device) if isinstance(device, str) else kind_of(device)
+    raise DTypeError(f"expected the device cpu(0), as 'cpu()' gives it, found {found}")
+
+
 class VirtualMachine(Mapping[str, CompiledFunction]):
     """An executable on a device: `VirtualMachine(ex, cpu())["main"](x)` is `ex["main"](x)`."""
 
     def __init__(self, executable: Executable, device: Device | None = None):
-        expect_kind(executable, Executable, "an executable")
-        expect_kind(device or cpu(), Device, "a device, as 'cpu' gives it")
+        expect_kind(executable, Executable, "an executable, as 'build' makes one of a module")
         self.executable = executable
-        self.device = device or cpu()
+        self.device = as_device(device)
 
     def __getitem__(self, name: str) -> CompiledFunction:
         return self.executable[name]

@@ -144,8 +144,18 @@ def raise_tool_errors(parser: argparse.ArgumentParser, more: Iterable[str] = ())
     parser.error = fail
 
 
+def add_metadata(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the constants of scripts."""
+    parser.add_argument(
+        "--metadata",
+        metavar="FILE.npz|FILE.safetensors|FILE.pkl",
+        help="the constants that a script leaves out: arrays metadata_0, ..., or in a pickle also lists by key",
+    )
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that xdsl-opt does not have."""
+    add_metadata(parser)
     passes = parser.add_argument_group("passes", "Every pass is also a flag: --cse, --relex-pipeline='to=core'.")
     passes.add_argument("--pass-pipeline", metavar="TEXT", help="passes as in MLIR: 'builtin.module(cse,b{x=1})'")
     passes.add_argument("--pass-flag", action="append", default=[], dest="pass_flags", help=argparse.SUPPRESS)

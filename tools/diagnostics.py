@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ShrinkException
 
+from relex.dialects import readers
 from relex.dialects.errors import (
     DEBUG_HINT,
     CompileError,
@@ -26,7 +27,7 @@ from relex.dialects.errors import (
     describe,
     diagnose,
 )
-from relex.dialects.readers import BINARY_READERS, find_binary_reader, find_reader
+from relex.dialects.readers import BINARY_READERS, find_binary_reader, split_path
 from relex.passes.crashes import crash_of
 
 if TYPE_CHECKING:
@@ -44,12 +45,13 @@ class ToolError(RelexError):
 @dataclass(frozen=True)
 class Source:
     """Program text and its origin. `line_offset` is the number of lines before it in its file. A binary file has `data`
-    in place of text."""
+    in place of text. `module` is the name of a module in it."""
 
     name: str
     text: str
     line_offset: int = 0
     data: bytes | None = None
+    module: str | None = None
 
     def show(self, diagnostic: Diagnostic) -> Diagnostic:
         """Add the source line to a diagnostic that points into this text, and the file to one without a location."""
@@ -78,18 +80,22 @@ def read_text(path: str | None) -> tuple[str, str]:
 
 
 def read_source(path: str | None, kind: Callable[[str], str]) -> Source:
-    """Return the program in a file, of the kind that `kind` returns for its name."""
+    """Return the program in a file, of the kind that `kind` returns for its name. `x.py:Name` is one of several modules
+    in a file."""
+    path, module = (None, None) if path is None else split_path(path)
     if kind("<stdin>" if path is None or path == "-" else path) in BINARY_READERS:
         name, data = read_bytes(path)
         return Source(name, "", data=data)
-    return Source(*read_text(path))
+    return Source(*read_text(path), module=module)
 
 
 def parse_source(source: Source, kind: str, **options: Any) -> ModuleOp:
     """Return the module of a program; `options` are those of readers of text."""
     if source.data is not None:
         return find_binary_reader(kind)(source.data, source.name)
-    return find_reader(kind)(source.text, source.name, line_offset=source.line_offset, **options)
+    return readers.read_text(
+        kind, source.text, source.name, module=source.module, line_offset=source.line_offset, **options
+    )
 
 
 def file_kind(name: str, known: Collection[str], others: str) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Mapping
 from io import StringIO
-from typing import TextIO
+from typing import TextIO, cast
 
 from xdsl.ir import Operation
 
-from relex.dialects.errors import expect_kind
+from relex.dialects.errors import DTypeError, expect_kind, kind_of
 from relex.dialects.upstream.printer import ElidingPrinter
 from relex.tools.arguments import DEFAULT_ELIDE
 
@@ -34,13 +35,21 @@ def show(op: Operation, *, file: TextIO | None = None, color: bool | None = None
 
     Terminal output is colored, unless the environment variable NO_COLOR is set; `color` overrides this.
     """
-    expect_kind(op, Operation, "a module or a part of it")
+    _expect_op(op)
     out = file or sys.stdout
     stream = StringIO()
     ElidingPrinter(stream=stream, limit=elide).print_op(op)
     is_colored = out.isatty() and not os.environ.get("NO_COLOR") if color is None else color
     text = stream.getvalue()
     print(_WORDS.sub(_colored, text) if is_colored else text, file=out)
+
+
+def _expect_op(op: object) -> None:
+    expected = "a module or a part of it"
+    if isinstance(op, Mapping):
+        found = kind_of(cast(object, op))
+        raise DTypeError(f"expected {expected}, found {found}: show the module that it was built from")
+    expect_kind(op, Operation, expected)
 
 
 def _colored(word: re.Match[str]) -> str:

@@ -38,6 +38,7 @@ from relex.lowering import PASSES as LOWERING_PASSES
 from relex.passes import PASSES
 from relex.passes.base import apply_pass, steps_of, verify_after
 from relex.passes.crashes import crash_of
+from relex.passes.support.array_files import load_arrays
 from relex.passes.tracing import RulesStopped
 from relex.tools.arguments import add_arguments, normalize, pass_specs, plugin_files, set_up
 from relex.tools.checking import CheckEach, CheckOptions, VerifyRoundtrip
@@ -134,6 +135,7 @@ class RelexOptMain(xDSLOptMain):
         if self.args.pdb and self.args.input_file in (None, "-"):
             raise ToolError("expected a file with --pdb, as the debugger reads standard input")
         self._check = None if self.args.check_each is None else CheckOptions.parse(self.args.check_each)
+        self._metadata = {} if self.args.metadata is None else load_arrays(self.args.metadata)
         if self.args.bisect and self.args.stop_after_rule is not None:
             raise ToolError("expected --bisect or --stop-after-rule, found both")
         for name in (*self.args.print_ir_before, *self.args.print_ir_after):
@@ -234,7 +236,7 @@ class RelexOptMain(xDSLOptMain):
             return [source]
         chunks = SPLIT_MARKER.split(source.text)
         offsets = accumulate((chunk.count("\n") for chunk in chunks[:-1]), initial=0)
-        return [Source(source.name, chunk, offset) for chunk, offset in zip(chunks, offsets, strict=True)]
+        return [replace(source, text=chunk, line_offset=offset) for chunk, offset in zip(chunks, offsets, strict=True)]
 
     def _extension(self, name: str) -> str:
         """Return the kind of program in a file."""
@@ -268,7 +270,8 @@ class RelexOptMain(xDSLOptMain):
     def _parse(self, source: Source) -> ModuleOp:
         shown = compile_warnings(partial(self._warn, source))
         with self._timing.measure("Parser"), stage("the parser", source), shown:
-            module = parse_source(source, self._extension(source.name), context=self.ctx, verify=False)
+            kind = self._extension(source.name)
+            module = parse_source(source, kind, context=self.ctx, verify=False, params=self._metadata)
         # Only a module written in the text has a location.
         if self.args.no_implicit_module and isinstance(module.location, UnknownLoc):
             raise CompileError(Diagnostic("expected one builtin.module around everything", source.name))

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
 
 from relex.dialects.errors import CompileError, DTypeError, RangeError, ShapeError
 from relex.dialects.readers import is_metadata, known_suffixes
-from relex.tools.arguments import add_load_passes, add_observing_arguments, normalize, raise_tool_errors
+from relex.tools.arguments import (
+    add_load_passes,
+    add_metadata,
+    add_observing_arguments,
+    normalize,
+    raise_tool_errors,
+)
 from relex.tools.diagnostics import (
     Source,
     ToolError,
@@ -77,9 +83,10 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--params",
-        metavar="FILE.npz|FILE.safetensors",
+        metavar="FILE.npz|FILE.safetensors|FILE.pkl",
         help="arrays to bind to parameters of the same names; metadata_0, ... are the constants a script leaves out",
     )
+    add_metadata(parser)
     parser.add_argument(
         "--output",
         action="append",
@@ -175,8 +182,9 @@ def run(args: argparse.Namespace) -> None:
     params = load_arrays(args.params) if args.params else {}
     try:
         with compile_warnings(lambda diagnostic: print(source.show(diagnostic), file=sys.stderr)):
-            module = parse_source(source, kind(source.name), context=context, params=params)
-        if bound := {name: array for name, array in params.items() if not is_metadata(name)}:
+            constants = {**params, **(load_arrays(args.metadata) if args.metadata else {})}
+            module = parse_source(source, kind(source.name), context=context, params=constants)
+        if bound := {name: a for name, a in params.items() if not (is_metadata(name) or isinstance(a, list))}:
             module = BindParamsPass(args.entry, bound)(module)
         if args.level == "native" and not args.trust_native:
             check_trusted(module)
@@ -241,7 +249,7 @@ def load_saved(args: argparse.Namespace) -> Executable:
     """Load the executable in a file. Options that affect compilation are errors."""
     from relex.runtime.saving import load
 
-    options = ("params", "profile", "save", "strict", "load_passes", "dump_pass_pipeline")
+    options = ("params", "metadata", "profile", "save", "strict", "load_passes", "dump_pass_pipeline")
     if found := [option.replace("_", "-") for option in options if getattr(args, option)]:
         raise ToolError(f"'{args.file}' is compiled already: expected it without --{found[0]}")
     if args.level != "native":

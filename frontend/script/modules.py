@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import PurePath
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from relex.dialects.context import make_context
-from relex.dialects.errors import CompileError, add_source
+from relex.dialects.errors import CompileError, UnknownNameError, add_source
+from relex.dialects.readers import split_path
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.upstream.verifier import verify_module
 from relex.frontend.script.constants import Constants
@@ -23,9 +25,6 @@ from relex.frontend.script.scope import FollowUp, Unit
 from relex.frontend.script.source import ScriptError, Source
 from relex.frontend.script.vocabulary import Vocabulary
 
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
-
 _OPTIONS = ("private", "pure", "s_tir", "tirx", "check_well_formed")
 """Options of the decorators. All but `private` state what relex infers by itself."""
 
@@ -35,20 +34,24 @@ def parse_script(
     name: str = "<string>",
     *,
     context: Context | None = None,
-    params: Mapping[str, Array] | None = None,
+    params: Mapping[str, Any] | None = None,
     verify: bool = True,
     line_offset: int = 0,
+    module: str | None = None,
 ) -> ModuleOp:
     """Read a module written in TVMScript. The text is parsed as Python and never executed.
 
     It contains one class decorated with `I.ir_module`, or functions decorated with `T.prim_func` and `R.function`;
-    anything else except imports and named constants is ignored. `params` provides the constants that printed modules
-    elide, under the names `metadata_0`, `metadata_1`, ... `line_offset` is added to every line number.
+    anything else except imports and named constants is ignored. Of several classes, `module` is the name of the one to
+    read. `params` provides the constants that printed modules elide, under the names `metadata_0`, `metadata_1`, ...,
+    or as a list under the key that the script uses: `{"relax.expr.Constant": [w, b]}`. `line_offset` is added to every
+    line number.
 
-    Raises `CompileError` with all errors, at their lines and columns.
+    Raises `CompileError` with all errors, at their lines and columns, and `UnknownNameError` if there is no module of
+    that name.
     """
     source = Source(text, name, line_offset)
-    return read_module(source, _find_module(source), context=context, params=params, verify=verify)
+    return read_module(source, _find_module(source, module), context=context, params=params, verify=verify)
 
 
 def read_module(
@@ -56,7 +59,7 @@ def read_module(
     node: ast.ClassDef | Sequence[ast.FunctionDef],
     *,
     context: Context | None = None,
-    params: Mapping[str, Array] | None = None,
+    params: Mapping[str, Any] | None = None,
     given: Mapping[str, object] | None = None,
     bound: Mapping[str, str] | None = None,
     verify: bool = True,
@@ -78,17 +81,25 @@ def read_module(
     return module
 
 
-def _find_module(source: Source) -> ast.ClassDef | Sequence[ast.FunctionDef]:
-    """Return the single module of a file."""
+def _find_module(source: Source, chosen: str | None) -> ast.ClassDef | Sequence[ast.FunctionDef]:
+    """Return the single module of a file, or the one of that name."""
     vocabulary = Vocabulary(source.tree)
     found = [s for s in source.tree.body if isinstance(s, ast.ClassDef | ast.FunctionDef)]
     classes = [s for s in found if isinstance(s, ast.ClassDef) and decorator(vocabulary, s, "I.ir_module")]
     functions = [s for s in found if isinstance(s, ast.FunctionDef) and decorator(vocabulary, s, LOOPS, GRAPH)]
+    if chosen is not None:
+        by_name = {node.name: node for node in classes}
+        if chosen not in by_name:
+            raise UnknownNameError(f"{source.name}: no module '{chosen}'; there are {', '.join(by_name) or 'none'}")
+        return by_name[chosen]
     match [*classes, *functions]:
         case [ast.ClassDef() as module]:
             return module
         case [ast.ClassDef(name=first), second, *_]:
-            error = ScriptError(second, f"expected one module in a file, found '{first}' and '{second.name}'")
+            expected = f"expected one module in a file, found '{first}' and '{second.name}'"
+            path = f"{PurePath(source.name).name}:{first}"
+            hint = f"'{path}' is one of them" if split_path(path)[1] else f"module='{first}' chooses one"
+            error = ScriptError(second, f"{expected}; {hint}")
         case [_, *_]:
             return functions
         case _:

@@ -8,7 +8,7 @@ from collections import ChainMap
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from xdsl.context import Context
 from xdsl.ir import Block, Operation, SSAValue
@@ -17,9 +17,6 @@ from relex.dialects.errors import CompileWarning, Diagnostic
 from relex.frontend.script.constants import Constants
 from relex.frontend.script.source import ScriptError, Source
 from relex.frontend.script.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -30,7 +27,7 @@ class Unit:
 
     source: Source
     context: Context
-    params: Mapping[str, Array]
+    params: Mapping[str, Any]
     vocabulary: Vocabulary
     constants: Constants
     errors: list[Diagnostic] = field(default_factory=list[Diagnostic])

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relex.dialects.errors import DTypeError, expect_kind
+from relex.dialects.errors import DTypeError
 from relex.frontend.arrays import array_of
 from relex.runtime.library import LibraryInput
-from relex.runtime.virtual_machine import Device, cpu
+from relex.runtime.virtual_machine import Device, as_device, cpu
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -36,7 +36,7 @@ class NDArray(LibraryInput):
 
 def array(data: Any, device: Device | None = None) -> NDArray:
     """Return a copy of anything that NumPy converts to an array of numbers. Raises `DTypeError`."""
-    expect_kind(device or cpu(), Device, "a device, as 'tvm.cpu()' gives it")
+    as_device(device)
     try:
         return array_of(data).view(NDArray)
     except (TypeError, ValueError) as e:
@@ -45,7 +45,7 @@ def array(data: Any, device: Device | None = None) -> NDArray:
 
 def empty(shape: Sequence[int], dtype: str = "float32", device: Device | None = None) -> NDArray:
     """Return an uninitialized array."""
-    expect_kind(device or cpu(), Device, "a device, as 'tvm.cpu()' gives it")
+    as_device(device)
     return np.empty(shape, dtype).view(NDArray)
 
 

@@ -7,15 +7,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-import numpy as np
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.errors import RelexError, kind_of
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 SUFFIXES = (".pkl", ".pickle")
 

@@ -19,7 +19,7 @@ class A:
     pass
 
 @I.ir_module
-# expected-error@+1:1 {{expected one module in a file, found 'A' and 'B'}}
+# expected-error@+1:1 {{expected one module in a file, found 'A' and 'B'; 'script-modules.py:A' is one of them}}
 class B:
     pass
 

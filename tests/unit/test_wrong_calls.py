@@ -10,6 +10,7 @@ import pytest
 from xdsl.dialects.builtin import StringAttr, TensorType, f32
 from xdsl.utils.test_value import create_ssa_value
 
+from relex.dialects import parse_module
 from relex.dialects.errors import RelexError
 from relex.dialects.relex import (
     AddOp,
@@ -26,6 +27,7 @@ from relex.dialects.relex import (
 )
 from relex.lowering import LegalizeOpsPass
 from relex.lowering.legalizations import legalizes
+from relex.passes import BindParamsPass
 from relex.passes.graph.canonicalization import simplifies
 from relex.runtime import CompileCache, VirtualMachine, build, c_function, cpu, register_func, set_threads
 from relex.tools import show
@@ -47,9 +49,20 @@ show_any: Any = show
         (lambda: make_cache(None), "^expected the path of a folder, found None$"),
         (lambda: any_function(None, "f"), "^expected the path of a library, found None$"),
         (lambda: any_function("libm.so.6", None), "^expected the name of a function, found None$"),
-        (lambda: make_machine(None, cpu()), "^expected an executable, found None$"),
-        (lambda: make_machine(PROGRAM), "^expected an executable, found str$"),
-        (lambda: make_machine(build(PROGRAM), "cpu"), "^expected a device, as 'cpu' gives it, found str$"),
+        (lambda: make_machine(None, cpu()), "^expected an executable, as 'build' makes one of a module, found None$"),
+        (lambda: make_machine(PROGRAM), "^expected an executable, .*, found str$"),
+        (lambda: make_machine(parse_module(PROGRAM)), "^expected an executable, as 'build' .*, found .*ModuleOp$"),
+        (lambda: make_machine(build(PROGRAM), "cuda"), r"^expected the device cpu\(0\), .* gives it, found 'cuda'$"),
+        (lambda: make_machine(build(PROGRAM), ""), r"^expected the device cpu\(0\), .* gives it, found ''$"),
+        (
+            lambda: any_program(BindParamsPass()),
+            "^expected a module, found the pass 'bind-params'; called with a module",
+        ),
+        (lambda: any_program(BindParamsPass), "^expected a module, MLIR text or the path .*, found the class .*Pass$"),
+        (
+            lambda: show_any(build(PROGRAM)),
+            "^expected a module or .*, found .*Executable: show the module that it was ",
+        ),
         (lambda: any_number(True), "^expected threads of 1 to 256, found True$"),
         (lambda: build(PROGRAM).save(""), "cannot be written: .* empty name"),
         (lambda: show_any(None), "^expected a module or a part of it, found None$"),
