@@ -448,3 +448,17 @@ def main(x: R.Tensor((3, 4), "float32")):
 def main(x: R.Tensor((3, 4), "float32")):
 # expected-error@+1:29 {{expected numbers of float32, in lists of equal lengths}}
     return R.add(x, R.const("1.5", "float32"))
+
+# -----
+
+@R.function
+def main(x: R.Tensor((3, 4), "float32")):
+# expected-error@+1:43 {{expected the name of a library function, found 1}}
+    return R.call_dps_packed(R.ExternFunc(1), (x,), out_sinfo=R.Tensor((3, 4), "float32"))
+
+# -----
+
+@R.function
+def main(x: R.Tensor((3, 4), "float32")):
+# expected-error@+1:30 {{expected an argument 'global_symbol' for 'R.ExternFunc'}}
+    return R.call_dps_packed(R.ExternFunc(), (x,), out_sinfo=R.Tensor((3, 4), "float32"))

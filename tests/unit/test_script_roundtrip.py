@@ -193,3 +193,21 @@ def test_constants_do_not_take_the_names_of_values() -> None:
     ones = np.ones(17, np.int32)
     again = parse_script(elided, params={"ir.GenericConst": [ones, ones * 2]})
     assert interpret(again)["main"](ones).tolist() == [8] * 17
+
+
+def test_library_functions_as_objects() -> None:
+    """`R.ExternFunc(name)` is what TVM makes of a name."""
+    text = """
+from tvm import relax
+@R.function
+def main(x: R.Tensor((2,), "float32")):
+    with R.dataflow():
+        y = R.{call}({function}, (x,), out_sinfo=R.Tensor((2,), "float32"))
+        R.output(y)
+    return y
+"""
+    plain = parse_script(text.format(call="call_dps_packed", function='"env.f"'))
+    for call in ("call_dps_packed", "call_tir"):
+        for function in ('R.ExternFunc("env.f")', 'relax.ExternFunc(global_symbol="env.f")'):
+            found = parse_script(text.format(call=call, function=function))
+            assert found.is_structurally_equivalent(plain)
