@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from relex.frontend import topi as topi
     from relex.frontend import tvm as tvm
     from relex.frontend.block_builder import BlockBuilder as BlockBuilder
+    from relex.frontend.call_rewriter import CallRewriter as CallRewriter
     from relex.frontend.expressions import DynTensorType as DynTensorType
     from relex.frontend.expressions import Expr as Expr
     from relex.frontend.expressions import Var as Var

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from types import UnionType
-from typing import Any
+from typing import Any, TypeGuard
 
-from xdsl.dialects.builtin import MemRefType, TensorType, UnitAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
@@ -34,7 +34,8 @@ from relex.dialects.sizes.analysis import SizeAnalysis
 from relex.dialects.sizes.modules import is_static, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.call_site import refuse, user_place, with_source
-from relex.frontend.expressions import Binding, Call, Expr, Var
+from relex.frontend.expressions import Binding, Call, Var
+from relex.frontend.expressions import Tensor as AnyTensor
 from relex.frontend.function_body import Dataflow, FunctionBody
 from relex.frontend.ir_module import IRModule
 from relex.lowering.support.size_values import Sources
@@ -54,44 +55,49 @@ class BlockBuilder:
                 gv = bb.emit_output(op.relu(lv))
             bb.emit_func_output(gv)
         module = bb.get()
+
+    `BlockBuilder(module)` continues with the functions of a module, which it leaves as it is.
     """
 
-    def __init__(self):
-        self._module = IRModule([])
+    def __init__(self, module: ModuleOp | None = None):
+        self._module: ModuleOp = IRModule([]) if module is None else IRModule.of(module)
         self._names = Names()
         self._body: FunctionBody | None = None
 
     @contextmanager
     def function(
         self, name: str, params: Sequence[Var] = (), *, primitive: bool = False, private: bool = False
-    ) -> Generator[None]:
-        """Open a graph function with this name. A `primitive` function is a fused group, which `op.call` calls, and is
-        private."""
+    ) -> Generator[str]:
+        """Open a graph function, and yield its name. A `primitive` function is a fused group, which `op.call` calls,
+        and is private; the name of a private function is numbered if it is taken."""
         place = user_place()
         _expect(name, str, _NAME)
         _expect(params, Sequence, "a list of parameters")
         for param in params:
             _expect(param, Var, "parameters made by 'Var'")
-        if self._body is not None:
-            refuse(f"expected @{self._body.op.sym_name.data} to end before @{name} begins")
-        if SymbolTable.lookup_symbol(self._module, name) is not None:
+        outer = self._body
+        if outer is not None and not outer.exists:
+            refuse(f"expected @{outer.op.sym_name.data} to end before @{name} begins")
+        is_private = primitive or private
+        if is_private:
+            name = self._symbols().fresh(name)
+        elif SymbolTable.lookup_symbol(self._module, name) is not None:
             refuse(f"expected a new name for a function, found '{name}' again")
         if len({param.name for param in params}) != len(params):
             refuse(f"expected parameters of different names, found {', '.join(p.name for p in params)}")
         types = [param.type for param in params]
-        visibility = "private" if primitive or private else None
-        op = FuncOp(name, (types, []), Region(Block(arg_types=types)), visibility)
+        op = FuncOp(name, (types, []), Region(Block(arg_types=types)), "private" if is_private else None)
         op.location = place
         if primitive:
             op.attributes[PRIMITIVE_ATTR] = UnitAttr()
         self._body = FunctionBody(self._module, self._names, op, params)
         try:
-            yield
+            yield name
             if not self._body.is_complete:
                 refuse(f"expected 'emit_func_output' at the end of @{name}", place)
             self._module.body.block.add_op(op)
         finally:
-            self._body = None
+            self._body = outer
 
     @contextmanager
     def dataflow(self) -> Generator[None]:
@@ -103,12 +109,12 @@ class BlockBuilder:
         yield
         body.close_dataflow()
 
-    def emit(self, expr: Expr, name: str = "lv") -> Any:
+    def emit(self, expr: AnyTensor, name: str = "lv") -> Any:
         """Emit the ops that compute an expression. Return its value, or a tuple of values for a call with several
         results."""
         return _one_or_all(self._open_body().bind(expr, name))
 
-    def emit_output(self, expr: Expr) -> Any:
+    def emit_output(self, expr: AnyTensor) -> Any:
         """Like `emit`, and make the value an output of the dataflow block."""
         body = self._open_body()
         if body.dataflow is None:
@@ -117,13 +123,13 @@ class BlockBuilder:
         body.dataflow.outputs.extend(outputs)
         return _one_or_all(outputs)
 
-    def emit_func_output(self, results: Expr | Sequence[Expr]) -> None:
+    def emit_func_output(self, results: AnyTensor | Sequence[AnyTensor]) -> None:
         """End the function and return one or several results from it."""
         body = self._open_body()
         if body.dataflow is not None:
             refuse("expected the dataflow block to end before the function does")
-        _expect(results, Expr | Sequence, "a tensor of the program, or several")
-        body.finish([body.value(e) for e in ([results] if isinstance(results, Expr) else results)])
+        _expect(results, AnyTensor | Sequence, "a tensor of the program, or several")
+        body.finish([body.value(e) for e in (results if isinstance(results, Sequence) else [results])])
 
     def call_te(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
         """Return a call of a new loop function generated from a tensor expression: `function` receives a `te` tensor
@@ -134,13 +140,13 @@ class BlockBuilder:
         body = self._open_body()
         if not callable(function):
             refuse(f"'call_te' expected a function, found {kind_of(function)}")
-        values = [body.value(arg) for arg in args if isinstance(arg, Expr)]
+        values = [body.value(arg) for arg in args if _is_tensor(arg)]
         names = Names()
         inputs = [_placeholder(names, value) for value in values]
         rest = iter(inputs)
         try:
             with gathering() as requirements:
-                result = function(*(next(rest) if isinstance(arg, Expr) else arg for arg in args), **kwargs)
+                result = function(*(next(rest) if _is_tensor(arg) else arg for arg in args), **kwargs)
             outputs = _tensors(result)
             name = self._symbols().fresh(getattr(function, "__name__", "te").strip("<>"))
             prim_func = emit_prim_func(name, inputs, outputs, requirements)
@@ -187,12 +193,22 @@ class BlockBuilder:
         """Return the verified module. The builder can continue; later additions do not change the returned module."""
         if self._body is not None:
             refuse(f"expected @{self._body.op.sym_name.data} to end before the module is taken")
-        module = self._module.clone()
+        module = IRModule.of(self._module)
         try:
             verify_module(module)
         except CompileError as e:
             raise CompileError([with_source(d) for d in e.diagnostics]) from None
         return module
+
+    @contextmanager
+    def continuing(self, module: ModuleOp, body: FunctionBody) -> Generator[BlockBuilder]:
+        """Continue inside of a module and of a function in it, both of which change. Functions may be opened, too."""
+        before = self._module, self._body
+        self._module, self._body = module, body
+        try:
+            yield self
+        finally:
+            self._module, self._body = before
 
     def _open_body(self) -> FunctionBody:
         if self._body is None:
@@ -212,6 +228,10 @@ _NAME = "the name of a function"
 def _expect(value: object, kind: type | UnionType, expected: str) -> None:
     if not isinstance(value, kind):
         refuse(f"expected {expected}, found {kind_of(value)}")
+
+
+def _is_tensor(arg: object) -> TypeGuard[AnyTensor]:
+    return isinstance(arg, AnyTensor)
 
 
 def _tensors(result: object) -> list[Tensor]:

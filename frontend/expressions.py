@@ -63,7 +63,10 @@ class Expr:
         raise TypeError("a tensor of the program has no truth value while the program is built; use 'op.where'")
 
 
-Operand = Expr | Number
+Tensor = Expr | SSAValue
+"""A tensor of the program: an expression, or a value of the IR."""
+
+Operand = Tensor | Number
 """A tensor, or a number, which becomes a scalar of the other operands' element type."""
 
 
@@ -76,17 +79,22 @@ class DynTensorType:
 
 
 class Var(Expr):
-    """A parameter of a function: its name, sizes (each a number or a name), and dtype."""
+    """A parameter of a function: its name, sizes (each a number or a name), and dtype; or its name and the type of a
+    value in the IR, whose dynamic sizes have no names."""
 
-    def __init__(self, name: str, shape: Sequence[Size], dtype: str | DynTensorType = "float32"):
+    def __init__(self, name: str, shape: Sequence[Size] | TensorType, dtype: str | DynTensorType = "float32"):
         super().__init__()
         expect_kind(name, str, "the name of a parameter")
+        self.name = name
+        if isinstance(shape, TensorType):
+            self.shape: tuple[Size | None, ...] = _sizes_of(shape)
+            self.type = shape
+            return
         expect_sizes(shape, f"'{name}':")
         if isinstance(dtype, DynTensorType):
             if dtype.ndim != len(shape):
                 raise ShapeError(f"'{name}': expected {dtype.ndim} sizes, as its type says, found {len(shape)}")
             dtype = dtype.dtype
-        self.name = name
         self.shape = tuple(shape)
         self.type = tensor_of(shape, dtype)
 
@@ -140,7 +148,11 @@ class Binding(Expr):
     @property
     def shape(self) -> tuple[int | None, ...]:
         """The sizes, None for dynamic ones."""
-        return tuple(None if size == DYNAMIC_INDEX else size for size in self.type.get_shape())
+        return _sizes_of(self.type)
+
+
+def _sizes_of(type: TensorType) -> tuple[int | None, ...]:
+    return tuple(None if size == DYNAMIC_INDEX else size for size in type.get_shape())
 
 
 def const(value: Any, dtype: str | None = None) -> Constant:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import FileLineColLoc, FunctionType, ModuleOp, TensorType, i1
@@ -20,7 +21,7 @@ from relex.dialects.relex import ConstantOp, DataflowOp, OutputOp
 from relex.dialects.relex.structure import impurity
 from relex.dialects.sizes import Size, named
 from relex.frontend.call_site import refuse
-from relex.frontend.expressions import Binding, Call, Constant, Expr, Operand, Var
+from relex.frontend.expressions import Binding, Call, Constant, Expr, Operand, Tensor, Var
 from relex.frontend.open_sizes import OpenSizes
 from relex.lowering.support.size_values import SizeValues, Sources
 
@@ -28,7 +29,10 @@ from relex.lowering.support.size_values import SizeValues, Sources
 class FunctionBody(OpenSizes):
     """A function under construction: its parameters, the constants and sizes at its start, and the insertion point."""
 
-    def __init__(self, module: ModuleOp, names: Names, op: FuncOp, params: Sequence[Var]):
+    exists: ClassVar[bool] = False
+    """True if the function is in the module already, and ops are added in the middle of it."""
+
+    def __init__(self, module: ModuleOp, names: Names, op: FuncOp, params: Sequence[Var] = ()):
         self.module = module
         self.op = op
         self.dataflow: Dataflow | None = None
@@ -39,16 +43,21 @@ class FunctionBody(OpenSizes):
         self._values: dict[Expr, SSAValue] = {}
         self._sources: dict[str, tuple[SSAValue, int]] = {}
         self._sizes = SizeValues(self._block, self._sources)
-        for i, (param, argument) in enumerate(zip(params, self._block.args, strict=True)):
+        for i, (param, argument) in enumerate(zip(params, self._block.args, strict=False)):
             self._values[param] = argument
             name_value(argument, param.name)
             state_dims(op, i, [size if isinstance(size, str) else "" for size in param.shape])
-            for dimension, size in enumerate(param.shape):
-                if isinstance(size, str):
-                    self._sources.setdefault(size, (argument, dimension))
-        keep_argument_names(op, [param.name for param in params])
+            self._declare_sizes(argument, param.shape)
+        if params:
+            keep_argument_names(op, [param.name for param in params])
 
-    def bind(self, expr: Expr, name: str, place: FileLineColLoc | None = None) -> list[Binding]:
+    def _declare_sizes(self, argument: SSAValue, shape: Sequence[int | str | None]) -> None:
+        """Make the names in the shape of an argument known."""
+        for dimension, size in enumerate(shape):
+            if isinstance(size, str):
+                self._sources.setdefault(size, (argument, dimension))
+
+    def bind(self, expr: Tensor, name: str, place: FileLineColLoc | None = None) -> list[Binding]:
         """Emit the ops that compute an expression and return its values. Nested calls get names of their own."""
         values = self._compute(expr, place)
         if isinstance(expr, Call):
@@ -58,7 +67,7 @@ class FunctionBody(OpenSizes):
 
     def value(self, expr: Operand, place: FileLineColLoc | None = None) -> SSAValue:
         """Return the single value of an expression."""
-        if not isinstance(expr, Expr):
+        if not isinstance(expr, Expr | SSAValue):
             refuse(f"expected a tensor of the program, found {expr!r}; 'const' makes one of it", place)
         values = self.bind(expr, "lv", place)
         if len(values) != 1:
@@ -84,9 +93,13 @@ class FunctionBody(OpenSizes):
         values = [computed.emit(size) for size in sizes]
         for op in list(block.ops):
             op.detach()
-            op.location = place
-            self._open_block.add_op(op)
+            self.insert(op, place)
         return values
+
+    def insert(self, op: Operation, place: FileLineColLoc) -> None:
+        """Add an op at the insertion point: the end of the open block."""
+        op.location = place
+        self._open_block.add_op(op)
 
     def finish(self, values: Sequence[SSAValue]) -> None:
         """End the function with its results."""
@@ -108,7 +121,7 @@ class FunctionBody(OpenSizes):
             result.name_hint = self._names.fresh("gv")
             binding.value, binding.owner = result, self
 
-    def _compute(self, expr: Expr, place: FileLineColLoc | None) -> Sequence[SSAValue]:
+    def _compute(self, expr: Tensor, place: FileLineColLoc | None) -> Sequence[SSAValue]:
         match expr:
             case Var():
                 if expr not in self._values:
@@ -122,6 +135,8 @@ class FunctionBody(OpenSizes):
                 return [self._known(expr, place)]
             case Call():
                 return self._add(expr).results
+            case SSAValue():
+                return [self._inside(expr, place)]
             case _:
                 refuse(f"expected a tensor of the program, found {type(expr).__name__}", place)
 
@@ -133,6 +148,13 @@ class FunctionBody(OpenSizes):
             refuse(f"'{name}' is not known outside of its dataflow block; 'emit_output' makes it known", place)
         refuse(f"'{name}' belongs to another function", place)
 
+    def _inside(self, value: SSAValue, place: FileLineColLoc | None) -> SSAValue:
+        """Return a value of the IR, which must be one of this function."""
+        block = value.owner.parent if isinstance(value.owner, Operation) else value.owner
+        if block is None or not self.op.is_ancestor(block):
+            refuse(f"expected a value of @{self.op.sym_name.data}, found one of another function", place)
+        return value
+
     def _add(self, call: Call) -> Operation:
         operands = self._operands(call)
         try:
@@ -141,10 +163,9 @@ class FunctionBody(OpenSizes):
             raise
         except (RelexError, VerifyException, TypeError, ValueError) as e:
             call.refuse(f"{one_line(e)}")
-        op.location = call.place
         if self.dataflow is not None and (reason := impurity(op)) is not None:
             refuse(f"'{op.name}' op expected to be pure, as it stands in a dataflow block, but it {reason}", call.place)
-        self._open_block.add_op(op)
+        self.insert(op, call.place)
         return op
 
     @property
@@ -152,7 +173,9 @@ class FunctionBody(OpenSizes):
         return self._block if self.dataflow is None else self.dataflow.block
 
     def _operands(self, call: Call) -> list[SSAValue]:
-        tensors = {i: self.value(arg, call.place) for i, arg in enumerate(call.args) if isinstance(arg, Expr)}
+        tensors = {
+            i: self.value(arg, call.place) for i, arg in enumerate(call.args) if isinstance(arg, Expr | SSAValue)
+        }
         like = next(iter(tensors.values()), None)
         return [tensors[i] if i in tensors else self._number(arg, like, call) for i, arg in enumerate(call.args)]
 

@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
-from relex.dialects.errors import Diagnostic, DTypeError, PassError, diagnose, kind_of
+from relex.dialects.errors import Diagnostic, PassError, diagnose
 from relex.dialects.names import Names
-from relex.dialects.relex import CallTirOp, Operator
+from relex.dialects.relex import CallDpsPackedOp, CallTirOp, Operator
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.types import SizedType, with_names
 from relex.dialects.sizes import Requirement, gathering
@@ -22,6 +22,7 @@ from relex.dialects.table import find
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.walks import walk
 from relex.lowering.legalizations import LEGALIZATIONS, Legalization, apply_legalization
+from relex.lowering.legalizations.overrides import Override, read_overrides
 from relex.lowering.llvm.reserved import RESERVED
 from relex.lowering.support.size_values import SizesOfResults
 from relex.lowering.te import Tensor, emit_prim_func, placeholder
@@ -36,9 +37,10 @@ class LegalizeOpsPass(RelexPass):
     `relex.lowering.legalizations`. Equal operators on equal types share one function. Operators missing from the table
     are errors, all reported at once. With `strict`, sums keep the order and rounding of the plain loop.
 
-    `overrides` take precedence over the table: from Python `LegalizeOpsPass(overrides={DenseOp: my_dense})`, where
-    `my_dense` is a function like those in the table. A file given to `relex-opt` by `--load-passes` changes the table
-    itself, with the decorator `legalizes`.
+    `overrides` take precedence over the table: from Python `LegalizeOpsPass(overrides={DenseOp: my_dense})`. Keys are
+    classes or names of operators. `my_dense` is a function like those in the table, or one of the tensors alone; a loop
+    function; or the name of a library function, which is called instead. A file given to `relex-opt` by `--load-passes`
+    changes the table itself, with the decorator `legalizes`.
 
     Dynamic sizes are computed at the start of a graph function, from those of its arguments; requirements on them are
     stated as by `infer-sizes`.
@@ -64,17 +66,13 @@ class LegalizeOpsPass(RelexPass):
     name = "legalize-ops"
 
     strict: bool = False
-    overrides: Mapping[type[Operation], Legalization] | None = field(default=None, compare=False, repr=False)
+    overrides: Mapping[type[Operation] | str, Override] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for kind, legalization in (self.overrides or {}).items():
-            LEGALIZATIONS.expect_keys(kind)
-            if not callable(legalization):
-                found = kind_of(legalization)
-                raise DTypeError(f"expected overrides to map {kind.__name__} to a function, found {found}")
+        read_overrides(self.overrides or {})
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        table = {**LEGALIZATIONS, **(self.overrides or {})}
+        table = {**LEGALIZATIONS, **read_overrides(self.overrides or {})}
         problems = [d for o in walk(op) if isinstance(o, Operator) and (d := _refuse(o, table)) is not None]
         sizes = None
         try:
@@ -94,25 +92,31 @@ class LegalizeOperator(RewritePattern):
     module: ModuleOp
     names: Names
     strict: bool
-    table: Mapping[type[Operation], Legalization]
+    table: Mapping[type[Operation], Legalization | str]
     sizes: SizesOfResults
     functions: dict[object, str] = field(default_factory=dict[object, str])
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if not isinstance(op, Operator):
             return
-        key = (type(op), tuple(op.operand_types), tuple(sorted(op.properties.items())))
-        if key not in self.functions:
-            self.functions[key] = self._add_function(op)
+        legalize = find(self.table, op)
+        assert legalize is not None
         types = [tensor_type(t) for t in op.result_types]
         sizes = [size for result in op.results for size in self.sizes.of(result)]
-        call = CallTirOp(self.functions[key], list(op.operands), types, sizes)
+        if isinstance(legalize, str):
+            call = CallDpsPackedOp(legalize, list(op.operands), types, sizes)
+        else:
+            call = CallTirOp(self._function_for(op, legalize), list(op.operands), types, sizes)
         call.location = op.location
         rewriter.replace(op, call)
 
-    def _add_function(self, op: Operator) -> str:
-        legalize = find(self.table, op)
-        assert legalize is not None
+    def _function_for(self, op: Operator, legalize: Legalization) -> str:
+        key = (type(op), tuple(op.operand_types), tuple(sorted(op.properties.items())))
+        if key not in self.functions:
+            self.functions[key] = self._add_function(op, legalize)
+        return self.functions[key]
+
+    def _add_function(self, op: Operator, legalize: Legalization) -> str:
         inputs, requirements = _placeholders(op, _parameters(legalize, len(op.operands)))
         computed = apply_legalization(legalize, op, inputs)
         if isinstance(computed, PrimFuncOp):
@@ -154,7 +158,7 @@ def _parameters(function: Legalization, count: int) -> list[str]:
     return names
 
 
-def _refuse(op: Operator, table: Mapping[type[Operation], Legalization]) -> Diagnostic | None:
+def _refuse(op: Operator, table: Mapping[type[Operation], Legalization | str]) -> Diagnostic | None:
     """Return the reason why an operator cannot be lowered, or None."""
     if find(table, op) is None:
         return diagnose(op, "has no entry in the legalization table; add one with '@legalizes'")

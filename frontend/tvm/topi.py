@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from relex.frontend import topi as nn
+from relex.frontend.topi import __dir__ as __dir__
+from relex.frontend.topi import __getattr__ as __getattr__
 
-from relex.frontend import topi
-
-nn = topi
-
-
-def __getattr__(name: str) -> Callable[..., Any]:
-    return getattr(topi, name)
-
-
-def __dir__() -> list[str]:
-    return dir(topi)
+__all__ = ["nn"]
