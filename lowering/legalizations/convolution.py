@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from math import prod
 from operator import mul
@@ -55,13 +55,15 @@ def convolution(op: Convolution, x: Tensor, w: Tensor) -> Tensor:
     groups = as_integer(op.groups)
     channels, outputs = w.shape[1], w.shape[0] // groups
     c = reduce_axis(channels, "c")
-    inner = _window_axes(windows)
+    axes = _window_axes(windows)
+    inner = [0 if axis.extent == 1 else axis for axis in axes]
+    terms = [c, *(axis for axis in axes if axis in inner)]
 
-    def element(n: Axis, o: Axis, *place: Axis) -> Expr:
-        channel = c if groups == 1 else o // outputs * channels + c
-        return sum(data[n, channel, *_inside(windows, place, inner)] * w[o, c, *inner], axis=(c, *inner))
+    def element(n: Axis, g: Expr | int, o: Expr | int, *place: Axis) -> Expr:
+        source = data[n, _member(g, channels, c), *_inside(windows, place, inner)]
+        return sum(source * w[_member(g, outputs, o), c, *inner], axis=terms)
 
-    return _windowed(op, [x, w], "no", element)
+    return _by_group(op, [x, w], groups, outputs, element)
 
 
 @legalizes(TransposedConvolution)
@@ -79,11 +81,39 @@ def transposed_convolution(op: TransposedConvolution, x: Tensor, w: Tensor) -> T
     flipped = [as_expr(extent - 1, IndexType()) - k for extent, k in zip(windows.size, inner, strict=True)]
     sliding = Windows(windows.size, (1,) * windows.rank, windows.padding, windows.dilation)
 
-    def element(n: Axis, o: Axis, *place: Axis) -> Expr:
-        channel, output = (c, o) if groups == 1 else (o // outputs * channels + c, o % outputs)
-        return sum(spread[n, channel, *_inside(sliding, place, inner)] * w[channel, output, *flipped], (c, *inner))
+    def element(n: Axis, g: Expr | int, o: Expr | int, *place: Axis) -> Expr:
+        channel = _member(g, channels, c)
+        source = spread[n, channel, *_inside(sliding, place, inner)]
+        return sum(source * w[channel, o, *flipped], (c, *inner))
 
-    return _windowed(op, [x, w], "no", element)
+    return _by_group(op, [x, w], groups, outputs, element)
+
+
+def _by_group(
+    op: SlidingWindows, operands: Sequence[Tensor], groups: int, outputs: Size, element: Callable[..., Expr]
+) -> Tensor:
+    """Compute `element` of an image, a group, one of its output channels and a place. Groups of several channels have a
+    loop of their own: each is a convolution of all of its channels."""
+
+    def of_channel(n: Axis, o: Axis, *place: Axis) -> Expr:
+        return element(n, 0, o, *place) if groups == 1 else element(n, o, 0, *place)
+
+    def of_sums(n: Axis, o: Axis, *place: Axis) -> Expr:
+        return sums[n, o // outputs, o % outputs, *place]
+
+    if groups == 1 or outputs == 1:
+        return _windowed(op, operands, "no", of_channel)
+    images, _, *sizes = result_shape(op, *operands)
+    sums = compute((images, groups, outputs, *sizes), element, "sums", [*"ngo", *_SPATIAL[-op.RANK :]])
+    return _windowed(op, operands, "no", of_sums)
+
+
+def _member(group: Expr | int, size: Size, index: Expr | int) -> Expr | int:
+    """Return the channel at an index in a group of channels; 0 stands for the only group, or the only channel."""
+    if isinstance(group, int):
+        return index
+    first = group if size == 1 else group * size
+    return first if isinstance(index, int) else first + index
 
 
 def _spread(x: Tensor, windows: Windows, starts: Sequence[Size], sizes: Sequence[Size]) -> Tensor:
@@ -220,10 +250,11 @@ def _window_axes(windows: Windows) -> list[Axis]:
     return [reduce_axis(extent, name) for extent, name in zip(windows.size, _WINDOW[-windows.rank :], strict=True)]
 
 
-def _inside(windows: Windows, place: Sequence[Axis], inner: Sequence[Axis]) -> list[Expr]:
+def _inside(windows: Windows, place: Sequence[Axis], inner: Sequence[Axis | int]) -> list[Expr]:
     """Return the indices in the padded input of an element of a window."""
-    steps = zip(place, windows.strides, inner, windows.dilation, strict=True)
-    return [_scaled(index, stride) + _scaled(k, dilation) for index, stride, k, dilation in steps]
+    firsts = [_scaled(index, stride) for index, stride in zip(place, windows.strides, strict=True)]
+    steps = zip(firsts, inner, windows.dilation, strict=True)
+    return [first + _scaled(k, dilation) if isinstance(k, Axis) else first for first, k, dilation in steps]
 
 
 def _scaled(index: Axis, factor: int) -> Expr:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
-from xdsl.ir import Block, Dialect, Operation, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerType, MemRefType, VectorType, i64
+from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_speculatable
 from xdsl.utils.hints import isa
@@ -155,10 +155,12 @@ class _Widening:
                 return Lanes(self._scalar(op, out))
             # The mask may disable all lanes.
             return Lanes(out.guarded(out.any(mask), [kind], lambda inner: [self._scalar(op, inner)])[0])
-        if not _is_contiguous(op.memref, indices):
-            return out.by_lanes(op, self._of(op.operands), mask)[0]
         places = [index.value for index in indices]
         result = out.vector_of(kind)
+        if mask is None and _is_contiguous(op.memref, indices, step=2):
+            return Lanes(_every_second(op.memref, places, result, out), None)
+        if not _is_contiguous(op.memref, indices):
+            return out.by_lanes(op, self._of(op.operands), mask)[0]
         if mask is None or is_private(op):
             return Lanes(out.add(vector.LoadOp(op.memref, places, result)).result, None)
         nothing = out.number(0, result)
@@ -269,8 +271,21 @@ def _first_lanes(op: arith.CmpiOp, operands: Sequence[Lanes], out: Emitter) -> S
     return below if predicate in ("slt", "sle") else out.negated(below)
 
 
-def _is_contiguous(buffer: SSAValue, indices: Sequence[Lanes]) -> bool:
-    """Return whether the lanes access consecutive elements."""
+def _every_second(
+    buffer: SSAValue, places: Sequence[SSAValue], result: VectorType[Attribute], out: Emitter
+) -> SSAValue:
+    """Load every second element by two loads, the later of which ends with the last element of them."""
+    (lanes,) = result.get_shape()
+    *outer, first = places
+    later = out.add(arith.AddiOp(first, out.index(lanes - 1))).result
+    start, end = (out.add(vector.LoadOp(buffer, [*outer, at], result)).result for at in (first, later))
+    chosen = [2 * lane if 2 * lane < lanes else 2 * lane + 1 for lane in range(lanes)]
+    mask = DenseArrayBase.from_list(i64, chosen)
+    return out.add(vector.ShuffleOp(start, end, mask, result_type=result)).result
+
+
+def _is_contiguous(buffer: SSAValue, indices: Sequence[Lanes], step: int = 1) -> bool:
+    """Return whether the lanes access consecutive elements, or those `step` apart in a row."""
     kind = buffer.type
     assert isa(kind, MemRefType)
     strides = kind.get_strides()
@@ -278,4 +293,4 @@ def _is_contiguous(buffer: SSAValue, indices: Sequence[Lanes]) -> bool:
     element = kind.element_type
     fills_bytes = not isa(element, IntegerType) or element.width.data in (8, 16, 32, 64)
     in_row = strides is not None and strides[-1] == 1
-    return fills_bytes and in_row and last.step == 1 and all(index.same for index in outer)
+    return fills_bytes and in_row and last.step == step and all(index.same for index in outer)

@@ -26,6 +26,9 @@ MIN_STEPS = 2**10
 MIN_TERMS_OF_COLUMNS = 9
 """Terms of a result; LLVM unrolls fewer, and vectorizes the columns itself."""
 
+MIN_COLUMNS_OF_A_STENCIL = 4
+"""Columns; fewer do not fill vectors."""
+
 MAX_COLUMNS = 2**16
 """Columns of a row of results; more would not stay in the cache from one term to the next."""
 

@@ -163,7 +163,7 @@ class ReductionAxes:
             return True
         if not self.has_full_panels(tile):
             # A single use is not worth packing: guards keep the vectors at the edge in bounds.
-            return self.use_count > 1
+            return self.use_count > 1 and self.dimension is not None
         may_be_packed = self.dimension is not None and DYNAMIC_INDEX not in self.right.access.shape
         return may_be_packed and count([self.rows], cost.LIKELY_EXTENT) >= cost.MIN_ROWS_TO_PACK_CONTIGUOUS
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relex.dialects.errors import CompileError
+from xdsl.ir.affine import AffineMap
+
+from relex.dialects.errors import CompileError, fail
+from relex.dialects.index.expr import IndexExpr, Remainder, atom_of
 from relex.dialects.tir import AllocBufferOp, BlockOp
-from relex.passes.analysis.buffers import accesses_in, buffers_written
+from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.loop_tree import find_block, find_loop, function_of
+from relex.passes.analysis.loop_tree import find_block, find_loop, function_of, loops_of, name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import block_named, count, named, uses
+from relex.passes.cpu.reductions import block_named, count, element_written, named, uses
 from relex.passes.schedule import Block, Loop, Schedule
 
 
@@ -52,4 +55,65 @@ def move_reader(schedule: Schedule, block: Block, loop: Loop) -> Block | None:
         schedule.reverse_compute_at(epilogue, loop)
     except CompileError:
         return None  # The consumer needs more than a tile.
+    return epilogue
+
+
+def split_reader(schedule: Schedule, block: Block) -> None:
+    """Split the loops of the only consumer of a block's results where it reads quotients and remainders of them, such
+    as the group of a channel and its place in the group: then it can follow the loops of the block."""
+    reader = only_reader(find_block(schedule.function(block.func), block.name))
+    if reader is None:
+        return
+    (buffer,) = buffers_written(find_block(schedule.function(block.func), block.name))
+    forms = [form for access in block_accesses(reader) if access.buffer is buffer for form in access.element]
+    divisors = {atom.dividend: atom.divisor for form in forms if isinstance(atom := atom_of(form), Remainder)}
+    split = [(named(loop), divisors.get(IndexExpr.of(loop.variable))) for loop in loops_of(reader)]
+    if not any(divisor for _, divisor in split):
+        return
+    index, rank = buffers_read(reader).index(buffer), len(forms)
+    for loop, divisor in split:
+        if divisor:
+            schedule.split(loop, [None, divisor])
+    # The same layout in terms of the new loops.
+    schedule.transform_layout(block_named(reader), ("read", index), AffineMap.identity(rank))
+
+
+def part(schedule: Schedule, block: Block, loop: Loop, multiple: int) -> tuple[Block, dict[Loop, Loop]]:
+    """Let a nest, and the nest that consumes its results, run for as many iterations of a loop as are a multiple of a
+    number. Return the block of the nest for the remaining ones, and its loops for those of this nest."""
+    try:
+        return _partition(schedule, block, loop, multiple)
+    except CompileError:
+        # The consumer needs more than a part of the results: they are copied part by part.
+        schedule.cache_write(block, 0)
+        return _partition(schedule, block, loop, multiple)
+
+
+def _partition(schedule: Schedule, block: Block, loop: Loop, multiple: int) -> tuple[Block, dict[Loop, Loop]]:
+    rest, *_ = schedule.partition([loop, _loop_of_reader(schedule, block, loop)], multiple)
+    return rest, dict(zip(schedule.get_loops(block), schedule.get_loops(rest), strict=True))
+
+
+def _loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
+    """Return the loop in the only consumer of a block's results along which it goes on with those of a loop."""
+    op = find_block(schedule.function(block.func), block.name)
+    variable = next(found.variable for found in loops_of(op) if named(found) == loop)
+    dimension = element_written(op).index(IndexExpr.of(variable))
+    reader = only_reader(op) or fail(op, f"expected one block that reads what {name_of_block(op)} writes")
+    (buffer,) = buffers_written(op)
+    atoms = {atom_of(access.element[dimension]) for access in block_accesses(reader) if access.buffer is buffer}
+    loops = [found for found in loops_of(reader) if {found.variable} == atoms]
+    if not loops:
+        name = name_of_block(op)
+        fail(reader, f"expected {name_of_block(reader)} to go on with what {name} writes along @{loop.label}")
+    return named(loops[0])
+
+
+def move_consumer(schedule: Schedule, block: Block, loop: Loop) -> Block:
+    """Move the only consumer of a block's results into a loop of the block, as an epilogue, or else a copy of the
+    results to where they belong; return it."""
+    epilogue = move_reader(schedule, block, loop)
+    if epilogue is None:
+        epilogue = schedule.cache_write(block, 0)
+        schedule.reverse_compute_at(epilogue, loop)
     return epilogue

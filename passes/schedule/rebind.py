@@ -45,7 +45,10 @@ def bind_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> tuple[B
                 loops[atom] = IndexExpr.of(column.variable)
                 columns.append(column)
         _replace_variable(block, v.variable, index_of(v.binding, lambda value: loops.get(value)))
-    return with_variables(block, columns), loops
+    new = with_variables(block, columns)
+    if new.parent is not None:
+        remove_unused(list(new.parent.ops))  # What computed the old bindings.
+    return new, loops
 
 
 def with_variables(block: BlockOp, columns: Sequence[IterVar]) -> BlockOp:

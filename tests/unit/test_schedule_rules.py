@@ -16,7 +16,7 @@ from relex.lowering.relex_pipeline import RelexPipelinePass, pipeline
 from relex.passes import CheckTirPass, ScheduleCpuPass, run_pass
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.table import RULES, add_rule
-from relex.passes.loops.schedule_cpu import schedule_function
+from relex.passes.loops.schedule_cpu import Decision, schedule_function
 from relex.runtime import build
 
 AVX512 = Target("x86_64-unknown-linux-gnu", "skylake-avx512", "+avx512f,+avx2")
@@ -71,6 +71,28 @@ func.func @main(%a: tensor<36x1x8x8xf32>, %b: tensor<8x1x3x3xf32>) -> tensor<36x
 }
 """
 
+
+def convolution(channels: int, size: int, outputs: int, groups: int, window: int, stride: int = 1) -> str:
+    padding, places = window // 2, (size - 1) // stride + 1
+    a, b = f"tensor<1x{channels}x{size}x{size}xf32>", f"tensor<{outputs}x{channels // groups}x{window}x{window}xf32>"
+    result = f"tensor<1x{outputs}x{places}x{places}xf32>"
+    properties = f"strides = [{stride}, {stride}] padding = [{padding}, {padding}] groups = {groups}"
+    return f"""
+    func.func @main(%a: {a}, %b: {b}) -> {result} {{
+      %0 = relex.conv2d %a, %b {properties} : ({a}, {b}) -> {result}
+      func.return %0 : {result}
+    }}"""
+
+
+def pool(kind: str, size: int, stride: int) -> str:
+    a, result = (f"tensor<1x3x{n}x{n}xf32>" for n in (size, (size - 1) // stride + 1))
+    return f"""
+    func.func @main(%a: {a}) -> {result} {{
+      %0 = relex.{kind} %a pool_size = [3, 3] strides = [{stride}, {stride}] padding = [1, 1] : ({a}) -> {result}
+      func.return %0 : {result}
+    }}"""
+
+
 PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "few rows": (dense(4, 784, 16), "dot-kernel", None),
     "terms that fill no vector": (dense(6, 1001, 9), "dot-kernel", None),
@@ -86,6 +108,15 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "many rows": (dense(64, 128, 64), "tiles", "tiles"),
     "many rows of a large matrix": (dense(64, 256, 1024), "dot-kernel", "tiles"),
     "narrow images": (CONVOLUTION, "tiles", "tiles"),
+    "groups": (convolution(12, 5, 20, 2, 1), "tiles", "tiles"),
+    "windows of groups": (convolution(16, 14, 24, 4, 3), "tiles", "tiles"),
+    "a group for each channel": (convolution(5, 14, 5, 5, 3), "stencil", "stencil"),
+    "a group for each channel, odd sizes": (convolution(3, 17, 3, 3, 5), "stencil", "stencil"),
+    "a group for each channel, strides": (convolution(3, 23, 3, 3, 3, 2), "stencil", "stencil"),
+    "several outputs for each channel": (convolution(3, 9, 12, 3, 3), "tiles", "tiles"),
+    "maximum of windows": (pool("max_pool2d", 33, 2), "stencil", "stencil"),
+    "mean of windows": (pool("avg_pool2d", 17, 1), "stencil", "stencil"),
+    "large windows": (convolution(3, 17, 3, 3, 7), "columns", "columns"),
     "maxima": (reduction("max", "9x4096xf32", "[1]", "9xf32"), "extremes", "extremes"),
     "minima of few terms": (reduction("min", "3x5x17xf32", "[1, 2]", "3xf32"), "extremes", "extremes"),
     "maximum of f64": (reduction("max", "1001xf64", "[0]", "f64"), "extremes", "extremes"),
@@ -111,6 +142,11 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
 
 def chosen(text: str, *, strict: bool = False, target: Target = AVX512) -> str | None:
     """The rule that suits the first block of a program that any suits."""
+    return next((decision.rule for decision in decisions(text, strict=strict, target=target) if decision.rule), None)
+
+
+def decisions(text: str, *, strict: bool = False, target: Target = AVX512) -> list[Decision]:
+    """The decisions about all blocks of a program."""
     module = parse_module(text)
     set_target(module, target)
     for _, passes in pipeline("loops", strict=strict):
@@ -121,14 +157,26 @@ def chosen(text: str, *, strict: bool = False, target: Target = AVX512) -> str |
     processor = processor_of(target)
     assert processor is not None
     functions = [op for op in module.ops if isinstance(op, PrimFuncOp)]
-    rules = [decision.rule for func in functions for decision in schedule_function(func, processor)]
-    return next((rule for rule in rules if rule), None)
+    return [decision for func in functions for decision in schedule_function(func, processor)]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_rules(name: str) -> None:
     text, usual, strict = PROGRAMS[name]
     assert (chosen(text), chosen(text, strict=True)) == (usual, strict)
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "summary"),
+    [
+        (convolution(5, 14, 5, 5, 3), AVX512, "9 terms at a time, in vectors of 8 and 4 and 2 elements"),
+        (convolution(5, 14, 5, 5, 3), AVX2, "9 terms at a time, in vectors of 8 and 4 and 2 elements"),
+        (convolution(5, 33, 5, 5, 3), AVX512, "9 terms at a time, in vectors of 16 and 1 elements"),
+        (convolution(68, 14, 68, 2, 1), AVX512, "12 and 10 by 1 vectors of 16 elements"),
+    ],
+)
+def test_whole_rows_without_masks(text: str, target: Target, summary: str) -> None:
+    assert summary in [decision.summary for decision in decisions(text, target=target)]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -7,18 +7,17 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from relex.dialects.errors import CompileError, fail
-from relex.dialects.index.expr import IndexExpr, atom_of, terms_of
+from relex.dialects.index.expr import terms_of
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp
 from relex.passes.analysis.buffers import buffers_read, buffers_written
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.loop_tree import find_block, loops_of, name_of_block
+from relex.passes.analysis.loop_tree import find_block, loops_of
 from relex.passes.cpu.reduction_axes import ReductionAxes, suitable
 from relex.passes.cpu.reductions import block_named, element_written, named
 from relex.passes.cpu.register_tiles import Tile
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.steps import move_reader, only_reader, unroll_in_tile
+from relex.passes.cpu.steps import move_consumer, part, split_reader, unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
 
 
@@ -85,13 +84,14 @@ class _Nest:
 def _tile(schedule: Schedule, axes: ReductionAxes, heights: Sequence[int], tile: Tile, registers: int) -> None:
     block = block_named(axes.reduction.block)
     outer, inside, terms = (list(map(named, loops)) for loops in (axes.outer, axes.inside, axes.reduction.terms))
+    split_reader(schedule, block)
     panels, column = schedule.split(named(axes.columns), [None, tile.columns])
     if axes.is_packed(tile):
         _pack_columns(schedule, block, axes, tile)
     nest = _Nest(block, outer, named(axes.rows), inside, panels, column, terms)
     *first, last = heights
     for height in first:
-        rest = _part(schedule, nest, height // axes.step)
+        rest = nest.copied_to(*part(schedule, nest.block, nest.rows, height // axes.step))
         _tile_nest(schedule, nest, replace(tile, rows=height), axes, registers)
         nest = rest
     _tile_nest(schedule, nest, replace(tile, rows=last), axes, registers)
@@ -114,37 +114,6 @@ def _pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: T
         schedule.vectorize(column)
 
 
-def _part(schedule: Schedule, nest: _Nest, height: int) -> _Nest:
-    """Let a nest, and the nest that consumes its results, run for the rows that fill tiles of a height; return the nest
-    for the remaining rows."""
-    try:
-        return _partition(schedule, nest, height)
-    except CompileError:
-        # The consumer needs more than a part of the results: they are copied part by part.
-        schedule.cache_write(nest.block, 0)
-        return _partition(schedule, nest, height)
-
-
-def _partition(schedule: Schedule, nest: _Nest, height: int) -> _Nest:
-    block, *_ = schedule.partition([nest.rows, _rows_of_reader(schedule, nest)], height)
-    copies = zip(schedule.get_loops(nest.block), schedule.get_loops(block), strict=True)
-    return nest.copied_to(block, dict(copies))
-
-
-def _rows_of_reader(schedule: Schedule, nest: _Nest) -> Loop:
-    """Return the loop along the rows in the only consumer of a nest's results."""
-    op = find_block(schedule.function(nest.block.func), nest.block.name)
-    rows = next(loop.variable for loop in loops_of(op) if named(loop) == nest.rows)
-    dimension = element_written(op).index(IndexExpr.of(rows))
-    reader = only_reader(op) or fail(op, f"expected one block that reads what {name_of_block(op)} writes")
-    (buffer,) = buffers_written(op)
-    atoms = {atom_of(access.element[dimension]) for access in block_accesses(reader) if access.buffer is buffer}
-    loops = [loop for loop in loops_of(reader) if {loop.variable} == atoms]
-    if not loops:
-        fail(reader, f"expected {name_of_block(reader)} to go on with what {name_of_block(op)} writes row by row")
-    return named(loops[0])
-
-
 def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes, registers: int) -> None:
     """Tile a nest; the height of the tile divides its rows."""
     row_tile, row = schedule.split(nest.rows, [None, tile.rows // axes.step])
@@ -152,10 +121,7 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes,
     if (count := axes.panels_at_once(tile, registers)) > 1:
         panels, *inner = schedule.split(nest.panels, [None, count])
     schedule.reorder(*nest.outer, panels, row_tile, *nest.terms, row, *nest.inside, *inner, nest.columns)
-    epilogue = move_reader(schedule, nest.block, row_tile)
-    if epilogue is None:
-        epilogue = schedule.cache_write(nest.block, 0)
-        schedule.reverse_compute_at(epilogue, row_tile)
+    epilogue = move_consumer(schedule, nest.block, row_tile)
     schedule.compact_buffer(nest.block, 0)
     if not axes.is_stored_in_vectors:
         _put_columns_last(schedule, nest.block, axes.output_dimension)
@@ -163,8 +129,8 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes,
     if axes.is_packed(tile) and not axes.has_full_panels(tile):
         schedule.unguard(nest.block)
     init = schedule.decompose_reduction(nest.block, nest.terms[0])
-    for part in (init, nest.block, epilogue):
-        _use_registers(schedule, part, nest, row_tile, tile.lanes)
+    for user in (init, nest.block, epilogue):
+        _use_registers(schedule, user, nest, row_tile, tile.lanes)
 
 
 def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:

@@ -43,6 +43,27 @@ func.func @invariant(%x: memref<64xf32>, %w: memref<4xf32>, %y: memref<64xf32>, 
   func.return
 }
 
+// Every second element: both loads end before or at the last of them.
+// CHECK-LABEL: func.func @every_second
+func.func @every_second(%x: memref<7xf32>, %y: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  // CHECK:      [[AT:%.+]] = arith.muli %c0, %c2 : index
+  // CHECK:      [[LATER:%.+]] = arith.addi [[AT]], %{{.+}} : index
+  // CHECK-NEXT: [[A:%.+]] = vector.load %x[[[AT]]] : memref<7xf32>, vector<4xf32>
+  // CHECK-NEXT: [[B:%.+]] = vector.load %x[[[LATER]]] : memref<7xf32>, vector<4xf32>
+  // CHECK-NEXT: [[X:%.+]] = vector.shuffle [[A]], [[B]] [0, 2, 5, 7]
+  // CHECK-NEXT: vector.store [[X]], %y[%c0] : memref<4xf32>, vector<4xf32>
+  scf.for %j = %c0 to %c4 step %c1 {
+    %0 = arith.muli %j, %c2 : index
+    %1 = memref.load %x[%0] : memref<7xf32>
+    memref.store %1, %y[%j] : memref<4xf32>
+  } {relex.vectorized}
+  func.return
+}
+
 // One prefetch is enough for elements side by side; for others there is none.
 // CHECK-LABEL: func.func @prefetch
 func.func @prefetch(%x: memref<64xf32>, %n: memref<8xindex>, %y: memref<8xf32>) {

@@ -1,0 +1,93 @@
+"""Reductions of few terms, such as a window of an image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relex.dialects.errors import fail
+from relex.dialects.index.expr import values_in
+from relex.dialects.processors import Processor
+from relex.dialects.tir import BlockOp, ForOp
+from relex.passes.analysis.dependence import BlockAccess
+from relex.passes.cpu import cost
+from relex.passes.cpu.reductions import Reduction, block_named, check_at_least, count, named, uses
+from relex.passes.cpu.rule import Plan
+from relex.passes.cpu.steps import move_consumer, part
+from relex.passes.schedule import Block, Loop, Schedule
+
+
+def stencil(block: BlockOp, processor: Processor) -> Plan:
+    """Compute each result from all of its terms, in registers, before going on to the next: the code has a copy of the
+    block for each term. Neighbouring results are in a vector, with a mask at the end of a row, if what they read is
+    contiguous as well; otherwise, as with strides, LLVM vectorizes them. Each sum keeps its order.
+
+    ```mlir
+    tir.for %y, %x, %r, %s in (14, 14, 3, 3) {
+      ... // b[y, x] += a[y + r, x + s] * w[r, s]
+    }
+    // stencil
+    tir.for %y, %x in (14, 1) {
+      %sums = tir.alloc_buffer : memref<8xf32>
+      tir.for unrolled %r, unrolled %s, vectorized %lane in (3, 3, 8) {
+        ... // sums[lane] += a[y + r, 8 x + lane + s] * w[r, s]
+      }
+      ... // b[y, 8 x + lane] = sums[lane]
+    }
+    ... // the last 6 columns, in vectors of 4 and 2
+    ```
+    """
+    reduction = Reduction.of(block)
+    loop = reduction.columns()
+    check_at_least(block, cost.MIN_STEPS, count([*reduction.spatial, *reduction.terms]), "steps")
+    if (terms := count(reduction.terms)) > cost.MAX_COPIES:
+        fail(block, f"expected {cost.MAX_COPIES} terms or less, found {terms}")
+    read = [access for access in reduction.reads if uses(access, loop)]
+    rows = max(count([term for term in reduction.terms if _is_across(access, term)]) for access in read)
+    if rows > cost.MAX_TERMS_AT_ONCE:
+        fail(block, f"expected {cost.MAX_TERMS_AT_ONCE} rows or less that are read at the same time, found {rows}")
+    check_at_least(block, cost.MIN_COLUMNS_OF_A_STENCIL, count([loop]), "columns")
+    lanes = processor.lanes(reduction.bits)
+    parts = _parts(loop, lanes)
+    summary = f"{terms} terms at a time, in vectors of {' and '.join(map(str, parts))} elements"
+    return Plan(summary, lambda schedule: _schedule(schedule, reduction, loop, parts))
+
+
+def _is_across(access: BlockAccess, loop: ForOp) -> bool:
+    """Return whether a loop goes from row to row of an operand."""
+    return any(loop.variable in values_in(form) for form in access.element[:-1])
+
+
+def _parts(loop: ForOp, lanes: int) -> list[int]:
+    """Return the lengths of vectors, longest first, that together fill a row without a mask."""
+    if not isinstance(loop.extent, int):
+        return [lanes, 1]
+    lengths = [lanes >> i for i in range(lanes.bit_length())]
+    return [length for length in lengths if (loop.extent >= length if length == lanes else loop.extent & length)]
+
+
+def _schedule(schedule: Schedule, reduction: Reduction, loop: ForOp, parts: Sequence[int]) -> None:
+    block, columns = block_named(reduction.block), named(loop)
+    outer = [named(other) for other in reduction.spatial if other is not loop]
+    terms = list(map(named, reduction.terms))
+    *first, last = parts
+    for lanes in first:
+        rest, copies = part(schedule, block, columns, lanes)
+        _schedule_part(schedule, block, outer, columns, terms, lanes)
+        block, columns = rest, copies[columns]
+        outer, terms = ([copies[each] for each in loops] for loops in (outer, terms))
+    _schedule_part(schedule, block, outer, columns, terms, last)
+
+
+def _schedule_part(
+    schedule: Schedule, block: Block, outer: Sequence[Loop], columns: Loop, terms: Sequence[Loop], lanes: int
+) -> None:
+    vector, lane = schedule.split(columns, [None, lanes])
+    schedule.reorder(*outer, vector, *terms, lane)
+    consumer = move_consumer(schedule, block, vector)
+    schedule.compact_buffer(block, 0)
+    init = schedule.decompose_reduction(block, terms[0])
+    for term in terms:
+        schedule.unroll(term)
+    for user in (init, block, consumer):
+        inner = schedule.get_loops(user)[-1]
+        schedule.vectorize(inner) if lanes > 1 else schedule.unroll(inner)
