@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -17,6 +17,7 @@ from relex.dialects.symbols import erase_unused
 from relex.dialects.tir import OpPattern, PrimFuncOp
 from relex.dialects.tir.op_pattern import get_op_pattern, widest
 from relex.passes.analysis.op_patterns import pattern_of_function
+from relex.passes.analysis.transposed_terms import moves_terms_apart
 from relex.passes.base import RelexPass
 from relex.passes.support.grouping import Node, find_groups
 from relex.passes.support.primitive import Primitive, can_move, is_size, meaning
@@ -34,10 +35,12 @@ class FuseOpsPass(RelexPass):
 
     A matrix product takes in elementwise consumers of its result, a reduction elementwise producers of its operands;
     elementwise, broadcast and injective functions join each other; opaque ones, and all other ops, stay where they are.
-    A group has at most one product or reduction. A call joins its post-dominator, together with everything in between;
-    a result that more than one call outside needs becomes one of several results of its group. Nothing is computed
-    twice. Constants stay outside, as arguments. A group that another pass made grows in the same way: it is taken apart
-    and formed again.
+    A group has at most one product or reduction. A product also takes in the transposition of an operand, as in
+    `q @ k.T`, after which its terms are not contiguous any more: it reads them better where they come from.
+
+    A call joins its post-dominator, together with everything in between; a result that more than one call outside needs
+    becomes one of several results of its group. Nothing is computed twice. Constants stay outside, as arguments. A
+    group that another pass made grows in the same way: it is taken apart and formed again.
 
     ```mlir
     func.func @main(%x: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
@@ -116,7 +119,30 @@ class _Fusion:
             if not is_side_effect_free(op):
                 needed[i].update(() if effect is None else (effect,))
                 effect = i
-        return [Node(self._pattern(op), sorted(needed[i]), len(self._steps(op)) or 1) for op, i in place.items()]
+        return [
+            Node(self._pattern(op), sorted(needed[i]), len(self._steps(op)) or 1, {place[o] for o in self._copies(op)})
+            for op, i in place.items()
+        ]
+
+    def _copies(self, op: Operation) -> Iterator[Operation]:
+        """Yield the calls in the same block that transpose an operand of a product, which reads it better as it was."""
+        callee = self._loop_function(op)
+        if (
+            callee is None
+            or not isinstance(op, CallTirOp)
+            or self._pattern(op) is not OpPattern.OUT_ELEMENTWISE_FUSABLE
+        ):
+            return
+        for i, argument in enumerate(op.arguments):
+            copy = self._loop_function(argument.owner)
+            if copy is not None and argument.owner.parent is op.parent and moves_terms_apart(copy, callee, i):
+                assert isinstance(argument.owner, Operation)
+                yield argument.owner
+
+    def _loop_function(self, op: Operation | Block) -> PrimFuncOp | None:
+        """Return the loop function that an op calls, if it calls one."""
+        callee = self._functions.get(op.callee.root_reference.data) if isinstance(op, CallTirOp) else None
+        return callee if isinstance(callee, PrimFuncOp) else None
 
     def _pattern(self, op: Operation) -> OpPattern:
         steps = self._steps(op)

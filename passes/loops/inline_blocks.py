@@ -22,6 +22,7 @@ from relex.dialects.tir.indices import known_size
 from relex.passes.analysis.buffers import buffers_written, size_asked
 from relex.passes.analysis.loop_tree import only_step
 from relex.passes.analysis.sharing import has_views, is_understood
+from relex.passes.analysis.transposed_terms import keeps_terms_together
 from relex.passes.base import RelexPass
 from relex.passes.schedule.compute_inline import alike, compute_inline
 from relex.passes.support.buffer_edits import remove_buffer
@@ -31,8 +32,9 @@ from relex.passes.support.buffer_edits import remove_buffer
 class InlineBlocksPass(RelexPass):
     """
     Computes an element of a local buffer where it is read, if this does not compute anything more often, and drops the
-    buffer, its block and its loops. The same operations are performed on the same numbers. Blocks whose results are not
-    read are dropped as well.
+    buffer, its block and its loops. The same operations are performed on the same numbers. A copy computes nothing: it
+    is also dropped for a reduction whose terms are contiguous in its source. Blocks whose results are not read are
+    dropped as well.
 
     The block must fill the buffer by one element for each value of its variables, in loops of its own, and nothing that
     it reads may be written after it.
@@ -108,7 +110,7 @@ def _is_worth_it(block: BlockOp) -> bool:
     readers = [same[0] for same in alike(load for load in loads if isinstance(load, memref.LoadOp))]
     if not readers:
         return False
-    if len(readers) == 1 and _reads_an_element_once(readers[0]):
+    if len(readers) == 1 and (_reads_an_element_once(readers[0]) or keeps_terms_together(block, readers[0])):
         return True
     now, then = _extents(block.iter_vars), list(map(_times, readers))
     if len(readers) == 1 and then[0] == now:

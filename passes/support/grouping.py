@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from heapq import heapify, heappop, heappush
@@ -19,6 +19,8 @@ class Node:
     """The nodes, all before this one, whose results it uses or after which it must stay."""
     size: int = 1
     """The number of loop functions that it stands for."""
+    copied: Collection[int] = ()
+    """Those of `operands` that are copies it need not have: it reads what they copy just as well, or better."""
 
 
 def find_groups(nodes: Sequence[Node], max_size: int) -> list[list[int]]:
@@ -103,6 +105,9 @@ class _Round:
     def _join_dominator(self, node: int, dominator: int) -> None:
         if self._group[node] == self._group[dominator]:
             return
+        if node in self._nodes[dominator].copied and self._users[node] == [dominator]:
+            self._join([node, dominator], is_copy=True)
+            return
         limit, end = _LIMITS[self._nodes[node].pattern]
         if not self._nodes[dominator].pattern.is_at_most(end):
             return
@@ -160,12 +165,13 @@ class _Round:
     def _pattern(self, group: int) -> OpPattern:
         return widest(self._nodes[i].pattern for i in self._members[group])
 
-    def _join(self, nodes: Sequence[int]) -> bool:
-        """Merge the groups of some nodes into that of the first; return False if this is refused."""
+    def _join(self, nodes: Sequence[int], *, is_copy: bool = False) -> bool:
+        """Merge the groups of some nodes into that of the first, which may be a copy that the others do not need;
+        return False if this is refused."""
         numbers = list(dict.fromkeys(self._group[i] for i in nodes))
         members = [i for number in numbers for i in self._members[number]]
         patterns = [self._nodes[i].pattern for i in members]
-        if not _fit_together(patterns) or sum(self._nodes[i].size for i in members) > self._max_size:
+        if not (is_copy or _fit_together(patterns)) or sum(self._nodes[i].size for i in members) > self._max_size:
             return False
         for number in numbers[1:]:
             for i in self._members.pop(number):

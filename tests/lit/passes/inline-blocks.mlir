@@ -439,3 +439,59 @@ tir.prim_func @constant_in_a_loop(%X: memref<4xf32>) outs(%Y: memref<4xf32>) att
     }
   }
 }
+
+// -----
+
+// A copy is dropped for a reduction whose terms are contiguous in its source, and stays for another one.
+// CHECK-LABEL: tir.prim_func @scores(
+// CHECK-NOT:     %T
+// CHECK:         memref.load %K[%vj, %vk]
+tir.prim_func @scores(%Q: memref<2x4xf32>, %K: memref<8x4xf32>) outs(%Y: memref<2x8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<4x8xf32>
+  tir.for %i, %j in (4, 8) {
+    tir.block @T (%vi: spatial<4> = %i, %vj: spatial<8> = %j) {
+      %x = memref.load %K[%vj, %vi] : memref<8x4xf32>
+      memref.store %x, %T[%vi, %vj] : memref<4x8xf32>
+    }
+  }
+  tir.for %i, %j, %k in (2, 8, 4) {
+    tir.block @Y (%vi: spatial<2> = %i, %vj: spatial<8> = %j, %vk: reduce<4> = %k) {
+      tir.init {
+        %zero = arith.constant 0.0 : f32
+        memref.store %zero, %Y[%vi, %vj] : memref<2x8xf32>
+      }
+      %0 = memref.load %Y[%vi, %vj] : memref<2x8xf32>
+      %1 = memref.load %Q[%vi, %vk] : memref<2x4xf32>
+      %2 = memref.load %T[%vk, %vj] : memref<4x8xf32>
+      %3 = arith.mulf %1, %2 : f32
+      %4 = arith.addf %0, %3 : f32
+      memref.store %4, %Y[%vi, %vj] : memref<2x8xf32>
+    }
+  }
+}
+// CHECK-LABEL: tir.prim_func @mirrored(
+// CHECK-NEXT:    %T = tir.alloc_buffer
+tir.prim_func @mirrored(%Q: memref<2x4xf32>, %K: memref<4x4x2xf32>) outs(%Y: memref<2x8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<4x8xf32>
+  %zero1 = arith.constant 0 : index
+  tir.for %i, %j in (4, 8) {
+    tir.block @T (%vi: spatial<4> = %i, %vj: spatial<8> = %j) {
+      %x = memref.load %K[%vi, %vi, %zero1] : memref<4x4x2xf32>
+      memref.store %x, %T[%vi, %vj] : memref<4x8xf32>
+    }
+  }
+  tir.for %i, %j, %k in (2, 8, 4) {
+    tir.block @Y (%vi: spatial<2> = %i, %vj: spatial<8> = %j, %vk: reduce<4> = %k) {
+      tir.init {
+        %zero = arith.constant 0.0 : f32
+        memref.store %zero, %Y[%vi, %vj] : memref<2x8xf32>
+      }
+      %0 = memref.load %Y[%vi, %vj] : memref<2x8xf32>
+      %1 = memref.load %Q[%vi, %vk] : memref<2x4xf32>
+      %2 = memref.load %T[%vk, %vj] : memref<4x8xf32>
+      %3 = arith.mulf %1, %2 : f32
+      %4 = arith.addf %0, %3 : f32
+      memref.store %4, %Y[%vi, %vj] : memref<2x8xf32>
+    }
+  }
+}

@@ -1,0 +1,57 @@
+"""Copies that move the terms of a reduction apart, which the reduction reads better from their source."""
+
+from __future__ import annotations
+
+from xdsl.dialects import memref
+
+from relex.dialects.index.expr import terms_of, values_in
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.tir import BlockOp, InitOp, IterKind, PrimFuncOp
+from relex.dialects.tir.accesses import Access, accesses, is_pure
+from relex.dialects.tir.indices import variable_of
+from relex.passes.analysis.loop_tree import blocks_in
+from relex.passes.analysis.reductions import order_matters
+
+
+def keeps_terms_together(copy: BlockOp, load: memref.LoadOp) -> bool:
+    """Return whether a block only copies elements, and a reduction that loads one of its results could as well read the
+    source, where consecutive terms are contiguous."""
+    return _dimension_of_terms(copy, load) is not None
+
+
+def moves_terms_apart(copy: PrimFuncOp, product: PrimFuncOp, operand: int) -> bool:
+    """Return whether a function only copies its input in a way that elements which are contiguous there, and which are
+    the terms of a product in the copy, the product's operand, are not contiguous there any more. The product must be
+    free to add up its terms in vectors."""
+    readers = [block for block in blocks_in(product) if _loads_of(block, product.args[operand])]
+    if len(readers) != 1 or len(copies := list(blocks_in(copy))) != 1 or order_matters(readers[0]) is not None:
+        return False
+    (load, *others), (block,) = _loads_of(readers[0], product.args[operand]), copies
+    dimension = _dimension_of_terms(block, load)
+    inner = Access(load).shape[dimension + 1 :] if dimension is not None else ()
+    return not others and any(size != 1 for size in inner)
+
+
+def _loads_of(block: BlockOp, buffer: object) -> list[memref.LoadOp]:
+    return [op for op in block.walk() if isinstance(op, memref.LoadOp) and op.memref is buffer]
+
+
+def _dimension_of_terms(copy: BlockOp, load: memref.LoadOp) -> int | None:
+    """Return the dimension of the copy along which the terms of a reduction lie that are contiguous in the source."""
+    reader, found = load.parent_op(), list(accesses(copy))
+    if len(found) != 2 or not isinstance(reader, BlockOp) or any(isinstance(op, InitOp) for op in copy.walk()):
+        return None
+    source, store = found[0].op, found[1].op
+    if not isinstance(source, memref.LoadOp) or not isinstance(store, memref.StoreOp) or store.value is not source.res:
+        return None
+    if not all(op in (source, store) or is_pure(op) for op in copy.body.block.ops) or not source.indices:
+        return None
+    *outer, last = map(index_of, source.indices)
+    for dimension, (index, term) in enumerate(zip(store.indices, load.indices, strict=True)):
+        variable, term_variable = variable_of(index, copy), variable_of(term, reader)
+        if variable is None or term_variable is None or term_variable.kind is not IterKind.REDUCE:
+            continue
+        is_alone = not any(variable.variable in values_in(form) for form in outer)
+        if is_alone and terms_of(last).get(variable.variable) == 1:
+            return dimension
+    return None
