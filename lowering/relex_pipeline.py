@@ -26,6 +26,7 @@ from relex.lowering.scf_parallel_for_to_nested_fors import ScfParallelForToNeste
 from relex.lowering.vectorize_loops import VectorizeLoopsPass
 from relex.passes import (
     AnnotateOpPatternPass,
+    CancelTransposesPass,
     FoldBatchNormPass,
     FoldConstantsPass,
     FuseOpsPass,
@@ -50,10 +51,11 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,fold-constants{strict=true},fold-batch-norm,infer-sizes,legalize-ops,annotate-op-pattern,fuse-ops,
-    // fuse-tir,inline-blocks,schedule-cpu,rewrite-layout,merge-loops,annotate-signatures,lower-call-tir,plan-memory,
-    // convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,outline-parallel-loops,annotate-temporaries,
-    // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,add-packed-entries
+    // set-target,fold-constants{strict=true},cancel-transposes,fold-batch-norm,infer-sizes,legalize-ops,
+    // annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,schedule-cpu,rewrite-layout,merge-loops,annotate-signatures,
+    // lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,outline-parallel-loops,
+    // annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,
+    // add-packed-entries
     ```
 
     `build` runs these passes, then `pool-allocations`, and has LLVM compile the result. It also takes what any of them
@@ -87,12 +89,13 @@ def pipeline(
 ) -> list[tuple[Level, list[ModulePass]]]:
     """Return the passes of the default compilation down to the level `to`, grouped by the level they produce. `passes`
     are others, each at the place that it asks for; see `extends_pipeline`."""
+    folding = [FoldConstantsPass(strict=True), CancelTransposesPass(strict)]
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
     cf = [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf()]
     levels: list[tuple[Level, list[ModulePass]]] = [
-        ("graph", [SetTargetPass(), FoldConstantsPass(strict=True), FoldBatchNormPass(), InferSizesPass()]),
+        ("graph", [SetTargetPass(), *folding, FoldBatchNormPass(), InferSizesPass()]),
         ("loops", [LegalizeOpsPass(strict), *_fusion(), AnnotateSignaturesPass()]),
         ("core", [*buffers, *loops, ExpandMathPass(), *outline]),
         ("llvm", [*cf, ConvertToLlvmPass(), AddPackedEntriesPass()]),
