@@ -27,7 +27,7 @@ from relex.dialects.index.expr import (
 def text_of(index: Index) -> str:
     """Return the text of an index. Products of more atoms come first, the constant last; equal expressions of names
     have equal texts."""
-    parts = [_term_text(atom, factor) for atom, factor in ordered_terms(index)]
+    parts = [_term_text(*term) for term in _ordered(index)]
     if constant_of(index) or not parts:
         parts.append(str(constant_of(index)))
     return parts[0] + "".join(f" - {part[1:]}" if part.startswith("-") else f" + {part}" for part in parts[1:])
@@ -35,10 +35,14 @@ def text_of(index: Index) -> str:
 
 def ordered_terms(index: Index) -> list[tuple[Atom, int]]:
     """Return the atoms of an index with their factors, in an order that is the same for equal expressions of names."""
-    return sorted(
-        terms_of(index).items(),
-        key=lambda term: (-len(factors_of(term[0])), list(map(text_of_atom, factors_of(term[0])))),
-    )
+    return [(atom, factor) for atom, factor, _ in _ordered(index)]
+
+
+def _ordered(index: Index) -> list[tuple[Atom, int, list[str]]]:
+    """Return the atoms with their factors, and the texts of what each is a product of: a text that nests deeply is made
+    once, not once on each level to sort and once to print."""
+    terms = [(atom, factor, list(map(text_of_atom, factors_of(atom)))) for atom, factor in terms_of(index).items()]
+    return sorted(terms, key=lambda term: (-len(term[2]), term[2]))
 
 
 def text_of_atom(atom: Atom) -> str:
@@ -47,7 +51,7 @@ def text_of_atom(atom: Atom) -> str:
         case Symbol(name=name) | Variable(name=name):
             return name
         case Product(factors=factors):
-            return " * ".join(map(_in_product, factors))
+            return " * ".join(map(_in_product, factors, map(text_of_atom, factors)))
         case Quotient(dividend=dividend, divisor=divisor):
             return f"{_in_division(dividend)} // {divisor}"
         case Remainder(dividend=dividend, divisor=divisor):
@@ -58,15 +62,14 @@ def text_of_atom(atom: Atom) -> str:
             return f"%{atom.name_hint or '?'}"
 
 
-def _term_text(atom: Atom, factor: int) -> str:
-    if factor == 1:
-        return text_of_atom(atom)
-    text = _in_product(atom)
-    return f"-{text}" if factor == -1 else f"{factor} * {text}"
+def _term_text(atom: Atom, factor: int, texts: list[str]) -> str:
+    if factor == 1 and not isinstance(atom, Product):
+        return texts[0]
+    text = " * ".join(map(_in_product, factors_of(atom), texts))
+    return text if factor == 1 else f"-{text}" if factor == -1 else f"{factor} * {text}"
 
 
-def _in_product(atom: Atom) -> str:
-    text = text_of_atom(atom)
+def _in_product(atom: Atom, text: str) -> str:
     return f"({text})" if isinstance(atom, Quotient | Remainder) else text
 
 
