@@ -11,7 +11,7 @@ import numpy as np
 from relex.frontend import op
 from relex.frontend.compositions.indexing import LAST
 from relex.frontend.compositions.normalization import per_channel
-from relex.frontend.expressions import Operand
+from relex.frontend.expressions import Call, Operand
 from relex.frontend.importing.site import Site
 from relex.frontend.importing.values import refuse
 
@@ -56,7 +56,7 @@ def cut(x: Operand, windows: Windows) -> Operand:
     return x
 
 
-def by_rank(functions: Sequence[Callable[..., Operand]], site: Site, x: Operand) -> Callable[..., Operand]:
+def by_rank(functions: Sequence[Callable[..., Call]], site: Site, x: Operand) -> Callable[..., Call]:
     """Return the operator for data with one, two or three dimensions that windows slide over."""
     rank = site.rank(x) - 2
     if not 1 <= rank <= len(functions):
@@ -105,7 +105,7 @@ def averages(site: Site, x: Operand, windows: Windows, included: bool, ceiling: 
     are in a window, too, whose part beyond the padding never counts."""
     if not ceiling:
         return _averages(site, x, windows, included)
-    sizes = site.static_shape(x)[2:]
+    sizes = site.static_shape(x, first=2)
     declared = windows.after if included else [0] * len(sizes)
     wide = windows.with_ceiling(sizes)
     counts = _counts(wide, sizes, windows.before if included else None, declared)
@@ -120,7 +120,7 @@ def _averages(site: Site, x: Operand, windows: Windows, included: bool) -> Opera
 
 def sums(site: Site, x: Operand, windows: Windows) -> Operand:
     """Return the sum of each window."""
-    return _averages(site, x, windows, included=True) * float(prod(windows.size))
+    return op.multiply(_averages(site, x, windows, included=True), float(prod(windows.size)))
 
 
 def _counts(

@@ -66,7 +66,7 @@ class Builder(OpenSizes):
         self.file = file
         self.location: LocationAttr = self.place("")
         """The location of the ops that are emitted next."""
-        self._emitted: dict[Expr, Tensor] = {}
+        self._emitted: dict[Expr, Sequence[Tensor]] = {}
         self._constants: dict[Known, SSAValue] = {}
         self._last_constant: Operation | None = None
         self._names: list[str] = []
@@ -102,13 +102,17 @@ class Builder(OpenSizes):
             case Constant():
                 return Known(expr.value)
             case Call():
-                if expr not in self._emitted:
-                    self._emitted[expr] = self._call(expr)
-                return self._emitted[expr]
-            case Expr():
+                return self.results(expr)[0]
+            case Expr() | SSAValue():
                 raise TypeError(f"expected a tensor of the model, found {type(expr).__name__}")
             case _:
                 return _number(expr, like)
+
+    def results(self, call: Call) -> Sequence[Tensor]:
+        """Emit the ops that compute a call, each call once, and return all of its results."""
+        if call not in self._emitted:
+            self._emitted[call] = self._call(call)
+        return self._emitted[call]
 
     def value(self, expr: Operand) -> SSAValue:
         """Return the value of an expression in the program."""
@@ -147,41 +151,41 @@ class Builder(OpenSizes):
         op.location = self.location
         self.block.add_op(op)
 
-    def _call(self, call: Call) -> Tensor:
+    def _call(self, call: Call) -> Sequence[Tensor]:
         tensors = [self.tensor(arg) for arg in call.args if isinstance(arg, Expr)]
         # A number beside a condition is like the other operands.
         like = next((t for t in tensors if t.element_type != i1), tensors[0] if tensors else None)
         operands = [self.tensor(arg, like) for arg in call.args]
         folded = self._fold(call, operands)
-        if folded is not None:
+        if folded:
             return folded
         made = call.build(cast(Any, self), [self.value(operand) for operand in operands])
         self.add(made)
-        return Computed(made.results[0], self._sizes_of_result(made, operands))
+        return [Computed(*of_one) for of_one in zip(made.results, self._sizes_of_results(made, operands), strict=True)]
 
-    def _fold(self, call: Call, operands: Sequence[Tensor]) -> Known | None:
-        """Return the result of an operator on arrays that are known, unless it is large."""
+    def _fold(self, call: Call, operands: Sequence[Tensor]) -> Sequence[Known]:
+        """Return the results of an operator on arrays that are known, unless they are large."""
         known = [operand for operand in operands if isinstance(operand, Known)]
         if len(known) != len(operands) or any(operand.array.size > FOLDED for operand in known):
-            return None
+            return []
         types = [TensorType(operand.element_type, operand.array.shape) for operand in known]
         arrays = [operand.array for operand in known]
         try:
             made = call.build(cast(Any, _NoSizes()), list(Block(arg_types=types).args))
         except _OpenSize:
-            return None
+            return []
         if not isinstance(made, Operator) or not _can_fold(made, arrays):
-            return None
-        return Known(np.asarray(made.evaluate(*arrays)))
+            return []
+        return [Known(np.asarray(result)) for result in made.evaluate_results(*arrays)]
 
-    def _sizes_of_result(self, op: Operation, operands: Sequence[Tensor]) -> Sizes:
-        """Return the sizes of an operator's result in terms of those of the arguments. Operands that are not among
+    def _sizes_of_results(self, op: Operation, operands: Sequence[Tensor]) -> Sequence[Sizes]:
+        """Return the sizes of an operator's results in terms of those of the arguments. Operands that are not among
         `operands` are arguments, of which the operator uses the sizes."""
         if not isinstance(op, Operator):
-            return cast(TensorType, op.results[0].type).get_shape()
+            return [cast(TensorType, t).get_shape() for t in op.result_types]
         used = [*operands, *(self._arguments[value] for value in op.operands[len(operands) :])]
-        inferred = type(op).infer([SizedType(o.element_type, o.sizes) for o in used], op.properties)
-        return inferred.get_shape()
+        inferred = type(op).infer_results([SizedType(o.element_type, o.sizes) for o in used], op.properties)
+        return [result.get_shape() for result in inferred]
 
     def _constant(self, known: Known) -> SSAValue:
         element_type_of(known.array.dtype)  # Raises an error that names the type.

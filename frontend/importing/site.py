@@ -13,7 +13,7 @@ from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.dialects.relex.types import normalize_axes
 from relex.dialects.sizes import IndexExpr, Size, Sizes
 from relex.frontend import op
-from relex.frontend.expressions import Operand
+from relex.frontend.expressions import Call, Operand
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.values import Known, Tensor, refuse
 
@@ -28,6 +28,10 @@ class Site:
         """Emit an expression."""
         return self.builder.tensor(x)
 
+    def emit_results(self, call: Call) -> Sequence[Tensor]:
+        """Emit a call of an operator with several results."""
+        return self.builder.results(call)
+
     def constant(self, array: Array) -> Known:
         """Return an array as a tensor."""
         return Known(array)
@@ -40,9 +44,9 @@ class Site:
         """Return the number of dimensions of a tensor."""
         return len(self.shape(x))
 
-    def static_shape(self, x: Operand, what: str = "sizes") -> tuple[int, ...]:
-        """Return the sizes of a tensor, which must be known at import."""
-        shape = self.shape(x)
+    def static_shape(self, x: Operand, what: str = "sizes", first: int = 0) -> tuple[int, ...]:
+        """Return the sizes of a tensor from dimension `first` on, which must be known at import."""
+        shape = self.shape(x)[first:]
         if any(isinstance(size, IndexExpr) for size in shape):
             refuse(
                 f"expected {what} that are known at import, found {' x '.join(map(str, shape))}; 'shapes' closes them"

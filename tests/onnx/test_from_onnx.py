@@ -296,7 +296,7 @@ def test_packed_weights(elem_type: int) -> None:
     numbers = np.arange(15).reshape(5, 3) % (high - low + 1) + low
     weight = numpy_helper.from_array(numbers.astype(dtype), "weight")
     assert len(weight.raw_data) < 15
-    scale = numpy_helper.from_array(np.float32([0.5, 0.25, 2]), "scale")
+    scale = numpy_helper.from_array(np.array([0.5, 0.25, 2], np.float32), "scale")
     m = model(
         [node("DequantizeLinear", "weight scale", "w", axis=1), node("MatMul", "x w", "y")],
         [value("x", FLOAT, ["n", 5])],
@@ -305,7 +305,7 @@ def test_packed_weights(elem_type: int) -> None:
         version=25,
     )
     x = np.linspace(-1, 1, 10, dtype=np.float32).reshape(2, 5)
-    expected = x @ (numbers * np.float32([0.5, 0.25, 2])).astype(np.float32)
+    expected = x @ (numbers * np.array([0.5, 0.25, 2], np.float32)).astype(np.float32)
     np.testing.assert_allclose(run(m, x), expected, rtol=1e-6)
     np.testing.assert_allclose(build(from_onnx(m))["main"](x), expected, rtol=1e-5)
 

@@ -52,7 +52,7 @@ UNARY: dict[str, Callable[[Operand], Operand]] = {
     "Sin": op.sin,
     "Sinh": op.sinh,
     "Tan": op.tan,
-    "Reciprocal": lambda x: 1.0 / x,
+    "Reciprocal": lambda x: op.divide(1.0, x),
     "Softsign": lambda x: x / (1.0 + op.abs(x)),
     "Mish": lambda x: x * op.tanh(softplus(x)),
     "Softplus": softplus,

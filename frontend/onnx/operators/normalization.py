@@ -39,7 +39,7 @@ def batch_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor,
     def running(old: Tensor, new: Operand) -> Operand:
         if old.element_type != dtype:
             new = op.astype(new, old.element_type)
-        return old * momentum + new * (1 - momentum)
+        return op.add(op.multiply(old, momentum), op.multiply(new, 1 - momentum))
 
     return [y, running(mean, new_mean), running(variance, new_variance)]
 
@@ -84,7 +84,8 @@ def local_response_norm(node: Node, x: Tensor) -> Operand:
     squares = node.reshape(op.multiply(x, x), [n, 1, c, flat])
     before, after = (size - 1) // 2, size - 1 - (size - 1) // 2
     means = op.avg_pool2d(squares, [size, 1], padding=[before, 0, after, 0], count_include_pad=True)
-    base = node.reshape(means, [n, c, *pixels]) * node.number("alpha") + node.number("bias")
+    scaled = op.multiply(node.reshape(means, [n, c, *pixels]), node.number("alpha"))
+    base = op.add(scaled, node.number("bias"))
     return op.divide(x, op.power(base, node.like(node.number("beta"), x)))
 
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from itertools import product
+from math import prod
 
+import numpy as np
 from xdsl.dialects.builtin import i64
 
+from relex.dialects.sizes import Size, count
 from relex.frontend import op
+from relex.frontend.compositions.normalization import per_channel
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
+from relex.frontend.onnx.operators.windows import read_windows
 from relex.frontend.onnx.table import imports
 from relex.frontend.onnx.values import Tensor, refuse
 
@@ -21,8 +26,9 @@ Taps = list[tuple[Operand, Operand]]
 @imports("GridSample")
 def grid_sample(node: Node, x: Tensor, grid: Tensor) -> Operand:
     """The data at the positions of a grid, which go from -1 to 1 along each dimension."""
-    n, c, *sizes = node.static_shape(x)
-    _, *places, rank = node.static_shape(grid)
+    n, c, *_ = node.shape(x)
+    sizes = node.static_shape(x, first=2)
+    *places, rank = node.static_shape(grid, first=1)
     mode = {"bilinear": "linear", "bicubic": "cubic"}.get(node.text("mode", "linear"), node.text("mode", "linear"))
     aligned, padding = node.flag("align_corners"), node.text("padding_mode", "zeros")
     if rank != len(sizes):
@@ -33,22 +39,32 @@ def grid_sample(node: Node, x: Tensor, grid: Tensor) -> Operand:
         column = op.squeeze(op.strided_slice(grid, [-1], [rank - 1 - d], [rank - d]), -1)
         scaled = (column + 1.0) * ((size - 1) / 2) if aligned else ((column + 1.0) * size - 1.0) * 0.5
         columns.append(_taps(node, node.tensor(scaled), mode))
-    flat = op.permute_dims(node.reshape(x, [n, c, _count(sizes)]), [0, 2, 1])
-    parts: list[Operand] = []
-    for chosen in product(*columns):
-        place, inside = _places(node, [tap[0] for tap in chosen], sizes, padding, aligned)
-        index = op.expand_dims(node.reshape(place, [n, _count(places)]), -1)
-        taken = op.gather_nd(flat, index, 1)
-        weight = reduce(op.multiply, [tap[1] for tap in chosen])
-        if inside is not None:
-            weight = op.where(inside, weight, node.like(0, weight))
-        parts.append(op.multiply(taken, op.expand_dims(node.reshape(weight, [n, _count(places)]), -1)))
-    total = op.permute_dims(reduce(op.add, parts), [0, 2, 1])
+    flat = op.permute_dims(node.reshape(x, [n, c, prod(sizes)]), [0, 2, 1])
+    total = op.permute_dims(_sampled(node, flat, columns, sizes, [n, prod(places)], padding, aligned), [0, 2, 1])
     return node.reshape(total, [n, c, *places])
 
 
-def _count(sizes: Sequence[int]) -> int:
-    return reduce(lambda a, b: a * b, sizes, 1)
+def _sampled(
+    node: Node,
+    flat: Operand,
+    columns: Sequence[Taps],
+    sizes: Sequence[int],
+    shape: Sequence[Size],
+    padding: str = "zeros",
+    aligned: bool = True,
+) -> Operand:
+    """Return samples of data, which has its pixels, flattened, in the last dimension but one. `shape` is that of the
+    positions, without the data's last dimension."""
+    parts: list[Operand] = []
+    for chosen in product(*columns):
+        place, inside = _places(node, [tap[0] for tap in chosen], sizes, padding, aligned)
+        index = op.expand_dims(node.reshape(place, shape), -1)
+        taken = op.gather_nd(flat, index, len(shape) - 1)
+        weight = reduce(op.multiply, [tap[1] for tap in chosen])
+        if inside is not None:
+            weight = op.where(inside, weight, node.like(0, weight))
+        parts.append(op.multiply(taken, op.expand_dims(node.reshape(weight, shape), -1)))
+    return reduce(op.add, parts)
 
 
 def _taps(node: Node, position: Operand, mode: str) -> Taps:
@@ -100,3 +116,102 @@ def _reflected(node: Node, x: Operand, low: float, high: float) -> Operand:
     distance = op.abs(op.subtract(x, node.like(low, x)))
     turned = op.floor_mod(distance, node.like(2 * span, distance))
     return op.minimum(turned, op.subtract(node.like(2 * span, turned), turned)) + low
+
+
+@imports("RoiAlign")
+def align_by_corners(node: Node, x: Tensor, regions: Tensor, batch: Tensor) -> Operand:
+    """The mean, or the maximum, of samples in each cell of regions. Positions are those of corners."""
+    return _aligned(node, x, regions, batch, offset=0.0)
+
+
+@imports("RoiAlign", since=16)
+def align(node: Node, x: Tensor, regions: Tensor, batch: Tensor) -> Operand:
+    """The mean, or the maximum, of samples in each cell of regions."""
+    half = node.text("coordinate_transformation_mode", "half_pixel") == "half_pixel"
+    return _aligned(node, x, regions, batch, offset=0.5 if half else 0.0)
+
+
+def _aligned(node: Node, x: Tensor, regions: Tensor, batch: Tensor, offset: float) -> Operand:
+    n, c, *_ = node.shape(x)
+    sizes = node.static_shape(x, first=2)
+    height, width = sizes
+    samples = node.integer("sampling_ratio")
+    if samples < 1:
+        refuse("samples whose number depends on the regions", "sampling_ratio")
+    edges = op.subtract(op.multiply(regions, node.like(node.number("spatial_scale", 1.0), x)), node.like(offset, x))
+    cells = [node.integer("output_height", 1), node.integer("output_width", 1)]
+    rows, columns = (
+        _cells(node, edges, 1 - d, cells[d], samples, sizes[d], smallest=0.0 if offset else 1.0) for d in (0, 1)
+    )
+    flat = node.reshape(op.permute_dims(x, [0, 2, 3, 1]), [count([n, height, width]), c])
+    first = op.multiply(op.expand_dims(op.astype(batch, i64), [1, 2]), height * width)
+    parts: list[Operand] = []
+    for (row, by_row), (column, by_column) in product(rows, columns):
+        place = op.add(op.multiply(op.expand_dims(row, 2), width), op.expand_dims(column, 1))
+        weight = op.multiply(op.expand_dims(by_row, 2), op.expand_dims(by_column, 1))
+        parts.append(op.multiply(op.take(flat, op.add(first, place), 0), op.expand_dims(weight, 3)))
+    is_mean = node.text("mode", "avg") == "avg"
+    found = reduce(op.add if is_mean else op.maximum, parts)
+    grouped = node.reshape(found, [node.shape(regions)[0], cells[0], samples, cells[1], samples, c])
+    pooled = (op.mean if is_mean else op.max)(grouped, [2, 4])
+    return op.permute_dims(pooled, [0, 3, 1, 2])
+
+
+def _cells(
+    node: Node, edges: Operand, d: int, cells: int, samples: int, size: int, smallest: float
+) -> list[tuple[Operand, Operand]]:
+    """Return the places around the samples of each region along a dimension, with weights, which are 0 outside."""
+    start, end = (op.strided_slice(edges, [1], [i], [i + 1]) for i in (d, d + 2))
+    extent = op.subtract(end, start)
+    extent = op.maximum(extent, node.like(smallest, extent)) if smallest else extent
+    steps = (np.arange(cells * samples) + 0.5) / (samples * cells)
+    position = op.add(start, op.multiply(extent, node.like(steps, edges)))
+    inside = op.logical_and(
+        op.greater_equal(position, node.like(-1, edges)), op.less_equal(position, node.like(size, edges))
+    )
+    last = float(size - 1)
+    held = op.clip(position, 0.0, last)
+    low = node.tensor(op.floor(held))
+    rest = op.subtract(held, low)
+    weights = op.subtract(node.like(1, edges), rest), rest
+    places = op.astype(low, i64), op.astype(op.minimum(op.add(low, node.like(1, edges)), node.like(last, edges)), i64)
+    return [(p, op.where(inside, w, node.like(0, edges))) for p, w in zip(places, weights, strict=True)]
+
+
+@imports("DeformConv")
+def deformable_conv(
+    node: Node,
+    x: Tensor,
+    weight: Tensor,
+    offsets: Tensor,
+    bias: Tensor | None = None,
+    mask: Tensor | None = None,
+) -> Operand:
+    """A convolution whose windows have the elements at positions that are moved, each multiplied by a mask."""
+    n, (c, *sizes) = node.shape(x)[0], node.static_shape(x, first=1)
+    outputs, _, *kernel = node.static_shape(weight)
+    if len(sizes) != 2:
+        refuse(f"windows that are moved over {len(sizes)} dimensions")
+    windows = read_windows(node, sizes, list(kernel))
+    groups, groups_of_offsets = node.integer("group", 1), node.integer("offset_group", 1)
+    pixels = node.static_shape(offsets, first=2)
+    taps, places = prod(kernel), prod(pixels)
+    moved = node.reshape(offsets, [n, groups_of_offsets, taps, 2, places])
+    columns: list[Taps] = []
+    for d in (0, 1):
+        base = np.add.outer(np.arange(kernel[d]) * windows.dilation[d], np.arange(pixels[d]) * windows.strides[d])
+        base = np.expand_dims(base - windows.before[d], (1, 3) if d == 0 else (0, 2))
+        grid = np.broadcast_to(base, (*kernel, *pixels)).reshape(taps, places)
+        offset = op.squeeze(op.strided_slice(moved, [3], [d], [d + 1]), 3)
+        columns.append(_taps(node, node.tensor(op.add(offset, node.like(grid, x))), "linear"))
+    flat = node.reshape(x, [n, groups_of_offsets, c // groups_of_offsets, prod(sizes)])
+    flat = op.permute_dims(flat, [0, 1, 3, 2])
+    samples = _sampled(node, flat, columns, sizes, [n, groups_of_offsets, taps * places])
+    if mask is not None:
+        factor = node.reshape(mask, [n, groups_of_offsets, taps * places, 1])
+        samples = op.multiply(samples, factor)
+    whole = op.permute_dims(samples, [0, 1, 3, 2])
+    matrix = node.reshape(whole, [n, groups, c // groups * taps, places])
+    kernels = node.reshape(weight, [groups, outputs // groups, c // groups * taps])
+    y = node.reshape(op.matmul(kernels, matrix), [n, outputs, *pixels])
+    return y if bias is None else op.add(y, per_channel(bias, 4))

@@ -10,7 +10,9 @@ from relex.dialects.arrays import Array
 from relex.frontend import op
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
+from relex.frontend.onnx.operators.shapes import MOST
 from relex.frontend.onnx.table import imports
+from relex.frontend.onnx.tensors import dtype_of
 from relex.frontend.onnx.values import Known, Tensor, refuse
 
 
@@ -96,6 +98,29 @@ def _real_inverse(node: Node, real: Operand, imaginary: Operand | None, count: i
         if imaginary is None
         else op.subtract(total, op.dense(imaginary, node.like(np.sin(angles) * weights, real)))
     )
+
+
+@imports("MelWeightMatrix")
+def mel_weights(node: Node, bins: Tensor, length: Tensor, rate: Tensor, low: Tensor, high: Tensor) -> Operand:
+    """The matrix from a spectrum to bins that have equal widths on the mel scale."""
+    count, size = (int(node.known_number(x, "a number of bins")) for x in (bins, length))
+    sampled = int(node.known_number(rate, "a sample rate"))
+    ends = [float(node.known_number(end, "a frequency")) for end in (low, high)]
+    if min(count, size, sampled) < 1 or count * size > MOST:
+        refuse(f"expected numbers of bins for a matrix, found {count}, {size} and {sampled}")
+    first, last = (2595 * np.log10(1 + max(end, 0.0) / 700) for end in ends)
+    mels = first + np.arange(count + 2) * (last - first) / (count + 2)
+    places = ((size + 1) * 700 * (10 ** (mels / 2595) - 1) // sampled).astype(np.int64)
+    if min(ends) < 0 or places.max() > size // 2:
+        refuse(f"expected frequencies from 0 to half of the sample rate {sampled}, found {ends[0]} and {ends[1]}")
+    row = np.arange(size // 2 + 1)[:, None]
+    before, centre, after = places[:-2], places[1:-1], places[2:]
+    rising = (row - before) / np.maximum(centre - before, 1)
+    falling = (after - row) / np.maximum(after - centre, 1)
+    matrix = np.where((row >= before) & (row <= centre) & (centre > before), rising, 0)
+    matrix = np.where((row == centre) & (centre == before), 1, matrix)
+    matrix = np.where((row >= centre) & (row < after), falling, matrix)
+    return Known(matrix.astype(dtype_of(node.integer("output_datatype", 1))))
 
 
 @imports("STFT")

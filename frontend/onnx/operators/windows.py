@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
+from xdsl.dialects.builtin import i64
 
-from relex.dialects.sizes import IndexExpr, Size
+from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
-from relex.frontend.compositions.windows import Windows, averages, convolution, maxima, spread, sums, trimmed
+from relex.frontend.compositions.windows import Windows, averages, by_rank, convolution, maxima, spread, sums, trimmed
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
 from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Tensor, refuse
+from relex.frontend.onnx.values import Known, Tensor, refuse
 
 
 def read_windows(node: Node, data: Sequence[Size], size: list[int]) -> Windows:
@@ -76,7 +77,7 @@ def _removed(
     if wanted is None and auto not in ("SAME_UPPER", "SAME_LOWER"):
         pads = (node.integers("pads") or [0] * (2 * rank)) if auto == "NOTSET" else [0] * (2 * rank)
         return pads[:rank], pads[rank:]
-    whole = node.static_shape(y)[2:]
+    whole = node.static_shape(y, first=2)
     if wanted is None:
         wanted = [size * stride for size, stride in zip(data, strides, strict=True) if isinstance(size, int)]
     total = [n + extra - size for n, extra, size in zip(whole, more, wanted[-rank:], strict=True)]
@@ -85,16 +86,73 @@ def _removed(
 
 
 @imports("MaxPool")
-def max_pool(node: Node, x: Tensor) -> Operand:
-    """The maximum of each window."""
-    if node.output_count > 1:
-        refuse("indices of the maxima")
+def max_pool(node: Node, x: Tensor) -> Operand | list[Operand]:
+    """The maximum of each window, and its position in the whole tensor."""
     windows = _with_ceiling(node, x, read_windows(node, node.shape(x)[2:], node.integers("kernel_shape") or []))
-    return maxima(node, x, windows)
+    if node.output_count < 2:
+        return maxima(node, x, windows)
+    if min(*windows.before, *windows.after) < 0:
+        refuse("indices of the maxima in data that is cut off", "pads")
+    several = op.max_pool1d_with_indices, op.max_pool2d_with_indices, op.max_pool3d_with_indices
+    call = by_rank(several, node, x)(x, windows.size, windows.strides, windows.padding, windows.dilation)
+    largest, places = node.emit_results(call)
+    return [largest, _in_all_channels(node, places, node.shape(x), node.flag("storage_order"))]
+
+
+def _in_all_channels(node: Node, place: Operand, sizes: Sequence[Size], columns: bool) -> Operand:
+    """Return positions in a whole tensor for positions in each channel, counted with the first dimension of pixels as
+    the fastest one if that is wanted."""
+    pixels = sizes[2:]
+    if columns:
+        rest, total = place, None
+        strides = [count(pixels[:d]) for d in range(len(pixels))]
+        for size, stride in reversed(list(zip(pixels, strides, strict=True))):
+            part = op.multiply(op.floor_mod(rest, _number(size)), _number(stride))
+            total = part if total is None else op.add(total, part)
+            rest = op.floor_divide(rest, _number(size))
+        assert total is not None
+        place = total
+    channels = op.iota(shape=[_text(count(sizes[:2]))], dtype=i64)
+    starts = node.reshape(op.multiply(channels, _number(count(pixels))), [*sizes[:2], *[1] * len(pixels)])
+    return op.add(starts, place)
+
+
+def _number(size: Size) -> Operand:
+    """Return a size as a tensor."""
+    return op.reshape(Known([size]), []) if isinstance(size, IndexExpr) else Known(np.array(size, np.int64))
+
+
+def _text(size: Size) -> int | str:
+    return str(size) if isinstance(size, IndexExpr) else size
+
+
+@imports("MaxUnpool")
+def max_unpool(node: Node, x: Tensor, places: Tensor, shape: Tensor | None = None) -> Operand:
+    """The elements at the positions that they had before pooling, among zeros."""
+    n, c, *pooled = node.shape(x)
+    size = node.integers("kernel_shape") or []
+    windows = read_windows(node, pooled, size)
+    pixels = [
+        (length - 1) * stride - before - after + kernel
+        for length, stride, before, after, kernel in zip(
+            pooled, windows.strides, windows.before, windows.after, size, strict=True
+        )
+    ]
+    whole = [n, c, *pixels]
+    elements = [count(node.shape(x))]
+    zeros = node.full([count(whole)], 0, x.element_type)
+    filled = op.scatter_elements(zeros, node.reshape(places, elements), node.reshape(x, elements), 0)
+    made = node.reshape(filled, whole)
+    wanted = pixels if shape is None else node.known_integers(shape, "a shape")[2:]
+    more = [a - b for a, b in zip(wanted, pixels, strict=True)]
+    if any(not isinstance(n, int) or n < 0 for n in more):
+        refuse(f"expected a shape of at least {whole}, found {[n, c, *wanted]}")
+    widths = [0, 0, 0, 0, *(width for n in more if isinstance(n, int) for width in (0, n))]
+    return op.pad(made, widths) if any(widths) else made
 
 
 def _with_ceiling(node: Node, x: Tensor, windows: Windows) -> Windows:
-    return windows.with_ceiling(node.static_shape(x)[2:]) if node.flag("ceil_mode") else windows
+    return windows.with_ceiling(node.static_shape(x, first=2)) if node.flag("ceil_mode") else windows
 
 
 @imports("AveragePool")

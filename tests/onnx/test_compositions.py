@@ -1,0 +1,124 @@
+"""Operators of ONNX that are compositions, with open sizes and odd attributes, against the package's reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from models import FLOAT, INT64, model, node, value
+from onnx.reference import ReferenceEvaluator
+
+from relex.dialects.errors import CompileError
+from relex.frontend.onnx import from_onnx
+from relex.reference import interpret
+from relex.runtime import build
+
+Array = np.ndarray[Any, Any]
+
+
+def compare(
+    m: onnx.ModelProto, arguments: Sequence[Array], wanted: Sequence[Array] | None = None, native: bool = True
+) -> None:
+    """The interpreter, and compiled code, agree with the package's reference, or with what is wanted."""
+    if wanted is None:
+        named = dict(zip((i.name for i in m.graph.input), arguments, strict=True))
+        reference: Any = ReferenceEvaluator(m)
+        wanted = [np.asarray(result) for result in reference.run(None, named)]
+    module = from_onnx(m)
+    for main in (interpret(module)["main"], *([build(module)["main"]] if native else [])):
+        results: Any = main(*arguments)
+        found: list[Any] = [*results] if isinstance(results, tuple) else [results]
+        for one, other in zip(found, wanted, strict=True):
+            assert (one.dtype, one.shape) == (other.dtype, other.shape)
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def numbers(*shape: int, seed: int = 0) -> Array:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def test_positions_of_maxima_with_an_open_batch() -> None:
+    pool = node("MaxPool", "x", "y i", kernel_shape=[2, 3], strides=[2, 1], pads=[1, 0, 0, 1], ceil_mode=1)
+    unpool = node("MaxUnpool", "y i", "z", kernel_shape=[2, 3], strides=[2, 1], pads=[1, 0, 0, 1])
+    x = numbers(2, 3, 5, 4)
+    compare(model([pool], [value("x", FLOAT, ["n", 3, 5, 4])], ["y", "i"]), [x])
+    main = build(from_onnx(model([pool, unpool], [value("x", FLOAT, ["n", 3, 5, 4])], ["z"])))["main"]
+    for batch in (x, x[:1]):
+        z = main(batch)
+        assert z.shape == (len(batch), 3, 5, 4)
+        np.testing.assert_array_equal(z[z != 0], batch[z != 0])
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_positions_with_columns_first(rank: int) -> None:
+    sizes = [4, 3, 5][:rank]
+    attributes: dict[str, Any] = {"kernel_shape": [2] * rank, "strides": [2, 1, 1][:rank], "storage_order": 1}
+    x = numbers(2, 2, *sizes)
+    m = model([node("MaxPool", "x", "y i", **attributes)], [value("x", FLOAT, [2, 2, *sizes])], ["y", "i"])
+    y, i = build(from_onnx(m))["main"](x)
+    # The data of each channel in the other order.
+    flat = np.stack([channel.T.reshape(-1) for channel in x.reshape(4, *sizes)]).reshape(-1)
+    np.testing.assert_array_equal(flat[i], y)
+
+
+@pytest.mark.parametrize(("batch", "size"), [("n", 0), ("n", 1), ("n", 2), (4, 3)])
+def test_determinants(batch: str | int, size: int) -> None:
+    x = numbers(4, size, size)
+    if size > 1:
+        x[0, 0, 0] = 0  # The first pivot is in another row.
+        x[1] = 1  # It has no inverse.
+        x[2, :, 0] = 0
+    m = model([node("Det", "x", "y")], [value("x", FLOAT, [batch, size, size])], ["y"], version=22)
+    compare(m, [x], [np.linalg.det(x.astype(np.float64)).astype(np.float32)])
+
+
+def test_determinants_that_are_refused() -> None:
+    for shape in ([2, 3], ["n", "n"], [33, 33]):
+        m = model([node("Det", "x", "y")], [value("x", FLOAT, shape)], ["y"], version=22, checked=False)
+        with pytest.raises(CompileError, match=r"'Det' node: .*(square|32)"):
+            from_onnx(m)
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"mode": "avg", "sampling_ratio": 3, "spatial_scale": 0.5},
+        {"mode": "max", "sampling_ratio": 1, "coordinate_transformation_mode": "output_half_pixel"},
+    ],
+)
+def test_regions_with_an_open_number(attributes: dict[str, Any]) -> None:
+    aligned = node("RoiAlign", "x regions batch", "y", output_height=3, output_width=2, **attributes)
+    inputs = [
+        value("x", FLOAT, ["n", 2, 6, 5]),
+        value("regions", FLOAT, ["r", 4]),
+        value("batch", INT64, ["r"]),
+    ]
+    # Inside, partly outside, without extent, far outside.
+    regions = np.array([[0, 0, 9, 11], [-3, 2, 4, 30], [2, 2, 2, 2], [20, 20, 40, 40]], np.float32)
+    compare(model([aligned], inputs, ["y"]), [numbers(3, 2, 6, 5), regions, np.array([0, 2, 1, 0])], native=False)
+
+
+def test_samples_whose_number_depends_on_regions() -> None:
+    inputs = [value("x", FLOAT, [1, 1, 4, 4]), value("r", FLOAT, [2, 4]), value("b", INT64, [2])]
+    with pytest.raises(CompileError, match="attribute 'sampling_ratio': samples whose number depends on the regions"):
+        from_onnx(model([node("RoiAlign", "x r b", "y")], inputs, ["y"]))
+
+
+def test_deformable_convolution_with_an_open_batch() -> None:
+    convolution = node(
+        "DeformConv", "x w o b m", "y", group=2, offset_group=2, pads=[1, 0, 1, 1], strides=[2, 1], dilations=[1, 2]
+    )
+    inputs = [
+        value("x", FLOAT, ["n", 4, 6, 5]),
+        value("w", FLOAT, [6, 2, 3, 2]),
+        value("o", FLOAT, ["n", 24, 3, 4]),
+        value("b", FLOAT, [6]),
+        value("m", FLOAT, ["n", 12, 3, 4]),
+    ]
+    m = model([convolution], inputs, ["y"], version=22)
+    compare(
+        m, [numbers(*shape) for shape in [(2, 4, 6, 5), (6, 2, 3, 2), (2, 24, 3, 4), (6,), (2, 12, 3, 4)]], native=False
+    )
