@@ -68,6 +68,15 @@ COMMANDS = dict(
 )
 
 
+REPEATED = ("mlir-opt.mlir", "from-mlir-opt.mlir")
+"""Files of the tests with MLIR, which take programs of other files through the whole pipeline."""
+
+
+def case(name: str) -> object:
+    is_repeated = name.split("/")[-1].rpartition("-")[0] in REPEATED
+    return pytest.param(name, marks=[pytest.mark.full] if is_repeated else [])
+
+
 def run(words: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> str:
     """What relex-opt says on stderr; it must succeed."""
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO()))
@@ -82,7 +91,7 @@ def test_commands_are_found() -> None:
     assert any("relex-pipeline" in word for words in COMMANDS.values() for word in words)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", map(case, COMMANDS))
 def test_lit_inputs(name: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(execution, "STEPS", 100_000)
     run(COMMANDS[name], monkeypatch, capfd)

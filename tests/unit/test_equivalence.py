@@ -19,10 +19,13 @@ from xdsl.passes import ModulePass
 from relex.dialects import parse_module
 from relex.dialects.relex import AddOp, MultiplyOp, ReluOp
 from relex.lowering import ConvertTirToScfPass, LegalizeOpsPass, RelexPipelinePass
+from relex.lowering.relex_pipeline import Level
 from relex.passes import BindParamsPass
 from relex.reference import NotEquivalentError, check_equivalent, check_pass, interpret
+from relex.reference.equivalence import execution
 from relex.reference.equivalence.execution import Runner
 from relex.reference.equivalence.interface import function_names, interface_of
+from relex.reference.interpreter.budget import OutOfSteps, at_most, steps_taken
 from relex.runtime import register_func, remove_func
 
 
@@ -304,6 +307,60 @@ def test_a_function_that_cannot_be_run_is_reported() -> None:
     """
     report = check_pass(Does(lambda module: None), parse_module(text))
     assert list(report.skipped) == [("", "main")]
+
+
+ENDLESS = """
+func.func @main(%x: i64) -> i64 {
+  %y = scf.while (%i = %x) : (i64) -> i64 {
+    %go = arith.constant true
+    scf.condition(%go) %i : i64
+  } do {
+  ^bb0(%i: i64):
+    scf.yield %i : i64
+  }
+  func.return %y : i64
+}
+"""
+BRANCHES = """
+func.func @main(%x: i64) -> i64 {
+  cf.br ^bb1(%x : i64)
+^bb1(%i: i64):
+  cf.br ^bb1(%i : i64)
+}
+"""
+
+
+@pytest.mark.parametrize("text", [ENDLESS, BRANCHES], ids=["while", "branch"])
+def test_a_run_without_end_is_stopped_after_some_steps(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution, "STEPS", 1000)
+    report = check_pass(Does(change_nothing), parse_module(text))
+    assert report.skipped == {("does", "main"): "it takes more than 1000 steps to be interpreted"}
+
+
+LARGE = """
+tir.prim_func @main(%X: memref<100xf32>) outs(%Y: memref<100xf32>) {
+  tir.for %i in (100) {
+    tir.block @Y (%vi: spatial<100> = %i) {
+      %x = memref.load %X[%vi] : memref<100xf32>
+      %y = math.exp %x : f32
+      memref.store %y, %Y[%vi] : memref<100xf32>
+    }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["loops", "core"])
+def test_steps_are_counted_at_every_level(level: Level) -> None:
+    call, x = interpret(RelexPipelinePass(level)(parse_module(LARGE)))["main"], np.ones(100, np.float32)
+    before = steps_taken()
+    call(x)
+    taken = steps_taken() - before
+    assert 0 < taken < 10_000
+    with at_most(taken):
+        call(x)
+    with pytest.raises(OutOfSteps), at_most(taken - 1):
+        call(x)
 
 
 def test_sizes_that_are_not_known() -> None:

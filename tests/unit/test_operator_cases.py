@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from io import StringIO
 
@@ -71,7 +71,8 @@ def test_all_levels_agree(make: MakeOperator, operands: list[Array]) -> None:
     wanted = all_expected(make, *operands)
     assert_all_close(native, wanted, wanted)
     for level in LEVELS:
-        for checked in (False, True):
+        # Checked runs never take whole arrays at once; at the core, no others do.
+        for checked in (False, True) if level != "core" else (True,):
             found = all_of(interpreted(text, level, checked=checked)["main"](*operands))
             assert_all_close(found, wanted, native)
 
@@ -85,7 +86,7 @@ def assert_all_close(found: Sequence[Array], wanted: Sequence[Array], alike: Seq
 
 
 @needs_mlir_opt
-def test_mlir_takes_what_they_become() -> None:
-    for make, operands in [*CASES, *NARROW]:
-        text = str(RelexPipelinePass("core")(parse_module(operator_program(make, operands))))
-        subprocess.run(["mlir-opt-22"], input=text, capture_output=True, text=True, check=True)
+def test_mlir_takes_what_they_become(some: Callable[..., list[tuple[MakeOperator, list[Array]]]]) -> None:
+    programs = (parse_module(operator_program(*case)) for case in some([*CASES, *NARROW], 3))
+    text = "\n// -----\n".join(str(RelexPipelinePass("core")(program)) for program in programs)
+    subprocess.run(["mlir-opt-22", "--split-input-file"], input=text, capture_output=True, text=True, check=True)
