@@ -20,7 +20,7 @@ QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/ru
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick onnx-suite lit unit lint typecheck bench tvm format clean
+.PHONY: help demo test test-all quick onnx-suite lit unit lint typecheck bench tvm format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ demo: $(STAMPS)/relex ## compile and run the digits classifiers
 	$(BIN)/python examples/lenet/demo.py
 
 test: lit unit ## run all tests
+
+test-all: lit $(STAMPS)/relex $(STAMPS)/test ## run all tests, with all combinations of their parameters
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal --full
 
 quick: lint $(STAMPS)/relex $(STAMPS)/test ## check style and run a few fast tests, in less than a minute
 	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal $(QUICK_UNIT:%=tests/unit/test_%.py)
