@@ -91,7 +91,7 @@ def test_commands_are_found() -> None:
     assert any("relex-pipeline" in word for words in COMMANDS.values() for word in words)
 
 
-@pytest.mark.parametrize("name", map(case, COMMANDS))
+@pytest.mark.parametrize("name", list(map(case, COMMANDS)))
 def test_lit_inputs(name: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(execution, "STEPS", 100_000)
     run(COMMANDS[name], monkeypatch, capfd)

@@ -22,7 +22,7 @@ from relex.dialects.errors import InferenceError, ShapeError
 from relex.dialects.relex.types import SizedType
 from relex.dialects.signature import Signature
 from relex.dialects.sizes import Requirement, evaluate, gathering
-from relex.lowering import RelexPipelinePass
+from relex.lowering.relex_pipeline import Level, RelexPipelinePass
 from relex.lowering.support.signatures import signatures
 from relex.runtime import build
 from relex.runtime.shapes import ShapeRule
@@ -86,10 +86,12 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.sampled
+@pytest.mark.parametrize("level", ["loops", "core"])
 @pytest.mark.parametrize(("make", "types", "operands"), PROGRAMS)
-def test_any_size(make: MakeOperator, types: list[TensorType], operands: list[Array]) -> None:
+def test_any_size(make: MakeOperator, types: list[TensorType], operands: list[Array], level: Level) -> None:
     text = program(make, types)
-    functions = [build(text, strict=True)["main"], *(interpreted(text, level)["main"] for level in ("loops", "core"))]
+    functions = [build(text, strict=True)["main"], interpreted(text, level)["main"]]
     native = functions[:1]
     rng = np.random.default_rng(0)
     signature = functions[0].signature
