@@ -25,35 +25,37 @@ ERF_END = 4.0
 
 @dataclass(frozen=True)
 class _Power:
-    """`exp(count * log(2) + rest)`, where `rest` is at most half of `log(2)`."""
+    """`exp(count * log(2) + rest)`, where `rest` is at most about half of `log(2)`."""
 
-    count: Bits
+    biased: Bits
+    """An integer whose low bits are those of `count + bias`."""
+
     expm1: Floats
     """`exp(rest) - 1`, accurate to the last bits even where it is small."""
 
     @classmethod
-    def of(cls, x: Floats) -> _Power:
+    def of(cls, x: Floats, bias: int) -> _Power:
         high, low = LN2[x.format]
-        rounded = x * log2(e) + rounder(x.format)
-        count = rounded - rounder(x.format)
+        shift = rounder(x.format) + bias
+        rounded = x.times_plus(log2(e), shift)
+        count = rounded - shift
         # The first product is exact, so it makes no difference whether it is rounded.
         rest = count.times_plus(-low, count.times_plus(-high, x))
         expm1 = (rest * rest).times_plus(rest.polynomial(EXP[x.format]), rest)
-        return cls(rounded.bits - x.format.bits_of(rounder(x.format)), expm1)
+        return cls(rounded.bits, expm1)
 
 
 def _power_of_two(biased: Bits, like: Floats) -> Floats:
-    """Return the float whose biased exponent is given."""
+    """Return the float whose biased exponent is given in the low bits."""
     return (biased << like.format.fraction_bits).as_floats(like.value.type)
 
 
 def exp(x: Floats) -> Floats:
     """Compute `2**n * exp(rest)`. At the ends of the range `2**n` is not representable: it is split in two factors."""
     low, high = EXP_RANGE[x.format]
-    power = _Power.of(x.at_least(low).at_most(high))
-    biased_twice = power.count + 2 * x.format.exponent_bias
-    half = biased_twice >> 1
-    return (power.expm1 + 1.0) * _power_of_two(half, x) * _power_of_two(biased_twice - half, x)
+    power = _Power.of(x.at_least(low).at_most(high), 2 * x.format.exponent_bias)
+    half = power.biased >> 1
+    return (power.expm1 + 1.0) * _power_of_two(half, x) * _power_of_two(power.biased - half, x)
 
 
 def tanh(x: Floats) -> Floats:
@@ -61,8 +63,8 @@ def tanh(x: Floats) -> Floats:
     square = x * x
     near = (x * square).times_plus(square.polynomial(TANH[x.format]), x)
     size = abs(x).at_most(TANH_END[x.format])
-    power = _Power.of(size + size)
-    scale = _power_of_two(power.count + x.format.exponent_bias, x)
+    power = _Power.of(size + size, x.format.exponent_bias)
+    scale = _power_of_two(power.biased, x)
     far = 1.0 - 2.0 / (scale.times_plus(power.expm1, scale) + 1.0)
     return _nearer(size, TANH_NEAR, near, far).with_sign_of(x)
 

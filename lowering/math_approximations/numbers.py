@@ -89,11 +89,18 @@ class Floats(_Numbers):
         return self.new(arith.AddfOp(product.value, self.same(term), _CONTRACT))
 
     def polynomial(self, coefficients: Sequence[float]) -> Floats:
-        """Evaluate the polynomial with these coefficients, lowest power first, at `self`."""
-        *others, last = coefficients
-        result: Floats | float = last
-        for coefficient in reversed(others):
-            result = self.times_plus(result, coefficient)
+        """Evaluate the polynomial with these coefficients, lowest power first, at `self`.
+
+        By Horner's scheme in the square of `self`, where the coefficients are sums of two neighbouring terms: of the
+        multiply-adds, half are independent of each other, and only the other half wait for the one before. (With higher
+        powers they would wait less, but need registers and multiplications.)
+        """
+        pairs = zip(coefficients[::2], coefficients[1::2], strict=False)
+        terms: list[Floats | float] = [self.times_plus(second, first) for first, second in pairs]
+        *others, result = [*terms, *coefficients[len(terms) * 2 :]]
+        square = self * self
+        for term in reversed(others):
+            result = square.times_plus(result, term)
         assert isinstance(result, Floats)
         return result
 
