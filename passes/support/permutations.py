@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects.dtypes import has_dtype
 from relex.dialects.relex import (
     BatchNormOp,
     ConcatOp,
@@ -138,10 +139,10 @@ class Region:
         """Return a value that enters the region in the other order."""
         if isinstance(value.owner, PermuteDimsOp) and self._is_permuted(value):
             return value.owner.operand
-        if all(size == 1 for size in tensor_type(value.type).get_shape()):
-            return value
-        if (array := array_of(value)) is None:
+        if not _is_fixed(value, rank):
             made = _permuted(value, inverse(self.order), place.insert_before)
+        elif all(size == 1 for size in tensor_type(value.type).get_shape()) or (array := array_of(value)) is None:
+            return value
         else:
             made = ConstantOp(array.reshape([1] * (rank - array.ndim) + [*array.shape]).transpose(inverse(self.order)))
             made.location = value.owner.location if isinstance(value.owner, Operation) else made.location
@@ -201,9 +202,11 @@ def _entry(op: Operation) -> Reorder:
 
 
 def _is_fixed(value: SSAValue, rank: int) -> bool:
-    """Return whether a value is a constant, or the same in any order."""
-    is_one = all(size == 1 for size in tensor_type(value.type).get_shape())
-    return rank_of(value) <= rank and (isinstance(value.owner, ConstantOp) or is_one)
+    """Return whether a value is a constant that can be transposed now, or the same in any order."""
+    t = tensor_type(value.type)
+    is_one = all(size == 1 for size in t.get_shape())
+    is_array = isinstance(value.owner, ConstantOp) and has_dtype(t.element_type)
+    return rank_of(value) <= rank and (is_array or is_one)
 
 
 def _permuted(value: SSAValue, order: Order, source: Operation | None) -> PermuteDimsOp:
