@@ -16,4 +16,5 @@ from relex.frontend.onnx.operators import sampling as sampling
 from relex.frontend.onnx.operators import sequences as sequences
 from relex.frontend.onnx.operators import shapes as shapes
 from relex.frontend.onnx.operators import signals as signals
+from relex.frontend.onnx.operators import trees as trees
 from relex.frontend.onnx.operators import windows as windows

@@ -20,9 +20,9 @@ def _floats(numbers: Sequence[float] | None, shape: Sequence[int] = (-1,)) -> Kn
     return Known(np.array(numbers or [], np.float32).reshape(shape))
 
 
-def _transformed(node: Node, scores: Operand) -> Operand:
-    """Apply the function that turns scores into probabilities."""
-    match node.text("post_transform", "NONE"):
+def transformed(node: Node, scores: Operand, function: str | None = None) -> Operand:
+    """Apply the function that turns scores into probabilities, by default that in an attribute."""
+    match function or node.text("post_transform", "NONE"):
         case "NONE":
             return scores
         case "LOGISTIC":
@@ -40,7 +40,7 @@ def linear_regressor(node: Node, x: Tensor) -> Operand:
     scores = op.dense(op.astype(x, f32), _floats(node.numbers("coefficients"), (targets, -1)))
     if node.numbers("intercepts"):
         scores = op.add(scores, _floats(node.numbers("intercepts")))
-    return _transformed(node, scores)
+    return transformed(node, scores)
 
 
 @imports("LinearClassifier", domain=ML)
@@ -57,7 +57,7 @@ def linear_classifier(node: Node, x: Tensor) -> list[Operand]:
     if rows == 1 and len(labels) == 2:
         refuse("two classes with one score")
     chosen = op.take(Known(np.array(labels, np.int64)), op.argmax(scores, 1), 0)
-    return [chosen, _transformed(node, scores)]
+    return [chosen, transformed(node, scores)]
 
 
 @imports("Normalizer", domain=ML)

@@ -1,0 +1,259 @@
+"""Ensembles of decision trees, `ai.onnx.ml`, as gradient boosting and random forests are written.
+
+All trees are walked at once, a level at a time: each row of the data has a node of each tree, and the next ones follow
+from tables of features, thresholds and children. A leaf is its own child.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+
+from relex.dialects.arrays import Array
+from relex.dialects.sizes import IndexExpr
+from relex.frontend import op
+from relex.frontend.expressions import Operand
+from relex.frontend.onnx.node import Node
+from relex.frontend.onnx.operators.learning import ML, transformed
+from relex.frontend.onnx.operators.shapes import MOST
+from relex.frontend.onnx.table import imports
+from relex.frontend.onnx.values import Known, Tensor, refuse
+
+LEAF, MEMBER = "LEAF", "BRANCH_MEMBER"
+
+COMPARISONS: dict[str, Callable[..., Operand]] = {
+    "BRANCH_LEQ": op.less_equal,
+    "BRANCH_LT": op.less,
+    "BRANCH_GTE": op.greater_equal,
+    "BRANCH_GT": op.greater,
+    "BRANCH_EQ": op.equal,
+    "BRANCH_NEQ": op.not_equal,
+}
+"""The comparisons of a feature with a threshold; the standard numbers them in this order, and then membership."""
+
+AGGREGATIONS = ("AVERAGE", "SUM", "MIN", "MAX")
+
+
+@dataclass(frozen=True)
+class Forest:
+    """The nodes of all trees, and what each leaf votes for each target; 0, or nothing, for other nodes."""
+
+    modes: Array
+    feature: Array
+    threshold: Array
+    yes: Array
+    no: Array
+    missing: Array
+    """Whether NaN goes where a true comparison goes."""
+    roots: Array
+    votes: Array
+
+    def depth(self) -> int:
+        """Return the number of comparisons at most from a root to a leaf."""
+        level, depth = self.roots, 0
+        while len(level := level[self.modes[level] != LEAF]):
+            level = np.unique(np.concatenate([self.yes[level], self.no[level]]))
+            depth += 1
+            if depth > len(self.modes):
+                refuse("expected trees, found a node that is below itself")
+        return depth
+
+    def leaves(self, node: Node, x: Operand) -> Operand:
+        """Return the node that each row of the data ends in, for each tree."""
+        place: Operand = Known(self.roots)
+        for level in range(self.depth()):
+            feature = self._at(self.feature, place)
+            number = op.gather_elements(x, feature, 1) if level else op.take(x, feature, 1)
+            place = op.where(self._holds(node, number, place), self._at(self.yes, place), self._at(self.no, place))
+        return place
+
+    def _holds(self, node: Node, number: Operand, place: Operand) -> Operand:
+        threshold = self._at(node.like(self.threshold, number).array, place)
+        kinds = [kind for kind in COMPARISONS if (self.modes == kind).any()]
+        holds = COMPARISONS[kinds[0]](number, threshold)
+        for kind in kinds[1:]:
+            holds = op.where(self._at(self.modes == kind, place), COMPARISONS[kind](number, threshold), holds)
+        if self.missing.any():
+            holds = op.logical_or(holds, op.logical_and(op.isnan(number), self._at(self.missing, place)))
+        return holds
+
+    @staticmethod
+    def _at(table: Array, place: Operand) -> Operand:
+        return op.take(Known(table), place, 0)
+
+
+def _scores(node: Node, x: Tensor, forest: Forest, aggregation: str) -> Operand:
+    """Return the votes of all trees for each target, of each row of the data."""
+    rows, features = node.shape(x)
+    if not isinstance(features, IndexExpr) and forest.feature.max(initial=0) >= features:
+        refuse(f"expected {forest.feature.max() + 1} features, found {features}")
+    data = x if node.is_float(x) else op.astype(x, f32)
+    leaves = forest.leaves(node, data)
+    votes = op.take(node.like(forest.votes, data), leaves, 0)
+    axis = node.rank(votes) - 2
+    match aggregation:
+        case "MIN":
+            total = op.min(votes, axis)
+        case "MAX":
+            total = op.max(votes, axis)
+        case _:
+            total = op.sum(votes, axis)
+    if aggregation == "AVERAGE":
+        total = op.multiply(total, node.like(1 / len(forest.roots), data))
+    return total if axis else node.broadcast_to(total, [rows, forest.votes.shape[1]])
+
+
+def _votes(aggregation: str, shape: tuple[int, int], places: Any, targets: Any, weights: Array) -> Array:
+    """Return a table of the votes of each node for each target."""
+    if shape[0] * shape[1] > MOST:
+        refuse(f"{shape[0]} nodes with votes for {shape[1]} targets")
+    limits = np.finfo(weights.dtype)
+    table = np.full(shape, {"MIN": limits.max, "MAX": limits.min}.get(aggregation, 0), weights.dtype)
+    join: Any = {"MIN": np.minimum, "MAX": np.maximum}.get(aggregation, np.add)
+    join.at(table, (places, targets), weights)
+    return table
+
+
+def _numbers(node: Node, name: str) -> Array:
+    """Return an attribute that is a list of floats, or a tensor of doubles under another name."""
+    tensor = node.array(f"{name}_as_tensor")
+    return np.array(node.numbers(name) or [], np.float32) if tensor is None else tensor
+
+
+def _read(node: Node, kind: str, targets: int, aggregation: str) -> Forest:
+    """Return the forest of a node whose trees have numbered nodes, with votes in attributes that begin with `kind`."""
+    trees, ids = (node.integers(name) or [] for name in ("nodes_treeids", "nodes_nodeids"))
+    place = {key: i for i, key in enumerate(zip(trees, ids, strict=True))}
+    modes = np.array(node.texts("nodes_modes"))
+    if unknown := set(modes.tolist()) - {LEAF, *COMPARISONS}:
+        refuse(f"expected comparisons among {', '.join(COMPARISONS)}, found {', '.join(unknown)}", "nodes_modes")
+
+    def children(name: str) -> Array:
+        found = zip(trees, node.integers(name) or [], modes, strict=True)
+        return np.array([i if mode == LEAF else place[tree, child] for i, (tree, child, mode) in enumerate(found)])
+
+    first: dict[int, int] = {}
+    for i, tree in enumerate(trees):
+        first.setdefault(tree, i)
+    voters = zip(node.integers(f"{kind}_treeids") or [], node.integers(f"{kind}_nodeids") or [], strict=True)
+    return Forest(
+        modes,
+        np.array(node.integers("nodes_featureids"), np.int64),
+        _numbers(node, "nodes_values"),
+        children("nodes_truenodeids"),
+        children("nodes_falsenodeids"),
+        np.array(node.integers("nodes_missing_value_tracks_true") or [0] * len(modes), bool),
+        np.array(list(first.values()), np.int64),
+        _votes(
+            aggregation,
+            (len(modes), targets),
+            [place[voter] for voter in voters],
+            node.integers(f"{kind}_ids") or [],
+            _numbers(node, f"{kind}_weights"),
+        ),
+    )
+
+
+@imports("TreeEnsembleRegressor", domain=ML)
+def regressor(node: Node, x: Tensor) -> Operand:
+    """The votes of trees for each target."""
+    aggregation = node.text("aggregate_function", "SUM")
+    forest = _read(node, "target", node.integer("n_targets", 1), aggregation)
+    scores = _scores(node, x, forest, aggregation)
+    base = _numbers(node, "base_values")
+    return transformed(node, op.add(scores, node.like(base, scores)) if len(base) else scores)
+
+
+@imports("TreeEnsembleClassifier", domain=ML)
+def classifier(node: Node, x: Tensor) -> list[Operand]:
+    """The class with the most votes, and the votes for all classes."""
+    labels = node.integers("classlabels_int64s")
+    if not labels:
+        refuse("classes whose names are strings", "classlabels_strings")
+    chosen, base = sorted(set(node.integers("class_ids") or [])), _numbers(node, "base_values")
+    forest = _read(node, "class", len(labels), "SUM")
+    scores = _scores(node, x, forest, "SUM")
+    if len(labels) == 2 and len(chosen) == 1:
+        # One number, for the second class.
+        score = op.strided_slice(scores, [1], chosen, [chosen[0] + 1])
+        score = op.add(score, node.like(base[-1:], scores)) if len(base) else score
+        return _of_two(node, score, labels, bool((forest.votes >= 0).all()))
+    scores = op.add(scores, node.like(base, scores)) if len(base) else scores
+    return [op.take(Known(np.array(labels)), op.argmax(scores, 1), 0), transformed(node, scores)]
+
+
+def _of_two(node: Node, score: Operand, labels: Sequence[int], is_probability: bool) -> list[Operand]:
+    """Return the class, and the scores of both classes, for the score of the second one: a probability, or a number
+    that is positive for it."""
+    second = op.squeeze(op.greater(score, node.like(0.5 if is_probability else 0, score)), 1)
+    is_plain = node.text("post_transform", "NONE") == "NONE"
+    other = op.subtract(node.like(1, score), score) if is_probability and is_plain else op.negative(score)
+    both = op.concat(other, score, axis=1)
+    return [op.where(second, *(Known(np.array(label)) for label in reversed(labels))), transformed(node, both)]
+
+
+@imports("TreeEnsemble", domain=ML, since=5)
+def ensemble(node: Node, x: Tensor) -> Operand:
+    """The votes of trees for each target. Leaves are listed apart."""
+    aggregation = AGGREGATIONS[node.integer("aggregate_function", 1)]
+    weights = _array(node, "leaf_weights")
+    table = _with_leaves(node, len(weights))
+    nodes = {name: np.array(column) for name, column in table.items()}
+    first = len(node.integers("nodes_featureids") or [])
+    targets = node.integers("leaf_targetids") or []
+    shape = len(table["modes"]), node.integer("n_targets", max(targets, default=0) + 1)
+    votes = _votes(aggregation, shape, np.arange(first, first + len(weights)), targets, weights)
+    forest = Forest(**nodes, roots=np.array(node.integers("tree_roots"), np.int64), votes=votes)
+    transforms = ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"]
+    return transformed(node, _scores(node, x, forest, aggregation), transforms[node.integer("post_transform")])
+
+
+def _array(node: Node, name: str) -> Array:
+    found = node.array(name)
+    return refuse("expected a tensor, found none", name) if found is None else found
+
+
+def _with_leaves(node: Node, leaves: int) -> dict[str, list[Any]]:
+    """Return the columns of a table of nodes, in which leaves come after the others."""
+    features = node.integers("nodes_featureids") or []
+    inner, names = len(features), [*COMPARISONS, MEMBER]
+
+    def children(which: str) -> list[int]:
+        ids, are_leaves = (node.integers(f"nodes_{which}{of}") or [] for of in ("nodeids", "leafs"))
+        return [child + inner * bool(is_leaf) for child, is_leaf in zip(ids, are_leaves, strict=True)]
+
+    table: dict[str, list[Any]] = {
+        "modes": [*(names[kind] for kind in _array(node, "nodes_modes")), *[LEAF] * leaves],
+        "feature": [*features, *[0] * leaves],
+        "threshold": [*_array(node, "nodes_splits").tolist(), *[0.0] * leaves],
+        "yes": [*children("true"), *range(inner, inner + leaves)],
+        "no": [*children("false"), *range(inner, inner + leaves)],
+        "missing": [*map(bool, node.integers("nodes_missing_value_tracks_true") or [0] * inner), *[False] * leaves],
+    }
+    _expand_members(table, node.array("membership_values"))
+    return table
+
+
+def _expand_members(table: dict[str, list[Any]], members: Array | None) -> None:
+    """Replace each node that asks for one of several numbers by nodes that compare with one each."""
+    numbers = iter([] if members is None else members.tolist())
+    for i in [i for i, mode in enumerate(table["modes"]) if mode == MEMBER]:
+        chosen: list[float] = []
+        while (number := next(numbers, nan)) == number:
+            chosen.append(number)
+        # Of no numbers, it is none: NaN equals nothing.
+        table["modes"][i], table["threshold"][i] = "BRANCH_EQ", chosen[0] if chosen else nan
+        last = i
+        for number in chosen[1:]:
+            new = len(table["modes"])
+            for name, entry in {"modes": "BRANCH_EQ", "threshold": number, "missing": False}.items():
+                table[name].append(entry)
+            for name in ("feature", "yes"):
+                table[name].append(table[name][i])
+            table["no"].append(table["no"][last])
+            table["no"][last] = last = new
