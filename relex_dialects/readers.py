@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -57,9 +57,17 @@ class Reader(Protocol):
 
 class BinaryReader(Protocol):
     """Reads the bytes of a file into a verified module; raises `CompileError`. `name` is the path of the file, beside
-    which there may be more data."""
+    which there may be more data. `shapes` gives sizes that the file leaves open, `values` inputs that become constants;
+    both are passed only where they are given."""
 
-    def __call__(self, data: bytes, name: str) -> ModuleOp: ...
+    def __call__(
+        self,
+        data: bytes,
+        name: str,
+        *,
+        shapes: Mapping[str, Sequence[int | str | None] | int] | None = None,
+        values: Mapping[str, Any] | None = None,
+    ) -> ModuleOp: ...
 
 
 def known_suffixes() -> list[str]:
@@ -92,6 +100,16 @@ def read_text(suffix: str, text: str, name: str, *, module: str | None = None, *
     if "module" not in signature(reader).parameters:
         raise RelexError(f"expected '{name}' alone, found '{name}:{module}': *.{suffix} files hold one module")
     return cast(Any, reader)(text, name, module=module, **options)
+
+
+def read_bytes(suffix: str, data: bytes, name: str, **options: Any) -> ModuleOp:
+    """Read the bytes of a file into a module. `options` are those of readers of binary files, of which a reader may
+    lack some. Raises `RelexError` for such an option."""
+    reader = find_binary_reader(suffix)
+    for option in options:
+        if option not in signature(reader).parameters:
+            raise RelexError(f"expected '{name}' without {option}: *.{suffix} files have none")
+    return reader(data, name, **options)
 
 
 def _imported(path: str) -> Any:

@@ -12,6 +12,7 @@ from typing import NoReturn
 from xdsl.utils.arg_spec import ArgSpec
 
 from relex.tools.diagnostics import ToolError
+from relex.tools.model_inputs import add_model_arguments
 from relex.tools.pipelines import parse_pass_flag, parse_pass_pipeline, parse_passes
 
 DEFAULT_ELIDE = 16
@@ -156,6 +157,7 @@ def add_metadata(parser: argparse.ArgumentParser) -> None:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that xdsl-opt does not have."""
     add_metadata(parser)
+    add_model_arguments(parser.add_argument_group("models"))
     passes = parser.add_argument_group("passes", "Every pass is also a flag: --cse, --relex-pipeline='to=core'.")
     passes.add_argument("--pass-pipeline", metavar="TEXT", help="passes as in MLIR: 'builtin.module(cse,b{x=1})'")
     passes.add_argument("--pass-flag", action="append", default=[], dest="pass_flags", help=argparse.SUPPRESS)

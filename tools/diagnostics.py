@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 import warnings
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
@@ -27,7 +27,7 @@ from relex.dialects.errors import (
     describe,
     diagnose,
 )
-from relex.dialects.readers import BINARY_READERS, find_binary_reader, split_path
+from relex.dialects.readers import BINARY_READERS, split_path
 from relex.passes.crashes import crash_of
 
 if TYPE_CHECKING:
@@ -89,10 +89,11 @@ def read_source(path: str | None, kind: Callable[[str], str]) -> Source:
     return Source(*read_text(path), module=module)
 
 
-def parse_source(source: Source, kind: str, **options: Any) -> ModuleOp:
-    """Return the module of a program; `options` are those of readers of text."""
+def parse_source(source: Source, kind: str, of_models: Mapping[str, Any], **options: Any) -> ModuleOp:
+    """Return the module of a program; `of_models` are the options of readers of binary files, `options` are those of
+    readers of text."""
     if source.data is not None:
-        return find_binary_reader(kind)(source.data, source.name)
+        return readers.read_bytes(kind, source.data, source.name, **of_models)
     return readers.read_text(
         kind, source.text, source.name, module=source.module, line_offset=source.line_offset, **options
     )

@@ -58,6 +58,7 @@ from relex.tools.diagnostics import (
 from relex.tools.expected import compare
 from relex.tools.fuzzing import FuzzOptions, FuzzPass
 from relex.tools.instrumentation import DumpFiles, Instrumentation, PrintBetween, PrintIr, Selection, Timing
+from relex.tools.model_inputs import model_options
 from relex.tools.new_pass import new_pass
 from relex.tools.observing import Observing
 from relex.tools.pass_help import help_pass, list_passes
@@ -269,9 +270,10 @@ class RelexOptMain(xDSLOptMain):
 
     def _parse(self, source: Source) -> ModuleOp:
         shown = compile_warnings(partial(self._warn, source))
+        kind = self._extension(source.name)
+        options = model_options(self.args, source.name, kind)
         with self._timing.measure("Parser"), stage("the parser", source), shown:
-            kind = self._extension(source.name)
-            module = parse_source(source, kind, context=self.ctx, verify=False, params=self._metadata)
+            module = parse_source(source, kind, options, context=self.ctx, verify=False, params=self._metadata)
         # Only a module written in the text has a location.
         if self.args.no_implicit_module and isinstance(module.location, UnknownLoc):
             raise CompileError(Diagnostic("expected one builtin.module around everything", source.name))

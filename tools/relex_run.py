@@ -30,6 +30,7 @@ from relex.tools.diagnostics import (
     run_tool,
 )
 from relex.tools.inputs import Input, count_calls, for_argument, source_of
+from relex.tools.model_inputs import add_model_arguments, model_options
 from relex.tools.native_code import check_trusted
 from relex.tools.plugins import Plugins, import_file
 from relex.tools.progress import with_progress
@@ -87,6 +88,7 @@ def make_parser() -> argparse.ArgumentParser:
         help="arrays to bind to parameters of the same names; metadata_0, ... are the constants a script leaves out",
     )
     add_metadata(parser)
+    add_model_arguments(parser)
     parser.add_argument(
         "--output",
         action="append",
@@ -182,8 +184,9 @@ def run(args: argparse.Namespace) -> None:
     params = load_arrays(args.params) if args.params else {}
     try:
         with compile_warnings(lambda diagnostic: print(source.show(diagnostic), file=sys.stderr)):
+            options = model_options(args, source.name, kind(source.name))
             constants = {**params, **(load_arrays(args.metadata) if args.metadata else {})}
-            module = parse_source(source, kind(source.name), context=context, params=constants)
+            module = parse_source(source, kind(source.name), options, context=context, params=constants)
         if bound := {name: a for name, a in params.items() if not (is_metadata(name) or isinstance(a, list))}:
             module = BindParamsPass(args.entry, bound)(module)
         if args.level == "native" and not args.trust_native:
@@ -249,7 +252,8 @@ def load_saved(args: argparse.Namespace) -> Executable:
     """Load the executable in a file. Options that affect compilation are errors."""
     from relex.runtime.saving import load
 
-    options = ("params", "metadata", "profile", "save", "strict", "load_passes", "dump_pass_pipeline")
+    of_programs = ("params", "metadata", "shapes", "values", "load_passes")
+    options = (*of_programs, "profile", "save", "strict", "dump_pass_pipeline")
     if found := [option.replace("_", "-") for option in options if getattr(args, option)]:
         raise ToolError(f"'{args.file}' is compiled already: expected it without --{found[0]}")
     if args.level != "native":

@@ -20,14 +20,12 @@ from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size, named
 from relex.frontend.importing.builder import Builder, open_type
 from relex.frontend.onnx import operators as operators
 from relex.frontend.onnx.graphs import Importer, versions_of
+from relex.frontend.onnx.reading import Shapes
 from relex.frontend.onnx.tensors import array_of, dtype_of
 from relex.frontend.onnx.values import AnyValue, Computed, Known, Missing, Unsupported, element_type_of, refuse
 
 OLDEST = 7
 """The oldest version of the standard's operators that is imported as it is; older ones are converted."""
-
-Shapes = Mapping[str, Sequence[int | str] | int]
-"""The shapes of inputs, by their names, and the sizes that stand for names of sizes."""
 
 
 def import_model(
@@ -109,22 +107,29 @@ class _Inputs:
 
     def _sizes(self, argument: ValueInfoProto) -> list[Size]:
         t = argument.type.tensor_type
-        given = self.shapes.get(argument.name)
-        declared: list[int | str] = []
+        declared: list[int | str] | None = None
         if t.HasField("shape"):
             declared = [
                 d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else d.dim_param for d in t.shape.dim
             ]
-        elif given is None:
-            refuse("expected a shape, found none; 'shapes' gives one")
-        if given is None:
-            given = [self._closed(size) for size in declared]
-        elif isinstance(given, int | str) or (t.HasField("shape") and not _fits(given, declared)):
-            refuse(f"expected a shape like {_shown(declared)} in 'shapes', found {given}")
         return [
             size if isinstance(size, int) else named(self._name(size, f"{argument.name}_d{i}"))
-            for i, size in enumerate(self._checked(size) for size in given)
+            for i, size in enumerate(map(self._checked, self._shape(argument.name, declared)))
         ]
+
+    def _shape(self, name: str, declared: Sequence[int | str] | None) -> Sequence[int | str]:
+        """Return the sizes of an input, given or as declared."""
+        given = self.shapes.get(name)
+        if isinstance(given, int):
+            given = None if name in _names_of_sizes(self.graph) else (given,)
+        if given is None:
+            if declared is None:
+                refuse("expected a shape, found none; 'shapes' gives one")
+            return [self._closed(size) for size in declared]
+        if isinstance(given, str) or (declared is not None and not _fits(given, declared)):
+            refuse(f"expected a shape like {_shown(declared or ())} in 'shapes', found {given}")
+        as_declared = declared or [""] * len(given)
+        return [self._closed(d) if size is None else size for d, size in zip(as_declared, given, strict=True)]
 
     def _closed(self, size: int | str) -> int | str:
         found = self.shapes.get(size, size) if isinstance(size, str) and size else size
@@ -147,9 +152,9 @@ def _names_of_sizes(graph: GraphProto) -> set[str]:
     return {d.dim_param for i in graph.input for d in i.type.tensor_type.shape.dim if d.dim_param}
 
 
-def _fits(given: Sequence[int | str], declared: Sequence[int | str]) -> bool:
+def _fits(given: Sequence[int | str | None], declared: Sequence[int | str]) -> bool:
     return len(given) == len(declared) and all(
-        not isinstance(d, int) or g == d for g, d in zip(given, declared, strict=True)
+        not isinstance(d, int) or g in (d, None) for g, d in zip(given, declared, strict=True)
     )
 
 

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from onnx import ModelProto
     from xdsl.dialects.builtin import ModuleOp
 
-Shapes = Mapping[str, Sequence[int | str] | int]
-"""The shapes of inputs, by their names, and the sizes that stand for names of sizes."""
+Shapes = Mapping[str, Sequence[int | str | None] | int]
+"""The shapes of inputs, by their names, and the sizes that stand for names of sizes. None stands for a size that stays
+as the model declares it."""
 
 
 def from_onnx(
@@ -54,13 +55,20 @@ def _bytes_of(path: Path) -> bytes:
         raise RelexError(f"{path}: cannot be read: {e.strerror}") from e
 
 
-def read_onnx(data: bytes, name: str = "<bytes>") -> ModuleOp:
-    """Read the bytes of an ONNX file, as the tools do. Data beside it is in the folder of the file `name`."""
+def read_onnx(
+    data: bytes,
+    name: str = "<bytes>",
+    *,
+    shapes: Shapes | None = None,
+    values: Mapping[str, Any] | None = None,
+) -> ModuleOp:
+    """Read the bytes of an ONNX file, as the tools do. Data beside it is in the folder of the file `name`. `shapes` and
+    `values` are those of `from_onnx`."""
     expect_onnx()
     from relex.frontend.onnx.model import import_model, read_model
 
     folder = Path(name).parent if Path(name).is_file() else None
-    return import_model(read_model(data, name), name, folder, {}, {})
+    return import_model(read_model(data, name), name, folder, shapes or {}, values or {})
 
 
 def expect_onnx() -> None:

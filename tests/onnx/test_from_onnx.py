@@ -151,6 +151,66 @@ def test_tools_take_models(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
     assert build(path)["main"](np.ones((2, 4), np.float32)).shape == (2, 3)
 
 
+@pytest.fixture
+def reshaping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model in the current folder, with open sizes and an input that is a shape."""
+    m = model(
+        [node("Reshape", "x shape", "y")],
+        [value("x", FLOAT, ["batch", "seq", 4]), value("shape", INT64, [2])],
+        ["y"],
+    )
+    monkeypatch.chdir(tmp_path)
+    Path("model.onnx").write_bytes(m.SerializeToString())
+    np.save("shape.npy", np.array([6, 4]))
+    np.save("x.npy", np.ones((2, 3, 4), np.float32))
+
+
+@pytest.mark.usefixtures("reshaping")
+@pytest.mark.parametrize(
+    ("options", "x", "y"),
+    [
+        ("--shapes batch=2,seq=3 --values shape=6,4", "tensor<2x3x4xf32>", "tensor<6x4xf32>"),
+        ("--shapes batch=2 --shapes seq=3 --values shape=shape.npy", "tensor<2x3x4xf32>", "tensor<6x4xf32>"),
+        ("--shapes x=2x3x4 --values shape=[6,4]", "tensor<2x3x4xf32>", "tensor<6x4xf32>"),
+        ("--shapes x=2x?x4 --values shape=-1,4", 'tensor<2x?x4xf32> {relex.dims = ["", "seq", ""]}', "tensor<?x4xf32>"),
+        (
+            "--shapes x=?x?x4,seq=3 --values shape=-1,4",
+            'tensor<?x3x4xf32> {relex.dims = ["batch", "", ""]}',
+            "tensor<?",
+        ),
+    ],
+)
+def test_sizes_and_values_on_the_command_line(options: str, x: str, y: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert relex_opt(["model.onnx", *options.split()]) == 0
+    assert f"@main(%x: {x}) -> {y}" in capfd.readouterr().out
+    assert relex_run(["model.onnx", *options.split(), "--input", "x.npy", "--output", "y.npy"]) == 0
+    np.testing.assert_array_equal(np.load("y.npy"), np.ones((6, 4)))
+
+
+@pytest.mark.usefixtures("reshaping")
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("--shapes batch:2", "expected --shapes with NAME=4 or NAME=1x3x224x224, found 'batch:2'"),
+        ("--shapes x=2xsx4", "expected --shapes with NAME=4 or NAME=1x3x224x224, found 'x=2xsx4'"),
+        ("--shapes batch=1,batch=2", "expected each name once in --shapes, found batch, batch"),
+        ("--shapes x=2x3 --values shape=6,4", "expected a shape like (batch, seq, 4) in 'shapes', found (2, 3)"),
+        ("--shapes n=3", "'shapes' expected names among batch, seq, shape, x, found n"),
+        ("--values shape", "expected --values with NAME=VALUE, found 'shape'"),
+        ("--values shape=a.npz", "expected --values with an .npy file, a number, or numbers like 1,8, found"),
+        ("--values shape=none.npy", "cannot read 'none.npy': No such file or directory"),
+        ("--values shape=1.5,4", "expected elements of int64 in 'values', found float64"),
+        ("--values y=3", "'values' expected names among batch, seq, shape, x, found y"),
+    ],
+)
+def test_wrong_sizes_and_values_on_the_command_line(
+    options: str, expected: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for tool in (relex_opt, relex_run):
+        assert tool(["model.onnx", *options.split()]) == 1
+        assert expected in capfd.readouterr().err
+
+
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "onnx", None)

@@ -2,12 +2,16 @@
 // RUN: not relex-opt %s -p canonicalise 2>&1 | filecheck %s --check-prefix=PASS
 // RUN: not relex-opt %s -p set-target{gpu=none} 2>&1 | filecheck %s --check-prefix=OPTION
 // RUN: not relex-opt %t.none.mlir 2>&1 | filecheck %s --check-prefix=FILE
+// RUN: not relex-opt %s --shapes x=1x3 2>&1 | filecheck %s --check-prefix=SHAPES
+// RUN: not relex-run %s --values x=3 2>&1 | filecheck %s --check-prefix=VALUES
 
 // PASS: relex-opt: error: unknown pass 'canonicalise'; did you mean 'canonicalize'?
 // OPTION: relex-opt: error: pass 'set-target' has no option 'gpu'; its options: cpu, features, triple
 // FILE: relex-opt: error: cannot read '{{.*}}.none.mlir': No such file or directory
+// SHAPES: relex-opt: error: expected a model, a file named *.onnx, with --shapes, found '{{.*}}relex-opt-errors.mlir'
+// VALUES: relex-run: error: expected a model, a file named *.onnx, with --values, found '{{.*}}relex-opt-errors.mlir'
 
-// CHECK: relex-opt-errors.mlir:15:15: error: {{.+}}
+// CHECK: relex-opt-errors.mlir:19:15: error: {{.+}}
 // CHECK-NEXT: {{^}}  func.return ]
 // CHECK-NEXT: {{^              }}^
 func.func @unparsable() {
@@ -17,7 +21,7 @@ func.func @unparsable() {
 
 // -----
 
-// CHECK: relex-opt-errors.mlir:24:3: error: 'func.return' op {{.+}}
+// CHECK: relex-opt-errors.mlir:28:3: error: 'func.return' op {{.+}}
 // CHECK-NEXT: {{^}}  func.return
 // CHECK-NEXT: {{^  }}^
 func.func @no_result() -> i32 {
@@ -33,7 +37,7 @@ func.func @good() {
 
 // -----
 
-// CHECK: relex-opt-errors.mlir:40:3: error: 'func.call' op '@missing'
+// CHECK: relex-opt-errors.mlir:44:3: error: 'func.call' op '@missing'
 // CHECK-NEXT: {{^}}  func.call @missing() : () -> ()
 func.func @undefined_symbol() {
   // the mistake is in the next line
