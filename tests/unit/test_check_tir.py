@@ -418,6 +418,7 @@ def test_sizes_that_are_known_at_run_time() -> None:
         CheckTirPass()(parse_module(of_size("%Y", "%i")))
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(("make", "operands"), CASES)
 def test_functions_of_operators(make: MakeOperator, operands: list[Array]) -> None:
     module = LegalizeOpsPass()(parse_module(operator_program(make, operands)))

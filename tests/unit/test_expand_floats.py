@@ -101,6 +101,7 @@ func.func @main(%x: memref<?x{t}>, %y: memref<?x{t}>, %out: memref<?x{t}>) {{
 }}"""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", NARROW)
 def test_each_op_of_loops_is_rounded(name: str, target: Target | None) -> None:

@@ -56,9 +56,9 @@ def said(op: Operation) -> tuple[object, ...]:
 
 def operators() -> Iterator[ModuleOp]:
     """Some of the operators, and a few on operands of any size."""
-    for make, operands in CASES[::5]:
+    for make, operands in CASES[::6]:
         yield parse_module(operator_program(make, operands))
-    for make, types, _ in OPENED[::20]:
+    for make, types, _ in OPENED[::24]:
         yield parse_module(program(make, types))
 
 

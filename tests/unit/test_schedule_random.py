@@ -171,7 +171,7 @@ STEPS = [
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("strict", [False, True])
 @given(data=st.data())
-@settings(deadline=None, max_examples=8)
+@settings(deadline=None, max_examples=4)
 def test_random_schedules(name: str, strict: bool, data: st.DataObject) -> None:
     schedule = Schedule(program(name, strict=strict))
     for _ in range(data.draw(st.integers(1, 8), "steps")):
