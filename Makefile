@@ -20,7 +20,7 @@ QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/ru
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all quick onnx-suite lit unit lint typecheck bench tvm format clean
+.PHONY: help demo test test-all quick onnx-suite lit unit lint typecheck bench tvm torch format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,8 @@ bench: $(STAMPS)/relex $(STAMPS)/bench ## measure relex and other libraries side
 
 tvm: $(STAMPS)/tvm ## install TVM, which then has to take what -t script prints
 
+torch: $(STAMPS)/torch ## install PyTorch for processors alone, if pip finds it; then its tests run
+
 format: $(STAMPS)/dev ## format the code and mend what can be mended
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
@@ -78,6 +80,14 @@ $(STAMPS)/venv:
 
 $(STAMPS)/relex: pyproject.toml build_backend.py | $(STAMPS)/venv
 	$(PIP) --editable .
+	@touch $@
+
+# PyPI has PyTorch for Linux with libraries for graphics processors, which take gigabytes. The version for processors
+# alone has a name that pip only finds where it is configured to; elsewhere than on Linux there is no other one.
+TORCH := 2.13.0
+$(STAMPS)/torch: pyproject.toml | $(STAMPS)/venv
+	$(PIP) torch==$(TORCH)+cpu || { test "$$(uname -s)" != Linux && $(PIP) torch==$(TORCH); } || { \
+	  echo "pip finds no PyTorch $(TORCH) for processors alone; set its option extra-index-url or find-links" >&2; exit 1; }
 	@touch $@
 
 # The packages of one extra, without building relex itself once more.

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -62,8 +62,8 @@ def _compiled(graph: Any, inputs: Sequence[Any], freeze: bool) -> Run:
     main = build(module)["main"]
 
     def run(*arguments: Any) -> list[Any]:
-        computed = main(*(arguments[place].detach() for place in places))
-        found = iter(computed if isinstance(computed, tuple) else (computed,))
+        computed: Any = main(*(arguments[place].detach() for place in places))
+        found: Iterator[Any] = iter(cast("tuple[Any]", computed) if isinstance(computed, tuple) else (computed,))
         return [result.make(arguments, found) for result in results]
 
     return run
@@ -84,6 +84,7 @@ def trace(graph: Any) -> Any:
     proxy_tensor: Any = import_module("torch.fx.experimental.proxy_tensor")
     rules: Mapping[Any, Any] = import_module("torch._decomp").core_aten_decompositions()
     table = {overload: rule for overload, rule in rules.items() if not find_import(str(overload))}
+    _fix_floats(graph.graph)
     fakes = [node.meta["example_value"] for node in graph.graph.nodes if node.op == "placeholder"]
 
     def run(*arguments: Any) -> Any:
@@ -95,6 +96,18 @@ def trace(graph: Any) -> Any:
         traced = proxy_tensor.make_fx(functional, table, tracing_mode="symbolic")(*fakes)
     traced.graph.eliminate_dead_code()
     return traced
+
+
+def _fix_floats(graph: Any) -> None:
+    """Make constants of numbers of Python that torch keeps open, such as the epsilon of a layer; torch compiles again
+    for others."""
+    guard_scalar = import_module("torch.fx.experimental.symbolic_shapes").guard_scalar
+    for node in list(graph.nodes):
+        if node.op == "call_method" and node.target == "item":
+            number = getattr(node.args[0].meta.get("example_value"), "item_memo", None)
+            if number is not None:
+                node.replace_all_uses_with(guard_scalar(number))
+                graph.erase_node(node)
 
 
 def _imported(traced: Any, frozen: Mapping[int, Any]) -> tuple[ModuleOp, list[int], list[Result]]:

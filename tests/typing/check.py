@@ -11,8 +11,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-SCRIPTS = [ROOT / "tests" / "script", ROOT / "tests" / "errors", ROOT / "examples" / "seeds"]
-"""Programs in TVMScript: Python by their syntax alone."""
+SCRIPTS = [
+    *(ROOT / "tests" / folder for folder in ("script", "errors", "torch/models")),
+    ROOT / "examples" / "seeds",
+]
+"""Programs in TVMScript: Python by their syntax alone, and models of PyTorch, which need not be installed."""
 
 
 def python_files() -> list[Path]:

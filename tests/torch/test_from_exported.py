@@ -1,0 +1,225 @@
+"""`from_exported`: names, weights, sizes, places, and what is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pytest
+
+from relex.dialects.errors import CompileError, RelexError, locate
+from relex.frontend import op
+from relex.frontend.torch import from_exported, imports
+from relex.frontend.torch.table import IMPORTS
+from relex.reference import interpret
+from relex.runtime import build
+
+if TYPE_CHECKING:
+    from relex.frontend.torch import Node
+
+torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
+nn: Any = torch.nn
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+
+
+def model_of(forward: Callable[..., Any], **parts: Any) -> Any:
+    """Return a model in eval mode of a function and modules, parameters or tensors."""
+
+    class Model(nn.Module):
+        def forward(self, *args: Any) -> Any:
+            return forward(self, *args)
+
+    model: Any = Model()
+    for name, part in parts.items():
+        if isinstance(part, torch.Tensor) and not isinstance(part, nn.Parameter):
+            model.register_buffer(name, part)
+        else:
+            setattr(model, name, part)
+    return model.eval()
+
+
+def exported(forward: Callable[..., Any], *inputs: Any, dynamic: Any = None, **parts: Any) -> Any:
+    return torch.export.export(model_of(forward, **parts), inputs, dynamic_shapes=dynamic)
+
+
+def linear(self: Any, x: Any) -> Any:
+    return self.layer(x)
+
+
+def test_weights_are_constants_or_arguments() -> None:
+    layer = nn.Linear(3, 2)
+    program = exported(linear, torch.ones(4, 3), layer=layer)
+    x = np.ones((4, 3), np.float32)
+    wanted = layer(torch.ones(4, 3)).detach().numpy()
+    assert np.allclose(interpret(from_exported(program))["main"](x), wanted)
+    weights = {name: tensor.detach().numpy() for name, tensor in program.state_dict.items()}
+    open_weights = interpret(from_exported(program, weights_as_arguments=True))["main"]
+    assert np.allclose(open_weights(x, **{name: np.zeros_like(w) for name, w in weights.items()}), 0)
+    assert np.allclose(open_weights(x, **weights), wanted)
+
+
+def test_arguments_have_the_names_of_the_model() -> None:
+    class Named(nn.Module):
+        def forward(self, image: Any, mask: Any) -> Any:
+            return image * mask
+
+    module = from_exported(torch.export.export(Named().eval(), (torch.ones(2), torch.ones(2))))
+    assert "@main(%image: tensor<2xf32>, %mask: tensor<2xf32>)" in str(module)
+
+
+def twice(self: Any, x: Any) -> Any:
+    return x @ self.a @ self.b
+
+
+def test_shared_weights_are_one_constant() -> None:
+    weight = nn.Parameter(torch.ones(3, 3))
+    program = exported(twice, torch.ones(2, 3), a=weight, b=weight)
+    assert str(from_exported(program)).count("relex.constant") == 1
+
+
+def fills(self: Any, x: Any) -> Any:
+    rows = torch.full((x.shape[0], 2), 3.0)
+    return torch.cat([rows, self.token.expand(x.shape[0], -1), x], 1), torch.arange(x.shape[0] * 2)
+
+
+def test_open_sizes_have_the_names_of_dimensions() -> None:
+    batch = torch.export.Dim("batch")
+    program = exported(fills, torch.ones(4, 3), dynamic=(({0: batch},),), token=torch.arange(2.0)[None])
+    module = from_exported(program)
+    assert 'relex.dims = ["batch", ""]}' in str(module)
+    main = build(module)["main"]
+    for size in (1, 6):
+        x = torch.rand(size, 3)
+        for found, wanted in zip(main(x), fills(model_of(fills, token=torch.arange(2.0)[None]), x), strict=True):
+            assert np.array_equal(found, wanted.numpy())
+
+
+def test_shapes_close_sizes() -> None:
+    program = exported(fills, torch.ones(4, 3), dynamic=(({0: torch.export.Dim("n")},),), token=torch.ones(1, 1))
+    assert "tensor<5x3xf32>" in str(from_exported(program, shapes={"n": 5}))
+    with pytest.raises(RelexError, match="'shapes' expected names among n, found m"):
+        from_exported(program, shapes={"m": 5})
+
+
+class Inner(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.fft.fft(x).real + torch.bernoulli(x)
+
+
+def noisy(self: Any, x: Any) -> Any:
+    return self.stage(x), x.nonzero()
+
+
+def test_all_that_is_missing_is_reported_at_once() -> None:
+    with pytest.raises(CompileError) as caught:
+        from_exported(exported(noisy, torch.ones(4), stage=nn.Sequential(nn.ReLU(), Inner())))
+    lines = str(caught.value).splitlines()
+    line = next(i for i, text in enumerate(Path(__file__).read_text().splitlines(), 1) if "torch.fft.fft(x)" in text)
+    place = f"{__file__}:{line}:1: error: stage.1: "
+    assert any(text.startswith(f"{place}'aten._fft_r2c.default': ") for text in lines)
+    assert f"{place}'aten.bernoulli.default': random numbers" in lines
+    assert lines[-1].endswith("'aten.nonzero.default': a result whose size depends on data")
+
+
+def test_locations_have_the_line_and_the_module() -> None:
+    module = from_exported(exported(linear, torch.ones(1, 3), layer=nn.Sequential(nn.ReLU(), nn.ReLU())))
+    relu = [found for found in module.walk() if found.name == "relex.relu"][1]
+    place = locate(relu.location)
+    assert place is not None
+    assert place.filename.data == __file__
+    assert str(relu.location).startswith('loc("layer.1"(')
+
+
+def test_training_mode_is_refused_in_one_line() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.Dropout())
+    with pytest.raises(CompileError, match=r"in training mode .*; expected model.eval\(\)") as caught:
+        from_exported(torch.export.export(model, (torch.ones(2, 3),)))
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def counts(self: Any, x: Any) -> Any:
+    self.calls.add_(1)
+    return x + self.calls
+
+
+def test_state_is_refused() -> None:
+    with pytest.raises(CompileError, match="'calls' changes in place: a program has no state"):
+        from_exported(exported(counts, torch.ones(2), calls=torch.zeros(1)))
+
+
+def test_models_and_other_things_are_refused() -> None:
+    with pytest.raises(RelexError, match=r"expected a program, found a model; torch\.export\.export"):
+        from_exported(nn.Linear(2, 2))
+    with pytest.raises(RelexError, match=r"expected what torch\.export\.export returns"):
+        from_exported(cast(Any, 3))
+
+
+def test_integers_become_floats_as_in_torch() -> None:
+    def mixed(self: Any, x: Any) -> Any:
+        return x / 2, x + 0.5, (x > 1.5) & (x != 2), torch.sqrt(x), -x // 2, x % 3, x.float().mean().round()
+
+    x = torch.arange(6)
+    found = interpret(from_exported(exported(mixed, x)))["main"](x)
+    for result, wanted in zip(found, mixed(None, x), strict=True):
+        assert result.dtype == wanted.numpy().dtype
+        assert np.allclose(result, wanted.numpy())
+
+
+def test_negative_indices_and_slices() -> None:
+    def indexed(self: Any, x: Any) -> Any:
+        y = x.clone()
+        y[:, 1] = 7
+        y[0, 2:] += 1
+        return x[-1], x[:, -2:], x[[0, -1]], x[[0, 1], [-1, 0]], y, x.flip(0), x.roll(1, 1), x[..., None, ::2]
+
+    x = torch.rand(2, 5)
+    for result, wanted in zip(interpret(from_exported(exported(indexed, x)))["main"](x), indexed(None, x), strict=True):
+        assert np.allclose(result, wanted.numpy())
+
+
+def test_half_precision() -> None:
+    program = exported(linear, torch.ones(2, 3, dtype=torch.bfloat16), layer=nn.Linear(3, 2).to(torch.bfloat16))
+    assert "tensor<2x3xbf16>" in str(from_exported(program))
+
+
+def test_files(tmp_path: Path) -> None:
+    layer = nn.Linear(3, 2)
+    program = exported(linear, torch.ones(4, 3), dynamic=(({0: torch.export.Dim("n")},),), layer=layer)
+    file = tmp_path / "model.pt2"
+    torch.export.save(program, file)
+    x = np.ones((2, 3), np.float32)
+    wanted = layer(torch.ones(2, 3)).detach().numpy()
+    assert np.allclose(build(file)["main"](x), wanted)
+    assert str(from_exported(file)) == str(from_exported(str(file)))
+    np.save(tmp_path / "x.npy", x)
+    tools = Path(sys.executable).parent
+    run = [str(tools / "relex-run"), "model.pt2", "--input", "x.npy", "--output", "y.npy"]
+    subprocess.run(run, cwd=tmp_path, check=True, capture_output=True)
+    assert np.allclose(np.load(tmp_path / "y.npy"), wanted)
+    (tmp_path / "wrong.pt2").write_bytes(b"no archive")
+    with pytest.raises(CompileError, match=r"expected a program that torch\.export\.save has written"):
+        build(tmp_path / "wrong.pt2")
+    with pytest.raises(RelexError, match="cannot be read"):
+        from_exported(tmp_path / "none.pt2")
+
+
+def erfinv(self: Any, x: Any) -> Any:
+    return torch.erfinv(x)
+
+
+def test_the_table_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    maps: list[Any] = [{}, *IMPORTS.maps]
+    monkeypatch.setattr(IMPORTS, "maps", maps)
+
+    @imports("aten.erfinv")
+    def doubled(node: Node, x: Any) -> Any:
+        assert node.rank(x) == 1
+        return op.multiply(x, 2.0)
+
+    assert doubled is IMPORTS["aten.erfinv"]
+    module = from_exported(exported(erfinv, torch.ones(3)))
+    assert interpret(module)["main"](np.ones(3, np.float32)).tolist() == [2, 2, 2]
