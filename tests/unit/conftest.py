@@ -1,7 +1,9 @@
 """Settings that all unit tests share."""
 
 import gc
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Compiling takes as long as it takes; a slow machine is no failure. Examples are the same in every run, so that a
@@ -16,3 +18,14 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 50)
+
+
+@pytest.fixture
+def own_library() -> Iterator[None]:
+    """Forget the library functions that a test registers."""
+    from relex.runtime.library import LIBRARY
+
+    before = dict(LIBRARY)
+    yield
+    LIBRARY.clear()
+    LIBRARY.update(before)

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
 from relex.dialects import CompileError, parse_module
 from relex.dialects.errors import RelexError, UnknownNameError
 from relex.dialects.functions import find_function
+from relex.dialects.relex import CallDpsPackedOp
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.script import T, parse_script
 from relex.runtime import build
@@ -232,3 +233,21 @@ def test_show_does_as_it_is_told(monkeypatch: pytest.MonkeyPatch):
     assert "0x00000000" in shown(StringIO(), elide=20)
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in shown(Terminal())
+
+
+def test_show_prints_what_is_different(capsys: pytest.CaptureFixture[str]):
+    before = parse_module(CONSTANT)
+    after = before.clone()
+    call = next(op for op in after.walk() if isinstance(op, CallDpsPackedOp))
+    call.callee = StringAttr("env.g")
+    show(after, since=before)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[0] for line in lines] == [" ", "-", "+", " "]
+    assert "call_dps_packed" in lines[1]
+    assert 'call_dps_packed "env.g"' in lines[2]
+    show(after, since=before, color=True)
+    assert [line[:5] for line in capsys.readouterr().out.splitlines()][1:3] == ["\x1b[31m", "\x1b[32m"]
+    show(after, since=after)
+    assert capsys.readouterr().out == "\n"
+    with pytest.raises(RelexError, match="expected a module or a part of it, found str"):
+        show(after, since="before")  # pyright: ignore[reportArgumentType]

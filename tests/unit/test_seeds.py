@@ -6,7 +6,6 @@ import importlib.util
 import linecache
 import runpy
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,7 +22,6 @@ from relex.frontend.ir_module import IRModule
 from relex.frontend.tvm import relax, tvm
 from relex.lowering import LegalizeOpsPass
 from relex.lowering.relex_pipeline import RelexPipelinePass
-from relex.runtime.library import LIBRARY
 
 SEEDS = Path(__file__).parents[2] / "examples" / "seeds"
 IMPORT = "from relex.frontend.tvm import tvm, relax, I, R, T"
@@ -43,15 +41,14 @@ def torch_by_numpy() -> ModuleType:
     return torch
 
 
+pytestmark = pytest.mark.usefixtures("own_library")
+
+
 @pytest.fixture(autouse=True)
-def surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """PyTorch, or what stands for it, and a registry that forgets what the programs register."""
+def _torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch, or what stands for it."""
     if importlib.util.find_spec("torch") is None:
         monkeypatch.setitem(sys.modules, "torch", torch_by_numpy())
-    before = dict(LIBRARY)
-    yield
-    LIBRARY.clear()
-    LIBRARY.update(before)
 
 
 @pytest.mark.parametrize("file", ["lecture_004.py", "blog_3.py", "notebook_4.py"])

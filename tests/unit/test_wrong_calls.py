@@ -122,12 +122,12 @@ decorators: Any = {"legalizes": legalizes, "simplifies": simplifies}
             "legalizations: expected a class as key, such as AddOp, found 'relex.relu'",
         ),
         (
-            lambda: LegalizeOpsPass(overrides=cast(Any, {"relex.relu": a_function})),
-            "legalizations: expected a class as key, such as AddOp, found 'relex.relu'",
+            lambda: LegalizeOpsPass(overrides=cast(Any, {"relex.rely": a_function})),
+            "no operator 'relex.rely'; there are abs, ",
         ),
         (
-            lambda: LegalizeOpsPass(overrides=cast(Any, {AddOp: "add"})),
-            "expected overrides to map AddOp to a function, found str",
+            lambda: LegalizeOpsPass(overrides=cast(Any, {AddOp: AddOp(X, X)})),
+            "expected overrides to map AddOp to a function, a loop function or the name of a library function, found",
         ),
         (
             lambda: register_func(cast(Any, a_function)),
