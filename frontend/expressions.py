@@ -66,8 +66,11 @@ class Expr:
 Tensor = Expr | SSAValue
 """A tensor of the program: an expression, or a value of the IR."""
 
-Operand = Tensor | Number
+Operand = Expr | Number
 """A tensor, or a number, which becomes a scalar of the other operands' element type."""
+
+AnyOperand = Operand | SSAValue
+"""The same, or a value of the IR, as rewriters have them."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,9 @@ class Constant(Expr):
 class Call(Expr):
     """An operation not yet emitted: `build` creates the op in a function body, given the values of `args`."""
 
-    def __init__(self, name: str, args: Sequence[Operand], build: Callable[[FunctionBody, list[SSAValue]], Operation]):
+    def __init__(
+        self, name: str, args: Sequence[AnyOperand], build: Callable[[FunctionBody, list[SSAValue]], Operation]
+    ):
         super().__init__()
         self.name = name
         self.args = tuple(args)
@@ -161,7 +166,7 @@ def const(value: Any, dtype: str | None = None) -> Constant:
     return Constant(value, dtype)
 
 
-def call_operator(kind: type[Operator], *args: Operand, **properties: Any) -> Call:
+def call_operator(kind: type[Operator], *args: AnyOperand, **properties: Any) -> Call:
     """Return a call of an operator on tensors; the remaining arguments are passed by name, as its class takes them. A
     size of a shape, and a position of a slice, may also be an expression of the parameters' named sizes, as a text."""
 

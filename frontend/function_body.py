@@ -21,7 +21,7 @@ from relex.dialects.relex import ConstantOp, DataflowOp, OutputOp
 from relex.dialects.relex.structure import impurity
 from relex.dialects.sizes import Size, named
 from relex.frontend.call_site import refuse
-from relex.frontend.expressions import Binding, Call, Constant, Expr, Operand, Tensor, Var
+from relex.frontend.expressions import AnyOperand, Binding, Call, Constant, Expr, Tensor, Var
 from relex.frontend.open_sizes import OpenSizes
 from relex.lowering.support.size_values import SizeValues, Sources
 
@@ -65,7 +65,7 @@ class FunctionBody(OpenSizes):
                 value.name_hint = self._names.fresh(name)
         return [Binding(value, self.dataflow or self) for value in values]
 
-    def value(self, expr: Operand, place: FileLineColLoc | None = None) -> SSAValue:
+    def value(self, expr: AnyOperand, place: FileLineColLoc | None = None) -> SSAValue:
         """Return the single value of an expression."""
         if not isinstance(expr, Expr | SSAValue):
             refuse(f"expected a tensor of the program, found {expr!r}; 'const' makes one of it", place)

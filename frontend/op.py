@@ -38,7 +38,8 @@ from relex.dialects.relex import (
 from relex.dialects.relex.size_properties import OPEN
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.call_site import refuse
-from relex.frontend.expressions import Call, Operand, Size, call_operator, element_type, expect_sizes, tensor_of
+from relex.frontend.expressions import AnyOperand as Operand
+from relex.frontend.expressions import Call, Size, call_operator, element_type, expect_sizes, tensor_of
 from relex.frontend.function_body import FunctionBody
 
 Shapes = Sequence[Size] | Sequence[Sequence[Size]]

@@ -155,7 +155,7 @@ class Builder(OpenSizes):
         tensors = [self.tensor(arg) for arg in call.args if isinstance(arg, Expr)]
         # A number beside a condition is like the other operands.
         like = next((t for t in tensors if t.element_type != i1), tensors[0] if tensors else None)
-        operands = [self.tensor(arg, like) for arg in call.args]
+        operands = [self.tensor(cast(Operand, arg), like) for arg in call.args]
         folded = self._fold(call, operands)
         if folded:
             return folded

@@ -66,7 +66,7 @@ def make_constant(graph: GraphExpressions, node: ast.expr, dtype: str | None) ->
 @CALLS.rule("R.call_tir")
 def _call_tir(graph: GraphExpressions, node: ast.Call) -> Value:
     bound = _call_arguments(node, "R.call_tir")
-    if isinstance(bound["func"], ast.Constant) or _is_extern(graph, bound["func"]):
+    if isinstance(bound["func"], ast.Constant) or _is_extern(bound["func"], graph):
         return _call_library(graph, node, bound)
     name = graph.callee(bound["func"])
     if graph.functions.kind(name) != "T.prim_func":
@@ -80,13 +80,13 @@ def _call_dps_packed(graph: GraphExpressions, node: ast.Call) -> Value:
     return _call_library(graph, node, _call_arguments(node, "R.call_dps_packed"))
 
 
-def _is_extern(graph: GraphExpressions, node: ast.expr) -> TypeGuard[ast.Call]:
+def _is_extern(node: ast.expr, graph: GraphExpressions) -> TypeGuard[ast.Call]:
     return isinstance(node, ast.Call) and graph.scope.meaning(node.func) == "R.ExternFunc"
 
 
 def _call_library(graph: GraphExpressions, node: ast.Call, bound: Mapping[str, ast.expr]) -> Value:
     function = bound["func"]
-    if _is_extern(graph, function):
+    if _is_extern(function, graph):
         function = arguments(function, "R.ExternFunc", ("global_symbol",))["global_symbol"]
     library = graph.scope.unit.constants.string(function, "the name of a library function")
     inputs = flatten(graph.tensors(bound["args"]))
