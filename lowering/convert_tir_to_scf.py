@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     ModuleOp,
+    StringAttr,
     UnitAttr,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -49,6 +50,9 @@ from relex.passes.cpu import cost
 
 OpT = TypeVar("OpT", bound=Operation)
 
+PASSTHROUGH = "passthrough"
+"""The attribute of a function with attributes for LLVM, as in MLIR."""
+
 _SCHEDULED = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
 
 
@@ -64,6 +68,8 @@ class ConvertTirToScfPass(RelexPass):
     that makes LLVM unroll it, and other loops around these carry the one that forbids it. A `parallel` loop becomes an
     `scf.parallel`, whose iterations have private local buffers; inside another parallel loop or a vectorized one, it
     becomes serial.
+
+    Private functions that take much longer than a call of them are marked `noinline`, for LLVM.
 
     ```mlir
     tir.prim_func @sum(%X: memref<8x4xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
@@ -135,6 +141,8 @@ class _Lowering:
         result.attributes.update({k: v for k, v in source.attributes.items() if not k.startswith("tir.")})
         if source.sym_visibility is None or source.sym_visibility.data == "public":
             result.attributes[C_INTERFACE_ATTR] = UnitAttr()
+        elif _is_long(source):
+            result.attributes.setdefault(PASSTHROUGH, ArrayAttr([StringAttr("noinline")]))
         return result
 
     def _emit_scope(self, block: Block, builder: Builder) -> None:
@@ -340,6 +348,14 @@ def _before_end(block: Block) -> Builder:
     """A builder before a block's terminator."""
     assert block.last_op is not None
     return Builder(InsertPoint.before(block.last_op))
+
+
+def _is_long(function: PrimFuncOp) -> bool:
+    """Return whether a call of a function takes little of its time: it has more than a few steps, or an unknown number
+    of them."""
+    extents = [block.extents for block in walk(function) if isinstance(block, BlockOp)]
+    steps = sum(prod(e if isinstance(e, int) else cost.MANY for e in of_block) for of_block in extents)
+    return not extents or steps > cost.MAX_STEPS_TO_INLINE
 
 
 def _argument_attributes(source: PrimFuncOp) -> ArrayAttr[DictionaryAttr] | None:

@@ -134,7 +134,8 @@ def compile_program(
         lowered = lower_program(program, strict=strict, target=target, instrument=instrument, passes=passes)
         check_registered(lowered.libraries)
         PoolAllocationsPass().apply(make_context(), lowered.module)
-        code = compile_module(lowered.module)
+        # All that is called from outside: LLVM need not keep other functions, nor compile them on their own.
+        code = compile_module(lowered.module, names={s.symbol: s.symbol for s in lowered.signatures.values()})
     return CompiledProgram(code, lowered.signatures, tuple(lowered.libraries), refusals(program))
 
 
