@@ -20,11 +20,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.traits import SymbolTable
 
 from relex.dialects.functions import PARALLEL_ATTR, argument_attr
 from relex.dialects.index.domains import constant_value
 from relex.dialects.names import Names
+from relex.dialects.symbols import lookup
 from relex.dialects.walks import ancestors, walk
 from relex.passes.base import RelexPass
 
@@ -87,7 +87,7 @@ def _calls_outside(scope: Operation, seen: set[Operation]) -> bool:
     for op in scope.walk():
         if not isinstance(op, func.CallOp):
             continue
-        callee = SymbolTable.lookup_symbol(op, op.callee)
+        callee = lookup(op, op.callee)
         if not isinstance(callee, func.FuncOp) or callee.is_declaration:
             return True
         if callee not in seen and _calls_outside(callee, seen | {callee}):

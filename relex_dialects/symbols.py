@@ -24,7 +24,7 @@ from xdsl.traits import SymbolTable, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.symbol_table import get_name_if_symbol
 
-from relex.dialects.walks import walk
+from relex.dialects.walks import ancestors, walk
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -40,9 +40,30 @@ class VerifiesCallee(SymbolUserOpInterface):
         cast(_Caller, op).verify_callee()
 
 
+_FOUND = "_relex_symbols"
+"""The attribute of the object of an op with symbols that has those in it by name, as they were found last."""
+
+
+def lookup(op: Operation, symbol: SymbolRefAttr) -> Operation | None:
+    """Return the op that a symbol refers to at `op`, as `SymbolTable.lookup_symbol` does. It does not take longer in
+    modules of many symbols, unless these change all the time."""
+    table = next((scope for scope in (op, *ancestors(op)) if scope.has_trait(SymbolTable)), None)
+    if table is None or symbol.nested_references.data:
+        return SymbolTable.lookup_symbol(op, symbol)
+    name, known = symbol.root_reference.data, cast("dict[str, Operation]", vars(table).setdefault(_FOUND, {}))
+    found = known.get(name)
+    # It may have been removed or renamed since.
+    if found is None or found.parent_op() is not table or get_name_if_symbol(found) != name:
+        known.clear()
+        for inner in table.regions[0].block.ops:
+            if (inner_name := get_name_if_symbol(inner)) is not None:
+                known.setdefault(inner_name, inner)
+    return known.get(name)
+
+
 def resolve(op: Operation, symbol: SymbolRefAttr, kind: type[OpT]) -> OpT:
     """Return the op that `symbol` refers to at `op`. Raises `VerifyException` unless it is a `kind`."""
-    callee = SymbolTable.lookup_symbol(op, symbol)
+    callee = lookup(op, symbol)
     if callee is None:
         raise VerifyException(f"expected a '{kind.name}' named {symbol}, found no such symbol")
     if not isinstance(callee, kind):

@@ -63,6 +63,8 @@ class _Function:
         self._variants = variants
         self._sizes = BufferSizes(function)
         self._found: dict[SSAValue, Lifetime] = {found.buffer: found for found in lifetimes(self._block)}
+        self._aliases = {buffer: _aliases(buffer) for buffer in self._found}
+        """The values that may be the memory of each buffer, itself included."""
 
     def run(self) -> None:
         for position, op in enumerate(list(self._block.ops)):
@@ -85,12 +87,15 @@ class _Function:
     def _fits(self, call: CallOp, old: Lifetime, new: Lifetime) -> bool:
         """Return whether two buffers are of equal size, and the call takes each of them once."""
         sizes = self._sizes.of(old.buffer)
-        users = [[use.operation for use in uses_of_memory(found.buffer) or ()] for found in (old, new)]
-        return sizes is not None and sizes == self._sizes.of(new.buffer) and all(u.count(call) == 1 for u in users)
+        if sizes is None or sizes != self._sizes.of(new.buffer):
+            return False
+        memory = (self._aliases[old.buffer], self._aliases[new.buffer])
+        return all(sum(operand in values for operand in call.operands) == 1 for values in memory)
 
     def _merge(self, call: CallOp, callee: PrimFuncOp, source: int, old: Lifetime, new: Lifetime) -> CallOp:
         """Replace two buffers by one, of which the call reads the first and writes the second."""
         self._found[old.buffer] = Lifetime(old.alloc, new.dealloc, old.first, new.last)
+        self._aliases[old.buffer] |= self._aliases.pop(new.buffer) - {new.buffer}
         Rewriter.erase_op(old.dealloc)
         Rewriter.replace_op(new.alloc, [], [old.buffer])
         arguments = [argument for i, argument in enumerate(call.arguments) if i != source]
@@ -98,6 +103,10 @@ class _Function:
         better.location = call.location
         Rewriter.replace_op(call, better)
         return better
+
+
+def _aliases(buffer: SSAValue) -> set[SSAValue]:
+    return {buffer, *(use.operation.operands[use.index] for use in uses_of_memory(buffer) or ())}
 
 
 def may_share_place(function: PrimFuncOp, source: int, target: int) -> bool:

@@ -39,17 +39,19 @@ def place(intervals: Sequence[Interval]) -> list[int]:
     Intervals are placed in order: each goes into the smallest gap that is large enough among the intervals it meets
     that are already placed, or after them all. Intervals that end highest come first in the next round.
     """
+    near = meetings(intervals)
     least = most_in_use(intervals)
     best: list[int] = []
     for key in _ORDERS:
         order = sorted(range(len(intervals)), key=lambda i: key(intervals[i]))
         for _ in range(ROUNDS):
-            found = _place_in_order(intervals, order)
-            if not best or end(intervals, found) < end(intervals, best):
+            found = _place_in_order(intervals, order, near)
+            top = end(intervals, found)
+            if not best or top < end(intervals, best):
                 best = found
             if end(intervals, best) == least:
                 return best
-            highest = {i for i, offset in enumerate(found) if offset + intervals[i].size == end(intervals, found)}
+            highest = {i for i, offset in enumerate(found) if offset + intervals[i].size == top}
             order.sort(key=lambda i: i not in highest)
     return best
 
@@ -59,23 +61,42 @@ def end(intervals: Sequence[Interval], offsets: Sequence[int]) -> int:
     return max((offset + interval.size for interval, offset in zip(intervals, offsets, strict=True)), default=0)
 
 
+def meetings(intervals: Sequence[Interval]) -> list[list[int]]:
+    """Return for each interval the others that it meets, in order."""
+    found: list[list[int]] = [[] for _ in intervals]
+    live: list[int] = []
+    for i in sorted(range(len(intervals)), key=lambda i: intervals[i].first):
+        live = [j for j in live if intervals[j].last >= intervals[i].first]
+        for j in live:
+            found[i].append(j)
+            found[j].append(i)
+        live.append(i)
+    return list(map(sorted, found))
+
+
 def most_in_use(intervals: Sequence[Interval]) -> int:
     """Return the largest total size live at one position: a lower bound of the memory needed."""
-    moments = {interval.first for interval in intervals}
-    return max((sum(i.size for i in intervals if i.first <= m <= i.last) for m in moments), default=0)
+    at_starts = (
+        one.size + sum(intervals[i].size for i in others if intervals[i].first <= one.first)
+        for one, others in zip(intervals, meetings(intervals), strict=True)
+    )
+    return max(at_starts, default=0)
 
 
-def below(intervals: Sequence[Interval], offsets: Sequence[int], index: int) -> list[int]:
-    """Return the intervals directly below one that they meet, with no other in between that meets both."""
-    lower = [i for i, it in enumerate(intervals) if offsets[i] < offsets[index] and it.meets(intervals[index])]
+def below(
+    intervals: Sequence[Interval], offsets: Sequence[int], index: int, near: Sequence[Sequence[int]]
+) -> list[int]:
+    """Return the intervals directly below one that they meet, with no other in between that meets both. `near` are the
+    `meetings` of all."""
+    lower = [i for i in near[index] if offsets[i] < offsets[index]]
     return [i for i in lower if not any(offsets[i] < offsets[j] and intervals[i].meets(intervals[j]) for j in lower)]
 
 
-def _place_in_order(intervals: Sequence[Interval], order: Sequence[int]) -> list[int]:
+def _place_in_order(intervals: Sequence[Interval], order: Sequence[int], near: Sequence[Sequence[int]]) -> list[int]:
     offsets: dict[int, int] = {}
     for index in order:
         interval = intervals[index]
-        taken = sorted((offsets[i], offsets[i] + intervals[i].size) for i in offsets if interval.meets(intervals[i]))
+        taken = sorted((offsets[i], offsets[i] + intervals[i].size) for i in near[index] if i in offsets)
         fitting = [(gap, start) for start, gap in _gaps(taken) if gap >= interval.size]
         _, offsets[index] = min(fitting, default=(0, max((last for _, last in taken), default=0)))
     return [offsets[index] for index in range(len(intervals))]

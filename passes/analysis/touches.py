@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
-from xdsl.traits import SymbolTable
 
 from relex.dialects.index.expr import Index
+from relex.dialects.symbols import lookup
 from relex.dialects.tir import AllocBufferOp, CallOp, PrimFuncOp
 from relex.passes.analysis.instances import Instance
 
@@ -53,7 +53,7 @@ def _touches_of(op: Operation) -> Iterator[Touch]:
             yield Touch(op, op.source, None, False)
             yield Touch(op, op.destination, None, True)
         case CallOp():
-            callee = SymbolTable.lookup_symbol(op, op.callee)
+            callee = lookup(op, op.callee)
             if isinstance(callee, PrimFuncOp):
                 inputs, outputs = op.arguments[: callee.num_inputs], op.arguments[callee.num_inputs :]
                 yield from (Touch(op, buffer, None, False, is_sure=False) for buffer in _buffers(inputs))

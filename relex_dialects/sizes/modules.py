@@ -5,7 +5,6 @@ from __future__ import annotations
 from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import PassError, fail
 from relex.dialects.relex import CallTirOp
@@ -16,6 +15,7 @@ from relex.dialects.sizes import rules as rules
 from relex.dialects.sizes.analysis import SizeAnalysis
 from relex.dialects.sizes.attributes import FunctionSizes, has_unknown
 from relex.dialects.sizes.expressions import Sizes
+from relex.dialects.symbols import lookup
 from relex.dialects.tir import PrimFuncOp
 
 
@@ -38,7 +38,7 @@ def _mentions_unknown(op: Operation, kind: type[Attribute]) -> bool:
         types += [*op.function_type.inputs, *op.function_type.outputs]
     if any(isinstance(t, kind) and has_unknown(t) for t in types):
         return True
-    callee = SymbolTable.lookup_symbol(op, op.callee) if isinstance(op, CallTirOp) else None
+    callee = lookup(op, op.callee) if isinstance(op, CallTirOp) else None
     return isinstance(callee, PrimFuncOp) and any(map(has_unknown, callee.function_type.inputs))
 
 
