@@ -99,6 +99,12 @@ L2_SIZES_FROM_AFAR = 0.5
 LATENCY = 8
 """Sums in flight that let an addition start in every half cycle, as each takes four cycles."""
 
+COST_OF_L2 = 3
+"""Cost of loading a vector from the second-level cache, in loads from the first-level cache."""
+
+L1_SIZES_OF_A_PANEL = 0.5
+"""Size of a panel, in first-level caches, up to which it stays there from one tile to the next, beside the rows."""
+
 MAX_ROWS = 16
 """Rows of a tile; more are more code, and not faster."""
 

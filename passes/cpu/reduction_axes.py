@@ -127,21 +127,28 @@ class ReductionAxes:
         return count([loop for loop in loops if not uses(self.right, loop)], cost.LIKELY_EXTENT)
 
     def tile(self, processor: Processor) -> Tile:
-        """Return the tile that suits the registers of a processor."""
+        """Return the cheapest tile that fits into the registers of a processor."""
         most = processor.lanes(self.reduction.bits)
         lanes = min(most, max(cost.MIN_LANES, 1 << (self.column_count - 1).bit_length()))
-        return best_tile(self.row_count, self.column_count, lanes, processor.vector_registers, self.step)
+        registers = processor.vector_registers
+        return best_tile(
+            self.row_count, self.column_count, lanes, registers, self.step, lambda tile: self.cost(tile, processor)
+        )
 
-    def cost(self, tile: Tile) -> float:
+    def cost(self, tile: Tile, processor: Processor) -> float:
         """Return the total cost per term: tiles, packing of the columns, and results that are stored one by one."""
-        around = count(self.outer, cost.LIKELY_EXTENT)
-        rows = self.row_count or cost.LIKELY_EXTENT * self.step
-        total = around * tile.cost(rows, self.column_count)
+        around, rows = count(self.outer, cost.LIKELY_EXTENT), self.row_count or cost.LIKELY_EXTENT * self.step
+        terms = count(self.reduction.terms, cost.LIKELY_EXTENT)
+        panel = terms * tile.columns * self.reduction.bits // 8
+        load = 1 if panel <= cost.L1_SIZES_OF_A_PANEL * processor.l1_bytes else cost.COST_OF_L2
+        products = tile.cost(self.row_count, self.column_count, load)
+        total = around * (products if self.row_count else rows * products)
         if self.is_packed(tile) and not self.has_constant_columns:
             copied = count([loop for loop in self.outer if uses(self.right, loop)], cost.LIKELY_EXTENT)
-            total += cost.COST_OF_A_SCALAR * copied * self.column_count / (tile.lanes if self.is_unit_stride else 1)
+            rest = self.column_count % tile.columns
+            stores = rest + (self.column_count - rest) / tile.lanes if self.is_unit_stride else self.column_count
+            total += cost.COST_OF_A_SCALAR * copied * stores
         if not self.is_stored_in_vectors:
-            terms = count(self.reduction.terms, cost.LIKELY_EXTENT)
             total += cost.COST_OF_A_SCALAR * around * rows * self.column_count / terms
         return total
 

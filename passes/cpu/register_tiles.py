@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from relex.passes.cpu import cost
@@ -34,28 +35,31 @@ class Tile:
             return [self.rows, *(height for height in lower if height < self.rows)]
         return [height for height in (min(self.rows, rows), rows % self.rows if rows > self.rows else 0) if height]
 
-    def cost(self, rows: int | None, columns: int) -> float:
-        """Return the cost of a product of so many rows and columns in such tiles, per term of its sums."""
+    def cost(self, rows: int | None, columns: int, load: float = 1) -> float:
+        """Return the cost of a product of so many rows and columns in such tiles, per term of its sums, where `load` is
+        the cost of loading a vector. If rows are counted at run time, it is the cost of one of them."""
         panels = -(-columns // self.columns)
         if rows is None:
-            return panels * self._time(self.rows) / self.rows
+            return panels * self._time(self.rows, load) / self.rows
         full, rest = divmod(rows, self.rows)
         edges = bool(rest) + bool(columns % self.columns)
-        return panels * (full * self._time(self.rows) + self._time(rest)) * (1 + cost.COST_OF_EDGES * edges)
+        return panels * (full * self._time(self.rows, load) + self._time(rest)) * (1 + cost.COST_OF_EDGES * edges)
 
-    def _time(self, rows: int) -> float:
-        """Return the time of a tile of so many rows: two multiplications, or two loads, start in each cycle; the tile
-        loads its vectors of a row, and one element for each row. Few sums leave units idle."""
+    def _time(self, rows: int, load: float = 1) -> float:
+        """Return the time of a tile of so many rows: two multiplications, or two loads from the first-level cache,
+        start in each cycle; the tile loads its vectors of a row, and one element for each row. Few sums leave units
+        idle."""
         sums = rows * self.vectors
         if not sums:
             return 0
-        return max(sums, rows + self.vectors, cost.LATENCY) * (1 + 1 / sums)
+        return max(sums, rows + load * self.vectors, cost.LATENCY) * (1 + 1 / sums)
 
 
-def best_tile(rows: int | None, columns: int, lanes: int, registers: int, step: int = 1) -> Tile:
+def best_tile(
+    rows: int | None, columns: int, lanes: int, registers: int, step: int, cost_of: Callable[[Tile], float]
+) -> Tile:
     """Return the cheapest tile that fits into the registers, with a multiple of `step` rows."""
     heights = range(step, max(step, min(rows or cost.MAX_ROWS, cost.MAX_ROWS)) + 1, step)
     widths = range(1, min(-(-columns // lanes), cost.MAX_VECTORS) + 1)
     tiles = [Tile(height, vectors, lanes) for vectors in widths for height in heights]
-    fitting = [tile for tile in tiles if tile.fits(registers)]
-    return min(fitting, key=lambda tile: (tile.cost(rows, columns), tile.vectors, tile.rows))
+    return min((tile for tile in tiles if tile.fits(registers)), key=cost_of)

@@ -252,7 +252,7 @@ def test_scheduled_by_hand() -> None:
 
 @given(st.integers(1, 300), st.integers(1, 300), st.sampled_from([2, 4, 8, 16]), st.sampled_from([16, 32]))
 def test_tiles(rows: int, columns: int, lanes: int, registers: int) -> None:
-    tile = best_tile(rows, columns, lanes, registers)
+    tile = best_tile(rows, columns, lanes, registers, 1, lambda tile: tile.cost(rows, columns))
     assert 1 <= tile.rows <= rows
     assert tile.rows * tile.vectors + (tile.vectors if tile.rows > 1 else 1) + 1 <= registers
     assert sum(tile.heights(rows)) <= rows
@@ -273,5 +273,5 @@ def test_tiles(rows: int, columns: int, lanes: int, registers: int) -> None:
 def test_tiles_of_avx512(sizes: tuple[int | None, int], tile: Sequence[int]) -> None:
     processor = processor_of(AVX512)
     assert processor is not None
-    found = best_tile(*sizes, lanes=16, registers=processor.vector_registers)
+    found = best_tile(*sizes, 16, processor.vector_registers, 1, lambda tile: tile.cost(*sizes))
     assert (found.rows, found.columns) == tile

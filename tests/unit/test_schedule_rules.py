@@ -117,6 +117,7 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "maximum of windows": (pool("max_pool2d", 33, 2), "stencil", "stencil"),
     "mean of windows": (pool("avg_pool2d", 17, 1), "stencil", "stencil"),
     "large windows": (convolution(3, 17, 3, 3, 7), "columns", "columns"),
+    "columns that fill no panel": (matmul(40, 33, 61), "tiles", "tiles"),
     "maxima": (reduction("max", "9x4096xf32", "[1]", "9xf32"), "extremes", "extremes"),
     "minima of few terms": (reduction("min", "3x5x17xf32", "[1, 2]", "3xf32"), "extremes", "extremes"),
     "maximum of f64": (reduction("max", "1001xf64", "[0]", "f64"), "extremes", "extremes"),
@@ -173,9 +174,13 @@ def test_rules(name: str) -> None:
         (convolution(5, 14, 5, 5, 3), AVX2, "9 terms at a time, in vectors of 8 and 4 and 2 elements"),
         (convolution(5, 33, 5, 5, 3), AVX512, "9 terms at a time, in vectors of 16 and 1 elements"),
         (convolution(68, 14, 68, 2, 1), AVX512, "12 and 10 by 1 vectors of 16 elements"),
+        # 3 vectors would be as fast, but 24 does not divide the columns, or a panel fills the first-level cache.
+        (matmul(64, 256, 4096).replace("f64", "f32"), AVX2, "6 and 4 by 2 vectors of 8 elements"),
+        (matmul(64, 1024, 192).replace("f64", "f32"), AVX2, "6 and 4 by 2 vectors of 8 elements"),
+        (matmul(64, 64, 192).replace("f64", "f32"), AVX2, "4 by 3 vectors of 8 elements"),
     ],
 )
-def test_whole_rows_without_masks(text: str, target: Target, summary: str) -> None:
+def test_summaries(text: str, target: Target, summary: str) -> None:
     assert summary in [decision.summary for decision in decisions(text, target=target)]
 
 

@@ -57,7 +57,8 @@ def tiles(block: BlockOp, processor: Processor) -> Plan:
         axes.check_worth_it(tile)
         return axes, tile
 
-    axes, tile = min(suitable(ReductionAxes.all_of(block), tiled), key=lambda choice: choice[0].cost(choice[1]))
+    choices = suitable(ReductionAxes.all_of(block), tiled)
+    axes, tile = min(choices, key=lambda choice: choice[0].cost(choice[1], processor))
     heights = tile.heights(axes.row_count, axes.step)
     summary = f"{' and '.join(map(str, heights))} by {tile.vectors} vectors of {tile.lanes} elements"
     return Plan(summary, lambda schedule: _tile(schedule, axes, heights, tile, processor.vector_registers))
@@ -98,8 +99,8 @@ def _tile(schedule: Schedule, axes: ReductionAxes, heights: Sequence[int], tile:
 
 
 def _pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: Tile) -> None:
-    """Pack the operand of the columns into panels as wide as a tile, their columns innermost, with vector stores if the
-    panels are full."""
+    """Pack the operand of the columns into panels as wide as a tile, their columns innermost, with vector stores for
+    full panels."""
     copy = schedule.cache_read(block, buffers_read(axes.reduction.block).index(axes.right.buffer))
     dimension, rank = axes.dimension, len(axes.right.element)
     assert dimension is not None
@@ -108,9 +109,13 @@ def _pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: T
     layout = AffineMap(rank, 0, (split // tile.columns, *indices, split % tile.columns))
     schedule.transform_layout(copy, ("write", 0), layout)
     loops = schedule.get_loops(copy)
-    panel, column = schedule.split(loops.pop(dimension), [None, tile.columns])
+    column = loops.pop(dimension)
+    full = axes.column_count // tile.columns
+    if full and not axes.has_full_panels(tile):
+        schedule.partition([column], tile.columns)
+    panel, column = schedule.split(column, [None, tile.columns])
     schedule.reorder(panel, *loops, column)
-    if axes.has_full_panels(tile):
+    if full:
         schedule.vectorize(column)
 
 
