@@ -16,7 +16,7 @@ LIKELY_EXTENT = 64
 """Iterations of such a loop, where costs are compared."""
 
 LIKELY_SIZE = 1024
-"""Dynamic size of a buffer in elements, for which buffers are packed into an arena."""
+"""Dynamic size of a buffer in elements, for which buffers are packed into an arena, and of a row of results."""
 
 # Which rules suit a block
 

@@ -88,10 +88,13 @@ class ReductionAxes:
 
     @property
     def column_count(self) -> int:
-        """The number of columns."""
-        if not isinstance(self.columns.extent, int):
-            fail(self.columns, f"expected the extent of {label_of(self.columns)} to be known at compile time")
-        return self.columns.extent
+        """The number of columns; if it is only known at run time, a likely one, which fills panels."""
+        return count([self.columns], cost.LIKELY_SIZE)
+
+    @property
+    def has_known_columns(self) -> bool:
+        """Whether the number of columns is known at compile time."""
+        return isinstance(self.columns.extent, int)
 
     @property
     def dimension(self) -> int | None:
@@ -153,11 +156,13 @@ class ReductionAxes:
         return total
 
     def has_full_panels(self, tile: Tile) -> bool:
-        """Return whether tiles divide the columns evenly."""
-        return self.column_count % tile.columns == 0
+        """Return whether tiles divide the columns evenly, or those that they do not divide have tiles of their own."""
+        return not self.has_known_columns or self.column_count % tile.columns == 0
 
     def panels_at_once(self, tile: Tile, registers: int) -> int:
         """Return the number of panels, each as wide as a tile, that a tile of few rows may process at the same time."""
+        if not self.has_known_columns:
+            return 1
         panels = -(-self.column_count // tile.columns)
         divisors = [n for n in range(1, panels + 1) if panels % n == 0]
         return max(n for n in divisors if n == 1 or replace(tile, vectors=n * tile.vectors).fits(registers))
@@ -182,6 +187,8 @@ class ReductionAxes:
             fail(block, f"expected a loop along which {name_of_block(block)} writes elements side by side")
         if not self.is_packed(tile):
             return
+        if not self.has_known_columns:
+            fail(self.columns, f"expected the extent of {label_of(self.columns)} to be known at compile time")
         if self.dimension is None:
             name, label = name_of(self.right.buffer), label_of(self.columns)
             fail(block, f"expected {name} to be indexed by {label} alone, in one dimension")

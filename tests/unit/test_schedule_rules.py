@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from programs import Array
@@ -93,6 +95,14 @@ def pool(kind: str, size: int, stride: int) -> str:
     }}"""
 
 
+OPEN_PRODUCT = """
+func.func @main(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %0 = relex.matmul %a, %b : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  %1 = relex.relu %0 : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  func.return %1 : tensor<?x?xf32>
+}
+"""
+
 PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "few rows": (dense(4, 784, 16), "dot-kernel", None),
     "terms that fill no vector": (dense(6, 1001, 9), "dot-kernel", None),
@@ -133,7 +143,8 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "transpose": (permute("64x96xf32", "[1, 0]", "96x64xf32"), "transpose", "transpose"),
     "transpose of odd sizes": (permute("63x5x70xf64", "[2, 1, 0]", "70x5x63xf64"), "transpose", "transpose"),
     "transpose of rows": (permute("64x5x70xf32", "[1, 0, 2]", "5x64x70xf32"), None, None),
-    "transpose of primes": (permute("67x131xf32", "[1, 0]", "131x67xf32"), None, None),
+    "transpose of primes": (permute("67x131xf32", "[1, 0]", "131x67xf32"), "transpose", "transpose"),
+    "transpose of few rows": (permute("3x2000xf32", "[1, 0]", "2000x3xf32"), None, None),
     "transpose of flags": (permute("64x96xi1", "[1, 0]", "96x64xi1"), "transpose", "transpose"),
     "small transpose": (permute("16x16xf32", "[1, 0]", "16x16xf32"), None, None),
     "one": (reduction("sum", "1x1xf32", "[0]", "1xf32"), None, None),
@@ -254,6 +265,31 @@ def test_floats_as_integers(operation: str, kind: str, target: Target) -> None:
     zeros = (x == 0).all(1)
     signs = np.signbit(x[zeros])
     np.testing.assert_array_equal(np.signbit(found[zeros]), signs.all(1) if operation == "max" else signs.any(1))
+
+
+OPEN: dict[str, tuple[str, str, Callable[[Array, Array], Array]]] = {
+    "product": (OPEN_PRODUCT, "tiles", lambda a, b: np.maximum(a @ b, 0)),
+    "sums": (reduction("sum", "?x?xf32", "[0]", "?xf32"), "columns", lambda a, b: a.sum(0)),
+    "transpose": (permute("?x?xf32", "[1, 0]", "?x?xf32"), "transpose", lambda a, b: a.T),
+}
+"""A program, the rule for it, and what it computes of one or two arrays."""
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_open_sizes(name: str) -> None:
+    """Sizes that fill tiles, and others, whatever is known when the program is compiled."""
+    text, rule, compute = OPEN[name]
+    assert chosen(text) == chosen(text, strict=True) == rule
+    main = build(text)["main"]
+    for rows in (1, 3, 4, 17, 29):
+        for columns in (1, 15, 16, 33, 64, 95):
+            a, b = (
+                np.arange(n * m, dtype=np.float32).reshape(n, m) % 7 - 3 for n, m in ((rows, columns), (columns, 37))
+            )
+            arrays = [a, b] if text == OPEN_PRODUCT else [a]
+            np.testing.assert_array_equal(main(*arrays), compute(a, b))
+            if text == OPEN_PRODUCT:
+                np.testing.assert_array_equal(main(b.T, a.T), compute(b.T, a.T))
 
 
 def test_only_small_numbers() -> None:

@@ -33,7 +33,7 @@ def columns(block: BlockOp, processor: Processor) -> Plan:
     loop = reduction.columns()
     reduction.check_side_by_side(loop)
     check_at_least(block, cost.MIN_TERMS_OF_COLUMNS, count(reduction.terms), "terms")
-    if (extent := count([loop])) > cost.MAX_COLUMNS:
+    if (extent := count([loop], cost.LIKELY_SIZE)) > cost.MAX_COLUMNS:
         fail(block, f"expected {cost.MAX_COLUMNS} columns or less, found {extent}")
     return Plan(f"terms around {label_of(loop)}", lambda schedule: _schedule(schedule, reduction, loop))
 

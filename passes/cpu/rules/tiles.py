@@ -32,7 +32,8 @@ def tiles(block: BlockOp, processor: Processor) -> Plan:
     elements are contiguous and the tiles divide the columns, or each element is used once. Columns at the edge of a
     packed operand compute more than is stored; without packing, a guard keeps them in bounds. If the operand is a
     constant in every call, `rewrite-layout` packs it at compile time: then it is worth it even for one row. Rows left
-    over by tiles of one height are done in lower tiles; their number may be known only at run time.
+    over by tiles of one height are done in lower tiles; their number may be known only at run time. So may the number
+    of columns, if they are contiguous: those left over by full tiles are done in narrow tiles with a guard.
 
     ```mlir
     tir.for %i, %j, %k in (256, 128, 784) {
@@ -79,17 +80,30 @@ class _Nest:
     def copied_to(self, block: Block, copies: dict[Loop, Loop]) -> _Nest:
         """Return the nest of a copy of the block in copies of its loops."""
         outer, inside, terms = ([copies[loop] for loop in loops] for loops in (self.outer, self.inside, self.terms))
-        return _Nest(block, outer, copies[self.rows], inside, copies[self.panels], copies[self.columns], terms)
+        rows, panels, columns = (copies[loop] for loop in (self.rows, self.panels, self.columns))
+        return _Nest(block, outer, rows, inside, panels, columns, terms)
 
 
 def _tile(schedule: Schedule, axes: ReductionAxes, heights: Sequence[int], tile: Tile, registers: int) -> None:
     block = block_named(axes.reduction.block)
     outer, inside, terms = (list(map(named, loops)) for loops in (axes.outer, axes.inside, axes.reduction.terms))
     split_reader(schedule, block)
-    panels, column = schedule.split(named(axes.columns), [None, tile.columns])
+    columns = named(axes.columns)
+    nest = _Nest(block, outer, named(axes.rows), inside, columns, columns, terms)
+    if not axes.has_known_columns:
+        rest, copies = part(schedule, block, columns, tile.columns)
+        _tile_columns(schedule, nest.copied_to(rest, copies), axes, heights[-2:], replace(tile, vectors=1), registers)
+    _tile_columns(schedule, nest, axes, heights, tile, registers)
+
+
+def _tile_columns(
+    schedule: Schedule, nest: _Nest, axes: ReductionAxes, heights: Sequence[int], tile: Tile, registers: int
+) -> None:
+    """Tile a nest whose columns are one loop, in parts for the rows that fill tiles of each height."""
+    panels, columns = schedule.split(nest.columns, [None, tile.columns])
+    nest = replace(nest, panels=panels, columns=columns)
     if axes.is_packed(tile):
-        _pack_columns(schedule, block, axes, tile)
-    nest = _Nest(block, outer, named(axes.rows), inside, panels, column, terms)
+        _pack_columns(schedule, nest.block, axes, tile)
     *first, last = heights
     for height in first:
         rest = nest.copied_to(*part(schedule, nest.block, nest.rows, height // axes.step))

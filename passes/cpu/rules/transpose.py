@@ -6,7 +6,7 @@ from relex.dialects.errors import fail
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp, IterKind
 from relex.passes.analysis.dependence import BlockAccess, block_accesses
-from relex.passes.analysis.loop_tree import label_of, name_of_block
+from relex.passes.analysis.loop_tree import find_loop, label_of, name_of_block
 from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import bits_of, check_at_least, count, is_side_by_side, loops_alone, named, uses
 from relex.passes.cpu.rule import Plan
@@ -54,14 +54,23 @@ def _loop_along(accesses: list[BlockAccess], loops: list[ForOp]) -> ForOp | None
 
 
 def _side(loop: ForOp, most: int) -> int:
-    """Return the largest permitted extent of a tile along a loop that divides the loop; fail if there is none."""
-    sides = [side for side in range(cost.MIN_SIDE, most + 1) if count([loop]) % side == 0]
-    return max(sides, default=0) or fail(
-        loop, f"expected the extent of {label_of(loop)} to be a multiple of a number from {cost.MIN_SIDE} to {most}"
-    )
+    """Return the extent of a tile along a loop: the largest permitted one that divides the loop, or the most if only
+    small ones do. Fail if the loop is too short."""
+    extent = loop.extent
+    if not isinstance(extent, int):
+        return most
+    if extent < cost.MIN_SIDE:
+        fail(loop, f"expected {cost.MIN_SIDE} iterations of {label_of(loop)} or more, found {extent}")
+    sides = [side for side in range(cost.MIN_SIDE, most + 1) if extent % side == 0]
+    best = max(sides, default=0)
+    return best if 2 * best >= most or extent <= most else most
 
 
 def _schedule(schedule: Schedule, read: Loop, written: Loop, outer: list[Loop], rows: int, lanes: int) -> None:
+    for loop, side in ((read, rows), (written, lanes)):
+        extent = find_loop(schedule.function(loop.func), loop.label).extent
+        if not isinstance(extent, int) or extent % side:
+            schedule.partition([loop], side)  # What fills no whole tile stays as it is.
     blocks = [schedule.split(loop, [None, side]) for loop, side in ((read, rows), (written, lanes))]
     (read_outer, read_inner), (written_outer, written_inner) = blocks
     schedule.reorder(*outer, read_outer, written_outer, read_inner, written_inner)
