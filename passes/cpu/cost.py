@@ -46,7 +46,18 @@ MIN_ELEMENTS_TO_TRANSPOSE = 2**12
 """Elements of a transpose; fewer stay in the cache in any order."""
 
 MIN_SIDE, MAX_SIDE = 4, 16
-"""Elements of a side of a tile of a transpose: up to a cache line."""
+"""Elements of a side of a tile of a transpose: up to a cache line. Pieces of a loop have as many iterations, too."""
+
+# Pieces
+
+MIN_ELEMENTS_IN_PIECES = 2**12
+"""Elements of a block with conditions; for fewer, more code is not worth it."""
+
+MIN_ELEMENTS_OF_A_PIECE = 2**5
+"""Elements that a piece computes in a row, some vectors."""
+
+MAX_ROW_AS_A_VECTOR = 64
+"""Elements of a row; LLVM makes vectors of longer ones, but unrolls shorter ones."""
 
 # Dot kernels: vectors of terms
 

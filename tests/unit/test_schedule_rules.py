@@ -103,6 +103,16 @@ func.func @main(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>) -> tensor<?x?xf32> {
 }
 """
 
+
+def concatenation(a: str, b: str, result: str) -> str:
+    return f"""
+    func.func @main(%a: tensor<{a}>, %b: tensor<{b}>) -> tensor<{result}> {{
+      %0 = relex.exp %a : (tensor<{a}>) -> tensor<{a}>
+      %1 = relex.concat %0, %b, %a axis = 1 : (tensor<{a}>, tensor<{b}>, tensor<{a}>) -> tensor<{result}>
+      func.return %1 : tensor<{result}>
+    }}"""
+
+
 PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "few rows": (dense(4, 784, 16), "dot-kernel", None),
     "terms that fill no vector": (dense(6, 1001, 9), "dot-kernel", None),
@@ -147,6 +157,9 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "transpose of few rows": (permute("3x2000xf32", "[1, 0]", "2000x3xf32"), None, None),
     "transpose of flags": (permute("64x96xi1", "[1, 0]", "96x64xi1"), "transpose", "transpose"),
     "small transpose": (permute("16x16xf32", "[1, 0]", "16x16xf32"), None, None),
+    "concatenation": (concatenation("3x16x9x7xf32", "3x8x9x7xf32", "3x40x9x7xf32"), "pieces", "pieces"),
+    "concatenation of rows": (concatenation("31x32xf32", "31x128xf32", "31x192xf32"), "pieces", "pieces"),
+    "concatenation of primes": (concatenation("67x31xf32", "67x17xf32", "67x79xf32"), None, None),
     "one": (reduction("sum", "1x1xf32", "[0]", "1xf32"), None, None),
 }
 """A program, the rule for its reduction, and the rule if the reduction is strict."""
@@ -184,6 +197,7 @@ def test_rules(name: str) -> None:
         (convolution(5, 14, 5, 5, 3), AVX512, "9 terms at a time, in vectors of 8 and 4 and 2 elements"),
         (convolution(5, 14, 5, 5, 3), AVX2, "9 terms at a time, in vectors of 8 and 4 and 2 elements"),
         (convolution(5, 33, 5, 5, 3), AVX512, "9 terms at a time, in vectors of 16 and 1 elements"),
+        (concatenation("3x16x9x7xf32", "3x8x9x7xf32", "3x40x9x7xf32"), AVX2, "5 of 8 iterations of @i11"),
         (convolution(68, 14, 68, 2, 1), AVX512, "12 and 10 by 1 vectors of 16 elements"),
         # 3 vectors would be as fast, but 24 does not divide the columns, or a panel fills the first-level cache.
         (matmul(64, 256, 4096).replace("f64", "f32"), AVX2, "6 and 4 by 2 vectors of 8 elements"),

@@ -1,0 +1,80 @@
+"""Blocks that do one thing for some iterations of a loop and another for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import gcd
+
+from xdsl.dialects import arith
+
+from relex.dialects.errors import fail
+from relex.dialects.index.expr import constant_of, terms_of
+from relex.dialects.processors import Processor
+from relex.dialects.tir import BlockOp, ForOp, IterKind
+from relex.passes.analysis.dependence import Place
+from relex.passes.analysis.loop_tree import label_of, name_of_block
+from relex.passes.cpu import cost
+from relex.passes.cpu.reductions import check_at_least, count, loops_alone, named
+from relex.passes.cpu.rule import Plan
+from relex.passes.schedule import Loop, Schedule
+
+
+def pieces(block: BlockOp, processor: Processor) -> Plan:
+    """Split a loop where conditions on its variable change, as in a concatenation: in each piece, which has code of its
+    own, LLVM knows what holds. Short rows become a vector each.
+
+    ```mlir
+    tir.for %i, %j in (96, 28) {
+      ... // y[i, j] = i < 32 ? a[i, j] : b[i - 32, j]
+    }
+    // pieces
+    tir.for unrolled %i0, %i1, %j in (3, 32, 28) {
+      ... // y[32 i0 + i1, j] = 32 i0 + i1 < 32 ? a[32 i0 + i1, j] : b[32 i0 + i1 - 32, j]
+    }
+    ```
+    """
+    loops = loops_alone(block)
+    if any(v.kind is not IterKind.SPATIAL for v in block.iter_vars):
+        fail(block, f"expected {name_of_block(block)} to be no reduction")
+    check_at_least(block, cost.MIN_ELEMENTS_IN_PIECES, count(loops), "elements")
+    for loop in loops:
+        changes = sorted(set(_changes(block, loop)))
+        if changes and isinstance(loop.extent, int):
+            size = gcd(loop.extent, *changes)
+            return _plan(block, loops, loop, size, loop.extent // size)
+    fail(block, f"expected a loop along which {name_of_block(block)} does different things")
+
+
+def _changes(block: BlockOp, loop: ForOp) -> Iterator[int]:
+    """Yield the iterations of a loop at which a condition on its variable alone changes."""
+    for op in block.walk():
+        if isinstance(op, arith.CmpiOp) and op.predicate.value.data in _ORDERS:
+            left, right = Place.of(op, op.operands).forms
+            form = left - right
+            change = -constant_of(form)
+            if terms_of(form) == {loop.variable: 1} and 0 < change < count([loop]):
+                yield change
+
+
+_ORDERS = {arith.CMPI_COMPARISON_OPERATIONS.index(name) for name in ("slt", "sge", "ult", "uge")}
+"""The predicates that change at the number on their right."""
+
+
+def _plan(block: BlockOp, loops: list[ForOp], loop: ForOp, size: int, number: int) -> Plan:
+    elements = count(loops[loops.index(loop) :]) // number
+    if size < cost.MIN_SIDE:
+        fail(block, f"expected pieces of {cost.MIN_SIDE} iterations of {label_of(loop)} or more, found {size}")
+    if number > cost.MAX_COPIES or elements < cost.MIN_ELEMENTS_OF_A_PIECE:
+        most, least = cost.MAX_COPIES, cost.MIN_ELEMENTS_OF_A_PIECE
+        fail(block, f"expected {most} pieces or less of {least} elements or more, found {number} of {elements}")
+    summary = f"{number} of {size} iterations of {label_of(loop)}"
+    last = loops[-1]
+    is_short = last is not loop and isinstance(last.extent, int) and 1 < last.extent <= cost.MAX_ROW_AS_A_VECTOR
+    return Plan(summary, lambda schedule: _schedule(schedule, named(loop), size, named(last) if is_short else None))
+
+
+def _schedule(schedule: Schedule, loop: Loop, size: int, row: Loop | None) -> None:
+    piece, _ = schedule.split(loop, [None, size])
+    schedule.unroll(piece)
+    if row is not None:
+        schedule.vectorize(row)
