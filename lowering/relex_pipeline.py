@@ -27,6 +27,7 @@ from relex.lowering.vectorize_loops import VectorizeLoopsPass
 from relex.passes import (
     AnnotateOpPatternPass,
     CancelTransposesPass,
+    CompactBuffersPass,
     FoldBatchNormPass,
     FoldConstantsPass,
     FuseOpsPass,
@@ -52,10 +53,10 @@ class RelexPipelinePass(RelexPass):
     ```mlir
     // relex-pipeline{to=llvm}
     // set-target,fold-constants{strict=true},cancel-transposes,fold-batch-norm,infer-sizes,legalize-ops,
-    // annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,schedule-cpu,rewrite-layout,merge-loops,annotate-signatures,
-    // lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,outline-parallel-loops,
-    // annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,
-    // add-packed-entries
+    // annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,schedule-cpu,rewrite-layout,merge-loops,compact-buffers,
+    // annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,
+    // outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,
+    // convert-scf-to-cf,convert-to-llvm,add-packed-entries
     ```
 
     `build` runs these passes, then `pool-allocations`, and has LLVM compile the result. It also takes what any of them
@@ -110,4 +111,4 @@ def pipeline(
 def _fusion() -> list[ModulePass]:
     """The passes that fuse loop functions with their producers and consumers, and tile the large ones."""
     fusion = [AnnotateOpPatternPass(), FuseOpsPass(), FuseTirPass(), InlineBlocksPass()]
-    return [*fusion, ScheduleCpuPass(), RewriteLayoutPass(), MergeLoopsPass()]
+    return [*fusion, ScheduleCpuPass(), RewriteLayoutPass(), MergeLoopsPass(), CompactBuffersPass()]

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass as AnnotateOpPatternPass
     from relex.passes.loops.apply_schedule import ApplySchedulePass as ApplySchedulePass
     from relex.passes.loops.check_tir import CheckTirPass as CheckTirPass
+    from relex.passes.loops.compact_buffers import CompactBuffersPass as CompactBuffersPass
     from relex.passes.loops.inline_blocks import InlineBlocksPass as InlineBlocksPass
     from relex.passes.loops.merge_loops import MergeLoopsPass as MergeLoopsPass
     from relex.passes.loops.rewrite_layout import RewriteLayoutPass as RewriteLayoutPass

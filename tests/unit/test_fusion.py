@@ -45,7 +45,15 @@ from relex.dialects.relex import (
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.upstream.verifier import verify_module
 from relex.lowering import LegalizeOpsPass
-from relex.passes import AnnotateOpPatternPass, FuseOpsPass, FuseTirPass, InlineBlocksPass, MergeLoopsPass, RelexPass
+from relex.passes import (
+    AnnotateOpPatternPass,
+    CompactBuffersPass,
+    FuseOpsPass,
+    FuseTirPass,
+    InlineBlocksPass,
+    MergeLoopsPass,
+    RelexPass,
+)
 from relex.reference import interpret
 from relex.runtime import build
 
@@ -57,6 +65,7 @@ STEPS: tuple[RelexPass, ...] = (
     FuseTirPass(),
     InlineBlocksPass(),
     MergeLoopsPass(),
+    CompactBuffersPass(),
 )
 
 MAKERS: list[tuple[MakeOperator, int]] = [

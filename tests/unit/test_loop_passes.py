@@ -1,4 +1,4 @@
-"""Random loop functions compute the same after `inline-blocks` and `merge-loops`."""
+"""Random loop functions compute the same after `inline-blocks`, `merge-loops` and `compact-buffers`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from relex.dialects import parse_module
 from relex.dialects.tir import BlockOp, ForOp
-from relex.passes import InlineBlocksPass, MergeLoopsPass
+from relex.passes import CompactBuffersPass, InlineBlocksPass, MergeLoopsPass
 from relex.reference import interpret
 
 SIZE = 3
@@ -85,7 +85,7 @@ def test_loops_compute_the_same(data: st.DataObject) -> None:
     module = parse_module(str(LoopFunction(data)))
     x = np.random.default_rng(0).standard_normal((SIZE, SIZE)).astype(np.float32)
     expected = interpret(module, checked=True)["f"](x)
-    for step in (InlineBlocksPass(), MergeLoopsPass(), InlineBlocksPass()):
+    for step in (InlineBlocksPass(), MergeLoopsPass(), InlineBlocksPass(), CompactBuffersPass()):
         module = step(module)
         for found, wanted in zip(interpret(module, checked=True)["f"](x), expected, strict=True):
             assert found.tobytes() == wanted.tobytes()

@@ -1,0 +1,93 @@
+"""Storage contraction: local buffers hold what one iteration of the loops around their uses needs."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects.errors import PassError
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind, PrimFuncOp, loops_around
+from relex.passes.analysis.buffers import accesses_in, buffers_written
+from relex.passes.analysis.footprints import region_of
+from relex.passes.analysis.loop_tree import loops_of
+from relex.passes.analysis.sharing import has_views
+from relex.passes.base import RelexPass
+from relex.passes.cpu import cost
+from relex.passes.cpu.reductions import bits_of
+from relex.passes.schedule.compact_buffer import compact_buffer
+
+
+@dataclass(frozen=True)
+class CompactBuffersPass(RelexPass):
+    """
+    Moves each local buffer into the innermost loop around all its uses, and shrinks it to what one iteration uses: an
+    element stays in a register, a row in the first-level cache, where the whole buffer would go through memory. Blocks
+    compute the same.
+
+    A buffer stays as it is if iterations hand on elements in it, if what an iteration uses would not fit on the stack,
+    or if the loop is vectorized or unrolled.
+
+    ```mlir
+    %T = tir.alloc_buffer : memref<64x100xf32>
+    tir.for %i in (64) {
+      tir.for %j in (100) {
+        ... // T[i, j] = exp(x[i, j])
+      }
+      tir.for %k in (100) {
+        ... // y[i] += T[i, k]
+      }
+    }
+    // compact-buffers
+    tir.for %i in (64) {
+      %T = tir.alloc_buffer : memref<1x100xf32>
+      tir.for %j in (100) {
+        ... // T[0, j] = exp(x[i, j])
+      }
+      tir.for %k in (100) {
+        ... // y[i] += T[0, k]
+      }
+    }
+    ```
+    """
+
+    name = "compact-buffers"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, PrimFuncOp) and not has_views(function):
+                for alloc in [inner for inner in function.walk() if isinstance(inner, AllocBufferOp)]:
+                    with suppress(PassError):
+                        _compact(alloc, function)
+
+
+def _compact(alloc: AllocBufferOp, function: PrimFuncOp) -> None:
+    """Compact a buffer if the innermost loop around its uses suits it; fail if that is not possible."""
+    if (block := _writer_in_loops(alloc, function)) is not None:
+        compact_buffer(block, buffers_written(block).index(alloc.buffer))
+
+
+def _writer_in_loops(alloc: AllocBufferOp, function: PrimFuncOp) -> BlockOp | None:
+    """Return a block that writes a buffer, if it suits the innermost loop around all uses of the buffer."""
+    accesses = list(accesses_in(function, alloc.buffer))
+    writers = [access.block for access in accesses if access.is_write]
+    shared = [loop for loop in loops_of(writers[0]) if _holds(loop, alloc)] if writers else []
+    if not shared or shared[-1].is_ancestor(alloc):
+        return None
+    if any(
+        loop.kind.data in (LoopKind.VECTORIZED, LoopKind.UNROLLED) for loop in (shared[-1], *loops_around(shared[-1]))
+    ):
+        return None
+    region = region_of([access.element for access in accesses], shared[-1])
+    sizes = zip(region, alloc.buffer.type.get_shape(), strict=True)
+    size = prod(size if interval is None else interval.extent for interval, size in sizes)
+    fits = 0 <= size * bits_of(alloc.buffer) // 8 <= cost.MAX_BUFFER_ON_STACK
+    return writers[0] if fits else None
+
+
+def _holds(loop: ForOp, alloc: AllocBufferOp) -> bool:
+    """Return whether all uses of a buffer stand in a loop."""
+    return all(loop.is_ancestor(use.operation) for use in alloc.buffer.uses)
