@@ -6,7 +6,7 @@ from relex.dialects.relex import BatchNormOp, LayerNormOp, LogSoftmaxOp, Softmax
 from relex.lowering.legalizations.broadcasting import broadcast_indices, elementwise
 from relex.lowering.legalizations.reductions import average, reduced
 from relex.lowering.legalizations.table import legalizes
-from relex.lowering.te import Axis, Expr, Tensor, call, compute, max, sum
+from relex.lowering.te import Axis, Expr, Tensor, call, compute, max, quotient, sum
 
 
 @legalizes(SoftmaxOp)
@@ -16,7 +16,7 @@ def softmax(op: SoftmaxOp, x: Tensor) -> Tensor:
     largest = reduced(x, axes, max, "largest", keepdims=True)
     powers = elementwise("powers", lambda *e: call("exp", e[0] - e[1]), x, largest)
     total = reduced(powers, axes, sum, "total", keepdims=True)
-    return elementwise("softmax", lambda *e: e[0] / e[1], powers, total)
+    return elementwise("softmax", lambda *e: quotient(*e), powers, total)
 
 
 @legalizes(LogSoftmaxOp)

@@ -38,6 +38,7 @@ from relex.lowering.te.expressions import not_equal as not_equal
 from relex.lowering.te.expressions import placeholder as placeholder
 from relex.lowering.te.expressions import procedure as procedure
 from relex.lowering.te.expressions import prod as prod
+from relex.lowering.te.expressions import quotient as quotient
 from relex.lowering.te.expressions import reduce as reduce
 from relex.lowering.te.expressions import reduce_axis as reduce_axis
 from relex.lowering.te.expressions import rounded as rounded

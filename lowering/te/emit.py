@@ -40,6 +40,7 @@ from relex.lowering.te.statements import Code
 
 _SUM_FLAGS = FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])
 _PRODUCT_FLAGS = FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
+_QUOTIENT_FLAGS = FastMathFlagsAttr([FastMathFlag.ALLOW_RECIP])
 
 
 def emit_prim_func(
@@ -224,8 +225,9 @@ class Stage:
             case Element(tensor=tensor, indices=indices):
                 places = [self.value(builder, index) for index in indices]
                 return memref.LoadOp.get(self.buffers[tensor], places)
-            case Call(function=function, args=args):
+            case Call(function=function, args=args, by_reciprocal=by_reciprocal):
                 flags = product_flags if function == "multiply" else None
+                flags = _QUOTIENT_FLAGS if by_reciprocal and not self.strict else flags
                 return build_scalar(function, [self.value(builder, arg) for arg in args], flags, args[-1].type)
             case Converted(value=value):
                 return build_conversion(self.value(builder, value), expr.type, value.type)

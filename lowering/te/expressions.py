@@ -147,6 +147,8 @@ class Call(Expr):
 
     function: str
     args: tuple[Expr, ...]
+    by_reciprocal: bool = False
+    """Whether a quotient may be the product with the reciprocal of the divisor, unless compilation is strict."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,6 +261,11 @@ def call(function: str, *args: Expr | Number) -> Expr:
     """Apply a scalar function to expressions of one type; numbers take the type of the others."""
     exprs = _of_one_type(function, *args)
     return Call(exprs[0].type, function, exprs)
+
+
+def quotient(value: Expr, divisor: Expr) -> Expr:
+    """Divide, or multiply by the reciprocal, which rounds once more: for a divisor that many numbers have in common."""
+    return Call(value.type, "divide", _of_one_type("divide", value, divisor), by_reciprocal=True)
 
 
 def compare(function: str, lhs: Expr | Number, rhs: Expr | Number) -> Expr:

@@ -22,7 +22,7 @@ func.func @main(%x: tensor<2x3xf32>, %image: tensor<1x2x4x4xf32>, %weight: tenso
 // CHECK:         } else {
 // CHECK:         memref.store [[VALUE]], %pad[%vi0, %vi1] : memref<2x4xf32>
 
-// One loop nest for each stage. Sums may be done in any order, nothing else.
+// One loop nest for each stage. Sums may be done in any order, and their quotients by reciprocals.
 // CHECK-LABEL: tir.prim_func private @softmax(
 // CHECK:         tir.block @largest (%vi0: spatial<2> = %i0, %vi1: spatial<1> = %i1, %vk1: reduce<3> = %k1) {
 // CHECK:           arith.constant 0xff800000 : f32
@@ -33,7 +33,7 @@ func.func @main(%x: tensor<2x3xf32>, %image: tensor<1x2x4x4xf32>, %weight: tenso
 // CHECK:         tir.block @total
 // CHECK:           arith.addf %{{.+}}, %{{.+}} fastmath<reassoc,contract> : f32
 // CHECK:         tir.block @softmax
-// CHECK:           arith.divf %{{.+}}, %{{.+}} : f32
+// CHECK:           arith.divf %{{[^ ]+}}, %{{[^ ]+}} fastmath<arcp> : f32
 
 // The smallest place of what is the largest, or NaN.
 // CHECK-LABEL: tir.prim_func private @argmax(
