@@ -34,7 +34,7 @@ from relex.dialects.relex.operator import SeveralResults
 from relex.dialects.relex.types import SizedType, without_names
 from relex.dialects.sizes import IndexExpr, Size, Sizes, count, name_of_size
 from relex.frontend import op
-from relex.frontend.expressions import Call, Constant, Expr, Operand
+from relex.frontend.expressions import AnyOperand, Call, Constant, Expr, Operand
 from relex.frontend.importing.values import Computed, Known, Tensor, element_type_of
 from relex.frontend.open_sizes import OpenSizes
 
@@ -93,7 +93,7 @@ class Builder(OpenSizes):
     def size_source(self, name: str) -> tuple[SSAValue, int]:
         return self._sources[name]
 
-    def tensor(self, expr: Operand, like: Tensor | None = None) -> Tensor:
+    def tensor(self, expr: AnyOperand, like: Tensor | None = None) -> Tensor:
         """Emit the ops that compute an expression, each expression once. A number becomes a scalar like another
         tensor."""
         match expr:

@@ -99,7 +99,7 @@ def dimension(op: Operation, name: SSAValue, array: Array, index: int) -> np.int
 
 def any_of(condition: Any) -> bool:
     """Return whether a condition holds, or holds for any element."""
-    return bool(condition) if isinstance(condition, np.bool_) else bool(condition.any())
+    return bool(condition.any() if getattr(condition, "ndim", 0) else condition)
 
 
 def check_bounds(op: Operation, name: SSAValue, array: Array, index: tuple[Any, ...]) -> None:
