@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import IntegerType, Signedness, f32, i1, i32
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, SUB_BYTE
@@ -147,7 +147,10 @@ def shift(node: Node, x: Tensor, y: Tensor) -> Operand:
 @imports("BitCast")
 def bitcast(node: Node, x: Tensor) -> Operand:
     """The numbers of another type with the same bits."""
-    return op.bitcast(x, element_type_of(dtype_of(node.integer("to"))))
+    element_type = element_type_of(dtype_of(node.integer("to")))
+    # A boolean is a byte that is 0 or 1.
+    numbers = op.astype(x, IntegerType(8, Signedness.UNSIGNED)) if x.element_type == i1 else x
+    return numbers if node.element_type(numbers) == element_type else op.bitcast(numbers, element_type)
 
 
 @imports("Pow")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.dialects.builtin import f32, i64
 
+from relex.dialects.arrays import Array
 from relex.frontend import op
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
@@ -93,3 +94,66 @@ def features(node: Node, x: Tensor, places: Tensor) -> Operand:
     """Chosen columns."""
     chosen = op.take(x, op.reshape(op.astype(places, i64), [-1]), node.rank(x) - 1)
     return op.expand_dims(chosen, 0) if node.rank(x) == 1 else chosen
+
+
+@imports("Imputer", domain=ML)
+def imputer(node: Node, x: Tensor) -> Operand:
+    """Other numbers, one for all columns or for each, in place of one that stands for what is missing."""
+    if node.is_float(x):
+        values, missing = node.numbers("imputed_value_floats"), node.number("replaced_value_float")
+    else:
+        values, missing = node.integers("imputed_value_int64s"), node.integer("replaced_value_int64")
+    if not values:
+        refuse(f"expected numbers to impute of the type {x.element_type}, found none")
+    found = op.isnan(x) if missing != missing else op.equal(x, node.like(missing, x))
+    return op.where(found, node.like(values, x), x)
+
+
+@imports("FeatureVectorizer", domain=ML)
+def feature_vectorizer(node: Node, *columns: Tensor) -> Operand:
+    """Features one after another."""
+    parts = [op.astype(op.expand_dims(x, 1) if node.rank(x) == 1 else x, f32) for x in columns]
+    widths = [node.shape(part)[1] for part in parts]
+    if widths != node.integers("inputdimensions"):
+        refuse(f"expected the widths of the inputs, {widths}, found others", "inputdimensions")
+    return op.concat(*parts, axis=1)
+
+
+def _hot(node: Node, x: Tensor, keys: Sequence[float]) -> Operand:
+    """Return along a new last dimension which of some numbers each element is."""
+    return op.equal(op.expand_dims(x, -1), node.like(keys, x))
+
+
+@imports("OneHotEncoder", domain=ML)
+def one_hot_encoder(node: Node, x: Tensor) -> Operand:
+    """1 at the place of the category of each element, else 0."""
+    categories = node.integers("cats_int64s")
+    if not categories:
+        refuse("categories whose names are strings", "cats_strings")
+    return op.astype(_hot(node, x, categories), f32)
+
+
+@imports("LabelEncoder", domain=ML)
+def label_encoder(node: Node, x: Tensor) -> Operand:
+    """A number for each of the keys, and another one for everything else."""
+    if node.has("keys_strings") or node.has("values_strings") or node.has("default_string"):
+        refuse("labels that are strings")
+    keys, values = _pairs(node, "keys"), _pairs(node, "values")
+    default = node.array("default_tensor")
+    if default is None:
+        number = node.integer("default_int64", -1) if values.dtype == np.int64 else node.number("default_float", -0.0)
+        default = np.array(number, values.dtype)
+    hot = op.astype(_hot(node, x, keys.tolist()), i64)
+    chosen = op.take(Known(values), op.argmax(hot, -1), 0)
+    return op.where(op.equal(op.max(hot, -1), 1), chosen, Known(default.astype(values.dtype).reshape(())))
+
+
+def _pairs(node: Node, which: str) -> Array:
+    """Return the keys, or the values, of a table."""
+    tensor = node.array(f"{which}_tensor")
+    if tensor is not None:
+        return tensor
+    floats = node.numbers(f"{which}_floats")
+    return (
+        np.array(node.integers(f"{which}_int64s") or [], np.int64) if floats is None else np.array(floats, np.float32)
+    )

@@ -1,0 +1,81 @@
+"""Operators of scikit-learn's pipelines, against the package's reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from models import FLOAT, INT64, value
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from relex.dialects.errors import CompileError
+from relex.frontend.onnx import from_onnx
+from relex.reference import interpret
+
+X = np.array([[1, 2, 3], [np.nan, 5, 1], [3, np.nan, -1], [1, 7, 2]], np.float32)
+N = np.array([[1, 2], [7, 5], [3, 1]])
+
+
+def model(operator: str, inputs: list[onnx.ValueInfoProto], **given: Any) -> onnx.ModelProto:
+    node = helper.make_node(operator, [i.name for i in inputs], ["y"], domain="ai.onnx.ml", **given)
+    graph = helper.make_graph([node], "pipeline", inputs, [helper.make_tensor_value_info("y", FLOAT, None)])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 4)])
+
+
+def floats(name: str, width: int) -> onnx.ValueInfoProto:
+    return value(name, FLOAT, ["n", width])
+
+
+CASES: list[tuple[str, list[onnx.ValueInfoProto], list[Any], dict[str, Any]]] = [
+    ("Imputer", [floats("x", 3)], [X], {"imputed_value_floats": [9.0, 8.0, 7.0], "replaced_value_float": float("nan")}),
+    ("Imputer", [floats("x", 3)], [X], {"imputed_value_floats": [9.0], "replaced_value_float": 1.0}),
+    ("Imputer", [value("x", INT64, ["n", 2])], [N], {"imputed_value_int64s": [0, -1], "replaced_value_int64": 1}),
+    ("FeatureVectorizer", [floats("a", 3), floats("b", 3)], [X, X + 1], {"inputdimensions": [3, 3]}),
+    ("OneHotEncoder", [value("x", INT64, ["n", 2])], [N], {"cats_int64s": [1, 2, 5, 7], "zeros": 1}),
+    ("LabelEncoder", [value("x", INT64, ["n", 2])], [N], {"keys_int64s": [7, 2], "values_floats": [0.5, 2.5]}),
+    (
+        "LabelEncoder",
+        [floats("x", 3)],
+        [X],
+        {"keys_floats": [1.0, 5.0], "values_int64s": [10, 20], "default_int64": 3},
+    ),
+    (
+        "LabelEncoder",
+        [value("x", INT64, ["n", 2])],
+        [N],
+        {
+            "keys_tensor": numpy_helper.from_array(np.array([1, 3])),
+            "values_tensor": numpy_helper.from_array(np.array([0.25, 0.75])),
+            "default_tensor": numpy_helper.from_array(np.array([-1.0])),
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("operator", "inputs", "arguments", "given"), CASES)
+def test_operators(
+    operator: str, inputs: list[onnx.ValueInfoProto], arguments: list[Any], given: dict[str, Any]
+) -> None:
+    m = model(operator, inputs, **given)
+    reference: Any = ReferenceEvaluator(m)
+    (wanted,) = reference.run(None, dict(zip((i.name for i in inputs), arguments, strict=True)))
+    found = interpret(from_onnx(m))["main"](*arguments)
+    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("operator", "given", "expected"),
+    [
+        ("Imputer", {"imputed_value_int64s": [1]}, "expected numbers to impute of the type f32, found none"),
+        ("FeatureVectorizer", {"inputdimensions": [2]}, r"expected the widths of the inputs, \[3\], found others"),
+        ("OneHotEncoder", {"cats_strings": ["a"]}, "categories whose names are strings"),
+        ("LabelEncoder", {"keys_strings": ["a"], "values_int64s": [1]}, "labels that are strings"),
+    ],
+)
+def test_what_is_refused(operator: str, given: dict[str, Any], expected: str) -> None:
+    with pytest.raises(CompileError, match=expected):
+        from_onnx(model(operator, [floats("x", 3)], **given))
