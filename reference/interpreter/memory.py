@@ -99,7 +99,7 @@ def dimension(op: Operation, name: SSAValue, array: Array, index: int) -> np.int
 
 def any_of(condition: Any) -> bool:
     """Return whether a condition holds, or holds for any element."""
-    return bool(condition.any() if getattr(condition, "ndim", 0) else condition)
+    return bool(condition.any() if condition.ndim else condition)
 
 
 def check_bounds(op: Operation, name: SSAValue, array: Array, index: tuple[Any, ...]) -> None:

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from operator_cases import CASES, NARROW
 from operator_checks import all_expected, all_of
-from programs import LEVELS, Array, MakeOperator, interpreted, operator_program
+from programs import Array, MakeOperator, interpreted, operator_program
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
 from relex.dialects import parse_module
 from relex.dialects.dtypes import element_type_of, is_float_dtype, record_of
 from relex.dialects.relex import Operator, Relex
-from relex.lowering import RelexPipelinePass
 from relex.lowering.legalizations import LEGALIZATIONS
+from relex.lowering.relex_pipeline import Level, RelexPipelinePass
 from relex.runtime import build
 
 needs_mlir_opt = pytest.mark.skipif(shutil.which("mlir-opt-22") is None, reason="needs mlir-opt-22")
@@ -64,17 +64,19 @@ def wide(array: Array) -> Array:
     return array.astype(np.float64) if is_float_dtype(array.dtype) else array
 
 
+RUNS: tuple[tuple[Level, bool], ...] = (("graph", False), ("loops", False), ("loops", True), ("core", True))
+"""Levels, and whether runs are checked: that makes a difference for loops, which then never take whole arrays."""
+
+
 @pytest.mark.parametrize(("make", "operands"), [*PROGRAMS, *NARROW_PROGRAMS])
 def test_all_levels_agree(make: MakeOperator, operands: list[Array]) -> None:
     text = operator_program(make, operands)
     native = all_of(build(text, strict=True)["main"](*operands))
     wanted = all_expected(make, *operands)
     assert_all_close(native, wanted, wanted)
-    for level in LEVELS:
-        # Checked runs never take whole arrays at once; at the core, no others do.
-        for checked in (False, True) if level != "core" else (True,):
-            found = all_of(interpreted(text, level, checked=checked)["main"](*operands))
-            assert_all_close(found, wanted, native)
+    for level, checked in RUNS:
+        found = all_of(interpreted(text, level, checked=checked)["main"](*operands))
+        assert_all_close(found, wanted, native)
 
 
 def assert_all_close(found: Sequence[Array], wanted: Sequence[Array], alike: Sequence[Array]) -> None:
