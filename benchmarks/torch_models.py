@@ -9,9 +9,10 @@ A model is a Python file as KernelBench has them: a class `Model`, `get_init_inp
 its constructor, and `get_inputs()`, which returns those of a call. It runs in eval mode, in a process of its own with a
 time limit.
 
-The sizes are reduced, so that each takes seconds. Integers that the file assigns to names at its top level are cut: a
-batch size to 2, and every other number by halves until it is at most 8. Where eager PyTorch does not run such a model,
-the next larger limit of 8, 32, 128 and none is tried. Integers inside functions and classes stay as they are.
+The sizes are reduced, so that each takes seconds. Integers that the file assigns to names at its top level are halved
+until they are at most 8, those whose names contain "batch" until they are at most 2. Where eager PyTorch does not run
+such a model, larger limits are tried: 32 and 2, 128 and 2, 32 for both, and none. Integers inside functions and classes
+stay as they are.
 
 A result is right if the largest difference from that of eager PyTorch is at most a thousandth of its largest element,
 or of 0.1 where all are smaller: results that should be zero may have rounding errors.
@@ -39,8 +40,8 @@ import numpy as np
 from benchmarks.contenders import limit_threads
 
 TOLERANCE = 1e-3
-LIMITS = (8, 32, 128, None)
-BATCH = 2
+LIMITS = ((8, 2), (32, 2), (128, 2), (32, 32))
+"""Limits of sizes, and of batch sizes."""
 SAMPLE_SECONDS = 0.1
 """The time for the calls of one contender, of which there is always one."""
 
@@ -51,8 +52,8 @@ Found = dict[str, Any]
 class _Cut(ast.NodeTransformer):
     """Cuts the integers that a module assigns to names at its top level."""
 
-    def __init__(self, limit: int):
-        self.limit = limit
+    def __init__(self, limits: tuple[int, int]):
+        self.limits = limits
         self.is_batch = False
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
@@ -81,27 +82,25 @@ class _Cut(ast.NodeTransformer):
     def _cut(self, value: Any) -> Any:
         if not isinstance(value, int) or isinstance(value, bool):
             return value
-        if self.is_batch:
-            return min(value, BATCH)
-        while value > self.limit:
+        while value > self.limits[self.is_batch]:
             value //= 2
         return value
 
 
-def load(file: Path, limit: int | None) -> ModuleType:
+def load(file: Path, limits: tuple[int, int] | None) -> ModuleType:
     """Return the module of a file, with its sizes cut."""
     tree = ast.parse(file.read_text())
-    if limit is not None:
-        tree = ast.fix_missing_locations(_Cut(limit).visit(tree))
+    if limits is not None:
+        tree = ast.fix_missing_locations(_Cut(limits).visit(tree))
     module = ModuleType(file.stem)
     exec(compile(tree, str(file), "exec"), module.__dict__)
     return module
 
 
-def make(file: Path, limit: int | None) -> tuple[Any, list[Any], list[Any]]:
+def make(file: Path, limits: tuple[int, int] | None) -> tuple[Any, list[Any], list[Any]]:
     """Return a model, the arguments of a call, and its results by eager PyTorch."""
     torch: Any = import_module("torch")
-    module = load(file, limit)
+    module = load(file, limits)
     torch.manual_seed(0)
     given = module.get_init_inputs()
     model = module.Model(**given) if isinstance(given, dict) else module.Model(*given)
@@ -117,14 +116,14 @@ def leaves(value: Any) -> list[Any]:
     return [value]
 
 
-def shrunk(file: Path) -> tuple[Any, list[Any], list[Any], int | None]:
-    """Return a model at the smallest sizes that eager PyTorch runs, with arguments, results and the limit of sizes."""
-    for limit in LIMITS[:-1]:
+def shrunk(file: Path) -> tuple[Any, list[Any], list[Any], str]:
+    """Return a model at the smallest sizes that eager PyTorch runs, with arguments, results and the limits of sizes."""
+    for limits in LIMITS:
         try:
-            return *make(file, limit), limit
+            return *make(file, limits), " and ".join(map(str, limits))
         except Exception:
             continue
-    return *make(file, None), None
+    return *make(file, None), "none"
 
 
 def difference(found: Sequence[Any], wanted: Sequence[Any]) -> float:
@@ -171,7 +170,7 @@ def examine(file: Path, imports: bool, torch_compile: bool, report: Callable[[Fo
 
     stage("eager PyTorch takes too long")
     with torch.no_grad():
-        model, inputs, wanted, found["limit"] = shrunk(file)
+        model, inputs, wanted, found["limits"] = shrunk(file)
         stage("torch.export takes too long")
         start = perf_counter()
         program = torch.export.export(model, tuple(inputs))

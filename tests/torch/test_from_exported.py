@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
 nn: Any = torch.nn
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
 
 
 def model_of(forward: Callable[..., Any], **parts: Any) -> Any:
