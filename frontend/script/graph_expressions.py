@@ -96,7 +96,7 @@ class GraphExpressions:
     def _element(self, node: ast.Subscript, source: ast.expr, place: ast.expr) -> Value:
         if (key := dictionary_of(source)) is not None:
             number = self.scope.unit.constants.integer(place, "the number of a constant")
-            return self._metadata(Reference(node, key, number))
+            return self._metadata(Reference(node, key, number), is_reported=isinstance(place, ast.Constant))
         values = self.tensors(source)
         if not isinstance(values, tuple):
             raise ScriptError(node, "expected a tuple to index; R.take and R.strided_slice index tensors")
@@ -105,11 +105,12 @@ class GraphExpressions:
             raise ScriptError(place, f"expected a position below {len(values)}, found {position}")
         return values[position]
 
-    def _metadata(self, reference: Reference) -> SSAValue:
-        """Emit a constant that TVM elided when it printed the module."""
+    def _metadata(self, reference: Reference, *, is_reported: bool) -> SSAValue:
+        """Emit a constant that TVM elided when it printed the module. `is_reported` says that `missing_constants`
+        reports it if it is missing."""
         array = reference.find(self.scope.unit.params)
         if array is None:
-            raise FollowUp(reference.node, f"no array '{reference.name}'")
+            raise FollowUp(reference.node, f"no array '{reference.name}'") if is_reported else missing(reference)
         try:
             return self.scope.emit(reference.node, ConstantOp(array)).result
         except DTypeError as e:

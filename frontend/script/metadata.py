@@ -32,11 +32,13 @@ class Reference:
     def find(self, params: Mapping[str, Any]) -> Array | None:
         """Return the constant: the array of its name, or that in the list under its key; None if there is neither.
         Raises `ScriptError` for one that is no array."""
-        listed = cast("Sequence[Any]", params.get(self.key, ()))
-        if self.number >= len(listed) and self.name not in params:
+        found = params.get(self.key)
+        listed = cast("Sequence[Any]", found) if isinstance(found, list | tuple) else ()
+        is_listed = 0 <= self.number < len(listed)
+        if not is_listed and self.name not in params:
             return None
         try:
-            return as_array(listed[self.number] if self.number < len(listed) else params[self.name])
+            return as_array(listed[self.number] if is_listed else params[self.name])
         except DTypeError as e:
             raise ScriptError(self.node, f"'{self.name}': {e}") from e
 

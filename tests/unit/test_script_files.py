@@ -89,9 +89,13 @@ def test_wrong_choices(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_missing_constants() -> None:
     message = r"x\.py:12:30: error: .* is not in the script; expected an array 'metadata_1' among the parameters"
-    for metadata in (None, {"relax.expr.Constant": [A]}, {"relay.Constant": [A, B]}):
+    for metadata in (None, {"relax.expr.Constant": [A]}, {"relay.Constant": [A, B]}, {"relax.expr.Constant": 3}):
         with pytest.raises(CompileError, match=message):
             build("x.py:Product", metadata=metadata)
+    Path("y.py").write_text(SCRIPT.replace("[0]", "[-1]"))
+    for given in ([], [A]):
+        with pytest.raises(CompileError, match=r"y\.py:6:25: error: .* is not in the script"):
+            build("y.py:Sum", metadata={"relax.expr.Constant": given})
     with pytest.raises(RelexError, match="expected 'metadata' with the path of a script, found a program that has all"):
         build("func.func @main() { return }", metadata=METADATA)
     with pytest.raises(RelexError, match=r"expected a dictionary .* as 'metadata', found int"):
