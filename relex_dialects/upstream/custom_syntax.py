@@ -222,6 +222,13 @@ def _adapt_llvm_global(op: Operation) -> None:
     _drop(op, "unnamed_addr", IntegerAttr(0, 64))
 
 
+@GENERIC_FORMS.rule("llvm.func")
+def _adapt_llvm_func(op: Operation) -> None:
+    """Move attributes for LLVM to where xDSL prints and reads them."""
+    if (passthrough := op.properties.pop("passthrough", None)) is not None:
+        op.attributes["passthrough"] = passthrough
+
+
 @GENERIC_FORMS.rule("memref.global")
 def _adapt_global(op: Operation) -> None:
     """Add the visibility, which xDSL's op always states."""
