@@ -4,17 +4,22 @@ The programs are at the core level: many functions with one loop each, or one fu
 linear if its time per op is the same in all columns. `--sizes` sets other numbers of ops.
 
 `--model` prints the time of each pass in the default compilation of one model, from text to callable; without a file it
-compiles the perceptron of the examples. All times are processor times, so other programs do not count.
+compiles the perceptron of the examples. `--passes` prints a table of all passes that take 1 % or more of the time of
+some program, with the milliseconds and the share in each: of the networks of the examples and, if the package onnx is
+installed, of those of `benchmarks.models` that are named. `--operators` prints microseconds per operator in graphs of
+that many operators. All times are processor times, so other programs do not count.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import process_time
+from typing import TYPE_CHECKING
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
@@ -23,7 +28,12 @@ from relex.dialects.upstream.verifier import verify_module
 from relex.lowering.llvm.object_code import compile_module
 from relex.lowering.llvm.translate import translate
 from relex.lowering.relex_pipeline import pipeline
+from relex.passes import BindParamsPass
 from relex.runtime import build
+from relex.runtime.compilation import lower_program
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
 
 LOOP = """
 func.func @f{i}(%x: memref<?x64xf32>, %out: memref<?x64xf32>, %a: f32) {{
@@ -135,6 +145,72 @@ def print_model(path: Path, runs: int = 7) -> None:
         print(f"{stage:32}{1e3 * min(times[stage] for times in found):10.1f}")
 
 
+EXAMPLES = {"MLP": "digits/mlp.mlir", "LeNet": "lenet/lenet.mlir"}
+"""Networks in the examples, each with a function for one image and one for a batch."""
+
+
+def example(file: str) -> ModuleOp:
+    """Return a network of the examples with its weights."""
+    path = MODEL.parents[1] / file
+    weights: Mapping[str, Array] = dict(np.load(path.with_name("weights.npz")))
+    return BindParamsPass("batch", weights)(BindParamsPass("main", weights)(parse_module(path.read_text())))
+
+
+def light_network(name: str) -> ModuleOp:
+    """Return a network of the package onnx."""
+    from benchmarks.models import MODELS
+    from relex.frontend.onnx import from_onnx
+
+    return from_onnx(MODELS[name]())
+
+
+def graph(count: int, is_fan: bool) -> ModuleOp:
+    """Return a graph of that many operators: a chain of products and softmaxes, or many of them that are added up."""
+    lines, left = [f"%v0 = relex.negative %x : ({T}) -> {T}"], ["%v0"]
+    for i in range(1, count):
+        others = ["%v0", "%x"] if is_fan and i < count // 2 else left[:2] if len(left) > 1 else [left[0], "%x"]
+        left = left if is_fan and i < count // 2 else left[2:]
+        made = f"multiply {', '.join(others)} : ({T}, {T})" if i % 2 else f"softmax {others[0]} : ({T})"
+        lines.append(f"%v{i} = relex.{made} -> {T}")
+        left.append(f"%v{i}")
+    text = "\n".join(lines)
+    return parse_module(f"func.func @main(%x: {T}) -> {T} {{\n{text}\nfunc.return {left[-1]} : {T}\n}}")
+
+
+T = "tensor<8x24xf32>"
+
+
+def pass_times(program: ModuleOp) -> dict[str, float]:
+    """Return the seconds of each pass of `build`, and of LLVM."""
+    marks: list[tuple[str, float]] = []
+    gc.collect()
+    lowered = lower_program(program, instrument=lambda p, _: marks.append((p.name, process_time())))
+    marks.append(("LLVM", process_time()))
+    compile_module(lowered.module, names={s.symbol: s.symbol for s in lowered.signatures.values()})
+    times: dict[str, float] = {}
+    for (name, start), (_, end) in zip(marks, [*marks[1:], ("", process_time())], strict=True):
+        times[name] = times.get(name, 0) + end - start
+    return times
+
+
+def print_passes(title: str, programs: Mapping[str, ModuleOp], cell: Callable[[str, float, float], str]) -> None:
+    """Print a row for each pass that takes 1 % of the time of some program, and a column for each program: what `cell`
+    returns for the name of a program, the seconds of the pass and those of all passes. The best of three runs count,
+    after one."""
+    found = {
+        name: min([pass_times(program) for _ in range(4)][1:], key=lambda times: sum(times.values()))
+        for name, program in programs.items()
+    }
+    sums = {name: sum(times.values()) for name, times in found.items()}
+    print(f"{title:36}" + "".join(f"{name:>16}" for name in found))
+    for p in dict.fromkeys(p for times in found.values() for p in times):
+        if any(times.get(p, 0) >= 0.01 * sums[name] for name, times in found.items()):
+            cells = [cell(name, times.get(p, 0), sums[name]) for name, times in found.items()]
+            print(f"{p:36}" + "".join(f"{text:>16}" for text in cells))
+    print(f"{'all':36}" + "".join(f"{cell(name, total, total):>16}" for name, total in sums.items()), flush=True)
+    print()
+
+
 def print_table(name: str, program: Callable[[int], str], sizes: Sequence[int]) -> None:
     """Print one column per size: microseconds per op of the program."""
     columns: list[dict[str, float]] = []
@@ -154,10 +230,22 @@ def main() -> None:
     """Print the tables, or the times for a model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000, 10_000], help="numbers of ops")
+    parser.add_argument("--passes", nargs="*", metavar="NETWORK", help="print the shares of all passes")
+    parser.add_argument("--operators", type=int, nargs="+", help="print the times of passes for graphs of so many")
     parser.add_argument("--model", type=Path, nargs="?", const=MODEL, help="compile this model instead")
     arguments = parser.parse_args()
     if arguments.model is not None:
         print_model(arguments.model)
+        return
+    if arguments.passes is not None:
+        networks = {name: example(file) for name, file in EXAMPLES.items()}
+        networks |= {name: light_network(name) for name in arguments.passes}
+        print_passes("ms, and share of all", networks, lambda _, t, total: f"{1e3 * t:.0f} {t / total:6.1%}")
+    for is_fan in (False, True) if arguments.operators else ():
+        title = f"{'fan' if is_fan else 'chain'}, us per operator"
+        graphs = {str(count): graph(count, is_fan) for count in arguments.operators}
+        print_passes(title, graphs, lambda name, t, _: f"{1e6 * t / int(name):.0f}")
+    if arguments.passes is not None or arguments.operators:
         return
     sizes = arguments.sizes
     for name, program in PROGRAMS.items():

@@ -104,6 +104,13 @@ def test_compile_times_of_operators() -> None:
     assert "no operator has a name like 'none'" in result.stderr
 
 
+def test_compile_times_of_passes() -> None:
+    program = [sys.executable, "-m", "benchmarks.compile_time", "--operators", "2"]
+    result = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
+    assert len(re.findall(r"^schedule-cpu +\d+$", result.stdout, re.MULTILINE)) == 2
+    assert len(re.findall(r"^LLVM +\d+$", result.stdout, re.MULTILINE)) == 2
+
+
 ROWS_OF_ALL_OPERATORS = [
     "LeNet, batch 1",
     "dense 17x33x65",
