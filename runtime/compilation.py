@@ -136,7 +136,9 @@ def compile_program(
         PoolAllocationsPass().apply(make_context(), lowered.module)
         # All that is called from outside: LLVM need not keep other functions, nor compile them on their own.
         code = compile_module(lowered.module, names={s.symbol: s.symbol for s in lowered.signatures.values()})
-    return CompiledProgram(code, lowered.signatures, tuple(lowered.libraries), refusals(program))
+    # Functions that cannot be called are gone, with their calls.
+    libraries = tuple(use for use in lowered.libraries if use.symbol in code.imports)
+    return CompiledProgram(code, lowered.signatures, libraries, refusals(program))
 
 
 class _CollectingRarely:

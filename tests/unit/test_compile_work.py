@@ -1,10 +1,12 @@
 """What a compilation does is counted, not timed: equal layers are compiled once, and nothing is done twice."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from effort import count_calls
+from numpy.typing import NDArray
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -15,7 +17,7 @@ from relex.dialects.table import is_own
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.passes.loops import schedule_cpu
-from relex.runtime import build, compilation
+from relex.runtime import build, compilation, load, register_func
 
 
 def layers(count: int, width: int = 24) -> ModuleOp:
@@ -147,6 +149,26 @@ func.func @main(%x: {kind} {{relex.dims = ["n"]}}) -> {kind} {{
 def test_only_entries_are_exported():
     code = compilation.compile_program(layers(1)).code
     assert code.functions == ("_relex_packed_main",)
+
+
+def test_library_functions_of_what_cannot_be_called(tmp_path: Path):
+    """They go with the functions that call them."""
+
+    def copy(x: NDArray[np.float32], y: NDArray[np.float32]) -> None:
+        y[:] = x
+
+    register_func("test.copy", copy, override=True)
+    program = """
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { func.return %x : tensor<4xf32> }
+    func.func @other(%x: vector<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+      %z = relex.call_dps_packed "test.copy"(%y) : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %z : tensor<4xf32>
+    }
+    """
+    executable = build(program)
+    assert list(executable) == ["main"]
+    executable.save(tmp_path / "a.relex")
+    assert load(tmp_path / "a.relex")["main"](np.ones(4, np.float32)).tolist() == [1, 1, 1, 1]
 
 
 def test_results_stay(monkeypatch: pytest.MonkeyPatch):
