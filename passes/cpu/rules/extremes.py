@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from xdsl.dialects import arith
 
-from relex.dialects.errors import fail
+from relex.dialects.errors import PassError, fail
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp
 from relex.passes.analysis.loop_tree import name_of_block
@@ -44,6 +46,14 @@ def extremes(block: BlockOp, processor: Processor) -> Plan:
     reduction.check_side_by_side(last)
     check_at_least(block, cost.MIN_TERMS_OF_EXTREMES, count([last]), "terms in a row")
     return Plan("floats as integers in the same order", lambda schedule: _schedule(schedule, reduction))
+
+
+def is_extreme_without_instruction(block: BlockOp, processor: Processor) -> bool:
+    """Return whether a reduction is the maximum or minimum of floats that a processor computes faster on integers."""
+    with suppress(PassError):
+        is_extreme = isinstance(combiner_of(block), arith.MaximumfOp | arith.MinimumfOp)
+        return is_extreme and not processor.has_maximum and Reduction.of(block).bits <= processor.compared_bits
+    return False  # A sum in order, for example.
 
 
 def _schedule(schedule: Schedule, reduction: Reduction) -> None:

@@ -12,6 +12,7 @@ from relex.passes.analysis.dependence import BlockAccess
 from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import Reduction, block_named, check_at_least, count, named, uses
 from relex.passes.cpu.rule import Plan
+from relex.passes.cpu.rules.extremes import is_extreme_without_instruction
 from relex.passes.cpu.steps import move_consumer, part
 from relex.passes.schedule import Block, Loop, Schedule
 
@@ -49,7 +50,8 @@ def stencil(block: BlockOp, processor: Processor) -> Plan:
     lanes = processor.lanes(reduction.bits)
     parts = _parts(loop, lanes)
     summary = f"{terms} terms at a time, in vectors of {' and '.join(map(str, parts))} elements"
-    return Plan(summary, lambda schedule: _schedule(schedule, reduction, loop, parts))
+    as_integers = is_extreme_without_instruction(block, processor)
+    return Plan(summary, lambda schedule: _schedule(schedule, reduction, loop, parts, as_integers))
 
 
 def _is_across(access: BlockAccess, loop: ForOp) -> bool:
@@ -65,26 +67,34 @@ def _parts(loop: ForOp, lanes: int) -> list[int]:
     return [length for length in lengths if (loop.extent >= length if length == lanes else loop.extent & length)]
 
 
-def _schedule(schedule: Schedule, reduction: Reduction, loop: ForOp, parts: Sequence[int]) -> None:
+def _schedule(schedule: Schedule, reduction: Reduction, loop: ForOp, parts: Sequence[int], as_integers: bool) -> None:
     block, columns = block_named(reduction.block), named(loop)
     outer = [named(other) for other in reduction.spatial if other is not loop]
     terms = list(map(named, reduction.terms))
     *first, last = parts
     for lanes in first:
         rest, copies = part(schedule, block, columns, lanes)
-        _schedule_part(schedule, block, outer, columns, terms, lanes)
+        _schedule_part(schedule, block, outer, columns, terms, lanes, as_integers)
         block, columns = rest, copies[columns]
         outer, terms = ([copies[each] for each in loops] for loops in (outer, terms))
-    _schedule_part(schedule, block, outer, columns, terms, last)
+    _schedule_part(schedule, block, outer, columns, terms, last, as_integers)
 
 
 def _schedule_part(
-    schedule: Schedule, block: Block, outer: Sequence[Loop], columns: Loop, terms: Sequence[Loop], lanes: int
+    schedule: Schedule,
+    block: Block,
+    outer: Sequence[Loop],
+    columns: Loop,
+    terms: Sequence[Loop],
+    lanes: int,
+    as_integers: bool,
 ) -> None:
     vector, lane = schedule.split(columns, [None, lanes])
     schedule.reorder(*outer, vector, *terms, lane)
     consumer = move_consumer(schedule, block, vector)
     schedule.compact_buffer(block, 0)
+    if as_integers:
+        schedule.order_as_integers(block)
     init = schedule.decompose_reduction(block, terms[0])
     for term in terms:
         schedule.unroll(term)
