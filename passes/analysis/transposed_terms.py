@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType
 
 from relex.dialects.index.expr import terms_of, values_in
 from relex.dialects.index.from_ir import index_of
@@ -19,17 +20,25 @@ def keeps_terms_together(copy: BlockOp, load: memref.LoadOp) -> bool:
     return _dimension_of_terms(copy, load) is not None
 
 
+MIN_BYTES = 128
+"""Bytes of contiguous terms: two cache lines. With fewer, adding up the elements of vectors costs too much."""
+
+
 def moves_terms_apart(copy: PrimFuncOp, product: PrimFuncOp, operand: int) -> bool:
     """Return whether a function only copies its input in a way that elements which are contiguous there, and which are
-    the terms of a product in the copy, the product's operand, are not contiguous there any more. The product must be
-    free to add up its terms in vectors."""
+    the terms of a product in the copy, the product's operand, are not contiguous there any more. The product must have
+    terms for several vectors, and be free to add them up in vectors."""
     readers = [block for block in blocks_in(product) if _loads_of(block, product.args[operand])]
     if len(readers) != 1 or len(copies := list(blocks_in(copy))) != 1 or order_matters(readers[0]) is not None:
         return False
     (load, *others), (block,) = _loads_of(readers[0], product.args[operand]), copies
     dimension = _dimension_of_terms(block, load)
-    inner = Access(load).shape[dimension + 1 :] if dimension is not None else ()
-    return not others and any(size != 1 for size in inner)
+    if others or dimension is None:
+        return False
+    terms, *inner = Access(load).shape[dimension:]
+    kind = load.res.type
+    least = 8 * MIN_BYTES // (kind.bitwidth if isinstance(kind, FixedBitwidthType) else 8)
+    return (terms == DYNAMIC_INDEX or terms >= least) and any(size != 1 for size in inner)
 
 
 def _loads_of(block: BlockOp, buffer: object) -> list[memref.LoadOp]:

@@ -248,86 +248,118 @@ tir.prim_func private @relu(%x: memref<?xf32>) outs(%y: memref<?xf32>) attribute
 
 // -----
 
-// A product of few rows reads the transposed operand where it comes from, if its sum may be added up in vectors; a
+// A product of few rows reads the transposed operand where it comes from, if its terms may be added up in vectors; a
 // transposition after which its terms still are contiguous, or that others read, stays outside.
 // CHECK-LABEL: func.func @decode(
 // CHECK-NEXT:    %[[S:.+]] = relex.call @fused_heads_transpose_scores(%k, %q)
 // CHECK-NEXT:    func.return %[[S]]
-func.func @decode(%q: tensor<2x4xf32>, %k: tensor<8x4xf32>) -> tensor<2x8xf32> {
-  %0 = relex.call_tir @heads(%k) : (tensor<8x4xf32>) -> tensor<8x4xf32>
-  %1 = relex.call_tir @transpose(%0) : (tensor<8x4xf32>) -> tensor<4x8xf32>
-  %2 = relex.call_tir @scores(%q, %1) : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+func.func @decode(%q: tensor<2x32xf32>, %k: tensor<8x32xf32>) -> tensor<2x8xf32> {
+  %0 = relex.call_tir @heads(%k) : (tensor<8x32xf32>) -> tensor<8x32xf32>
+  %1 = relex.call_tir @transpose(%0) : (tensor<8x32xf32>) -> tensor<32x8xf32>
+  %2 = relex.call_tir @scores(%q, %1) : (tensor<2x32xf32>, tensor<32x8xf32>) -> tensor<2x8xf32>
   func.return %2 : tensor<2x8xf32>
 }
 // CHECK-LABEL: func.func @in_order(
 // CHECK-NEXT:    relex.call_tir @transpose(%k)
 // CHECK-NEXT:    relex.call_tir @exact(
-func.func @in_order(%q: tensor<2x4xf32>, %k: tensor<8x4xf32>) -> tensor<2x8xf32> {
-  %1 = relex.call_tir @transpose(%k) : (tensor<8x4xf32>) -> tensor<4x8xf32>
-  %2 = relex.call_tir @exact(%q, %1) : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+func.func @in_order(%q: tensor<2x32xf32>, %k: tensor<8x32xf32>) -> tensor<2x8xf32> {
+  %1 = relex.call_tir @transpose(%k) : (tensor<8x32xf32>) -> tensor<32x8xf32>
+  %2 = relex.call_tir @exact(%q, %1) : (tensor<2x32xf32>, tensor<32x8xf32>) -> tensor<2x8xf32>
   func.return %2 : tensor<2x8xf32>
 }
 // CHECK-LABEL: func.func @other_operand(
 // CHECK-NEXT:    relex.call_tir @turn(%q)
 // CHECK-NEXT:    relex.call_tir @scores(
-func.func @other_operand(%q: tensor<4x2xf32>, %k: tensor<4x8xf32>) -> tensor<2x8xf32> {
-  %1 = relex.call_tir @turn(%q) : (tensor<4x2xf32>) -> tensor<2x4xf32>
-  %2 = relex.call_tir @scores(%1, %k) : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+func.func @other_operand(%q: tensor<32x2xf32>, %k: tensor<32x8xf32>) -> tensor<2x8xf32> {
+  %1 = relex.call_tir @turn(%q) : (tensor<32x2xf32>) -> tensor<2x32xf32>
+  %2 = relex.call_tir @scores(%1, %k) : (tensor<2x32xf32>, tensor<32x8xf32>) -> tensor<2x8xf32>
   func.return %2 : tensor<2x8xf32>
 }
 // CHECK-LABEL: func.func @returned_as_well(
 // CHECK-NEXT:    relex.call_tir @transpose(%k)
 // CHECK-NEXT:    relex.call_tir @scores(
-func.func @returned_as_well(%q: tensor<2x4xf32>, %k: tensor<8x4xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>) {
-  %1 = relex.call_tir @transpose(%k) : (tensor<8x4xf32>) -> tensor<4x8xf32>
-  %2 = relex.call_tir @scores(%q, %1) : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
-  func.return %1, %2 : tensor<4x8xf32>, tensor<2x8xf32>
+func.func @returned_as_well(%q: tensor<2x32xf32>, %k: tensor<8x32xf32>) -> (tensor<32x8xf32>, tensor<2x8xf32>) {
+  %1 = relex.call_tir @transpose(%k) : (tensor<8x32xf32>) -> tensor<32x8xf32>
+  %2 = relex.call_tir @scores(%q, %1) : (tensor<2x32xf32>, tensor<32x8xf32>) -> tensor<2x8xf32>
+  func.return %1, %2 : tensor<32x8xf32>, tensor<2x8xf32>
 }
-tir.prim_func private @heads(%x: memref<8x4xf32>) outs(%y: memref<8x4xf32>) attributes {tir.op_pattern = "injective"} {}
-tir.prim_func private @transpose(%x: memref<8x4xf32>) outs(%y: memref<4x8xf32>) {
-  tir.for %i, %j in (4, 8) {
-    tir.block @transpose (%vi: spatial<4> = %i, %vj: spatial<8> = %j) {
-      %e = memref.load %x[%vj, %vi] : memref<8x4xf32>
-      memref.store %e, %y[%vi, %vj] : memref<4x8xf32>
+// CHECK-LABEL: func.func @few_terms(
+// CHECK-NEXT:    relex.call_tir @transpose_few(%k)
+// CHECK-NEXT:    relex.call_tir @few(
+func.func @few_terms(%q: tensor<2x16xf32>, %k: tensor<8x16xf32>) -> tensor<2x8xf32> {
+  %1 = relex.call_tir @transpose_few(%k) : (tensor<8x16xf32>) -> tensor<16x8xf32>
+  %2 = relex.call_tir @few(%q, %1) : (tensor<2x16xf32>, tensor<16x8xf32>) -> tensor<2x8xf32>
+  func.return %2 : tensor<2x8xf32>
+}
+tir.prim_func private @heads(%x: memref<8x32xf32>) outs(%y: memref<8x32xf32>) attributes {tir.op_pattern = "injective"} {}
+tir.prim_func private @transpose(%x: memref<8x32xf32>) outs(%y: memref<32x8xf32>) {
+  tir.for %i, %j in (32, 8) {
+    tir.block @transpose (%vi: spatial<32> = %i, %vj: spatial<8> = %j) {
+      %e = memref.load %x[%vj, %vi] : memref<8x32xf32>
+      memref.store %e, %y[%vi, %vj] : memref<32x8xf32>
     }
   }
 }
-tir.prim_func private @turn(%x: memref<4x2xf32>) outs(%y: memref<2x4xf32>) {
-  tir.for %i, %j in (2, 4) {
-    tir.block @turn (%vi: spatial<2> = %i, %vj: spatial<4> = %j) {
-      %e = memref.load %x[%vj, %vi] : memref<4x2xf32>
-      memref.store %e, %y[%vi, %vj] : memref<2x4xf32>
+tir.prim_func private @turn(%x: memref<32x2xf32>) outs(%y: memref<2x32xf32>) {
+  tir.for %i, %j in (2, 32) {
+    tir.block @turn (%vi: spatial<2> = %i, %vj: spatial<32> = %j) {
+      %e = memref.load %x[%vj, %vi] : memref<32x2xf32>
+      memref.store %e, %y[%vi, %vj] : memref<2x32xf32>
     }
   }
 }
-tir.prim_func private @scores(%q: memref<2x4xf32>, %k: memref<4x8xf32>) outs(%y: memref<2x8xf32>) {
-  tir.for %i, %j, %k0 in (2, 8, 4) {
-    tir.block @scores (%vi: spatial<2> = %i, %vj: spatial<8> = %j, %vk: reduce<4> = %k0) {
+tir.prim_func private @scores(%q: memref<2x32xf32>, %k: memref<32x8xf32>) outs(%y: memref<2x8xf32>) {
+  tir.for %i, %j, %k0 in (2, 8, 32) {
+    tir.block @scores (%vi: spatial<2> = %i, %vj: spatial<8> = %j, %vk: reduce<32> = %k0) {
       tir.init {
         %zero = arith.constant 0.0 : f32
         memref.store %zero, %y[%vi, %vj] : memref<2x8xf32>
       }
       %0 = memref.load %y[%vi, %vj] : memref<2x8xf32>
-      %1 = memref.load %q[%vi, %vk] : memref<2x4xf32>
-      %2 = memref.load %k[%vk, %vj] : memref<4x8xf32>
+      %1 = memref.load %q[%vi, %vk] : memref<2x32xf32>
+      %2 = memref.load %k[%vk, %vj] : memref<32x8xf32>
       %3 = arith.mulf %1, %2 : f32
       %4 = arith.addf %0, %3 fastmath<reassoc> : f32
       memref.store %4, %y[%vi, %vj] : memref<2x8xf32>
     }
   }
 }
-tir.prim_func private @exact(%q: memref<2x4xf32>, %k: memref<4x8xf32>) outs(%y: memref<2x8xf32>) {
-  tir.for %i, %j, %k0 in (2, 8, 4) {
-    tir.block @exact (%vi: spatial<2> = %i, %vj: spatial<8> = %j, %vk: reduce<4> = %k0) {
+tir.prim_func private @exact(%q: memref<2x32xf32>, %k: memref<32x8xf32>) outs(%y: memref<2x8xf32>) {
+  tir.for %i, %j, %k0 in (2, 8, 32) {
+    tir.block @exact (%vi: spatial<2> = %i, %vj: spatial<8> = %j, %vk: reduce<32> = %k0) {
       tir.init {
         %zero = arith.constant 0.0 : f32
         memref.store %zero, %y[%vi, %vj] : memref<2x8xf32>
       }
       %0 = memref.load %y[%vi, %vj] : memref<2x8xf32>
-      %1 = memref.load %q[%vi, %vk] : memref<2x4xf32>
-      %2 = memref.load %k[%vk, %vj] : memref<4x8xf32>
+      %1 = memref.load %q[%vi, %vk] : memref<2x32xf32>
+      %2 = memref.load %k[%vk, %vj] : memref<32x8xf32>
       %3 = arith.mulf %1, %2 : f32
       %4 = arith.addf %0, %3 : f32
+      memref.store %4, %y[%vi, %vj] : memref<2x8xf32>
+    }
+  }
+}
+tir.prim_func private @transpose_few(%x: memref<8x16xf32>) outs(%y: memref<16x8xf32>) {
+  tir.for %i, %j in (16, 8) {
+    tir.block @transpose_few (%vi: spatial<16> = %i, %vj: spatial<8> = %j) {
+      %e = memref.load %x[%vj, %vi] : memref<8x16xf32>
+      memref.store %e, %y[%vi, %vj] : memref<16x8xf32>
+    }
+  }
+}
+tir.prim_func private @few(%q: memref<2x16xf32>, %k: memref<16x8xf32>) outs(%y: memref<2x8xf32>) {
+  tir.for %i, %j, %k0 in (2, 8, 16) {
+    tir.block @few (%vi: spatial<2> = %i, %vj: spatial<8> = %j, %vk: reduce<16> = %k0) {
+      tir.init {
+        %zero = arith.constant 0.0 : f32
+        memref.store %zero, %y[%vi, %vj] : memref<2x8xf32>
+      }
+      %0 = memref.load %y[%vi, %vj] : memref<2x8xf32>
+      %1 = memref.load %q[%vi, %vk] : memref<2x16xf32>
+      %2 = memref.load %k[%vk, %vj] : memref<16x8xf32>
+      %3 = arith.mulf %1, %2 : f32
+      %4 = arith.addf %0, %3 fastmath<reassoc> : f32
       memref.store %4, %y[%vi, %vj] : memref<2x8xf32>
     }
   }
