@@ -134,6 +134,7 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "a group for each channel, odd sizes": (convolution(3, 17, 3, 3, 5), "stencil", "stencil"),
     "a group for each channel, strides": (convolution(3, 23, 3, 3, 3, 2), "stencil", "stencil"),
     "several outputs for each channel": (convolution(3, 9, 12, 3, 3), "tiles", "tiles"),
+    "few terms at a time": (convolution(3, 23, 3, 3, 1, 2), None, None),
     "maximum of windows": (pool("max_pool2d", 33, 2), "stencil", "stencil"),
     "mean of windows": (pool("avg_pool2d", 17, 1), "stencil", "stencil"),
     "large windows": (convolution(3, 17, 3, 3, 7), "columns", "columns"),

@@ -42,6 +42,9 @@ def stencil(block: BlockOp, processor: Processor) -> Plan:
     check_at_least(block, cost.MIN_STEPS, count([*reduction.spatial, *reduction.terms]), "steps")
     if (terms := count(reduction.terms)) > cost.MAX_COPIES:
         fail(block, f"expected {cost.MAX_COPIES} terms or less, found {terms}")
+    as_integers = is_extreme_without_instruction(block, processor)
+    if not as_integers:
+        check_at_least(block, cost.MIN_TERMS_OF_COLUMNS, terms, "terms")
     read = [access for access in reduction.reads if uses(access, loop)]
     rows = max(count([term for term in reduction.terms if _is_across(access, term)]) for access in read)
     if rows > cost.MAX_TERMS_AT_ONCE:
@@ -50,7 +53,6 @@ def stencil(block: BlockOp, processor: Processor) -> Plan:
     lanes = processor.lanes(reduction.bits)
     parts = _parts(loop, lanes)
     summary = f"{terms} terms at a time, in vectors of {' and '.join(map(str, parts))} elements"
-    as_integers = is_extreme_without_instruction(block, processor)
     return Plan(summary, lambda schedule: _schedule(schedule, reduction, loop, parts, as_integers))
 
 
