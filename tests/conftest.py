@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import pytest
+
+# pytest puts this folder on the path, where `onnx` and `torch` are no packages.
+sys.path.remove(str(Path(__file__).parent))
 
 # Every level of whatever is compiled is verified.
 os.environ["RELEX_VERIFY"] = "1"
