@@ -175,7 +175,12 @@ def _known_if_operands_are(op: Operation, value: Any, *operands: Any) -> Any:
     return plain(value, where(unknown, np.inf, 0.0))
 
 
-_OPEN = (FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT, FastMathFlag.NO_SIGNED_ZEROS)
+_OPEN = (
+    FastMathFlag.REASSOC,
+    FastMathFlag.ALLOW_CONTRACT,
+    FastMathFlag.NO_SIGNED_ZEROS,
+    FastMathFlag.ALLOW_RECIP,
+)
 """The fast-math flags whose effect is bounded."""
 
 
@@ -245,7 +250,16 @@ def bound_divf(op: Operation, value: Any, a: Any, b: Any) -> Any:
     least = np.abs(_wide(b)) - spread_b
     exact = (spread_a + (np.abs(_wide(a)) + spread_a) / least * spread_b) / least
     straddles = (spread_b > 0) & ~(least > 0)
-    return _rounded(op, value, where(straddles, np.inf, exact), (a, b), straddles=straddles)
+    result = _rounded(op, value, where(straddles, np.inf, exact), (a, b), straddles=straddles)
+    if FastMathFlag.ALLOW_RECIP not in flags_of(op):
+        return result
+    # It may be the product with the rounded reciprocal, unless that is no normal number.
+    fmt, wide_a, wide_b = Format.of(value.dtype), np.abs(_wide(a)), np.abs(_wide(b))
+    wide = np.abs(np.asarray(value, np.float64)) + spread_of(result)
+    is_known = (wide_b == 0) | ~np.isfinite(wide_b)
+    is_normal = (fmt.tiny * 2.0**fmt.precision < 1 / wide_b) & (1 / wide_b < fmt.largest)
+    rounding = where((wide_a == 0) | ~np.isfinite(wide_a), 0.0, 4 * fmt.roundoff * wide + fmt.tiny)
+    return plain(value, spread_of(result) + where(is_known, 0.0, where(is_normal, rounding, np.inf)))
 
 
 @RULES.rule(math.FmaOp)

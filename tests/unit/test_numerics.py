@@ -188,5 +188,7 @@ def test_tolerances_are_numbers(make: Callable[[], Numerics], expected: str) -> 
         make()
 
 
-def test_passes_of_relex_are_exact() -> None:
-    assert {str(numerics_of(factory())) for factory in (*PASSES.values(), *LOWERINGS.values())} == {"exact"}
+def test_most_passes_of_relex_are_exact() -> None:
+    passes = [factory() for factory in (*PASSES.values(), *LOWERINGS.values())]
+    others = {p.name: str(numerics_of(p)) for p in passes if numerics_of(p) is not exact}
+    assert others == {"fold-batch-norm": "reassociates"}

@@ -124,12 +124,13 @@ def _pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: T
     schedule.transform_layout(copy, ("write", 0), layout)
     loops = schedule.get_loops(copy)
     column = loops.pop(dimension)
-    full = axes.column_count // tile.columns
-    if full and not axes.has_full_panels(tile):
+    # `rewrite-layout` computes one copy at compile time, not one in parts.
+    has_parts = not axes.has_full_panels(tile) and not axes.has_constant_columns and axes.column_count > tile.columns
+    if has_parts:
         schedule.partition([column], tile.columns)
     panel, column = schedule.split(column, [None, tile.columns])
     schedule.reorder(panel, *loops, column)
-    if full:
+    if has_parts or axes.has_full_panels(tile):
         schedule.vectorize(column)
 
 
