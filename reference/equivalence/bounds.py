@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import IndexType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.utils import FastMathFlag
@@ -303,6 +303,14 @@ def bound_cmpf(op: arith.CmpfOp, value: Any, a: Any, b: Any) -> Any:
         is_clear = np.isfinite(spread)
     is_nan = (np.isnan(left) | np.isnan(right)) & np.isfinite(spread)
     return plain(value, where((spread == 0) | is_clear | is_nan, 0.0, np.inf))
+
+
+@RULES.rule(llvm.CallIntrinsicOp)
+def bound_intrinsic(op: llvm.CallIntrinsicOp, value: Any, *operands: Any) -> Any:
+    """Bound the choice between elements of vectors like a choice."""
+    if op.intrin.data.startswith("llvm.vp.select."):
+        return bound_select(op, value, *operands[:3])
+    return _known_if_operands_are(op, value, *operands)
 
 
 @RULES.rule(arith.SelectOp)

@@ -25,6 +25,7 @@ from relex.reference.interpreter import loops as loops
 from relex.reference.interpreter import math as math
 from relex.reference.interpreter import memref as memref
 from relex.reference.interpreter import vector as vector
+from relex.reference.interpreter import vector_forms as vector_forms
 from relex.reference.interpreter import views as views
 from relex.reference.interpreter.checks import watching
 from relex.reference.interpreter.memory import Buffer, fresh_array

@@ -143,7 +143,12 @@ _ORDERS: tuple[Binary, ...] = (operator.lt, operator.le, operator.gt, operator.g
 @SCALARS.rule(arith.CmpiOp)
 def interpret_cmpi(op: arith.CmpiOp) -> Binary:
     """Compare integers, signed or unsigned."""
-    kind, predicate = integers(op, op.lhs.type), op.predicate.value.data
+    return integer_comparison(op, op.predicate.value.data)
+
+
+def integer_comparison(op: Operation, predicate: int) -> Binary:
+    """Return the function that compares the integers of an op."""
+    kind = integers(op, op.operands[0].type)
     if predicate < 2:
         return (operator.eq, operator.ne)[predicate]
     if predicate < 6 and not kind.is_bool:
@@ -199,32 +204,42 @@ def interpret_float_cast(op: arith.ExtFOp | arith.TruncFOp) -> Unary:
     return lambda a: a.astype(dtype)
 
 
-@SCALARS.rule(arith.SIToFPOp, arith.UIToFPOp)
-def interpret_integer_to_float(op: arith.SIToFPOp | arith.UIToFPOp) -> Unary:
-    """Convert signed or unsigned integers to floats."""
-    kind, dtype = integers(op, op.input.type), dtype_of(op, op.result.type)
-    read = kind.signed if isinstance(op, arith.SIToFPOp) else kind.unsigned
-    return lambda a: read(a).astype(dtype)
+INTEGER_CASTS = (arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp)
+TO_FLOATS = (arith.SIToFPOp, arith.UIToFPOp)
+TO_INTEGERS = (arith.FPToSIOp, arith.FPToUIOp)
 
 
-@SCALARS.rule(arith.FPToSIOp, arith.FPToUIOp)
-def interpret_float_to_integer(op: arith.FPToSIOp | arith.FPToUIOp) -> Unary:
-    """Convert floats to signed or unsigned integers, rounding towards zero."""
-    dtype_of(op, op.input.type)
-    kind = integers(op, op.result.type)
-    if isinstance(op, arith.FPToSIOp) and not kind.is_bool:
-        return lambda a: a.astype(kind.dtype)
-    number = np.uint8 if kind.is_bool else np.dtype(f"u{kind.dtype.itemsize}")
-    # Any result is correct for a number out of range.
-    return lambda a: kind.value(np.abs(a).astype(number))
+@SCALARS.rule(*INTEGER_CASTS, *TO_FLOATS, *TO_INTEGERS)
+def interpret_cast(op: Operation) -> Unary:
+    """Convert from or to integers."""
+    return convert(op, type(op))
 
 
-@SCALARS.rule(arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp)
-def interpret_integer_cast(op: arith.ExtSIOp | arith.ExtUIOp | arith.TruncIOp | arith.IndexCastOp) -> Unary:
+def convert(op: Operation, kind: type[Operation]) -> Unary:
+    """Return the conversion of a kind of op from the type of an op's operand to that of its result."""
+    source, target = op.operands[0].type, op.results[0].type
+    if kind in INTEGER_CASTS:
+        return _resize(integers(op, source), integers(op, target), is_signed=kind is not arith.ExtUIOp)
+    if kind in TO_FLOATS:
+        numbers, dtype = integers(op, source), dtype_of(op, target)
+        read = numbers.signed if kind is arith.SIToFPOp else numbers.unsigned
+        return lambda a: read(a).astype(dtype)
+    dtype_of(op, source)
+    return _round_towards_zero(integers(op, target), is_signed=kind is arith.FPToSIOp)
+
+
+def _resize(source: Integers, target: Integers, *, is_signed: bool) -> Unary:
     """Extend or truncate integers."""
-    source, target = integers(op, op.input.type), integers(op, op.result.type)
-    read = source.unsigned if isinstance(op, arith.ExtUIOp) else source.signed
+    read = source.signed if is_signed else source.unsigned
     return lambda a: target.value(read(a))
+
+
+def _round_towards_zero(target: Integers, *, is_signed: bool) -> Unary:
+    """Convert floats to integers. Any result is correct for a number out of range."""
+    if is_signed and not target.is_bool:
+        return lambda a: a.astype(target.dtype)
+    number = np.uint8 if target.is_bool else np.dtype(f"u{target.dtype.itemsize}")
+    return lambda a: target.value(np.abs(a).astype(number))
 
 
 @SCALARS.rule(arith.BitcastOp)

@@ -1,0 +1,75 @@
+"""Semantics of the ops of `llvm` that `vectorize-loops` writes where xDSL restricts ops of `arith` to scalars: see
+`relex.lowering.vectors.forms`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import arith, llvm
+from xdsl.ir import Operation
+
+from relex.dialects.errors import unsupported
+from relex.dialects.upstream.llvm import FPToSIOp, FPToUIOp, UIToFPOp
+from relex.reference.interpreter.arith import convert, integer_comparison
+from relex.reference.interpreter.program import SCALARS, Binary, Run, Unary
+from relex.reference.interpreter.scalars import choose
+
+_CASTS: dict[type[Operation], type[Operation]] = {
+    llvm.SExtOp: arith.ExtSIOp,
+    llvm.ZExtOp: arith.ExtUIOp,
+    llvm.TruncOp: arith.TruncIOp,
+    llvm.SIToFPOp: arith.SIToFPOp,
+    UIToFPOp: arith.UIToFPOp,
+    FPToSIOp: arith.FPToSIOp,
+    FPToUIOp: arith.FPToUIOp,
+}
+
+
+@SCALARS.rule(*_CASTS)
+def interpret_cast(op: Operation) -> Unary:
+    """Convert numbers as the op of `arith` does."""
+    return convert(op, _CASTS[type(op)])
+
+
+@SCALARS.rule(llvm.ICmpOp)
+def interpret_icmp(op: llvm.ICmpOp) -> Binary:
+    """Compare integers; both dialects use the same numbers for predicates."""
+    return integer_comparison(op, op.predicate.value.data)
+
+
+@SCALARS.rule(llvm.CallIntrinsicOp)
+def interpret_intrinsic(op: llvm.CallIntrinsicOp) -> Run:
+    """Call an intrinsic of `INTRINSICS`."""
+    name = op.intrin.data.rpartition(".")[0]
+    if name not in INTRINSICS:
+        unsupported(op, f"expected one of the intrinsics {', '.join(INTRINSICS)}, found {op.intrin.data}")
+    return INTRINSICS[name]
+
+
+def _select(mask: Any, value: Any, other: Any, length: Any) -> Any:
+    """Choose between elements; those from `length` on are not defined."""
+    return choose(mask, value, other)
+
+
+def _is_of_class(value: Any, classes: Any) -> Any:
+    """Return whether floats are of one of the classes that bits name, from the lowest: NaN (two of them), -inf, less
+    than 0 (normal and not), -0, 0, greater than 0 (not normal and normal), inf."""
+    is_denormal = (value != 0) & (np.abs(value) < np.finfo(value.dtype).tiny)
+    found = np.select(
+        [np.isnan(value), value == -np.inf, value == np.inf, value == 0, value < 0],
+        [
+            0x3,
+            1 << 2,
+            1 << 9,
+            np.where(np.signbit(value), 1 << 5, 1 << 6),
+            np.where(is_denormal, 1 << 4, 1 << 3),
+        ],
+        np.where(is_denormal, 1 << 7, 1 << 8),
+    )
+    return (found & classes) != 0
+
+
+INTRINSICS: dict[str, Callable[..., Any]] = {"llvm.vp.select": _select, "llvm.is.fpclass": _is_of_class}
+"""The functions of intrinsics, by their names without a type."""
