@@ -43,12 +43,15 @@ def from_exported(
     return import_program(program, "model", shapes or {}, weights_as_arguments)
 
 
-def read_exported(data: bytes, name: str = "<bytes>") -> ModuleOp:
-    """Read the bytes of a file that `torch.export.save` has written, as the tools do."""
+def read_exported(data: bytes, name: str = "<bytes>", *, shapes: Mapping[str, Any] | None = None) -> ModuleOp:
+    """Read the bytes of a file that `torch.export.save` has written, as the tools do. `shapes` closes sizes."""
     expect_torch()
+    for size, given in (shapes or {}).items():
+        if not isinstance(given, int):
+            raise RelexError(f"'shapes' expected a number for the size '{size}', found {given}")
     from relex.frontend.torch.program import import_program
 
-    return import_program(load(data, name), name, {}, False)
+    return import_program(load(data, name), name, shapes or {}, False)
 
 
 def load(data: bytes, name: str) -> Any:

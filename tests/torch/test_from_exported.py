@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 from relex.dialects.errors import CompileError, RelexError, locate
 from relex.frontend import op
 from relex.frontend.torch import from_exported, imports
+from relex.frontend.torch.reading import read_exported
 from relex.frontend.torch.table import IMPORTS
 from relex.reference import interpret
 from relex.runtime import build
@@ -200,6 +202,10 @@ def test_files(tmp_path: Path) -> None:
     run = [str(tools / "relex-run"), "model.pt2", "--input", "x.npy", "--output", "y.npy"]
     subprocess.run(run, cwd=tmp_path, check=True, capture_output=True)
     assert np.allclose(np.load(tmp_path / "y.npy"), wanted)
+    (size,) = set(re.findall(r"s\d+", str(from_exported(file))))
+    assert "tensor<?x3xf32>" not in str(read_exported(file.read_bytes(), shapes={size: 2}))
+    with pytest.raises(RelexError, match=rf"expected a number for the size '{size}', found \(2, 3\)"):
+        read_exported(file.read_bytes(), shapes={size: (2, 3)})
     (tmp_path / "wrong.pt2").write_bytes(b"no archive")
     with pytest.raises(CompileError, match=r"expected a program that torch\.export\.save has written"):
         build(tmp_path / "wrong.pt2")

@@ -17,7 +17,8 @@ from relex.dialects.table import is_own
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.passes.loops import schedule_cpu
-from relex.runtime import build, compilation, load, register_func
+from relex.runtime import build, compilation, load
+from relex.runtime.library import LIBRARY
 
 
 def layers(count: int, width: int = 24) -> ModuleOp:
@@ -151,13 +152,13 @@ def test_only_entries_are_exported():
     assert code.functions == ("_relex_packed_main",)
 
 
-def test_library_functions_of_what_cannot_be_called(tmp_path: Path):
+def test_library_functions_of_what_cannot_be_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """They go with the functions that call them."""
 
     def copy(x: NDArray[np.float32], y: NDArray[np.float32]) -> None:
         y[:] = x
 
-    register_func("test.copy", copy, override=True)
+    monkeypatch.setitem(LIBRARY, "test.copy", copy)
     program = """
     func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { func.return %x : tensor<4xf32> }
     func.func @other(%x: vector<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {

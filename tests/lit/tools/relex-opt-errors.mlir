@@ -8,8 +8,8 @@
 // PASS: relex-opt: error: unknown pass 'canonicalise'; did you mean 'canonicalize'?
 // OPTION: relex-opt: error: pass 'set-target' has no option 'gpu'; its options: cpu, features, triple
 // FILE: relex-opt: error: cannot read '{{.*}}.none.mlir': No such file or directory
-// SHAPES: relex-opt: error: expected a model, a file named *.onnx, with --shapes, found '{{.*}}relex-opt-errors.mlir'
-// VALUES: relex-run: error: expected a model, a file named *.onnx, with --values, found '{{.*}}relex-opt-errors.mlir'
+// SHAPES: relex-opt: error: expected a model, a file named *.onnx or .pt2, with --shapes, found '{{.*}}relex-opt-errors.mlir'
+// VALUES: relex-run: error: expected a model, a file named *.onnx or .pt2, with --values, found '{{.*}}relex-opt-errors.mlir'
 
 // CHECK: relex-opt-errors.mlir:19:15: error: {{.+}}
 // CHECK-NEXT: {{^}}  func.return ]
