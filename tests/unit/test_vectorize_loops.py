@@ -174,6 +174,28 @@ CASES: dict[str, Case] = {
            }""",
         "f32 i1",
     ),
+    "nested_conditions": Case(
+        """
+tir.prim_func @{name}(%A: memref<16xf32>, %B: memref<16xi1>, %C: memref<16xi1>) outs(%Y: memref<16xf32>) {
+  tir.for {kind} %i in (16) {
+    tir.block @Y (%v: spatial<16> = %i) {
+      %a = memref.load %A[%v] : memref<16xf32>
+      %b = memref.load %B[%v] : memref<16xi1>
+      %c = memref.load %C[%v] : memref<16xi1>
+      %n = arith.negf %a : f32
+      %t = arith.addf %a, %a : f32
+      memref.store %a, %Y[%v] : memref<16xf32>
+      scf.if %b {
+        scf.if %c {
+          memref.store %n, %Y[%v] : memref<16xf32>
+        } else {
+          memref.store %t, %Y[%v] : memref<16xf32>
+        }
+      }
+    }
+  }
+}"""
+    ),
     "carried": elementwise(
         """%zero = arith.constant 0 : index
            %one = arith.constant 1 : index
