@@ -105,6 +105,33 @@ def test_sums_that_are_not_finite(terms: list[float], spread: float) -> None:
     assert spreads_of(SUM.format(k=3, type="f32"), np.array(terms, np.float32)) == spread
 
 
+RECIPROCAL = """
+tir.prim_func @divide(%x: memref<6xf32>, %y: memref<6xf32>) outs(%z: memref<6xf32>) {
+  tir.for %i in (6) {
+    tir.block @z (%v: spatial<6> = %i) {
+      %a = memref.load %x[%v] : memref<6xf32>
+      %b = memref.load %y[%v] : memref<6xf32>
+      %c = arith.divf %a, %b fastmath<arcp> : f32
+      memref.store %c, %z[%v] : memref<6xf32>
+    }
+  }
+}
+func.func @main(%x: tensor<6xf32>, %y: tensor<6xf32>) -> tensor<6xf32> {
+  %z = relex.call_tir @divide(%x, %y) : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
+  func.return %z : tensor<6xf32>
+}
+"""
+
+
+def test_a_quotient_may_be_the_product_with_the_reciprocal() -> None:
+    x = np.array([7, 0, 7, 7, 7, np.inf], np.float32)
+    # The reciprocal of the third is infinite, that of the fourth no normal number.
+    y = np.array([3, 3, 1e-42, 3e38, 0, 3], np.float32)
+    spread = spreads_of(RECIPROCAL, x, y)
+    assert 2.0**-24 * 7 / 3 < spread[0] < 1e-6
+    np.testing.assert_array_equal(spread[1:], [0, np.inf, np.inf, 0, 0])
+
+
 DENSE = """
 func.func @main(%x: tensor<1x40xf32>, %w: tensor<2x40xf32>) -> tensor<1x2x{type}> {{
   %y = relex.dense %x, %w : (tensor<1x40xf32>, tensor<2x40xf32>) -> tensor<1x2xf32>

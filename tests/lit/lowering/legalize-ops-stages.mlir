@@ -1,4 +1,6 @@
 // RUN: relex-opt %s -p legalize-ops | filecheck %s
+// RUN: relex-opt %s -p legalize-ops{strict=true} | filecheck %s --check-prefix=STRICT
+// STRICT-NOT: fastmath
 // RUN: relex-opt %s -p legalize-ops | relex-opt | filecheck %s
 
 func.func @main(%x: tensor<2x3xf32>, %image: tensor<1x2x4x4xf32>, %weight: tensor<3x2x3x3xf32>, %places: tensor<5xi8>) {
