@@ -28,4 +28,5 @@ def test_no_operator_is_forgotten() -> None:
 @pytest.mark.parametrize("growth", GROWTHS, ids=str)
 def test_code_stays_as_long(growth: Growth) -> None:
     large = code_size(growth.program(4096, f64), TARGET)
-    assert large <= FEW or large <= 1.5 * code_size(growth.program(256, f64), TARGET)
+    # With 256 elements, tiles may be others, as everything fits into the first-level cache.
+    assert large <= FEW or large <= 1.5 * code_size(growth.program(1024, f64), TARGET)
