@@ -87,7 +87,7 @@ $(STAMPS)/relex: pyproject.toml build_backend.py | $(STAMPS)/venv
 TORCH := 2.13.0
 $(STAMPS)/torch: pyproject.toml | $(STAMPS)/venv
 	$(PIP) torch==$(TORCH)+cpu || { test "$$(uname -s)" != Linux && $(PIP) torch==$(TORCH); } || { \
-	  echo "pip finds no PyTorch $(TORCH) for processors alone; set its option extra-index-url or find-links" >&2; exit 1; }
+	  echo "pip finds no PyTorch $(TORCH) for processors alone; it has to be told where they are" >&2; exit 1; }
 	@touch $@
 
 # The packages of one extra, without building relex itself once more.
