@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from relex.dialects.sizes import IndexExpr, Size
+from typing import Any
+
+from relex.dialects.sizes import IndexExpr, Size, never_negative
 from relex.frontend import op
 from relex.frontend.expressions import Operand
 from relex.frontend.importing.site import Site
-from relex.frontend.importing.values import Known, Tensor
+from relex.frontend.importing.values import Known, Tensor, refuse
 
 LAST = 2**63 - 1
 """The end of every dimension."""
+
+
+def position(place: Any, size: Size) -> int | str:
+    """Return a position that is a number, counted from the end if it is negative, or an expression of sizes."""
+    if not isinstance(place, IndexExpr):
+        return int(place)
+    rest = place - size
+    if isinstance(rest, int):
+        return LAST if rest >= 0 else rest
+    if not never_negative(place):
+        refuse(f"a position that may count from the end: {place}; 'shapes' closes the sizes in it")
+    return str(place)
 
 
 def from_front(site: Site, indices: Tensor, size: Size) -> Operand:

@@ -13,7 +13,7 @@ from relex.frontend.compositions.indexing import LAST
 from relex.frontend.compositions.normalization import per_channel
 from relex.frontend.expressions import Call, Operand
 from relex.frontend.importing.site import Site
-from relex.frontend.importing.values import refuse
+from relex.frontend.importing.values import Tensor, refuse
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Windows:
             windows = -(-(n + before + end - span) // stride) + 1
             if (windows - 1) * stride >= n + before:
                 windows -= 1  # It would be in the padding alone.
-            after.append((windows - 1) * stride + span - n - before)
+            after.append(max((windows - 1) * stride + span - n - before, end))
         return Windows(self.size, self.strides, self.dilation, self.before, after)
 
 
@@ -98,6 +98,14 @@ def maxima(site: Site, x: Operand, windows: Windows) -> Operand:
     """Return the maximum of each window."""
     function = by_rank((op.max_pool1d, op.max_pool2d, op.max_pool3d), site, x)
     return function(cut(x, windows), windows.size, windows.strides, windows.padding, windows.dilation)
+
+
+def maxima_and_places(site: Site, x: Operand, windows: Windows) -> Sequence[Tensor]:
+    """Return the maximum of each window, and its position in the pixels of its channel."""
+    if min(*windows.before, *windows.after) < 0:
+        refuse("indices of the maxima in data that is cut off", "pads")
+    function = by_rank((op.max_pool1d_with_indices, op.max_pool2d_with_indices, op.max_pool3d_with_indices), site, x)
+    return site.emit_results(function(x, windows.size, windows.strides, windows.padding, windows.dilation))
 
 
 def averages(site: Site, x: Operand, windows: Windows, included: bool, ceiling: bool = False) -> Operand:

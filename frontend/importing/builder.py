@@ -30,7 +30,6 @@ from relex.dialects.relex import (
     SubtractOp,
     TakeOp,
 )
-from relex.dialects.relex.operator import SeveralResults
 from relex.dialects.relex.types import SizedType, without_names
 from relex.dialects.sizes import IndexExpr, Size, Sizes, count, name_of_size
 from relex.frontend import op
@@ -124,16 +123,6 @@ class Builder(OpenSizes):
         if tensor not in self._constants:
             self._constants[tensor] = self._constant(tensor)
         return self._constants[tensor]
-
-    def several(self, call: Operand) -> list[Computed]:
-        """Emit an operator with several results."""
-        assert isinstance(call, Call)
-        operands = [self.tensor(arg) for arg in call.args]
-        made = call.build(cast(Any, self), [self.value(operand) for operand in operands])
-        self.add(made)
-        assert isinstance(made, SeveralResults)
-        inferred = type(made).infer_results([SizedType(o.element_type, o.sizes) for o in operands], made.properties)
-        return [Computed(value, t.get_shape()) for value, t in zip(made.results, inferred, strict=True)]
 
     def finish(self, name: str, results: Sequence[SSAValue]) -> FuncOp:
         """End the function with its results."""

@@ -188,6 +188,16 @@ def test_half_precision() -> None:
     assert "tensor<2x3xbf16>" in str(from_exported(program))
 
 
+def test_places_of_maxima_where_the_last_elements_are_in_no_window() -> None:
+    x = torch.arange(16.0).reshape(1, 1, 4, 4)
+
+    def pool(self: Any, x: Any) -> Any:
+        return nn.functional.max_pool2d(x, 1, 2, ceil_mode=True, return_indices=True)
+
+    found = interpret(from_exported(exported(pool, x)))["main"](x.numpy())
+    assert [result.tolist() for result in found] == [[[[[0, 2], [8, 10]]]]] * 2
+
+
 def test_files(tmp_path: Path) -> None:
     layer = nn.Linear(3, 2)
     program = exported(linear, torch.ones(4, 3), dynamic=(({0: torch.export.Dim("n")},),), layer=layer)

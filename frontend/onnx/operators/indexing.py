@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from xdsl.dialects.builtin import i64
 
 from relex.dialects.arrays import Array
-from relex.dialects.sizes import IndexExpr, Size, count, never_negative
+from relex.dialects.sizes import count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import from_front
+from relex.frontend.compositions.indexing import from_front, position
 from relex.frontend.compositions.padding import padded, positive_pairs
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
 from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Known, Tensor, refuse
-
-_LAST = 2**63 - 1
+from relex.frontend.onnx.values import Known, Tensor
 
 
 @imports("Slice")
@@ -40,22 +36,10 @@ def slice_by_inputs(
     return op.strided_slice(
         x,
         chosen,
-        [_position(place, size) for place, size in zip(begin, sizes, strict=True)],
-        [_position(place, size) for place, size in zip(end, sizes, strict=True)],
+        [position(place, size) for place, size in zip(begin, sizes, strict=True)],
+        [position(place, size) for place, size in zip(end, sizes, strict=True)],
         strides,
     )
-
-
-def _position(place: Any, size: Size) -> int | str:
-    """Return a position that is a number, counted from the end if it is negative, or an expression of sizes."""
-    if not isinstance(place, IndexExpr):
-        return int(place)
-    rest = place - size
-    if isinstance(rest, int):
-        return _LAST if rest >= 0 else rest
-    if not never_negative(place):
-        refuse(f"a position that may count from the end: {place}; 'shapes' closes the sizes in it")
-    return str(place)
 
 
 @imports("Gather")

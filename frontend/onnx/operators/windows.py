@@ -10,7 +10,16 @@ from xdsl.dialects.builtin import i64
 
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
-from relex.frontend.compositions.windows import Windows, averages, by_rank, convolution, maxima, spread, sums, trimmed
+from relex.frontend.compositions.windows import (
+    Windows,
+    averages,
+    convolution,
+    maxima,
+    maxima_and_places,
+    spread,
+    sums,
+    trimmed,
+)
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
 from relex.frontend.onnx.table import imports
@@ -91,11 +100,7 @@ def max_pool(node: Node, x: Tensor) -> Operand | list[Operand]:
     windows = _with_ceiling(node, x, read_windows(node, node.shape(x)[2:], node.integers("kernel_shape") or []))
     if node.output_count < 2:
         return maxima(node, x, windows)
-    if min(*windows.before, *windows.after) < 0:
-        refuse("indices of the maxima in data that is cut off", "pads")
-    several = op.max_pool1d_with_indices, op.max_pool2d_with_indices, op.max_pool3d_with_indices
-    call = by_rank(several, node, x)(x, windows.size, windows.strides, windows.padding, windows.dilation)
-    largest, places = node.emit_results(call)
+    largest, places = maxima_and_places(node, x, windows)
     return [largest, _in_all_channels(node, places, node.shape(x), node.flag("storage_order"))]
 
 

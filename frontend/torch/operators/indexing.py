@@ -9,25 +9,13 @@ import numpy as np
 from xdsl.dialects.builtin import i1, i64
 
 from relex.dialects.relex.types import broadcast
-from relex.dialects.sizes import IndexExpr, Size, count, never_negative
+from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import LAST, from_front
+from relex.frontend.compositions.indexing import LAST, from_front, position
 from relex.frontend.expressions import Operand
 from relex.frontend.importing.values import Known, Tensor, refuse
 from relex.frontend.torch.node import Node, Value
 from relex.frontend.torch.table import imports
-
-
-def _position(place: Any, size: Size) -> int | str:
-    """Return a position that is a number, or an expression of sizes."""
-    if not isinstance(place, IndexExpr):
-        return int(place)
-    rest = place - size
-    if isinstance(rest, int):
-        return LAST if rest >= 0 else rest
-    if not never_negative(place):
-        refuse(f"a position that may count from the end: {place}; 'shapes' closes the sizes in it")
-    return str(place)
 
 
 @imports("aten.slice.Tensor", "aten.slice_copy")
@@ -35,8 +23,8 @@ def part(node: Node, x: Tensor, axis: int = 0, start: Any = None, end: Any = Non
     """A part of a tensor along a dimension."""
     axis = node.dimension(axis, x)
     size = node.shape(x)[axis]
-    first = _position(0 if start is None else start, size)
-    last = LAST if end is None else _position(end, size)
+    first = position(0 if start is None else start, size)
+    last = LAST if end is None else position(end, size)
     return x if (first, last, step) == (0, LAST, 1) else op.strided_slice(x, [axis], [first], [last], [step])
 
 

@@ -11,7 +11,15 @@ import numpy as np
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.compositions.padding import padded
-from relex.frontend.compositions.windows import Windows, averages, by_rank, convolution, cut, maxima, spread, trimmed
+from relex.frontend.compositions.windows import (
+    Windows,
+    averages,
+    convolution,
+    maxima,
+    maxima_and_places,
+    spread,
+    trimmed,
+)
 from relex.frontend.expressions import Operand
 from relex.frontend.importing.values import Known, Tensor, refuse
 from relex.frontend.torch.node import Node, numbers
@@ -112,8 +120,6 @@ def _pooled(
 
 
 def _max_pool_with_indices(rank: int) -> Callable[..., list[Operand]]:
-    functions = (op.max_pool1d_with_indices, op.max_pool2d_with_indices, op.max_pool3d_with_indices)
-
     def imported(
         node: Node, x: Tensor, size: Numbers, stride: Numbers, padding: Numbers, dilation: Numbers, ceil_mode: bool
     ) -> list[Operand]:
@@ -121,11 +127,7 @@ def _max_pool_with_indices(rank: int) -> Callable[..., list[Operand]]:
         data = _batched(node, x, rank)
         if not _is_used(node, 1):
             return [_as_given(node, maxima(node, data, windows), x, rank)]
-        function = by_rank(functions, node, data)
-        both = node.builder.several(
-            function(cut(data, windows), windows.size, windows.strides, windows.padding, windows.dilation)
-        )
-        return [_as_given(node, y, x, rank) for y in both]
+        return [_as_given(node, y, x, rank) for y in maxima_and_places(node, data, windows)]
 
     return imported
 
