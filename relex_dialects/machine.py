@@ -53,14 +53,20 @@ class Target:
 class ObjectCode:
     """Position-independent machine code for `target`, usable by a linker as well as a JIT.
 
-    `functions` are the symbols that it exports, `imports` the functions that it calls. Each symbol of `constants` is
-    memory that holds these bytes, aligned to `CONSTANT_ALIGNMENT`, which the loader provides. `needs` are the CPU
-    features that it may use.
+    Each of `parts` is an object file; they are linked together. `functions` are the symbols that they export, `imports`
+    the functions that they call and that none of them defines. Each symbol of `constants` is memory that holds these
+    bytes, aligned to `CONSTANT_ALIGNMENT`, which the loader provides. `needs` are the CPU features that it may use.
     """
 
-    code: bytes
+    parts: tuple[bytes, ...]
     functions: tuple[str, ...]
     imports: tuple[str, ...]
     constants: Mapping[str, bytes | memoryview]
     target: Target
     needs: frozenset[str] = frozenset()
+
+    @property
+    def code(self) -> bytes:
+        """The object file of code in one part."""
+        (code,) = self.parts
+        return code

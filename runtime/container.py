@@ -24,7 +24,7 @@ from relex.dialects.machine import CONSTANT_ALIGNMENT
 MAGIC = b"\x89relex\r\n"
 """Starts with a byte that no text starts with, and contains a line break that text-mode transfers change."""
 
-VERSION = 1
+VERSION = 2
 """Version of the layout, the contents of the index, and the calling convention of object code. Files of other versions
 are refused."""
 

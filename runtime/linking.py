@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import count
@@ -41,11 +41,13 @@ class LoadedCode:
 
 
 def link(
-    code: bytes, symbols: Mapping[str, int], exports: Iterable[str], constants: Iterable[Buffer] = ()
+    parts: Sequence[bytes], symbols: Mapping[str, int], exports: Iterable[str], constants: Iterable[Buffer] = ()
 ) -> LoadedCode:
-    """Link object code into this process, with the addresses of the symbols that it uses. Raises `RelexError` if that
+    """Link object files into this process, with the addresses of the symbols that they use. Raises `RelexError` if that
     fails."""
-    library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    library = llvm.JITLibraryBuilder().add_current_process()
+    for part in parts:
+        library.add_object_img(part)
     for name, address in symbols.items():
         library.import_symbol(name, address)
     for name in exports:
@@ -69,7 +71,7 @@ def link_ir(text: str, exports: Iterable[str], symbols: Mapping[str, int] | None
         module.data_layout = str(machine.target_data)
         optimize(module, machine, 0)
         code = machine.emit_object(module)
-    return link(code, symbols or {}, exports)
+    return link((code,), symbols or {}, exports)
 
 
 def read_ir(package: str, file: str, **values: int) -> str:

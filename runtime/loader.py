@@ -31,7 +31,7 @@ def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCo
             raise RelexError(f"the code calls a function '{name}', which this process does not have")
     constants = {name: _aligned(data) for name, data in code.constants.items()}
     addresses = {**symbols, **{name: buffer.ctypes.data for name, buffer in constants.items()}}
-    result = link(code.code, addresses, code.functions, constants.values())
+    result = link(code.parts, addresses, code.functions, constants.values())
     if allocates:
         arenas().keep_for(result)
     return result

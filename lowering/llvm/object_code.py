@@ -65,7 +65,7 @@ class _Compiled:
                 imports.append(function.name)
         code = self.machine.emit_object(self.module)
         return ObjectCode(
-            code, tuple(functions), tuple(imports), self.constants, self.target, used_features(self.target)
+            (code,), tuple(functions), tuple(imports), self.constants, self.target, used_features(self.target)
         )
 
 

@@ -67,7 +67,7 @@ def compile_core_by_mlir(text: str, *passes: str) -> LoadedCode:
         optimize(module, native, 2)
         functions = tuple(f.name for f in module.functions if f.name.startswith("_mlir_ciface_"))
         code = native.emit_object(module)
-    return load(ObjectCode(code, functions, (), {}, target))
+    return load(ObjectCode((code,), functions, (), {}, target))
 
 
 def descriptor(array: Array) -> ctypes.Structure:

@@ -336,7 +336,7 @@ stop:
 def test_other_threads_run_meanwhile(monkeypatch: pytest.MonkeyPatch, calls: str) -> None:
     monkeypatch.setenv("RELEX_CALLS", calls)
     machine = code_generator(llvm.get_process_triple()).create_target_machine(reloc="pic", codemodel="default")
-    code = link(machine.emit_object(llvm.parse_assembly(WAIT)), {}, ("wait",))
+    code = link((machine.emit_object(llvm.parse_assembly(WAIT)),), {}, ("wait",))
     register_func("test.wait", CFunction(code.address("wait"), code))
     try:
         wait = build("""
