@@ -3,6 +3,9 @@
 ; The thread that calls `@share` opens a job and takes chunks of its iterations like all others, by incrementing `@next`.
 ; So it never waits for a thread that does not show up: at the end it closes the job and waits only for threads that
 ; entered it. A nested call, or one from another thread meanwhile, runs all its iterations itself.
+;
+; On a busy machine, the system may wake a thread on the processor of the caller, where it would only take time from the
+; caller: such a thread does not spin, and moves to the other processors, where the system gives it its share.
 
 %Lock = type [16 x i64]                     ; Large enough for any system's mutex or condition variable.
 
@@ -17,6 +20,8 @@
 @next = internal global i64 0               ; the first iteration that is not taken yet,
 @last = internal global i64 0               ; the end of the iterations,
 @step = internal global i64 0               ; and the size of a chunk.
+
+@home = internal global i32 -1              ; The processor that the caller was on; negative if it is not known.
 
 @number = internal global i64 0             ; The job number, by which idle threads notice a new one.
 @state = internal global i64 0              ; The number of threads in the job; negative while it is open.
@@ -60,6 +65,8 @@ open:
   store ptr %chunk, ptr @chunk
   store ptr %frame, ptr @frame
   store i64 %last, ptr @last
+  %home = call i32 @here()
+  store atomic i32 %home, ptr @home monotonic, align 4
   %threads = add i64 %helpers, 1
   %chunks = mul i64 %threads, 8
   %part = udiv i64 %count, %chunks
@@ -165,6 +172,8 @@ done:
 define internal ptr @run(ptr %argument) {
 start:
   %index = ptrtoint ptr %argument to i64
+  %allowed = alloca %Processors, align 8
+  call void @get_processors(ptr %allowed)
   br label %idle
 
 idle:
@@ -177,7 +186,16 @@ idle:
 awake:
   %helpers = load atomic i64, ptr @helpers monotonic, align 8
   %needed = icmp ult i64 %index, %helpers
-  br i1 %needed, label %enter, label %idle
+  br i1 %needed, label %place, label %idle
+
+place:
+  %in.the.way = call i1 @is_at_home()
+  br i1 %in.the.way, label %move, label %enter
+
+move:
+  %home = load atomic i32, ptr @home monotonic, align 4
+  call void @avoid(ptr %allowed, i32 %home)
+  br label %enter
 
 enter:
   %inside = load atomic i64, ptr @state seq_cst, align 8
@@ -199,21 +217,36 @@ end:
   ret ptr null
 }
 
-; Wait for a job with another number than `%seen` and return that number: spin at first, then sleep.
+; Whether the calling thread runs on the processor that the caller was on.
+define internal i1 @is_at_home() {
+  %home = load atomic i32, ptr @home monotonic, align 4
+  %here = call i32 @here()
+  %same = icmp eq i32 %here, %home
+  %known = icmp sge i32 %here, 0
+  %both = and i1 %same, %known
+  ret i1 %both
+}
+
+; Wait for a job with another number than `%seen` and return that number: spin at first, unless that keeps the caller
+; from running, then sleep.
 define internal i64 @await(i64 %seen) {
 start:
   br label %look
 
 look:
-  %turn = phi i64 [ 0, %start ], [ %turns, %again ]
+  %turn = phi i64 [ 0, %start ], [ %turns, %apart ]
   %now = load atomic i64, ptr @number acquire, align 8
   %changed = icmp ne i64 %now, %seen
   br i1 %changed, label %found, label %again
 
 again:
   %turns = add i64 %turn, 1
-  call void @relax()
+  %in.the.way = call i1 @is_at_home()
   %patient = icmp ult i64 %turns, 2000
+  br i1 %in.the.way, label %sleep, label %apart
+
+apart:
+  call void @relax()
   br i1 %patient, label %look, label %sleep
 
 found:

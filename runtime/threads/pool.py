@@ -94,5 +94,6 @@ def _compile() -> LoadedCode:
 
 def pool_text(triple: str) -> str:
     """Return the pool in LLVM IR for a triple."""
-    text = read_ir("relex.runtime.threads", "pool.ll")
+    system = "linux.ll" if "linux" in triple else "elsewhere.ll"
+    text = "\n".join(read_ir("relex.runtime.threads", file) for file in (system, "pool.ll"))
     return f"{text}\ndefine internal void @relax() {{ {baseline_of(triple).pause} ret void }}"

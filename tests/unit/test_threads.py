@@ -266,6 +266,39 @@ def test_wrong_numbers(count: object) -> None:
         set_threads(count)  # pyright: ignore[reportArgumentType]
 
 
+MEETING = """
+import os, threading
+from relex.runtime import set_threads
+from test_threads import share
+home, others = sorted(os.sched_getaffinity(0))[0], sorted(os.sched_getaffinity(0))[1:]
+
+def helpers():
+    together, found = threading.Barrier(2), {}
+    def run(begin, end):
+        if threading.get_native_id() not in found:
+            found[threading.get_native_id()] = os.sched_getaffinity(0)
+            together.wait(timeout=600)
+    share(run, 0, 100)
+    found.pop(threading.get_native_id())
+    return found
+
+set_threads(2)
+((helper, _),) = helpers().items()
+for thread in (0, helper):
+    os.sched_setaffinity(thread, {home})
+print(helpers() == {helper: set(others)})
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the processor of a thread")
+def test_threads_keep_out_of_the_way_of_the_caller() -> None:
+    """One that wakes on the caller's processor moves to the others."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs two processors")
+    result = run_python(MEETING, PYTHONPATH=str(Path(__file__).parent))
+    assert (result.stdout, result.stderr) == ("True\n", "")
+
+
 # Processes
 
 
