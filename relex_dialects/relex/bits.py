@@ -150,8 +150,8 @@ class LogicalNotOp(UnaryFunction):
     EXACTNESS: ClassVar = Exactness.BITS
     ALLOWED: ClassVar = (i1,)
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        return f.bitwise_xor(*elements, True)
+    def formula(self, f: Functions, x: Element) -> Element:
+        return f.bitwise_xor(x, True)
 
 
 class _Shift(BinaryFunction, ABC):
@@ -180,8 +180,7 @@ class LeftShiftOp(_Shift):
     name = "relex.left_shift"
     NEUTRAL: ClassVar = (None, 0)
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        x, count = elements
+    def formula(self, f: Functions, x: Element, count: Element) -> Element:
         fits = (count >= 0) & (count < self.width)
         return f.select(fits, f.left_shift(x, f.select(fits, count, 0)), 0)
 
@@ -200,8 +199,7 @@ class RightShiftOp(_Shift):
     name = "relex.right_shift"
     NEUTRAL: ClassVar = (None, 0)
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        x, count = elements
+    def formula(self, f: Functions, x: Element, count: Element) -> Element:
         last = self.width - 1
         if is_unsigned(tensor_type(self.lhs.type).element_type):
             return f.select(count <= last, f.right_shift(x, f.select(count < last, count, last)), 0)
@@ -231,8 +229,7 @@ class IsnanOp(_Question):
 
     name = "relex.isnan"
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        (x,) = elements
+    def formula(self, f: Functions, x: Element) -> Element:
         return f.not_equal(x, x)
 
 
@@ -248,8 +245,7 @@ class IsinfOp(_Question):
 
     name = "relex.isinf"
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        (x,) = elements
+    def formula(self, f: Functions, x: Element) -> Element:
         return f.equal(abs(x), inf)
 
 
@@ -265,6 +261,5 @@ class IsfiniteOp(_Question):
 
     name = "relex.isfinite"
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        (x,) = elements
+    def formula(self, f: Functions, x: Element) -> Element:
         return abs(x) < inf

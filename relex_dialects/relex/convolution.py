@@ -14,7 +14,7 @@ from xdsl.irdl import irdl_op_definition, prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import NUMBERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import Operand, ieee_arithmetic
+from relex.dialects.relex.operator import Operand
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, integer
 from relex.dialects.relex.sliding import SlidingWindows, expect_rank
 from relex.dialects.relex.types import (
@@ -86,15 +86,13 @@ class Convolution(SlidingWindows, ABC):
         """Return the windows that a weight of this shape slides over."""
         return Windows.read(weight[2:], self.properties)
 
-    def evaluate(self, *operands: Array) -> Array:
-        x, weight = operands
+    def evaluate(self, x: Array, weight: Array) -> Array:
         groups = as_integer(self.groups)
         parts = self.windows(weight.shape).over(x, 0)
         parts = parts.reshape(x.shape[0], groups, x.shape[1] // groups, *parts.shape[2:])
         kernels = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
         spatial, window = _SPATIAL[: self.RANK], _WINDOW[: self.RANK]
-        with ieee_arithmetic():
-            result = np.einsum(f"ngc{spatial}{window},goc{window}->ngo{spatial}", parts, kernels)
+        result = np.einsum(f"ngc{spatial}{window},goc{window}->ngo{spatial}", parts, kernels)
         return result.reshape(x.shape[0], weight.shape[0], *result.shape[3:])
 
 
@@ -199,8 +197,7 @@ class TransposedConvolution(Convolution, ABC):
         shape = self.weight.type.get_shape()
         return prod(shape) // max(1, shape[1])
 
-    def evaluate(self, *operands: Array) -> Array:
-        x, weight = operands
+    def evaluate(self, x: Array, weight: Array) -> Array:
         groups, windows = as_integer(self.groups), self.windows(weight.shape)
         sizes = cast(Shape, self.full(windows, x.shape[2:], as_integers(self.output_padding)))
         full = np.zeros((x.shape[0], groups, weight.shape[1], *sizes), x.dtype)
@@ -215,9 +212,7 @@ class TransposedConvolution(Convolution, ABC):
         for place in product(*map(range, weight.shape[2:])):
             starts = (m - k * dilation for m, k, dilation in zip(margins, place, windows.dilation, strict=True))
             reached = (slice(start, start + size) for start, size in zip(starts, sizes, strict=True))
-            with ieee_arithmetic():
-                terms = np.einsum(f"ngc{spatial},gco->ngo{spatial}", spread[(..., *reached)], kernels[(..., *place)])
-                full += terms
+            full += np.einsum(f"ngc{spatial},gco->ngo{spatial}", spread[(..., *reached)], kernels[(..., *place)])
         inside = (slice(b, size - a) for b, size, a in zip(windows.before, full.shape[3:], windows.after, strict=True))
         return full.reshape(x.shape[0], -1 if full.size else groups * weight.shape[1], *sizes)[(..., *inside)]
 

@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import NUMBERS, ElementConstr, numpy_dtype, var_tensor_operand_def
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import Exactness, Operand, Operator, ieee_arithmetic
+from relex.dialects.relex.operator import Exactness, Operand, Operator
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, TextsConstr, as_integer, as_integers, integer
 from relex.dialects.relex.size_properties import names_of_sizes, open_shape, shape_for
 from relex.dialects.relex.types import SizedType, expect_integers, normalize_axis
@@ -64,6 +64,5 @@ class IotaOp(Operator):
     def evaluate(self, *operands: Array) -> Array:
         shape = shape_for(self, operands)
         axis = normalize_axis(as_integer(self.axis), len(shape))
-        with ieee_arithmetic():
-            places = np.arange(shape[axis], dtype=np.int64).astype(numpy_dtype(self.dtype))
+        places = np.arange(shape[axis], dtype=np.int64).astype(numpy_dtype(self.dtype))
         return np.broadcast_to(places.reshape([-1, *[1] * (len(shape) - axis - 1)]), shape)

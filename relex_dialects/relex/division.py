@@ -62,8 +62,7 @@ class FloorDivideOp(_Division):
     NEUTRAL: ClassVar = (None, 1)
     ALLOWED: ClassVar = INTEGERS
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        x, y = elements
+    def formula(self, f: Functions, x: Element, y: Element) -> Element:
         quotient = self.quotient(f, x, y)
         if self.on_unsigned:
             return quotient
@@ -102,8 +101,7 @@ class FloorModOp(_Division):
     name = "relex.floor_mod"
     ALLOWED: ClassVar = NUMBERS
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        x, y = elements
+    def formula(self, f: Functions, x: Element, y: Element) -> Element:
         remainder = f.fmod(x, y) if self.on_floats else self.remainder(f, x, y)
         if self.on_unsigned:
             return remainder

@@ -13,7 +13,7 @@ from xdsl.irdl import irdl_op_definition
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, is_emulated, tensor_operand_def
 from relex.dialects.relex.numpy_functions import NumPyFunctions
-from relex.dialects.relex.operator import Exactness, Operand, Operator, ieee_arithmetic, tensor_type
+from relex.dialects.relex.operator import Exactness, Operand, Operator, tensor_type
 from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
 
 Element = Any
@@ -72,13 +72,12 @@ class BinaryElementwise(Elementwise, ABC):
 class Formula(Elementwise, ABC):
     """An elementwise operator with a formula: both its meaning in NumPy and its loops follow from that."""
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
+    def formula(self, f: Functions, *elements: Element, **_: Any) -> Element:
         """Return the result for one element of each operand; by default, by the scalar function of the same name."""
         return getattr(f, self.name.rpartition(".")[2])(*elements)
 
     def evaluate(self, *operands: Array) -> Array:
-        with ieee_arithmetic():
-            return self.formula(NumPyFunctions(), *operands)
+        return self.formula(NumPyFunctions(), *operands)
 
 
 class UnaryFunction(Formula, UnaryElementwise, ABC):
@@ -211,8 +210,8 @@ class ReluOp(UnaryFunction):
     EXACTNESS: ClassVar = Exactness.NUMBERS
     SCRIPT_NAMESPACE: ClassVar = "nn"
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        return f.maximum(*elements, 0)
+    def formula(self, f: Functions, x: Element) -> Element:
+        return f.maximum(x, 0)
 
 
 @irdl_op_definition
@@ -236,8 +235,7 @@ class EwiseFMAOp(Formula):
 
         def __init__(self, x: Operand, y: Operand, z: Operand): ...
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        x, y, z = elements
+    def formula(self, f: Functions, x: Element, y: Element, z: Element) -> Element:
         element_type = tensor_type(self.x.type).element_type
         if is_emulated(element_type):
             return f.cast(f.cast(x * y, element_type), f32) + z

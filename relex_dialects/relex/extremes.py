@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.relex.operator import ieee_arithmetic
 
 
 def maximum(a: Array, b: Array | float) -> Array:
@@ -13,9 +12,8 @@ def maximum(a: Array, b: Array | float) -> Array:
     b = np.asarray(b, a.dtype)
     if a.dtype.kind != "f":
         return np.maximum(a, b)
-    with ieee_arithmetic():
-        # The sum of two zeros is -0 only if both are.
-        return np.where((a == 0) & (b == 0), a + b, np.maximum(a, b))
+    # The sum of two zeros is -0 only if both are.
+    return np.where((a == 0) & (b == 0), a + b, np.maximum(a, b))
 
 
 def minimum(a: Array, b: Array | float) -> Array:
@@ -23,8 +21,7 @@ def minimum(a: Array, b: Array | float) -> Array:
     b = np.asarray(b, a.dtype)
     if a.dtype.kind != "f":
         return np.minimum(a, b)
-    with ieee_arithmetic():
-        return np.where((a == 0) & (b == 0), -(-a - b), np.minimum(a, b))
+    return np.where((a == 0) & (b == 0), -(-a - b), np.minimum(a, b))
 
 
 def largest(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:

@@ -13,7 +13,7 @@ from xdsl.irdl import irdl_op_definition, prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import INTEGERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, ieee_arithmetic
+from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator
 from relex.dialects.relex.properties import IntegerConstr, StringConstr, as_integer, integer
 from relex.dialects.relex.types import (
     SizedType,
@@ -98,8 +98,7 @@ class GatherElementsOp(AlongAxis):
         _expect_elements(result, [shape[axis]], shape)
         return SizedType(data.element_type, result)
 
-    def evaluate(self, *operands: Array) -> Array:
-        x, indices = operands
+    def evaluate(self, x: Array, indices: Array) -> Array:
         if not indices.size:
             return np.zeros(indices.shape, x.dtype)
         return x[_clipped(_places(x.shape, indices, self.normal_axis), x.shape)]
@@ -149,8 +148,7 @@ class GatherNdOp(Operator):
         """The number of dimensions that are common to data and indices."""
         return as_integer(self.batch_dims)
 
-    def evaluate(self, *operands: Array) -> Array:
-        x, indices = operands
+    def evaluate(self, x: Array, indices: Array) -> Array:
         depth = indices.shape[-1]
         rest = x.shape[self.batch + depth :]
         if not np.prod((*indices.shape[:-1], *rest)):
@@ -200,11 +198,10 @@ class Scatter(Operator, ABC):
         exist = np.logical_and.reduce([(0 <= place) & (place < size) for place, size in limits])
         at = tuple(place[exist] for place in places)
         combiner = REDUCTIONS[self.reduction.data]
-        with ieee_arithmetic():
-            if combiner is None:
-                result[at] = updates[exist]
-            else:
-                getattr(np, combiner).at(result, at, updates[exist])
+        if combiner is None:
+            result[at] = updates[exist]
+        else:
+            getattr(np, combiner).at(result, at, updates[exist])
         return result
 
 
@@ -244,8 +241,7 @@ class ScatterElementsOp(Scatter):
         """The dimension, counted from the front."""
         return normalize_axis(as_integer(self.axis), rank_of(self.data))
 
-    def evaluate(self, *operands: Array) -> Array:
-        x, indices, updates = operands
+    def evaluate(self, x: Array, indices: Array, updates: Array) -> Array:
         return self.scattered(x, _places(x.shape, indices, self.normal_axis), updates)
 
 
@@ -279,7 +275,6 @@ class ScatterNdOp(Scatter):
             expect_equal(size, other, "sizes of updates and of what they replace")
         return SizedType(element_type, shape)
 
-    def evaluate(self, *operands: Array) -> Array:
-        x, indices, updates = operands
+    def evaluate(self, x: Array, indices: Array, updates: Array) -> Array:
         places = [_from_front(indices[..., d], x.shape[d]) for d in range(indices.shape[-1])]
         return self.scattered(x, places, updates)

@@ -237,8 +237,7 @@ class TakeOp(Operator):
         """The axis, counted from the front."""
         return only_axis(self.properties, self.operand.type.get_shape())
 
-    def evaluate(self, *operands: Array) -> Array:
-        x, indices = operands
+    def evaluate(self, x: Array, indices: Array) -> Array:
         axis = self.normal_axis
         # np.take's mode rejects an empty dimension even if nothing is taken from it.
         places = np.minimum(indices, min(np.iinfo(indices.dtype).max, np.iinfo(np.int64).max)).astype(np.int64)
@@ -305,8 +304,7 @@ class PadOp(Operator):
         """The value of the padding."""
         return 0 if self.pad_value is None else number(self.pad_value)
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
+    def evaluate(self, x: Array) -> Array:
         # np.pad does not accept scalars.
         result = np.full(
             [sum(sizes) for sizes in zip(self.before, x.shape, self.after, strict=True)], self.value, x.dtype

@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import tensor_operand_def
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import Operand, Operator, ieee_arithmetic
+from relex.dialects.relex.operator import Operand, Operator
 from relex.dialects.relex.types import SizedType, broadcast, expect_equal, same_element_type, shape_str
 
 
@@ -49,10 +49,8 @@ class DenseOp(Operator):
     def terms(self) -> int:
         return self.data.type.get_shape()[-1]
 
-    def evaluate(self, *operands: Array) -> Array:
-        data, weight = operands
-        with ieee_arithmetic():
-            return data @ weight.T
+    def evaluate(self, data: Array, weight: Array) -> Array:
+        return data @ weight.T
 
 
 @irdl_op_definition
@@ -89,7 +87,5 @@ class MatmulOp(Operator):
     def terms(self) -> int:
         return self.lhs.type.get_shape()[-1]
 
-    def evaluate(self, *operands: Array) -> Array:
-        lhs, rhs = operands
-        with ieee_arithmetic():
-            return lhs @ rhs
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        return lhs @ rhs

@@ -14,7 +14,7 @@ from xdsl.irdl import irdl_op_definition, prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import FLOATS, tensor_operand_def
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import AlongAxis, Operand, Operator, ieee_arithmetic
+from relex.dialects.relex.operator import AlongAxis, Operand, Operator
 from relex.dialects.relex.properties import (
     Float64Constr,
     IntegerConstr,
@@ -73,12 +73,10 @@ class SoftmaxOp(_Softmax):
 
     name = "relex.softmax"
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
+    def evaluate(self, x: Array) -> Array:
         axis = self.normal_axis
-        with ieee_arithmetic():
-            powers = np.exp(x - np.max(x, axis=axis, keepdims=True, initial=-np.inf))
-            return powers / np.sum(powers, axis=axis, keepdims=True)
+        powers = np.exp(x - np.max(x, axis=axis, keepdims=True, initial=-np.inf))
+        return powers / np.sum(powers, axis=axis, keepdims=True)
 
 
 @irdl_op_definition
@@ -93,12 +91,10 @@ class LogSoftmaxOp(_Softmax):
 
     name = "relex.log_softmax"
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
+    def evaluate(self, x: Array) -> Array:
         axis = self.normal_axis
-        with ieee_arithmetic():
-            shifted = x - np.max(x, axis=axis, keepdims=True, initial=-np.inf)
-            return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+        shifted = x - np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+        return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 
 
 @irdl_op_definition
@@ -146,17 +142,15 @@ class LayerNormOp(Operator):
         """The normalized dimensions, counted from the front."""
         return normalize_axes(as_integers(self.axes), rank_of(self.data))
 
-    def evaluate(self, *operands: Array) -> Array:
-        x, gamma, beta = operands
+    def evaluate(self, x: Array, gamma: Array, beta: Array) -> Array:
         axes = self.normal_axes
         epsilon = x.dtype.type(self.epsilon.value.data)
         parameters = [size if axis in axes else 1 for axis, size in enumerate(x.shape)]
         count = prod(x.shape[axis] for axis in axes)
-        with ieee_arithmetic():
-            centred = x - np.sum(x, axis=axes, keepdims=True) / count
-            variance = np.sum(centred * centred, axis=axes, keepdims=True) / count
-            scale = gamma.reshape(parameters) / np.sqrt(variance + epsilon)
-            return centred * scale + beta.reshape(parameters)
+        centred = x - np.sum(x, axis=axes, keepdims=True) / count
+        variance = np.sum(centred * centred, axis=axes, keepdims=True) / count
+        scale = gamma.reshape(parameters) / np.sqrt(variance + epsilon)
+        return centred * scale + beta.reshape(parameters)
 
 
 @irdl_op_definition
@@ -205,13 +199,11 @@ class BatchNormOp(AlongAxis):
             _expect_shape(parameter, [shape[axis]], name)
         return data
 
-    def evaluate(self, *operands: Array) -> Array:
-        x, *parameters = operands
+    def evaluate(self, x: Array, *parameters: Array) -> Array:
         epsilon = x.dtype.type(self.epsilon.value.data)
         shape = [size if axis == self.normal_axis else 1 for axis, size in enumerate(x.shape)]
         gamma, beta, mean, variance = (parameter.reshape(shape) for parameter in parameters)
-        with ieee_arithmetic():
-            return (x - mean) * (gamma / np.sqrt(variance + epsilon)) + beta
+        return (x - mean) * (gamma / np.sqrt(variance + epsilon)) + beta
 
 
 def _expect_shape(t: SizedType, sizes: Sequence[Size], name: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from enum import Enum, auto
 from functools import wraps
 from math import prod
@@ -75,7 +74,7 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
         if "name" in vars(cls) and cls.assembly_format is None and cls.print is Operation.print:
             cls.assembly_format = _syntax(cls)
         if "evaluate" in vars(cls):
-            cls.evaluate = _rounded_once(cls.evaluate)
+            cls.evaluate = _as_defined(cls.evaluate)
 
     def __init__(self, *operands: Operand, properties: Mapping[str, object] | None = None, **named: Operand):
         """Create the op. Properties are attributes, or values in Python, as `as_property` takes them; None stands for
@@ -155,16 +154,17 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
         `at_most` of `relex.dialects.sizes`."""
 
     @abstractmethod
-    def evaluate(self, *operands: Array) -> Array:
-        """Compute the result for these operands: the reference semantics that every lowering is tested against. Floats
-        that processors have no arithmetic for are passed as f32, unless the operator `MOVES` them."""
+    def evaluate(self, *operands: Any, **_: Any) -> Array:
+        """Compute the result for arrays, one for each operand: the reference semantics that every lowering is tested
+        against. Floats that processors have no arithmetic for are passed as f32, unless the operator `MOVES` them.
+        NumPy's warnings are silenced: overflow, NaN and division by zero are results like others."""
 
     @classmethod
     def infer_results(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> tuple[SizedType, ...]:
         """Infer the types of all results, as `infer`."""
         return (cls.infer(operands, properties),)
 
-    def evaluate_results(self, *operands: Array) -> tuple[Array, ...]:
+    def evaluate_results(self, *operands: Any, **_: Any) -> tuple[Array, ...]:
         """Compute all results, as `evaluate`."""
         return (self.evaluate(*operands),)
 
@@ -211,21 +211,22 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
                 raise VerifyException(f"expected result type {expected}, found {found}")
 
 
-def _rounded_once(evaluate: Callable[..., Array]) -> Callable[..., Array]:
-    """Return a method that computes with f32 in place of floats without arithmetic, and rounds the result."""
+def _as_defined(evaluate: Callable[..., Array]) -> Callable[..., Array]:
+    """Return a method that computes in IEEE arithmetic, with f32 in place of floats without arithmetic, and rounds the
+    result."""
 
     @wraps(evaluate)
-    def rounding(op: Operator, *operands: Array) -> Array:
+    def evaluated(op: Operator, *operands: Array) -> Array:
         narrow = [is_emulated(tensor_type(value.type).element_type) for value in op.operands]
-        if op.MOVES or not any(narrow):
-            return evaluate(op, *operands)
-        wide = [array.astype(np.float32) if n else array for array, n in zip(operands, narrow, strict=True)]
-        element_type = tensor_type(op.results[0].type).element_type
-        with ieee_arithmetic():
+        with np.errstate(all="ignore"):
+            if op.MOVES or not any(narrow):
+                return evaluate(op, *operands)
+            wide = [array.astype(np.float32) if n else array for array, n in zip(operands, narrow, strict=True)]
+            element_type = tensor_type(op.results[0].type).element_type
             result = np.asarray(evaluate(op, *wide))
             return result.astype(numpy_dtype(element_type)) if is_emulated(element_type) else result
 
-    return rounding
+    return evaluated
 
 
 class SeveralResults(Operator, ABC):
@@ -239,13 +240,13 @@ class SeveralResults(Operator, ABC):
     ) -> tuple[SizedType, ...]: ...
 
     @abstractmethod
-    def evaluate_results(self, *operands: Array) -> tuple[Array, ...]: ...
+    def evaluate_results(self, *operands: Any, **_: Any) -> tuple[Array, ...]: ...
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         return cls.infer_results(operands, properties)[0]
 
-    def evaluate(self, *operands: Array) -> Array:
+    def evaluate(self, *operands: Any, **_: Any) -> Array:
         return self.evaluate_results(*operands)[0]
 
 
@@ -256,11 +257,6 @@ class AlongAxis(Operator, ABC):
     def normal_axis(self) -> int:
         """The dimension, counted from the front."""
         return normalize_axis(as_integer(self.properties["axis"]), rank_of(self.operands[0]))
-
-
-def ieee_arithmetic() -> AbstractContextManager[None]:
-    """Silence NumPy's warnings: overflow, NaN and division by zero are results like others."""
-    return np.errstate(all="ignore")
 
 
 def _listed(names: Iterable[str]) -> str:

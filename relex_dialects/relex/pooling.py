@@ -14,7 +14,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import FLOATS, NUMBERS, TensorConstr, tensor_operand_def
 from relex.dialects.relex.extremes import largest
-from relex.dialects.relex.operator import Exactness, Operand, SeveralResults, ieee_arithmetic
+from relex.dialects.relex.operator import Exactness, Operand, SeveralResults
 from relex.dialects.relex.properties import IntegersConstr, as_integers
 from relex.dialects.relex.sliding import SlidingWindows, expect_rank
 from relex.dialects.relex.types import Shape, SizedType, expect_element_type, expect_integers
@@ -84,8 +84,7 @@ class MaxPool(Pool, ABC):
 
     EXACTNESS: ClassVar = Exactness.NUMBERS
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
+    def evaluate(self, x: Array) -> Array:
         lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
         return largest(self.windows.over(x, lowest), axes=self.window_axes)
 
@@ -103,8 +102,7 @@ class MaxPoolWithIndices(SeveralResults, Pool, ABC):
         pooled = cls.pooled(operands, properties)
         return pooled, SizedType(i64, pooled.get_shape())
 
-    def evaluate_results(self, *operands: Array) -> tuple[Array, ...]:
-        (x,) = operands
+    def evaluate_results(self, x: Array) -> tuple[Array, ...]:
         windows, sizes = self.windows, x.shape[2:]
         lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
         seen = windows.over(x, lowest)
@@ -141,8 +139,7 @@ class AvgPool(Pool, ABC):
         more = {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad}
         super(Pool, self).__init__(data, properties={**properties, **more})
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
+    def evaluate(self, x: Array) -> Array:
         windows = self.windows
         sizes = x.shape[2:]
         counted = np.ones(sizes, x.dtype)
@@ -153,9 +150,8 @@ class AvgPool(Pool, ABC):
             counts = Windows(windows.size, windows.strides, (0,) * self.RANK + tuple(beyond), windows.dilation)
         else:
             counts = windows
-        with ieee_arithmetic():
-            total, count = (w.over(a, 0).sum(self.window_axes) for w, a in ((windows, x), (counts, counted)))
-            return total / count[tuple(map(slice, total.shape[2:]))]
+        total, count = (w.over(a, 0).sum(self.window_axes) for w, a in ((windows, x), (counts, counted)))
+        return total / count[tuple(map(slice, total.shape[2:]))]
 
 
 @irdl_op_definition

@@ -15,7 +15,7 @@ from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.extremes import largest, smallest
-from relex.dialects.relex.operator import Exactness, Operand, Operator, ieee_arithmetic
+from relex.dialects.relex.operator import Exactness, Operand, Operator
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integers, as_list
 from relex.dialects.relex.types import Shape, SizedType, SizeT, expect_element_type, normalize_axes, rank_of, shape_str
 from relex.dialects.sizes import Size, at_most, count
@@ -94,10 +94,8 @@ class SumOp(Reduction):
     name = "relex.sum"
     ALLOWED: ClassVar = NUMBERS
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
-        with ieee_arithmetic():
-            return np.sum(x, axis=self.axes, dtype=x.dtype, keepdims=self.keeps)
+    def evaluate(self, x: Array) -> Array:
+        return np.sum(x, axis=self.axes, dtype=x.dtype, keepdims=self.keeps)
 
 
 @irdl_op_definition
@@ -113,10 +111,8 @@ class ProdOp(Reduction):
     name = "relex.prod"
     ALLOWED: ClassVar = NUMBERS
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
-        with ieee_arithmetic():
-            return np.prod(x, axis=self.axes, dtype=x.dtype, keepdims=self.keeps)
+    def evaluate(self, x: Array) -> Array:
+        return np.prod(x, axis=self.axes, dtype=x.dtype, keepdims=self.keeps)
 
 
 @irdl_op_definition
@@ -132,13 +128,10 @@ class MeanOp(Reduction):
     name = "relex.mean"
     ALLOWED: ClassVar = FLOATS
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
+    def evaluate(self, x: Array) -> Array:
         count = prod(x.shape[axis] for axis in self.axes)
-        with ieee_arithmetic():
-            wide = np.promote_types(x.dtype, np.float32)
-            total = np.sum(x, axis=self.axes, dtype=wide, keepdims=self.keeps)
-            return (total / count).astype(x.dtype)
+        total = np.sum(x, axis=self.axes, dtype=np.promote_types(x.dtype, np.float32), keepdims=self.keeps)
+        return (total / count).astype(x.dtype)
 
 
 @irdl_op_definition
@@ -155,8 +148,7 @@ class MaxOp(Reduction):
     EXACTNESS: ClassVar = Exactness.NUMBERS
     OVER_NONE: ClassVar = False
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
+    def evaluate(self, x: Array) -> Array:
         return largest(x, self.axes, keepdims=self.keeps)
 
 
@@ -174,8 +166,7 @@ class MinOp(Reduction):
     EXACTNESS: ClassVar = Exactness.NUMBERS
     OVER_NONE: ClassVar = False
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
+    def evaluate(self, x: Array) -> Array:
         return smallest(x, self.axes, keepdims=self.keeps)
 
 
@@ -223,8 +214,7 @@ class ArgExtreme(Operator, ABC):
     def search(x: Array) -> Array:
         """Return the index of the first extreme along the last dimension."""
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
+    def evaluate(self, x: Array) -> Array:
         shape = reduced_shape(x.shape, self.axes, self.keeps)
         if 0 in x.shape:
             return np.zeros(shape, np.int64)

@@ -87,8 +87,7 @@ class SignOp(UnaryFunction):
     EXACTNESS: ClassVar = Exactness.NUMBERS
     ALLOWED: ClassVar = NUMBERS
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        (x,) = elements
+    def formula(self, f: Functions, x: Element) -> Element:
         if is_unsigned(tensor_type(self.operand.type).element_type):
             return f.select(x > 0, 1, x)
         return f.select(x > 0, 1, f.select(x < 0, -1, x))

@@ -13,7 +13,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import NUMBERS, tensor_operand_def
 from relex.dialects.relex.indexing import only_axis
-from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, ieee_arithmetic, tensor_type
+from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, tensor_type
 from relex.dialects.relex.properties import IntegerConstr, as_integer, integer
 from relex.dialects.relex.types import SizedType, expect_element_type, normalize_axis
 
@@ -49,14 +49,12 @@ class Scan(Operator, ABC):
     def scan(x: Array) -> Array:
         """Combine the elements along the last dimension, one after the other."""
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
+    def evaluate(self, x: Array) -> Array:
         rows = np.moveaxis(x, self.normal_axis, -1)[..., :: 1 if self.reverse is None else -1]
         if self.exclusive is not None:
             start = np.full((*rows.shape[:-1], 1), self.START, x.dtype)
             rows = np.concatenate([start, rows], -1)[..., :-1]
-        with ieee_arithmetic():
-            result = self.scan(rows)
+        result = self.scan(rows)
         return np.moveaxis(result[..., :: 1 if self.reverse is None else -1], -1, self.normal_axis)
 
 
@@ -151,8 +149,8 @@ class ArgsortOp(Sorting):
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         return SizedType(i64, super().infer(operands, properties).get_shape())
 
-    def evaluate(self, *operands: Array) -> Array:
-        return self.order(*operands)
+    def evaluate(self, x: Array) -> Array:
+        return self.order(x)
 
 
 @irdl_op_definition
@@ -168,6 +166,5 @@ class SortOp(Sorting):
 
     name = "relex.sort"
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
+    def evaluate(self, x: Array) -> Array:
         return np.take_along_axis(x, self.order(x), self.normal_axis)

@@ -52,8 +52,8 @@ class PermuteDimsOp(Operator):
         """The dimensions of the operand, counted from the front, in the order of the result."""
         return _order(self.properties, rank_of(self.operand))
 
-    def evaluate(self, *operands: Array) -> Array:
-        return np.transpose(*operands, axes=self.order)
+    def evaluate(self, x: Array) -> Array:
+        return np.transpose(x, axes=self.order)
 
 
 def _order(properties: Mapping[str, Attribute], rank: int) -> Shape:
@@ -159,8 +159,7 @@ class ExpandDimsOp(Operator):
             sizes.insert(place, 1)
         return SizedType(operand.element_type, sizes)
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
+    def evaluate(self, x: Array) -> Array:
         return np.expand_dims(x, as_integers(self.axis))
 
 
@@ -199,8 +198,7 @@ class SqueezeOp(Operator):
             raise InferenceError(f"expected dimensions of size 1 to remove, found {sizes}")
         return SizedType(operand.element_type, [size for place, size in enumerate(shape) if place not in axes])
 
-    def evaluate(self, *operands: Array) -> Array:
-        (x,) = operands
+    def evaluate(self, x: Array) -> Array:
         return np.squeeze(x, None if self.axis is None else as_integers(self.axis))
 
 

@@ -76,8 +76,8 @@ class RsqrtOp(UnaryFunction):
     EXACTNESS: ClassVar = Exactness.NUMBERS
     ALLOWED: ClassVar = FLOATS
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        return 1 / f.sqrt(*elements)
+    def formula(self, f: Functions, x: Element) -> Element:
+        return 1 / f.sqrt(x)
 
 
 @irdl_op_definition
@@ -149,8 +149,7 @@ class SigmoidOp(UnaryFunction):
     name = "relex.sigmoid"
     ALLOWED: ClassVar = FLOATS
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        (x,) = elements
+    def formula(self, f: Functions, x: Element) -> Element:
         return 1 / (1 + f.exp(-x))
 
 
@@ -168,8 +167,7 @@ class SiluOp(UnaryFunction):
     SCRIPT_NAMESPACE: ClassVar = "nn"
     ALLOWED: ClassVar = FLOATS
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        (x,) = elements
+    def formula(self, f: Functions, x: Element) -> Element:
         return x / (1 + f.exp(-x))
 
 
@@ -188,8 +186,7 @@ class GeluOp(UnaryFunction):
     SCRIPT_NAMESPACE: ClassVar = "nn"
     ALLOWED: ClassVar = FLOATS
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        (x,) = elements
+    def formula(self, f: Functions, x: Element) -> Element:
         return x * 0.5 * (1 + f.erf(x * sqrt(0.5)))
 
 
@@ -218,8 +215,8 @@ class AstypeOp(UnaryFunction):
         (operand,) = operands
         return SizedType(properties["dtype"], operand.get_shape())
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        return f.cast(*elements, self.dtype)
+    def formula(self, f: Functions, x: Element) -> Element:
+        return f.cast(x, self.dtype)
 
 
 @irdl_op_definition
@@ -249,8 +246,8 @@ class BitcastOp(UnaryFunction):
             raise InferenceError(f"expected a type of {width} bits, as {same.element_type}, found {dtype}")
         return SizedType(dtype, same.get_shape())
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        return f.bitcast(*elements, self.dtype)
+    def formula(self, f: Functions, x: Element) -> Element:
+        return f.bitcast(x, self.dtype)
 
 
 @irdl_op_definition
@@ -282,8 +279,7 @@ class ClipOp(UnaryFunction):
             raise InferenceError(f"expected a min that is not above the max, found {' and '.join(map(str, bounds))}")
         return super().infer(operands, properties)
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        (x,) = elements
+    def formula(self, f: Functions, x: Element) -> Element:
         if self.min is not None:
             x = f.maximum(x, number(self.min))
         return x if self.max is None else f.minimum(x, number(self.max))

@@ -24,8 +24,7 @@ class HardSwishOp(UnaryFunction):
     name = "mobile.hard_swish"
     ALLOWED: ClassVar = FLOATS
 
-    def formula(self, f: Functions, *elements: Element) -> Element:
-        (x,) = elements
+    def formula(self, f: Functions, x: Element) -> Element:
         return x * f.minimum(f.maximum(x + 3, 0), 6) / 6
 
 
@@ -40,8 +39,7 @@ class Relu6Op(UnaryElementwise):
     name = "mobile.relu6"
     ALLOWED: ClassVar = FLOATS
 
-    def evaluate(self, *operands: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        (x,) = operands
+    def evaluate(self, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return minimum(maximum(x, x.dtype.type(0)), x.dtype.type(6))
 
 
