@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pdb
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -22,6 +21,9 @@ def debugging(enabled: bool) -> Generator[None]:
         raise
     except Exception as e:
         if enabled:
+            # Imported here, as it takes long and is seldom needed.
+            import pdb
+
             crash = crash_of(e)
             print(describe(e), file=sys.stderr)
             pdb.post_mortem(e.__traceback__ if crash is None else crash.traceback)

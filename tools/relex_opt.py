@@ -55,13 +55,9 @@ from relex.tools.diagnostics import (
     stage,
     write_bytes,
 )
-from relex.tools.expected import compare
-from relex.tools.fuzzing import FuzzOptions, FuzzPass
 from relex.tools.instrumentation import DumpFiles, Instrumentation, PrintBetween, PrintIr, Selection, Timing
 from relex.tools.model_inputs import model_options
-from relex.tools.new_pass import new_pass
 from relex.tools.observing import Observing
-from relex.tools.pass_help import help_pass, list_passes
 from relex.tools.pipelines import find_pass, flatten, instantiate, parse_passes, pipeline_text
 from relex.tools.plugins import Plugins
 from relex.tools.reproducer import as_text, write_reproducer
@@ -164,14 +160,21 @@ class RelexOptMain(xDSLOptMain):
         return self.args.output_file in (None, "-")
 
     def run(self) -> None:
+        # What most uses of the tool do not need is imported where it is used.
         if self.args.list_passes:
+            from relex.tools.pass_help import list_passes
+
             described = {**RELEX_PASSES, **self._plugins.passes}
             sys.stdout.write(list_passes(described, self.available_passes))
             return
         if self.args.help_pass is not None:
+            from relex.tools.pass_help import help_pass
+
             sys.stdout.write(help_pass(find_pass(self.args.help_pass, self.available_passes)))
             return
         if self.args.new_pass is not None:
+            from relex.tools.new_pass import new_pass
+
             sys.stdout.write(new_pass(self.args.new_pass, self.available_passes))
             return
         if self.args.fuzz_pass is not None:
@@ -215,6 +218,8 @@ class RelexOptMain(xDSLOptMain):
 
     def _fuzz(self) -> None:
         """Try one pass on many programs. Without an input file they are all generated."""
+        from relex.tools.fuzzing import FuzzOptions, FuzzPass
+
         specs = parse_passes(self.args.fuzz_pass)
         if len(specs) != 1 or self.pipeline.passes:
             raise ToolError("expected --fuzz-pass with the name of one pass, and no other passes")
@@ -264,6 +269,8 @@ class RelexOptMain(xDSLOptMain):
 
     def _expect(self, diagnostics: Sequence[Diagnostic], source: Source, output: bytes) -> bytes:
         """Return the output of a program, after checking its diagnostics against those expected by its comments."""
+        from relex.tools.expected import compare
+
         if differences := compare(source, [*self._warnings, *diagnostics]):
             raise CompileError(differences)
         return output
@@ -294,7 +301,6 @@ class RelexOptMain(xDSLOptMain):
         return self._emit(module, source)
 
     def _bisect(self, module: ModuleOp, source: Source, index: int) -> None:
-        # Imported here, as other uses of the tool do not need it.
         from relex.tools.bisection import Bisection
 
         folder, check = partial(self._error_folder, index), self._check or CheckOptions()
@@ -303,7 +309,6 @@ class RelexOptMain(xDSLOptMain):
         print(f"{source.name}: note: nothing is wrong after {count} rules", file=sys.stderr)
 
     def _report_unsupported(self, module: ModuleOp, source: Source) -> bytes:
-        # Imported here, as other uses of the tool do not need them.
         from relex.lowering.conversion.unsupported import find_unsupported
         from relex.lowering.relex_pipeline import RelexPipelinePass
 
@@ -481,7 +486,6 @@ class RelexOptMain(xDSLOptMain):
 
 def _explaining(p: ModulePass) -> ModulePass:
     """Return the same pass, with the default schedule reporting its decisions."""
-    # Imported here, as other uses of the tool do not need them.
     from relex.passes import ScheduleCpuPass
 
     return replace(p, explain=True) if isinstance(p, ScheduleCpuPass) else p

@@ -155,7 +155,7 @@ from relex.dialects.relex.windows import Windows as Windows
 from relex.lazy import listed
 
 _NAMES = sorted(globals().items())
-Relex = Dialect("relex", [op for _, op in _NAMES if isclass(op) and issubclass(op, Operation) and "name" in vars(op)])
+Relex = Dialect("relex", [op for _, op in _NAMES if isclass(op) and "name" in vars(op) and issubclass(op, Operation)])
 """All ops that are imported above."""
 
 OPERATORS = {kind.name.partition(".")[2]: kind for kind in Relex.operations if issubclass(kind, Operator)}

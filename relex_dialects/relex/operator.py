@@ -6,14 +6,15 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
-from functools import wraps
+from functools import cache, wraps
 from math import prod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.dialects.builtin import NoneAttr, TensorType
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, OpDef, OptPropertyDef, ParsePropInAttrDict, VarOperandDef, result_def, traits_def
+from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -25,6 +26,10 @@ from relex.dialects.relex.properties import FlagConstr, as_integer, as_property,
 from relex.dialects.relex.types import SizedType, normalize_axis, rank_of, without_names
 from relex.dialects.relex.types import tensor_type as tensor_type
 from relex.dialects.sizes import MAX_SIZE
+
+if TYPE_CHECKING:
+    from xdsl.parser import Parser
+    from xdsl.printer import Printer
 
 
 class Exactness(Enum):
@@ -72,7 +77,8 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "name" in vars(cls) and cls.assembly_format is None and cls.print is Operation.print:
-            cls.assembly_format = _syntax(cls)
+            # Not an `assembly_format`: xDSL parses those of all operators at once, half of the time to import them.
+            cls.parse, cls.print = _parse, _print
         if "evaluate" in vars(cls):
             cls.evaluate = _as_defined(cls.evaluate)
 
@@ -128,6 +134,11 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     def is_variadic(cls) -> bool:
         """Return whether the first operand takes any number of values."""
         return any(isinstance(kind, VarOperandDef) for _, kind in cls.get_irdl_definition().operands[:1])
+
+    @classmethod
+    def syntax(cls) -> str:
+        """Return the assembly format that follows from the declarations."""
+        return _syntax(cls.get_irdl_definition(), cls)
 
     @classmethod
     def _fixed(cls) -> int:
@@ -263,9 +274,22 @@ def _listed(names: Iterable[str]) -> str:
     return f"({', '.join(names)})"
 
 
-def _syntax(cls: type[Operator]) -> str:
+@cache
+def _format(cls: type[Operator]) -> FormatProgram:
+    return FormatProgram.from_str(cls.syntax(), cls.get_irdl_definition())
+
+
+@classmethod
+def _parse(cls: type[Operator], parser: Parser) -> Operator:
+    return _format(cls).parse(parser, cls)
+
+
+def _print(self: Operator, printer: Printer) -> None:
+    _format(type(self)).print(printer, self)
+
+
+def _syntax(definition: OpDef, cls: type[Operator]) -> str:
     """Return the assembly format of an operator: `$x, $y (axis = $axis)? attr-dict : functional-type(...)`."""
-    definition = OpDef.from_pyrdl(cls)
     # Classes declare more than the classes that they derive from, in this order.
     fields = list(dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base)))
     operands = sorted((name for name, _ in definition.operands), key=fields.index)

@@ -207,7 +207,6 @@ def test_operators_may_have_a_syntax_of_their_own() -> None:
         def print(self, printer: Printer) -> None:
             printer.print_string(" anything")
 
-    assert ShownOp.assembly_format is None
     shown = str(ShownOp(create_ssa_value(TensorType(f32, (2,)))))
     assert shown == "%0 = other.shown anything"
-    assert AddOp.assembly_format == "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"
+    assert AddOp.syntax() == "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"

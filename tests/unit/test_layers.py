@@ -144,6 +144,32 @@ def test_tools_start_without_heavy_libraries(module: str):
     assert process.stdout.strip() == ""
 
 
+def imported(code: str, *arguments: str) -> set[str]:
+    """Return the modules that a process has imported when it ends."""
+    report = "import atexit, sys; atexit.register(lambda: print('modules:', *sys.modules, file=sys.stderr))"
+    command = [sys.executable, "-c", f"{report}; {code}", *arguments]
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    return set(process.stderr.rpartition("modules:")[2].split())
+
+
+@pytest.mark.parametrize("tool", ["relex_opt", "relex_run"])
+def test_versions_are_shown_without_the_tool(tool: str):
+    modules = imported(f"from relex.tools.start import {tool}; {tool}()", "--version")
+    assert not {"xdsl", "numpy", "llvmlite"} & modules
+    assert {name for name in modules if name.startswith("relex.tools.")} == {"relex.tools.start", "relex.tools.version"}
+
+
+def test_small_programs_are_read_without_what_few_runs_need(tmp_path: Path):
+    """A new import at the top of a module makes every start of the tool slower."""
+    file = tmp_path / "small.mlir"
+    file.write_text("func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %x : tensor<2xf32>\n}\n")
+    modules = imported("from relex.tools.start import relex_opt; relex_opt()", str(file))
+    assert not {"numpy", "llvmlite", "pdb", "fractions", "decimal"} & modules
+    own = {name for name in modules if name.startswith("relex.")}
+    assert not {name for name in own if name.startswith(("relex.dialects.relex", "relex.runtime", "relex.reference"))}
+    assert len(own) <= 60, sorted(own)
+
+
 def test_executables_run_without_the_compiler():
     code = (
         "import sys, relex.runtime.executable;"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relex.dialects.index.values import upper_terms
+from relex.dialects.index.upper_terms import upper_terms
 from relex.dialects.sizes import (
     MAX_SIZE,
     Requirement,

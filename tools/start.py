@@ -1,0 +1,43 @@
+"""Where the tools start: `--version` is answered before anything that compiles is imported."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable
+from importlib import import_module
+
+THRESHOLDS = (100_000, 10, 10)
+"""How many objects are allocated before the garbage collector runs, and how often it looks at older ones."""
+
+
+def relex_opt() -> int:
+    """Run `relex-opt` on the arguments of the process and return the exit code."""
+    return _start("relex.tools.relex_opt")
+
+
+def relex_run() -> int:
+    """Run `relex-run` on the arguments of the process and return the exit code."""
+    return _start("relex.tools.relex_run")
+
+
+def _start(tool: str) -> int:
+    if sys.argv[1:] == ["--version"]:
+        from relex.tools.version import versions
+
+        print(versions())
+        return 0
+    return _imported(tool)()
+
+
+def _imported(tool: str) -> Callable[[], int]:
+    """Import a tool. The garbage collector never looks at what modules define, as it stays, and seldom at programs, as
+    they are made of many objects that live until the end."""
+    gc.disable()
+    try:
+        main: Callable[[], int] = import_module(tool).main
+    finally:
+        gc.enable()
+    gc.freeze()
+    gc.set_threshold(*THRESHOLDS)
+    return main
