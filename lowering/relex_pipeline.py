@@ -38,6 +38,7 @@ from relex.passes import (
     RewriteLayoutPass,
     ScheduleCpuPass,
     SetTargetPass,
+    ShareLoopsPass,
 )
 from relex.passes.base import Level as Level
 from relex.passes.base import RelexPass, apply_pass
@@ -54,9 +55,9 @@ class RelexPipelinePass(RelexPass):
     // relex-pipeline{to=llvm}
     // set-target,fold-constants{strict=true},cancel-transposes,fold-batch-norm,infer-sizes,legalize-ops,
     // annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,schedule-cpu,rewrite-layout,merge-loops,compact-buffers,
-    // annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,
-    // outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,
-    // convert-scf-to-cf,convert-to-llvm,add-packed-entries
+    // share-loops,annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,
+    // expand-math,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,
+    // convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,add-packed-entries
     ```
 
     `build` runs these passes, then `pool-allocations`, and has LLVM compile the result. It also takes what any of them
@@ -109,6 +110,6 @@ def pipeline(
 
 
 def _fusion() -> list[ModulePass]:
-    """The passes that fuse loop functions with their producers and consumers, and tile the large ones."""
+    """The passes that fuse loop functions with their producers and consumers, tile the large ones, and share them."""
     fusion = [AnnotateOpPatternPass(), FuseOpsPass(), FuseTirPass(), InlineBlocksPass()]
-    return [*fusion, ScheduleCpuPass(), RewriteLayoutPass(), MergeLoopsPass(), CompactBuffersPass()]
+    return [*fusion, ScheduleCpuPass(), RewriteLayoutPass(), MergeLoopsPass(), CompactBuffersPass(), ShareLoopsPass()]

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from relex.passes.loops.merge_loops import MergeLoopsPass as MergeLoopsPass
     from relex.passes.loops.rewrite_layout import RewriteLayoutPass as RewriteLayoutPass
     from relex.passes.loops.schedule_cpu import ScheduleCpuPass as ScheduleCpuPass
+    from relex.passes.loops.share_loops import ShareLoopsPass as ShareLoopsPass
 
 PASSES = lazy_passes(__name__)
 """The passes of this package by name."""

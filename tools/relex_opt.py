@@ -486,9 +486,9 @@ class RelexOptMain(xDSLOptMain):
 
 def _explaining(p: ModulePass) -> ModulePass:
     """Return the same pass, with the default schedule reporting its decisions."""
-    from relex.passes import ScheduleCpuPass
+    from relex.passes import ScheduleCpuPass, ShareLoopsPass
 
-    return replace(p, explain=True) if isinstance(p, ScheduleCpuPass) else p
+    return replace(p, explain=True) if isinstance(p, ScheduleCpuPass | ShareLoopsPass) else p
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -5,5 +5,6 @@ The default CPU schedule: which steps suit a block, judged by its memory accesse
 is here: `cost.py` has every number, `reductions.py` and `reduction_axes.py` show a block as a reduction,
 `register_tiles.py` finds the tile that suits the registers of a processor, and `steps.py` has steps that several rules
 take.
-`shared_loops.py` and `equal_sizes.py` look at whole functions, for `schedule-cpu` itself.
+`equal_sizes.py` looks at whole functions, for `schedule-cpu` itself; `shared_loops.py` and `cycles.py` look at whole
+nests, for `share-loops`.
 """

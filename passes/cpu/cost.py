@@ -152,8 +152,18 @@ MIN_SCATTERED_COLUMNS = 8
 
 # Threads
 
-MIN_STEPS_FOR_THREADS = 2**24
-"""Steps between the start of threads and their end; tiles take about 100 microseconds for it."""
+PER_CYCLE = 2
+"""Vectors that a core loads, or computes with, in a cycle."""
+
+CYCLES_OF_A_FUNCTION = 10
+"""Cycles for a vector of results of a function such as exp."""
+
+BYTES_PER_CYCLE = 16
+"""Bytes that a core reads or writes in a cycle, from the second-level cache or farther away."""
+
+MIN_CYCLES_TO_SHARE = 2**17
+"""Cycles of a loop that threads share, some 40 microseconds. Threads that sleep take 10 to 20 to wake, and those of the
+caller are 3 longer: a shorter loop would take longer than by one thread."""
 
 ENOUGH_PARTS = 16
 """Iterations that keep threads busy until the end; if no loop has as many, the longest one is best."""

@@ -6,27 +6,28 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from operator import mul
 
+from relex.dialects.processors import Processor
 from relex.dialects.tir import ForOp, LoopKind, PrimFuncOp
-from relex.passes.analysis.loop_tree import blocks_in, is_scalar, loops_of
+from relex.passes.analysis.loop_tree import is_scalar, loops_in
 from relex.passes.cpu import cost
+from relex.passes.cpu.cycles import cycles_of
 from relex.passes.cpu.reductions import count
 
 
-def loops_to_share(func: PrimFuncOp) -> list[Sequence[ForOp]]:
-    """Return for each large nest of a function the loops that threads may share, best first."""
+def loops_to_share(func: PrimFuncOp, processor: Processor) -> list[Sequence[ForOp]]:
+    """Return for each long nest of a function the loops that threads may share, best first."""
     nests = [op for op in func.body.block.ops if isinstance(op, ForOp)]
-    return [loops for nest in nests if (loops := _candidates(nest))]
+    return [loops for nest in nests if (loops := _candidates(nest, processor))]
 
 
-def _candidates(nest: ForOp) -> Sequence[ForOp]:
-    chain = list(_chain(nest))
-    if any(loop.kind.data is LoopKind.PARALLEL for loop in chain):
+def _candidates(nest: ForOp, processor: Processor) -> Sequence[ForOp]:
+    if any(loop.kind.data is LoopKind.PARALLEL for loop in loops_in(nest)):
         return []
-    extents = {loop: count([loop], unknown=0) for loop in chain}
-    steps = sum(count(loops_of(block), unknown=0) for block in blocks_in(nest))
-    starts = zip(chain, accumulate(extents.values(), mul, initial=1), strict=False)
-    large = [loop for loop, times in starts if times and steps // times >= cost.MIN_STEPS_FOR_THREADS]
-    divisible = [loop for loop in large if extents[loop] > 1]
+    cycles = cycles_of(nest, processor)
+    extents = {loop: count([loop], unknown=0) for loop in _chain(nest)}
+    starts = zip(extents, accumulate(extents.values(), mul, initial=1), strict=False)
+    long = [loop for loop, times in starts if times and cycles / times >= cost.MIN_CYCLES_TO_SHARE]
+    divisible = [loop for loop in long if extents[loop] > 1 and loop.kind.data is LoopKind.SERIAL]
     return sorted(divisible, key=lambda loop: -min(extents[loop], cost.ENOUGH_PARTS))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -11,19 +10,17 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
 
-from relex.dialects.errors import CompileError, CompileRemark, Diagnostic, PassError, diagnose
+from relex.dialects.errors import CompileRemark, Diagnostic, PassError, diagnose
 from relex.dialects.functions import remove_argument_attr, set_argument_attr
 from relex.dialects.processors import Processor, processor_of
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.target import get_target
-from relex.dialects.tir import BlockOp, ForOp, LoopKind, PrimFuncOp
+from relex.dialects.tir import BlockOp, LoopKind, PrimFuncOp
 from relex.passes.analysis.constant_inputs import CONSTANT_ATTR, known_calls
-from relex.passes.analysis.loop_tree import blocks_in, find_block, find_loop, function_of, loops_of, name_of_block
+from relex.passes.analysis.loop_tree import blocks_in, find_block, function_of, loops_of, name_of_block
 from relex.passes.base import RelexPass
 from relex.passes.cpu.equal_sizes import name_sizes
-from relex.passes.cpu.reductions import named
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.shared_loops import loops_to_share
 from relex.passes.cpu.table import RULES
 from relex.passes.schedule import Block, Schedule
 from relex.passes.support.stated_sizes import state_sizes
@@ -38,8 +35,7 @@ class ScheduleCpuPass(RelexPass):
     vector registers, other reductions become loops that LLVM vectorizes. Blocks that no rule suits are left as they
     are, and so are blocks that have been scheduled already, and all blocks for targets other than x86-64 and AArch64.
 
-    A reduction whose order matters keeps it, so that its results stay the same bit for bit. In the end, loops that take
-    some 100 microseconds or more are marked `parallel`, if their iterations are independent.
+    A reduction whose order matters keeps it, so that its results stay the same bit for bit.
 
     With `explain`, a remark at each block says which rule was chosen, and why none of the earlier rules was.
 
@@ -52,7 +48,7 @@ class ScheduleCpuPass(RelexPass):
     tir.for %panel, %k, vectorized %column in (4, 784, 32) {
       ... // w_local[panel, k, column] = w[32 panel + column, k]
     }
-    tir.for parallel %panel, %tile in (4, 18) {
+    tir.for %panel, %tile in (4, 18) {
       %sums = tir.alloc_buffer : memref<14x32xf32>
       tir.for %k, unrolled %row, unrolled %vector, vectorized %lane in (784, 14, 2, 16) {
         ... // sums[row, 16 vector + lane] += x[14 tile + row, k] * w_local[panel, k, 16 vector + lane]
@@ -129,28 +125,13 @@ def schedule_function(func: PrimFuncOp, processor: Processor) -> list[Decision]:
     for block in [b.block_name.data for b in blocks_in(func)]:
         schedule, decision = _schedule_block(schedule, Block(name, block), processor)
         decisions.append(decision)
-    candidates = [_share_first(schedule, loops) for loops in loops_to_share(schedule.function(name))]
-    shared = [decision for decision in candidates if decision is not None]
-    if shared or schedule is not first:
+    if schedule is not first:
         new = schedule.function(name)
         if any(map(has_unknown, new.function_type.inputs)):
             cse(new)  # The steps recompute sizes wherever they need them.
         new.detach()
         Rewriter.replace_op(func, new)
-    return [*decisions, *shared]
-
-
-def _share_first(schedule: Schedule, candidates: Sequence[ForOp]) -> Decision | None:
-    """Parallelize the first of these loops whose iterations are independent."""
-    for loop, extent in [(named(loop), loop.extent) for loop in candidates]:
-        try:
-            schedule.parallel(loop)
-        except CompileError:
-            continue
-        blocks = blocks_in(find_loop(schedule.function(loop.func), loop.label))
-        block = max(blocks, key=lambda block: len(loops_of(block)))
-        return Decision(block, "threads", f"they share the {extent} iterations of @{loop.label}", {})
-    return None
+    return decisions
 
 
 def _schedule_block(schedule: Schedule, name: Block, processor: Processor) -> tuple[Schedule, Decision]:

@@ -1,4 +1,4 @@
-"""Which loops `schedule-cpu` gives to threads."""
+"""Which loops `share-loops` gives to threads, in the default compilation."""
 
 import pytest
 
@@ -6,9 +6,11 @@ from relex.dialects import parse_module
 from relex.dialects.tir import ForOp, LoopKind
 from relex.lowering.relex_pipeline import RelexPipelinePass
 
+TARGET = 'relex.target = {triple = "x86_64-linux-gnu", cpu = "x86-64-v4", features = "+avx512f"}'
+
 
 def shared(text: str) -> list[int | None]:
-    """The extents of the parallel loops after scheduling."""
+    """The extents of the parallel loops."""
     module = RelexPipelinePass("loops")(parse_module(text))
     loops = [op for op in module.walk() if isinstance(op, ForOp) and op.kind.data is LoopKind.PARALLEL]
     return [loop.extent if isinstance(loop.extent, int) else None for loop in loops]
@@ -16,7 +18,7 @@ def shared(text: str) -> list[int | None]:
 
 def dense(m: int | str, k: int, n: int) -> str:
     return f"""
-    module attributes {{relex.target = {{triple = "x86_64-linux-gnu", cpu = "x86-64-v4", features = "+avx512f"}}}} {{
+    module attributes {{{TARGET}}} {{
       func.func @main(%x: tensor<{m}x{k}xf32>, %w: tensor<{n}x{k}xf32>) -> tensor<{m}x{n}xf32> {{
         %0 = relex.dense %x, %w : (tensor<{m}x{k}xf32>, tensor<{n}x{k}xf32>) -> tensor<{m}x{n}xf32>
         func.return %0 : tensor<{m}x{n}xf32>
@@ -25,8 +27,23 @@ def dense(m: int | str, k: int, n: int) -> str:
     """
 
 
+def unary(operator: str, shape: str, properties: str = "", weights: str = "") -> str:
+    kinds = [f"tensor<{shape}xf32>", *[f"tensor<{weights}xf32>"] * (2 if weights else 0)]
+    arguments = ", ".join(f"%{i}: {kind}" for i, kind in enumerate(kinds))
+    names = ", ".join(f"%{i}" for i in range(len(kinds)))
+    return f"""
+    module attributes {{{TARGET}}} {{
+      func.func @main({arguments}) -> {kinds[0]} {{
+        %y = relex.{operator} {names} {properties} : ({", ".join(kinds)}) -> {kinds[0]}
+        func.return %y : {kinds[0]}
+      }}
+    }}
+    """
+
+
 @pytest.mark.parametrize(
-    ("shape", "is_shared"), [((1024, 1024, 1024), True), ((2048, 784, 128), True), ((64, 784, 128), False)]
+    ("shape", "is_shared"),
+    [((1024, 1024, 1024), True), ((2048, 784, 128), True), ((64, 784, 128), True), ((16, 784, 128), False)],
 )
 def test_large_products_are_shared(shape: tuple[int, int, int], is_shared: bool) -> None:
     assert bool(shared(dense(*shape))) == is_shared
@@ -38,7 +55,27 @@ def test_enough_parts() -> None:
 
 
 def test_sizes_of_the_run() -> None:
-    assert shared(dense("?", 1024, 1024)) == []
+    """Packing the weights takes long in any case, the product may take no time."""
+    assert shared(dense("?", 1024, 1024)) == [32]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        unary("exp", "1000x1000"),
+        unary("softmax", "1000x1000", "axis = -1"),
+        unary("permute_dims", "1000x1000", "axes = [1, 0]"),
+        unary("layer_norm", "1000x1000", "axes = [-1] epsilon = 1.0e-5", weights="1000"),
+    ],
+)
+def test_one_nest_is_shared_as_a_whole(text: str) -> None:
+    """It has been merged before, and works in buffers of its own."""
+    assert len(shared(text)) == 1
+
+
+@pytest.mark.parametrize("operator", ["exp", "relu"])
+def test_small_work_is_not_shared(operator: str) -> None:
+    assert shared(unary(operator, "100x100")) == []
 
 
 def test_dependent_iterations_stay_serial() -> None:

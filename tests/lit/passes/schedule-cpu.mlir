@@ -25,7 +25,7 @@
 // CHECK: %W_local = tir.alloc_buffer : memref<4x784x32xf32>
 // CHECK: tir.for {{.*}}, %{{.*}}, vectorized %{{.*}} in (4, 784, 32)
 // CHECK: tir.block @W_local
-// CHECK: tir.for parallel %{{.*}}, %{{.*}} in (4, 18)
+// CHECK: tir.for %{{.*}}, %{{.*}} in (4, 18)
 // CHECK-NEXT: tir.alloc_buffer : memref<14x32xf32>
 // CHECK-NEXT: tir.for unrolled %{{.*}}, unrolled %{{.*}}, vectorized %{{.*}} in (14, 2, 16)
 // CHECK: tir.block @Y_init

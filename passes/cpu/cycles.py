@@ -1,0 +1,58 @@
+"""An estimate of the time that a loop nest takes."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType
+from xdsl.ir import Dialect, Operation, SSAValue
+
+from relex.dialects.processors import Processor
+from relex.dialects.tir import BlockOp, ForOp
+from relex.dialects.walks import walk
+from relex.passes.analysis.dependence import BlockAccess, block_accesses
+from relex.passes.analysis.loop_tree import blocks_in, loops_of
+from relex.passes.cpu import cost
+from relex.passes.cpu.reductions import bits_of, count, uses
+
+
+def cycles_of(nest: ForOp, processor: Processor, unknown: int = 0) -> float:
+    """
+    Return the cycles that a nest takes on one core if it runs well: those of its operations if all of them are in
+    vectors, or those that it takes to read and write its buffers once, if that is more. Loops whose extent is only
+    known at run time have `unknown` iterations.
+    """
+    blocks = list(blocks_in(nest))
+    steps = sum(count(loops_of(block), unknown) * _cycles_of_step(block, processor) for block in blocks)
+    touched: dict[SSAValue, int] = {}
+    for access in (access for block in blocks for access in block_accesses(block)):
+        if not nest.is_ancestor(access.buffer.owner):
+            touched[access.buffer] = max(touched.get(access.buffer, 0), _bytes(access, unknown))
+    return max(steps, sum(touched.values()) / cost.BYTES_PER_CYCLE)
+
+
+def _cycles_of_step(block: BlockOp, processor: Processor) -> float:
+    """Return the cycles of a step that is one of the lanes of a vector."""
+    bits = max((bits_of(access.buffer) for access in block_accesses(block)), default=0)
+    steps = (inner for op in block.body.block.ops if op is not block.init for inner in walk(op))
+    return sum(map(_cycles_of_vector, steps)) / processor.lanes(bits or 64)
+
+
+def _cycles_of_vector(op: Operation) -> float:
+    dialect, _ = Dialect.split_name(op.name)
+    if dialect not in ("arith", "math") or isinstance(op, arith.ConstantOp) or op.results[0].type == IndexType():
+        return 0
+    if isinstance(op, arith.MulfOp) and all(isinstance(use.operation, arith.AddfOp) for use in op.result.uses):
+        return 0  # One instruction with the addition.
+    is_function = dialect == "math" and not isinstance(op, math.FmaOp | math.AbsFOp | math.FloorOp | math.CeilOp)
+    return cost.CYCLES_OF_A_FUNCTION if is_function else 1 / cost.PER_CYCLE
+
+
+def _bytes(access: BlockAccess, unknown: int) -> int:
+    """Return the bytes of the elements that an access touches, at most all of its buffer."""
+    shape, loops = access.access.shape, loops_of(access.block)
+    elements = count([loop for loop in loops if uses(access, loop)], unknown) if count(loops, unknown) else 0
+    if DYNAMIC_INDEX not in shape:
+        elements = min(elements, prod(shape))
+    return elements * bits_of(access.buffer) // 8
