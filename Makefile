@@ -20,7 +20,7 @@ QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/ru
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all quick onnx-suite lit unit lint typecheck bench tvm torch format clean
+.PHONY: help demo test test-all quick onnx-suite fuzz lit unit lint typecheck bench tvm torch format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,11 @@ lit: $(STAMPS)/relex $(STAMPS)/test ## run the FileCheck tests
 
 unit: $(STAMPS)/relex $(STAMPS)/test ## run the pytest tests
 	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal
+
+# How long, and how: `make fuzz MINUTES=60 FUZZ="--seed 7"`.
+MINUTES ?= 5
+fuzz: $(STAMPS)/relex $(STAMPS)/test ## check generated programs for some MINUTES
+	$(BIN)/relex-fuzz --minutes $(MINUTES) $(FUZZ)
 
 lint: $(STAMPS)/dev ## check style and format
 	$(BIN)/ruff check

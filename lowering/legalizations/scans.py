@@ -31,10 +31,12 @@ def scan(op: Scan, x: Tensor) -> Tensor:
     axis, name = op.normal_axis, op.name.rpartition(".")[2]
     combiner = "add" if isinstance(op, CumsumOp) else "multiply"
     size = x.shape[axis]
+    # 0 + -0 is 0: the sum of -0 alone would lose its sign.
+    start = -0.0 if op.START == 0 and op.exclusive is None and isinstance(x.type, AnyFloat) else op.START
 
     def emit(code: Code, out: Tensor) -> None:
         with code.block(name, *x.shape[:axis], *x.shape[axis + 1 :]) as others:
-            total = code.variable(x.type, op.START, "total")
+            total = code.variable(x.type, start, "total")
             with code.loop(size) as k:
                 place = k if op.reverse is None else -k + (size - 1)
                 at = (*others[:axis], place, *others[axis:])

@@ -233,3 +233,10 @@ def test_a_reduction_is_a_text() -> None:
     scatter: Any = ScatterNdOp
     with pytest.raises(DTypeError, match="expected reduction to be a text, found int"):
         infer(partial(scatter, reduction=1), *map(tensor_of, (X, PLACES, X[:, 0])))
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_a_sum_of_minus_zero_keeps_its_sign(exclusive: bool) -> None:
+    x = np.array([-0.0, -0.0, 0.0, -0.0], np.float32)
+    make = partial(CumsumOp, exclusive=exclusive)
+    np.testing.assert_array_equal(np.signbit(native(make, x)), np.signbit(expected(make, x)))

@@ -1,0 +1,178 @@
+"""`relex-fuzz`: programs by number, what is wrong with them, and the files that show it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Generator
+from pathlib import Path
+from random import Random
+from textwrap import dedent
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects import parse_module, verify_module
+from relex.dialects.relex import ReluOp
+from relex.reference.fuzzing.structures import STRUCTURES
+from relex.tools.campaign import workers
+from relex.tools.campaign.state import FILE, State
+from relex.tools.campaign.subject import Case, Skip, Subject
+from relex.tools.campaign.subjects.equivalents import equivalent
+from relex.tools.campaign.table import SUBJECTS
+from relex.tools.campaign.trial import try_case, try_number
+from relex.tools.campaign.workers import Setting, outcomes
+from relex.tools.relex_fuzz import main
+
+PROGRAM = """
+func.func @main(%x: tensor<3x4xf32>, %y: tensor<4xf32>) -> tensor<3x4xf32> {
+  %0 = relex.add %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
+  %1 = relex.relu %0 : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %2 = relex.exp %1 : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  func.return %2 : tensor<3x4xf32>
+}
+"""
+
+
+class NoReluSubject(Subject):
+    """Programs without `relex.relu`: a property that not all programs have."""
+
+    name = "no-relu"
+
+    def make(self, random: Random) -> Case:
+        return Case(parse_module(PROGRAM), {"number": str(random.random())})
+
+    def check(self, case: Case) -> str | None:
+        if "hang" in case.options:
+            raise Skip("it would hang")
+        return "it has a relu" if any(isinstance(op, ReluOp) for op in case.module.walk()) else None
+
+
+@pytest.fixture(autouse=True)
+def no_relu() -> Generator[None]:
+    SUBJECTS["no-relu"] = NoReluSubject()
+    yield
+    del SUBJECTS["no-relu"]
+
+
+@pytest.mark.parametrize("make", dict.fromkeys(STRUCTURES), ids=lambda make: make.__name__)
+def test_structures_are_valid_and_the_same_again(make: Callable[[Random], ModuleOp]) -> None:
+    for seed in range(8):
+        module = make(Random(seed))
+        verify_module(module)
+        assert str(module) == str(make(Random(seed)))
+
+
+@pytest.mark.parametrize("name", [name for name in SUBJECTS if name != "no-relu"])
+def test_every_subject(name: str) -> None:
+    """A program is made, it says something, and is not wrong."""
+    assert try_number(12, 2, [name], Path("unused")).verdict == "right"
+
+
+def test_equivalents_differ() -> None:
+    module = parse_module(PROGRAM)
+    texts = {str(equivalent(module, Random(seed))) for seed in range(20)}
+    assert len(texts) > 10
+    assert all(op in "".join(texts) for op in ("permute_dims", "strided_slice", "concat", "reshape", "expand_dims"))
+
+
+def test_a_wrong_program_is_reduced_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = try_number(3, 0, ["no-relu"], tmp_path)
+    assert outcome.verdict == "wrong"
+    text = Path(outcome.path).read_text()
+    module = parse_module(text)
+    assert [op.name for op in module.walk() if op.name.startswith("relex.")] == ["relex.relu"]
+    assert text.startswith("// RUN: relex-fuzz --replay %s\n// subject: no-relu {")
+    assert main(["--replay", outcome.path]) == 1
+    assert "is wrong: it has a relu" in capsys.readouterr().err
+    Path(outcome.path).write_text(text.replace("relex.relu", "relex.exp"))
+    assert main(["--replay", outcome.path]) == 0
+    assert capsys.readouterr().out == f"{outcome.path}: right\n"
+
+
+def test_errors_are_refusals_and_others_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(parse_module(PROGRAM), {"hang": ""})
+    assert try_case("no-relu", case).verdict == "skipped"
+
+    def stumble(self: object, case: Case) -> str | None:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr(NoReluSubject, "check", stumble)
+    outcome = try_case("no-relu", case)
+    assert outcome.verdict == "wrong"
+    assert "raises IndexError" in outcome.message
+    assert "in stumble (test_relex_fuzz.py:" in outcome.message
+
+
+def test_campaign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same seed gives the same programs, and a campaign goes on where it was."""
+    arguments = ["--subjects=texts,scripts", "--seed=5", "--jobs=1", f"--output={tmp_path}"]
+    assert main([*arguments, "--programs=2"]) == 0
+    assert "2 programs in" in capsys.readouterr().out
+    assert main(["--resume", "--programs=1", f"--output={tmp_path}"]) == 0
+    state = State.load(tmp_path)
+    assert (state.seed, state.subjects, state.number, state.programs) == (5, ["texts", "scripts"], 3, 3)
+    assert "3 programs in" in capsys.readouterr().out
+
+
+WORKER = """
+    import os, sys, time
+    from relex.tools.campaign import workers
+    from relex.tools.campaign.trial import Outcome
+
+    def try_number(seed, number, subjects, folder):
+        if number == 1:
+            os.abort()
+        if number == 2:
+            time.sleep(60)
+        print("this is not an outcome")
+        return Outcome(subjects[0], "right", str(number))
+
+    workers.try_number = try_number
+    workers.main(sys.argv[1:])
+"""
+
+
+def test_a_process_that_crashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "COMMAND", (sys.executable, "-c", dedent(WORKER)))
+    found = list(outcomes(Setting(0, ["no-relu"], tmp_path), iter([0, 1, 3]), 2))
+    verdicts = sorted((o.verdict, o.message) for o in found)
+    assert verdicts == [("right", "0"), ("right", "3"), ("wrong", "the process ended by signal 6")]
+    assert all("relex.relu" in Path(o.path).read_text() for o in found if o.path)
+
+
+def test_a_process_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "COMMAND", (sys.executable, "-c", dedent(WORKER)))
+    monkeypatch.setattr(workers, "SECONDS", 0.5)
+    (found,) = outcomes(Setting(0, ["no-relu"], tmp_path), iter([2]), 1)
+    assert found.message == "does not come to an end: it was stopped after 0.5 seconds"
+    assert "relex.relu" in Path(found.path).read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--subjects=level"], "expected --subjects from levels, pass-orders, "),
+        (["--seed=-1"], "expected --seed to be 0 or more, found -1"),
+        (["--programs=0"], "expected --programs to be 1 or more, found 0"),
+        (["--resume"], "to have a campaign to resume"),
+        (["--replay={file}"], "to have a line '// subject: NAME OPTIONS'"),
+        (["--replay=missing.mlir"], "cannot read 'missing.mlir'"),
+    ],
+)
+def test_wrong_arguments(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "x.mlir"
+    file.write_text("builtin.module {}")
+    assert main([*(a.format(file=file) for a in arguments), f"--output={tmp_path}"]) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
+
+
+def test_a_damaged_state_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("", "[]", json.dumps({"seed": 1}), json.dumps({"unknown": 1})):
+        (tmp_path / FILE).write_text(text)
+        assert main(["--resume", f"--output={tmp_path}"]) == 1
+        assert "to have a campaign to resume" in capsys.readouterr().err

@@ -1,0 +1,79 @@
+"""How far a campaign has come."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from relex.tools.campaign.trial import Outcome
+from relex.tools.diagnostics import ToolError, make_folder, write_bytes
+
+FILE = "campaign.json"
+"""The file in the folder of a campaign that it is resumed from."""
+
+VERDICTS = ("right", "refused", "skipped", "wrong")
+
+
+@dataclass
+class State:
+    """The seed of a campaign, the number of its next program, and what came of those before it."""
+
+    seed: int
+    subjects: list[str]
+    number: int = 0
+    seconds: float = 0.0
+    counts: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    """How many programs of each subject had each verdict."""
+    reasons: Counter[str] = field(default_factory=Counter[str])
+    """Why programs were refused or skipped, and how often."""
+    findings: list[str] = field(default_factory=list[str])
+    """The files of programs that were wrong."""
+
+    def add(self, outcome: Outcome) -> None:
+        """Count a program."""
+        counts = self.counts.setdefault(outcome.subject, dict.fromkeys(VERDICTS, 0))
+        counts[outcome.verdict] += 1
+        if outcome.verdict in ("refused", "skipped"):
+            self.reasons[f"{outcome.subject}, {outcome.verdict}: {outcome.message[:160]}"] += 1
+        if outcome.path:
+            self.findings.append(outcome.path)
+
+    @property
+    def programs(self) -> int:
+        """How many programs were tried."""
+        return sum(sum(counts.values()) for counts in self.counts.values())
+
+    @property
+    def wrong(self) -> int:
+        """How many programs were wrong."""
+        return sum(counts["wrong"] for counts in self.counts.values())
+
+    def save(self, folder: Path) -> None:
+        """Write the state into the folder of the campaign."""
+        make_folder(folder)
+        write_bytes(str(folder / FILE), json.dumps(vars(self), indent=1).encode())
+
+    @classmethod
+    def load(cls, folder: Path) -> State:
+        """Read the state of a campaign. Raises `ToolError` if there is none."""
+        try:
+            found = cast("dict[str, Any]", json.loads((folder / FILE).read_text()))
+            state = cls(**found)
+            state.reasons = Counter(state.reasons)
+        except (OSError, ValueError, TypeError) as e:
+            raise ToolError(f"expected '{folder}' to have a campaign to resume: {e}") from e
+        return state
+
+    def __str__(self) -> str:
+        """A table of the programs."""
+        width = max(map(len, ["all", *self.counts]))
+        lines = [f"{'':{width}}" + "".join(f"{verdict:>10}" for verdict in VERDICTS)]
+        for name, counts in sorted(self.counts.items()):
+            lines.append(f"{name:{width}}" + "".join(f"{counts[verdict]:10}" for verdict in VERDICTS))
+        rate = self.programs / self.seconds if self.seconds else 0
+        lines.append(f"{self.programs} programs in {self.seconds:.0f} seconds ({rate:.1f} a second), seed {self.seed}")
+        lines += [f"{count:6} times {reason}" for reason, count in self.reasons.most_common(5)]
+        return "\n".join([*lines, *(f"wrong: {path}" for path in self.findings)])

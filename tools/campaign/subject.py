@@ -1,0 +1,40 @@
+"""What a campaign tries: programs, and what must be true of each."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import ClassVar
+
+from xdsl.dialects.builtin import ModuleOp
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, and how it is tried: everything that a check depends on, so that a file can hold it."""
+
+    module: ModuleOp
+    options: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class Skip(Exception):
+    """Raised for a program of which nothing can be said, with the reason."""
+
+
+class Subject(ABC):
+    """A kind of programs, and a property that all of them have."""
+
+    name: ClassVar[str]
+    weight: ClassVar[int] = 1
+    """How often the subject is drawn, relative to the others."""
+
+    @abstractmethod
+    def make(self, random: Random) -> Case:
+        """Return a program. Raises `Skip` if none was found."""
+
+    @abstractmethod
+    def check(self, case: Case) -> str | None:
+        """Return what is wrong with a program; None if nothing is. `CompileError` refuses the program; any other
+        exception is a mistake as well. Raises `Skip` if there is nothing to compare."""

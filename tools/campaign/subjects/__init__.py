@@ -1,0 +1,1 @@
+"""The subjects of campaigns, a file each; `table` lists them."""

@@ -1,0 +1,129 @@
+"""However a compiled function is called, it gives the same bits."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from relex.dialects.sizes import names_in
+from relex.reference.fuzzing.structures import random_program
+from relex.runtime import build, get_threads, load, set_threads
+from relex.tools.campaign.subject import Case, Skip, Subject
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+    from relex.runtime.executable import Executable
+
+
+class CallsSubject(Subject):
+    """Random programs, compiled, called with arrays of other layouts, into given arrays, with other numbers of threads,
+    again, and saved and loaded."""
+
+    name = "calls"
+
+    def make(self, random: Random) -> Case:
+        return Case(random_program(random), {"seed": str(random.randrange(2**31))})
+
+    def check(self, case: Case) -> str | None:
+        executable = build(case.module, cache=False)
+        rng = np.random.default_rng(int(case.options["seed"]))
+        specs = executable["main"].signature.inputs
+        sizes = {name: int(rng.integers(0, 6)) for spec in specs for size in spec.shape for name in _names(size)}
+        arguments = [_numbers(rng, spec.dtype, spec.shape_with(sizes)) for spec in specs]
+        try:
+            expected = _bits(executable["main"](*arguments))
+        except ValueError as e:
+            raise Skip(f"sizes that do not go together: {e}") from e
+        for what, call in self._ways(executable, arguments, rng):
+            if _bits(call()) != expected:
+                return f"it gives other results {what}"
+        return None
+
+    def _ways(
+        self, executable: Executable, arguments: Sequence[Array], rng: np.random.Generator
+    ) -> list[tuple[str, Callable[[], Any]]]:
+        main = executable["main"]
+        before = get_threads()
+
+        def with_threads() -> Any:
+            try:
+                set_threads(3 if before == 1 else 1)
+                return main(*arguments)
+            finally:
+                set_threads(before)
+
+        def loaded() -> Any:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "program.relex"
+                executable.save(path)
+                return load(path)["main"](*arguments)
+
+        def into() -> Any:
+            results = main(*arguments)
+            arrays = [results] if len(main.signature.outputs) == 1 else list(results or ())
+            given = [np.full_like(array, 1) for array in arrays]
+            if not given:
+                return results
+            main(*arguments, out=given[0] if len(given) == 1 else given)
+            return given[0] if len(given) == 1 else given
+
+        others = [_other_layout(array, rng) for array in arguments]
+        return [
+            ("with arrays of other layouts", lambda: main(*others)),
+            ("when it is called again", lambda: main(*arguments)),
+            ("with another number of threads", with_threads),
+            ("after it was saved and loaded", loaded),
+            ("with out=", into),
+        ]
+
+
+def _names(size: Any) -> Sequence[str]:
+    return [] if isinstance(size, int) else sorted(names_in(size))
+
+
+def _numbers(rng: np.random.Generator, dtype: np.dtype[Any], shape: Sequence[int]) -> Array:
+    if dtype.kind == "f":
+        array = rng.standard_normal(shape).astype(dtype)
+        special = rng.random(shape)
+        array = np.where(special < 0.02, np.array(np.nan, dtype), array)
+        return np.where(special > 0.98, np.array(-np.inf, dtype), array).astype(dtype)
+    return rng.integers(0, 2 if dtype.kind == "b" else 7, shape).astype(dtype)
+
+
+def _other_layout(array: Array, rng: np.random.Generator) -> Array:
+    """Return the same array in other memory: transposed, backwards, with gaps, at an odd address, or read-only."""
+    match int(rng.integers(5)) if array.ndim else 4:
+        case 0:
+            return np.asfortranarray(array)
+        case 1:
+            return np.ascontiguousarray(array[..., ::-1])[..., ::-1]
+        case 2:
+            wide = np.zeros((*array.shape[:-1], array.shape[-1] * 3), array.dtype)
+            wide[..., ::3] = array
+            return wide[..., ::3]
+        case 3:
+            memory = np.zeros(array.nbytes + 1, np.uint8)
+            odd = memory[1:].view(array.dtype) if array.nbytes else array.reshape(-1)
+            odd = odd.reshape(array.shape)
+            odd[...] = array
+            return odd
+        case _:
+            copy = array.copy()
+            copy.setflags(write=False)
+            return copy
+
+
+def _bits(results: Any) -> list[tuple[Any, ...]]:
+    """Return the bits of results, with one NaN for all of them."""
+    several = cast("Sequence[Any]", results if isinstance(results, tuple | list) else [results])
+    arrays = [a for a in several if a is not None]
+    return [(a.dtype, a.shape, _one_nan(np.asarray(a)).tobytes()) for a in arrays]
+
+
+def _one_nan(array: Array) -> Array:
+    return np.where(np.isnan(array), np.array(np.nan, array.dtype), array) if array.dtype.kind == "f" else array

@@ -1,0 +1,41 @@
+"""Every level of the compilation computes what the program says."""
+
+from __future__ import annotations
+
+from random import Random
+
+from relex.lowering import RelexPipelinePass
+from relex.passes import SetTargetPass
+from relex.reference import check_pass
+from relex.reference.fuzzing.structures import random_program
+from relex.reference.fuzzing.variants import has_unused_sizes
+from relex.tools.campaign.comparing import difference
+from relex.tools.campaign.subject import Case, Skip, Subject
+
+FOREIGN = {
+    "": {},
+    "avx2": {"triple": "x86_64-unknown-linux-gnu", "cpu": "haswell"},
+    "avx512": {"triple": "x86_64-unknown-linux-gnu", "cpu": "skylake-avx512"},
+    "neon": {"triple": "aarch64-unknown-linux-gnu", "cpu": "neoverse-n1"},
+}
+"""Targets by name; "" is this machine, for which machine code is compared, too."""
+
+
+class LevelsSubject(Subject):
+    """Random programs through the default compilation: each level is compared with the one above, and machine code."""
+
+    name = "levels"
+    weight = 4
+
+    def make(self, random: Random) -> Case:
+        target = random.choice(["", "", *FOREIGN])
+        strict = "strict" if random.random() < 0.25 else ""
+        return Case(random_program(random), {"target": target, "strict": strict, "seed": str(random.randrange(2**31))})
+
+    def check(self, case: Case) -> str | None:
+        target = FOREIGN[case.options["target"]]
+        if has_unused_sizes(case.module):
+            raise Skip("an unused operator requires something of sizes")
+        module = SetTargetPass(**target)(case.module)
+        pipeline = RelexPipelinePass("core" if target else "llvm", bool(case.options["strict"]))
+        return difference(lambda: check_pass(pipeline, module, seed=int(case.options["seed"]), samples=1))

@@ -1,0 +1,75 @@
+"""Passes on graphs in any order leave what a program computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.transforms import get_all_passes
+
+from relex.passes.base import RelexPass, apply_pass
+from relex.reference import check_pass
+from relex.reference.fuzzing.structures import random_program
+from relex.reference.fuzzing.variants import has_unused_sizes
+from relex.tools.campaign.comparing import difference
+from relex.tools.campaign.subject import Case, Skip, Subject
+from relex.tools.pipelines import find_pass, instantiate, parse_passes
+from relex.tools.universe import make_universe
+
+PASSES = (
+    "canonicalize",
+    "cse",
+    "dce",
+    "cancel-transposes",
+    "fold-batch-norm",
+    "fold-constants",
+    "fold-constants{strict=true}",
+    "fuse-dense-add",
+    "fuse-ewise-fma",
+    "infer-sizes",
+    "remove-unused",
+)
+"""Passes on graphs."""
+
+LATER = ("legalize-ops", "annotate-op-pattern", "fuse-ops", "fuse-tir", "inline-blocks", "schedule-cpu")
+"""Passes that follow each other, of which a program runs as many as are drawn."""
+
+
+@dataclass(frozen=True)
+class PassOrder(RelexPass):
+    """Runs the passes of a text."""
+
+    name = "pass-order"
+
+    passes: str
+
+    def steps(self) -> Sequence[ModulePass]:
+        """The passes that this one runs, in order."""
+        known = {**get_all_passes(), **make_universe().all_passes}
+        return [instantiate("pass", find_pass(spec.name, known), spec) for spec in parse_passes(self.passes)]
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for p in self.steps():
+            apply_pass(p, ctx, op)
+
+
+class PassOrdersSubject(Subject):
+    """Random programs through passes on graphs in any order, and then some of those that follow."""
+
+    name = "pass-orders"
+    weight = 2
+
+    def make(self, random: Random) -> Case:
+        first = [random.choice(PASSES) for _ in range(random.randint(1, 6))]
+        order = [*first, *LATER[: random.choice([0, 0, 1, 4, len(LATER)])]]
+        return Case(random_program(random), {"passes": ",".join(order), "seed": str(random.randrange(2**31))})
+
+    def check(self, case: Case) -> str | None:
+        if has_unused_sizes(case.module):
+            raise Skip("an unused operator requires something of sizes")
+        order = PassOrder(case.options["passes"])
+        return difference(lambda: check_pass(order, case.module, seed=int(case.options["seed"]), samples=1))

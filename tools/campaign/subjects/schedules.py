@@ -1,0 +1,59 @@
+"""A step of a schedule is refused, or leaves what a loop function computes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from random import Random
+
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects.errors import RelexError
+from relex.dialects.tir import BlockOp, PrimFuncOp
+from relex.lowering import LegalizeOpsPass, RelexPipelinePass
+from relex.passes import ApplySchedulePass, FuseOpsPass, FuseTirPass
+from relex.passes.schedule import Schedule
+from relex.reference import check_pass
+from relex.reference.fuzzing.steps import RandomStep
+from relex.reference.fuzzing.structures import random_program
+from relex.tools.campaign.comparing import difference
+from relex.tools.campaign.subject import Case, Skip, Subject
+
+
+class SchedulesSubject(Subject):
+    """Random steps on the loop function of an operator or of a fused group: applied from text, they leave what it
+    computes, and so does the rest of the compilation."""
+
+    name = "schedules"
+    weight = 2
+
+    def make(self, random: Random) -> Case:
+        strict = "strict" if random.random() < 0.25 else ""
+        module = LegalizeOpsPass(bool(strict))(random_program(random))
+        if random.random() < 0.5:
+            module = FuseTirPass()(FuseOpsPass()(module))
+        functions = [op for op in module.ops if isinstance(op, PrimFuncOp) and _has_blocks(op)]
+        if not functions:
+            raise Skip("it has no loops")
+        function = random.choice(functions)
+        function.detach()
+        function.sym_visibility = None
+        name = function.sym_name.data
+        schedule = Schedule(ModuleOp([function]))
+        for _ in range(random.randint(1, 8)):
+            with suppress(RelexError):
+                RandomStep(schedule, name, random).apply()
+        steps = [op.clone() for op in schedule.trace().ops]
+        return Case(ModuleOp([function.clone(), *steps]), {"strict": strict, "seed": str(random.randrange(2**31))})
+
+    def check(self, case: Case) -> str | None:
+        seed = int(case.options["seed"])
+        found = difference(lambda: check_pass(ApplySchedulePass(), case.module, seed=seed, samples=1))
+        if found is not None:
+            return found
+        scheduled = ApplySchedulePass()(case.module)
+        rest = RelexPipelinePass("llvm", bool(case.options["strict"]))
+        return difference(lambda: check_pass(rest, scheduled, seed=seed, samples=1))
+
+
+def _has_blocks(function: PrimFuncOp) -> bool:
+    return any(isinstance(op, BlockOp) for op in function.walk())

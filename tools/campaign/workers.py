@@ -1,0 +1,162 @@
+"""The processes that try programs: one that crashes or hangs is a finding, and another takes its place."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import monotonic
+from typing import IO, Any
+
+from relex.tools.campaign.subject import Skip
+from relex.tools.campaign.table import SUBJECTS
+from relex.tools.campaign.trial import Outcome, subject_of, try_number, write_case
+
+COMMAND = (sys.executable, "-m", "relex.tools.campaign.workers")
+"""What a process runs."""
+
+SECONDS = 300.0
+"""The time that a program may take, with its reduction, until it counts as endless."""
+
+PROGRAMS = 300
+"""How many programs a process tries: another one starts with fresh memory."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all processes of a campaign know."""
+
+    seed: int
+    subjects: Sequence[str]
+    folder: Path
+
+
+class Worker:
+    """A process that tries one program after the other."""
+
+    def __init__(self, setting: Setting):
+        self._setting = setting
+        self._tried = 0
+        self._start()
+
+    def _start(self) -> None:
+        words = [self._setting.seed, ",".join(self._setting.subjects), self._setting.folder]
+        self._process = subprocess.Popen(
+            [*COMMAND, *map(str, words)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            bufsize=1,
+        )
+        self.tried = 0
+
+    @property
+    def output(self) -> IO[str]:
+        """What the process prints: a line for each program."""
+        assert self._process.stdout is not None
+        return self._process.stdout
+
+    def give(self, number: int) -> None:
+        """Let the process try a program."""
+        if self.tried == PROGRAMS:
+            self.stop()
+            self._start()
+        self.tried += 1
+        self.number, self.since = number, monotonic()
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{number}\n")
+
+    def take(self) -> Outcome:
+        """Return the outcome of the program, once there is output."""
+        line = self.output.readline()
+        if line:
+            return Outcome(**json.loads(line))
+        code = self._process.wait()
+        return self._lost(f"the process ended with {code}" if code >= 0 else f"the process ended by signal {-code}")
+
+    def give_up(self) -> Outcome:
+        """Return the outcome of a program that takes too long."""
+        return self._lost(f"does not come to an end: it was stopped after {SECONDS:g} seconds")
+
+    def _lost(self, message: str) -> Outcome:
+        self.stop()
+        self._start()
+        seed, subjects = self._setting.seed, self._setting.subjects
+        name, random = subject_of(seed, self.number, subjects)
+        try:
+            case = SUBJECTS[name].make(random)
+        except Skip:
+            return Outcome(name, "wrong", message)
+        stem = f"{name}-{seed}-{self.number}"
+        return Outcome(name, "wrong", message, write_case(self._setting.folder, stem, name, case, message))
+
+    def stop(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            with suppress(BrokenPipeError):
+                stream.close()
+
+
+def outcomes(setting: Setting, numbers: Iterator[int], jobs: int) -> Iterator[Outcome]:
+    """Yield the outcomes of programs as they come, for as long as there are numbers."""
+    workers = [Worker(setting) for _ in range(jobs)]
+    try:
+        yield from _outcomes(workers, numbers)
+    finally:
+        for worker in workers:
+            worker.stop()
+
+
+def _outcomes(workers: Sequence[Worker], numbers: Iterator[int]) -> Iterator[Outcome]:
+    busy: list[Worker] = []
+    for worker in workers:
+        _next(worker, numbers, busy)
+    while busy:
+        with selectors.DefaultSelector() as selector:
+            for worker in busy:
+                selector.register(worker.output, selectors.EVENT_READ, worker)
+            oldest = min(worker.since for worker in busy)
+            ready = [key.data for key, _ in selector.select(max(0.0, oldest + SECONDS - monotonic()))]
+        late = [worker for worker in busy if monotonic() - worker.since >= SECONDS and worker not in ready]
+        for worker in [*ready, *late]:
+            busy.remove(worker)
+            outcome = worker.take() if worker in ready else worker.give_up()
+            _next(worker, numbers, busy)
+            yield outcome
+
+
+def _next(worker: Worker, numbers: Iterator[int], busy: list[Worker]) -> None:
+    number = next(numbers, None)
+    if number is not None:
+        worker.give(number)
+        busy.append(worker)
+
+
+def processors() -> int:
+    """Return how many processes can run at once."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def main(args: Sequence[str]) -> None:
+    """Try the programs whose numbers are read from standard input."""
+    seed, subjects, folder = args
+    # What programs print must not come between the outcomes.
+    lines: Any = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        outcome = try_number(int(seed), int(line), subjects.split(","), Path(folder))
+        lines.write(json.dumps(asdict(outcome)) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
