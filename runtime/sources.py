@@ -95,19 +95,23 @@ def _read_file(file: str, name: str | None, metadata: Metadata | None) -> tuple[
     if suffix not in known_suffixes():
         files = f"'{path.suffix}' files" if suffix else "files without a suffix"
         raise RelexError(f"{path}: cannot read {files}; expected a file named {_known_files()}")
-    try:
-        data = path.read_bytes()
-    except OSError as e:
-        raise RelexError(f"{path}: cannot be read: {e.strerror}") from e
     if suffix in BINARY_READERS:
-        return find_binary_reader(suffix)(data, str(path)), ""
+        # Only the reader refers to the bytes, and can let go of them.
+        return find_binary_reader(suffix)(_bytes_of(path), str(path)), ""
     try:
-        text = data.decode()
+        text = _bytes_of(path).decode()
     except UnicodeDecodeError as e:
         found = f"byte 0x{e.object[e.start]:02x}"
         raise RelexError(f"{path}: cannot be read: expected UTF-8 text, found {found}") from e
     options = {} if metadata is None else {"params": load_metadata(metadata)}
     return read_text(suffix, text, str(path), module=name, **options), text
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as e:
+        raise RelexError(f"{path}: cannot be read: {e.strerror}") from e
 
 
 def load_metadata(metadata: Metadata) -> Mapping[str, Any]:

@@ -68,7 +68,10 @@ def read_onnx(
     from relex.frontend.onnx.model import import_model, read_model
 
     folder = Path(name).parent if Path(name).is_file() else None
-    return import_model(read_model(data, name), name, folder, shapes or {}, values or {})
+    model = read_model(data, name)
+    # It has a copy of the weights, and the import makes another.
+    del data
+    return import_model(model, name, folder, shapes or {}, values or {})
 
 
 def expect_onnx() -> None:

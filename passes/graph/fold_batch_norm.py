@@ -148,15 +148,16 @@ Steps = Sequence[tuple[Operation, _Affine]]
 
 
 def _fold_into_layer(layer: Operation, channels: Channels) -> None:
-    weight = _constant(layer.operands[1])
     # A vector as the right operand of a matrix product has no channels.
-    if weight is None or weight.ndim < 2:
+    if not isinstance(layer.operands[1].owner, ConstantOp) or rank_of(layer.operands[1]) < 2:
         return
     steps = list(_steps_after(layer.results[0], channels.axis % rank_of(layer.results[0])))
     # A bias alone stays as it is.
     if all(isinstance(op, AddOp | SubtractOp) for op, _ in steps):
         return
-    if (new := _new_layer(layer, channels, weight, _total(steps))) is not None:
+    # Copied only now: there are more weights than normalizations.
+    weight = _constant(layer.operands[1])
+    if weight is not None and (new := _new_layer(layer, channels, weight, _total(steps))) is not None:
         _replace(layer, steps, new)
 
 
@@ -222,11 +223,12 @@ def _constant(value: SSAValue) -> Array | None:
 
 def _by_channel(value: SSAValue, rank: int, axis: int) -> Array | None:
     """Return a constant as one number for each channel, or one for all; None if it differs between elements of one."""
-    array = _constant(value)
-    if array is None or array.ndim > rank:
+    sizes = tensor_type(value.type).get_shape()
+    shape = (*[1] * (rank - len(sizes)), *sizes)
+    if len(sizes) > rank or any(size != 1 for d, size in enumerate(shape) if d != axis):
         return None
-    shape = (1,) * (rank - array.ndim) + array.shape
-    return array.reshape(-1) if all(size == 1 for d, size in enumerate(shape) if d != axis) else None
+    array = _constant(value)
+    return None if array is None else array.reshape(-1)
 
 
 def _new_layer(layer: Operation, channels: Channels, weight: Array, function: _Affine) -> list[Operation] | None:
