@@ -161,9 +161,9 @@ CYCLES_OF_A_FUNCTION = 10
 BYTES_PER_CYCLE = 16
 """Bytes that a core reads or writes in a cycle, from the second-level cache or farther away."""
 
-MIN_CYCLES_TO_SHARE = 2**17
-"""Cycles of a loop that threads share, some 40 microseconds. Threads that sleep take 10 to 20 to wake, and those of the
-caller are 3 longer: a shorter loop would take longer than by one thread."""
+MIN_CYCLES_TO_SHARE = 2**15
+"""Cycles, some 10 microseconds, from which on a loop may be shared: whether it is, is decided when it runs, by its time
+and by whether other threads are awake. The decision takes 0.1 microseconds."""
 
 ENOUGH_PARTS = 16
 """Iterations that keep threads busy until the end; if no loop has as many, the longest one is best."""

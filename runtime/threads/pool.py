@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+import time
 
 import llvmlite.binding as llvm
 
@@ -17,6 +18,12 @@ VARIABLE = "RELEX_NUM_THREADS"
 """The environment variable for the number of threads that share a loop, until `set_threads` is called."""
 
 MAX_THREADS = 256
+
+WORTH_SHARING = 4_000
+"""Nanoseconds of work that are worth sharing with threads that are awake."""
+
+WORTH_WAKING = 40_000
+"""Nanoseconds of work that are worth waking threads for."""
 
 
 class Pool:
@@ -95,5 +102,6 @@ def _compile() -> LoadedCode:
 def pool_text(triple: str) -> str:
     """Return the pool in LLVM IR for a triple."""
     system = "linux.ll" if "linux" in triple else "elsewhere.ll"
-    text = "\n".join(read_ir("relex.runtime.threads", file) for file in (system, "pool.ll"))
+    values = {"clock": time.CLOCK_MONOTONIC, "awake": WORTH_SHARING, "asleep": WORTH_WAKING}
+    text = "\n".join(read_ir("relex.runtime.threads", file, **values) for file in (system, "pool.ll"))
     return f"{text}\ndefine internal void @relax() {{ {baseline_of(triple).pause} ret void }}"

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -203,19 +204,37 @@ def share(run: Callable[[int, int], None], first: int, last: int) -> None:
 
 
 def test_several_threads_work() -> None:
+    """As soon as the caller has seen that the loop takes long."""
     set_threads(3)
     seen: dict[int, list[int]] = {}
     together = threading.Barrier(3)
 
     def run(begin: int, end: int) -> None:
-        if threading.get_ident() not in seen:
+        if begin == 5:
+            time.sleep(1e-3)
+            first.extend(range(begin, end))
+        elif threading.get_ident() not in seen:
             seen[threading.get_ident()] = []
             together.wait(timeout=600)
-        seen[threading.get_ident()] += range(begin, end)
+        if begin != 5:
+            seen[threading.get_ident()] += range(begin, end)
 
+    first: list[int] = []
     share(run, 5, 105)
     assert len(seen) == 3
-    assert sorted(i for part in seen.values() for i in part) == list(range(5, 105))
+    assert sorted(i for part in (first, *seen.values()) for i in part) == list(range(5, 105))
+
+
+def test_short_loops_are_not_shared() -> None:
+    """The caller sees that the loop takes no time, and runs the rest at once."""
+    set_threads(4)
+    parts: list[tuple[int, int]] = []
+    for _ in range(100):
+        parts.clear()
+        share(lambda begin, end: parts.append((begin, end)), 0, 2)
+        if parts == [(0, 1), (1, 2)]:
+            return
+    pytest.fail(f"two short iterations ran as {parts}")
 
 
 def test_one_thread_runs_all_at_once() -> None:
@@ -230,6 +249,7 @@ def test_a_loop_inside_of_a_loop_runs_alone() -> None:
     inner: list[tuple[int, int]] = []
 
     def run(begin: int, end: int) -> None:
+        time.sleep(1e-3)
         for _ in range(begin, end):
             share(lambda first, last: inner.append((first, last)), 0, 10)
 
@@ -267,7 +287,7 @@ def test_wrong_numbers(count: object) -> None:
 
 
 MEETING = """
-import os, threading
+import os, threading, time
 from relex.runtime import set_threads
 from test_threads import share
 home, others = sorted(os.sched_getaffinity(0))[0], sorted(os.sched_getaffinity(0))[1:]
@@ -275,7 +295,9 @@ home, others = sorted(os.sched_getaffinity(0))[0], sorted(os.sched_getaffinity(0
 def helpers():
     together, found = threading.Barrier(2), {}
     def run(begin, end):
-        if threading.get_native_id() not in found:
+        if begin == 0:
+            time.sleep(1e-3)
+        elif threading.get_native_id() not in found:
             found[threading.get_native_id()] = os.sched_getaffinity(0)
             together.wait(timeout=600)
     share(run, 0, 100)
