@@ -114,6 +114,17 @@ def _pattern_of_reduction(
     return OpPattern.REDUCTION
 
 
+def reuses_operands(block: BlockOp) -> bool:
+    """Return whether a reduction multiplies elements that other results use as well, however it is scheduled: its init
+    may be a block of its own."""
+    spatial = {v.variable for v in block.iter_vars if v.kind is IterKind.SPATIAL and v.extent != 1}
+    results = {store.buffer for store in _stores(block)}
+    terms = [load for load in _loads(block) if load.buffer not in results]
+    is_reduction = any(v.kind is IterKind.REDUCE for v in block.iter_vars)
+    is_product = is_reduction and any(isinstance(op, _PRODUCTS) for op in walk(block))
+    return is_product and any(not spatial <= _variables(load, block) for load in terms)
+
+
 def _variables(load: Access, block: BlockOp) -> set[BlockArgument]:
     return {variable for index in load.indices for variable in variables_in(index, block)}
 

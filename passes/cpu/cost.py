@@ -105,6 +105,21 @@ MIN_COLUMNS_AT_ONCE = 64
 L2_SIZES_FROM_AFAR = 0.5
 """Size of a matrix, in second-level caches, from which on it is read from far away each time."""
 
+# Blocks of rows
+
+L2_SIZES_OF_A_BLOCK = 0.5
+"""Size of what passes from one product to the next in an iteration of the loops around both, in second-level caches, up
+to which it stays there, beside the panels that both read again in each iteration."""
+
+MAX_ROWS_OF_A_BLOCK = 64
+"""Rows that two products compute at a time; with as many, each element of a panel is used often enough."""
+
+MIN_ROWS_OF_A_BLOCK = 16
+"""Rows that two products compute at a time at least: panels are read again for every block."""
+
+MIN_STEPS_TO_ALLOCATE = 2**14
+"""Steps of an iteration for which a local buffer on the heap is allocated; it takes some 50 nanoseconds."""
+
 # Tiles of vector registers
 
 LATENCY = 8

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.ir.affine import AffineMap
 
 from relex.dialects.errors import CompileError, fail
-from relex.dialects.index.expr import IndexExpr, Remainder, atom_of
+from relex.dialects.index.expr import IndexExpr, Remainder, atom_of, terms_of
 from relex.dialects.tir import AllocBufferOp, BlockOp
 from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written
 from relex.passes.analysis.dependence import block_accesses
@@ -98,11 +98,13 @@ def _loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
     """Return the loop in the only consumer of a block's results along which it goes on with those of a loop."""
     op = find_block(schedule.function(block.func), block.name)
     variable = next(found.variable for found in loops_of(op) if named(found) == loop)
-    dimension = element_written(op).index(IndexExpr.of(variable))
+    written = element_written(op)
+    dimension = next(i for i, index in enumerate(written) if variable in terms_of(index))
+    factor = terms_of(written[dimension])[variable]
     reader = only_reader(op) or fail(op, f"expected one block that reads what {name_of_block(op)} writes")
     (buffer,) = buffers_written(op)
-    atoms = {atom_of(access.element[dimension]) for access in block_accesses(reader) if access.buffer is buffer}
-    loops = [found for found in loops_of(reader) if {found.variable} == atoms]
+    indices = [access.element[dimension] for access in block_accesses(reader) if access.buffer is buffer]
+    loops = [found for found in loops_of(reader) if all(terms_of(i).get(found.variable) == factor for i in indices)]
     if not loops:
         name = name_of_block(op)
         fail(reader, f"expected {name_of_block(reader)} to go on with what {name} writes along @{loop.label}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -12,12 +11,12 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects.errors import PassError
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind, PrimFuncOp, loops_around
 from relex.passes.analysis.buffers import accesses_in, buffers_written
-from relex.passes.analysis.footprints import region_of
-from relex.passes.analysis.loop_tree import loops_of
+from relex.passes.analysis.loop_tree import blocks_in, loops_of
 from relex.passes.analysis.sharing import has_views
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import bits_of
+from relex.passes.cpu.nearby import bytes_nearby, bytes_used
+from relex.passes.cpu.reductions import count
 from relex.passes.schedule.compact_buffer import compact_buffer
 
 
@@ -28,8 +27,9 @@ class CompactBuffersPass(RelexPass):
     element stays in a register, a row in the first-level cache, where the whole buffer would go through memory. Blocks
     compute the same.
 
-    A buffer stays as it is if iterations hand on elements in it, if what an iteration uses would not fit on the stack,
-    or if the loop is vectorized or unrolled.
+    A buffer stays as it is if iterations hand on elements in it, or if the loop is vectorized or unrolled; also if what
+    an iteration uses would not fit on the stack, unless it stays in the second-level cache of the module's target, and
+    iterations take so long that memory may be allocated in each.
 
     ```mlir
     %T = tir.alloc_buffer : memref<64x100xf32>
@@ -57,20 +57,21 @@ class CompactBuffersPass(RelexPass):
     name = "compact-buffers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        nearby = bytes_nearby(op)
         for function in op.ops:
             if isinstance(function, PrimFuncOp) and not has_views(function):
                 for alloc in [inner for inner in function.walk() if isinstance(inner, AllocBufferOp)]:
                     with suppress(PassError):
-                        _compact(alloc, function)
+                        _compact(alloc, function, nearby)
 
 
-def _compact(alloc: AllocBufferOp, function: PrimFuncOp) -> None:
+def _compact(alloc: AllocBufferOp, function: PrimFuncOp, nearby: int) -> None:
     """Compact a buffer if the innermost loop around its uses suits it; fail if that is not possible."""
-    if (block := _writer_in_loops(alloc, function)) is not None:
+    if (block := _writer_in_loops(alloc, function, nearby)) is not None:
         compact_buffer(block, buffers_written(block).index(alloc.buffer))
 
 
-def _writer_in_loops(alloc: AllocBufferOp, function: PrimFuncOp) -> BlockOp | None:
+def _writer_in_loops(alloc: AllocBufferOp, function: PrimFuncOp, nearby: int) -> BlockOp | None:
     """Return a block that writes a buffer, if it suits the innermost loop around all uses of the buffer."""
     accesses = list(accesses_in(function, alloc.buffer))
     writers = [access.block for access in accesses if access.is_write]
@@ -81,11 +82,16 @@ def _writer_in_loops(alloc: AllocBufferOp, function: PrimFuncOp) -> BlockOp | No
         loop.kind.data in (LoopKind.VECTORIZED, LoopKind.UNROLLED) for loop in (shared[-1], *loops_around(shared[-1]))
     ):
         return None
-    region = region_of([access.element for access in accesses], shared[-1])
-    sizes = zip(region, alloc.buffer.type.get_shape(), strict=True)
-    size = prod(size if interval is None else interval.extent for interval, size in sizes)
-    fits = 0 <= size * bits_of(alloc.buffer) // 8 <= cost.MAX_BUFFER_ON_STACK
-    return writers[0] if fits else None
+    elements = [access.element for access in accesses]
+    on_stack = bytes_used(alloc.buffer, elements, shared[-1], cost.MANY) <= cost.MAX_BUFFER_ON_STACK
+    on_heap = bytes_used(alloc.buffer, elements, shared[-1]) <= nearby and _takes_long(shared[-1])
+    return writers[0] if on_stack or on_heap else None
+
+
+def _takes_long(loop: ForOp) -> bool:
+    """Return whether an iteration of a loop makes up for an allocation."""
+    steps = (count([inner for inner in loops_of(block) if loop.is_ancestor(inner)]) for block in blocks_in(loop))
+    return sum(steps) // max(1, count([loop])) >= cost.MIN_STEPS_TO_ALLOCATE
 
 
 def _holds(loop: ForOp, alloc: AllocBufferOp) -> bool:

@@ -11,7 +11,7 @@ from operator import is_not
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.tir import (
@@ -27,11 +27,12 @@ from relex.dialects.tir import (
 from relex.dialects.tir.accesses import accesses, is_pure
 from relex.dialects.tir.indices import known_size
 from relex.passes.analysis.alias import may_alias
-from relex.passes.analysis.dependence import LoopAccess, may_conflict
-from relex.passes.analysis.loop_tree import following, only_step
-from relex.passes.analysis.op_patterns import pattern_of_block
+from relex.passes.analysis.dependence import Element, LoopAccess, block_accesses, may_conflict
+from relex.passes.analysis.loop_tree import blocks_in, following, only_step
+from relex.passes.analysis.op_patterns import pattern_of_block, reuses_operands
 from relex.passes.analysis.sharing import depends_on, has_views, is_spatial, is_understood
 from relex.passes.base import RelexPass
+from relex.passes.cpu.nearby import bytes_nearby, bytes_used
 from relex.passes.schedule.code_motion import move_before
 from relex.passes.support.loop_edits import take_body
 
@@ -44,8 +45,12 @@ class MergeLoopsPass(RelexPass):
     Blocks stay as they are, each with its variables, in their order; every element is computed by the same operations.
 
     Loops are shared as deep as both nests have equal extents and access common elements in the same iteration, and as
-    no block reduces along them. A product such as a dense layer shares all of its spatial loops or none, and is not
-    moved into the loops of another nest: how to tile it, and where its panels are packed, is left to schedules.
+    no block reduces along them. A product such as a dense layer shares all of its spatial loops or none: how to tile it
+    is left to schedules.
+
+    A product of what another nest computed, as in attention, shares loops with that nest if what passes between them in
+    an iteration then stays in the second-level cache of the module's target. Nests in between that have nothing to do
+    with the first one, such as those that pack panels, come before both.
 
     ```mlir
     tir.for %i, %k in (8, 4) {
@@ -67,20 +72,23 @@ class MergeLoopsPass(RelexPass):
     name = "merge-loops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        nearby = bytes_nearby(op)
         for function in op.ops:
             if isinstance(function, PrimFuncOp) and not has_views(function):
-                while _merge_in(function.body.block, function):
+                while _merge_in(function.body.block, function, nearby):
                     pass  # A merged nest may in turn depend on the one before it.
 
 
-def _merge_in(block: Block, function: PrimFuncOp) -> bool:
+def _merge_in(block: Block, function: PrimFuncOp, nearby: int) -> bool:
     """Merge each nest in a block with the one before it; return whether any were merged."""
     is_changed = False
     previous: Operation | None = None
     for op in list(block.ops):
         if isinstance(op, AllocBufferOp) or (is_pure(op) and not op.regions):
             continue
-        if shared := _shared_loops(previous, op, function):
+        if _may_come_before(previous, op, function):
+            continue
+        if shared := _shared_loops(previous, op, function, nearby):
             _merge(shared)
             is_changed = True
         else:
@@ -88,11 +96,25 @@ def _merge_in(block: Block, function: PrimFuncOp) -> bool:
     return is_changed
 
 
-def _shared_loops(first: Operation | None, second: Operation | None, function: PrimFuncOp) -> list[tuple[ForOp, ForOp]]:
-    """Return the loops that two nests may share, in pairs, outermost first; none if they should not."""
+def _may_come_before(first: Operation | None, second: Operation, function: PrimFuncOp) -> bool:
+    """Return whether a nest packs panels, and may do so before the nest in front of it."""
+    if not isinstance(first, ForOp) or not isinstance(second, ForOp) or not _packs(second):
+        return False
+    return all(map(is_understood, (first, second))) and not any(
+        (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, function)
+        for a in accesses(first)
+        for b in accesses(second)
+    )
+
+
+def _shared_loops(
+    first: Operation | None, second: Operation | None, function: PrimFuncOp, nearby: int
+) -> list[tuple[ForOp, ForOp]]:
+    """Return the loops that two nests may share, in pairs, outermost first; none if they should not. `nearby` is the
+    number of bytes that stay in the cache."""
     if not isinstance(first, ForOp) or not isinstance(second, ForOp) or not depends_on(second, first):
         return []
-    if not is_understood(first) or not is_understood(second) or _products(second) or _packs(first):
+    if not is_understood(first) or not is_understood(second) or _packs(first):
         return []
     spatial = {loop for product in _products(first) for loop in loops_around(product) if is_spatial(loop)}
     shared: list[tuple[ForOp, ForOp]] = []
@@ -100,7 +122,21 @@ def _shared_loops(first: Operation | None, second: Operation | None, function: P
     while isinstance(outer, ForOp) and isinstance(inner, ForOp) and _may_be_one(outer, inner, function):
         shared.append((outer, inner))
         outer, inner = outer.body.block.last_op, only_step(inner)
-    return shared if spatial <= {outer for outer, _ in shared} else []
+    if not shared or (spatial <= {outer for outer, _ in shared} and not any(map(reuses_operands, blocks_in(second)))):
+        return shared
+    return shared if _bytes_between(first, second, shared[-1][1]) <= nearby else []
+
+
+def _bytes_between(first: ForOp, second: ForOp, loop: ForOp) -> int:
+    """Return the size of what an iteration of a loop of the second nest reads of local buffers that the first one
+    writes."""
+    written = {access.buffer for access in accesses(first) if access.is_write}
+    read: dict[SSAValue, list[Element]] = {}
+    for block in blocks_in(second):
+        for access in block_accesses(block):
+            if access.buffer in written and not access.is_write:
+                read.setdefault(access.buffer, []).append(access.element)
+    return sum(bytes_used(buffer, elements, loop) for buffer, elements in read.items())
 
 
 def _may_be_one(first: ForOp, second: ForOp, function: PrimFuncOp) -> bool:

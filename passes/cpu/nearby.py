@@ -1,0 +1,37 @@
+"""What stays in the second-level cache of the processor that a module is compiled for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, ShapedType
+from xdsl.ir import SSAValue
+
+from relex.dialects.processors import processor_of
+from relex.dialects.target import get_target
+from relex.dialects.tir import ForOp
+from relex.passes.analysis.dependence import Element
+from relex.passes.analysis.footprints import region_of
+from relex.passes.cpu import cost
+from relex.passes.cpu.reductions import bits_of
+
+
+def bytes_nearby(module: ModuleOp) -> int:
+    """Return the size of buffers that stay in the second-level cache, beside what else a nest reads; 0 if the target is
+    none that `schedule-cpu` knows."""
+    target = get_target(module)
+    processor = processor_of(target) if target else None
+    return int(cost.L2_SIZES_OF_A_BLOCK * processor.l2_bytes) if processor else 0
+
+
+def bytes_used(buffer: SSAValue, elements: Sequence[Element], loop: ForOp, unknown: int = cost.LIKELY_SIZE) -> int:
+    """Return the size in bytes of the part of a buffer that one iteration of a loop uses, given the elements that are
+    accessed. Sizes that are only known at run time count as `unknown`."""
+    assert isinstance(buffer.type, ShapedType)
+    sizes = [unknown if size == DYNAMIC_INDEX else size for size in buffer.type.get_shape()]
+    extents = [
+        size if interval is None else interval.extent
+        for interval, size in zip(region_of(elements, loop), sizes, strict=True)
+    ]
+    return prod(extents) * bits_of(buffer) // 8
