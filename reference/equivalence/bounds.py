@@ -126,7 +126,7 @@ class BoundedNumbers(Numbers):
         types = [TensorType(element_type_of(value.dtype), value.shape) for value in values]
         key = (op, *types)
         if key not in self._loops:
-            self._loops[key] = _as_loops(op, types, type(self)())
+            self._loops[key] = as_loops(op, types, type(self)())
         loops = self._loops[key]
         found = evaluate(*values)
         results = cast("tuple[Array, ...]", found) if isinstance(found, tuple) else (found,)
@@ -139,7 +139,7 @@ class BoundedNumbers(Numbers):
         return outputs if isinstance(found, tuple) else outputs[0]
 
 
-def _as_loops(op: Operator, types: Sequence[TensorType[Attribute]], numbers: BoundedNumbers) -> Function | None:
+def as_loops(op: Operator, types: Sequence[TensorType[Attribute]], numbers: Numbers) -> Function | None:
     """Return the loop function of an operator on operands of static types; None if there is none."""
     operands = [create_ssa_value(t) for t in types]
     block = Block(arg_types=types)
@@ -388,6 +388,13 @@ def bound_cornered_function(op: Operation, value: Any, *operands: Any) -> Any:
 def bound_discontinuous_function(op: Operation, value: Any, *operands: Any) -> Any:
     """Bound a function with jumps or poles: known if all operands are."""
     return _from_library(op, _known_if_operands_are(op, value, *operands))
+
+
+LIBRARY_FUNCTIONS: tuple[type[Operation], ...] = (
+    *(*_INVERSES, *_EXPONENTIALS, *_LOGARITHMS, *_STEADY, *_CORNERED),
+    *(math.TanOp, math.Atan2Op, math.FPowIOp),
+)
+"""Functions that may come from any library."""
 
 
 def _from_library(op: Operation, number: Any) -> Any:

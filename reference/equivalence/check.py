@@ -28,7 +28,9 @@ from relex.reference.equivalence.execution import Outcome, Runner, TooLong
 from relex.reference.equivalence.interface import Interface, NotComparable, find_function, function_names, interface_of
 from relex.reference.equivalence.reassociation import ReassociatedNumbers
 from relex.reference.equivalence.reduction import nonzero, simplify_arguments
-from relex.reference.equivalence.samples import Sample, samples
+from relex.reference.equivalence.samples import KINDS, Sample, samples
+from relex.reference.proof.proof import DifferentTerms, Side, TermDifference, prove
+from relex.reference.proof.verdicts import Kind, Verdict
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -49,6 +51,8 @@ class Difference:
     """Returns the mismatch for other arguments, if there is one."""
     is_reordered: bool = False
     """Whether the results could be the same if sums and products may be computed in any order."""
+    terms: TermDifference | None = None
+    """The terms that differ, if a proof found any."""
 
     @property
     def message(self) -> str:
@@ -76,6 +80,8 @@ def explain(difference: Difference) -> Iterator[str]:
         yield f"the pass declares what it does to numbers: {numerics}"
     if difference.is_reordered:
         yield "another order of sums or products may give this: if that is meant, declare 'numerics = reassociates'"
+    if difference.terms is not None:
+        yield f"for any arguments, {difference.terms}"
     if difference.sample is None:
         return
     yield f"seen in {difference.sample}"
@@ -108,6 +114,8 @@ class Report:
     compared: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Pass and function, for each function that a pass changed and that still computes the same."""
     skipped: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    verdicts: list[tuple[str, str, Verdict]] = field(default_factory=list[tuple[str, str, Verdict]])
+    """With `proof`, what is known about each public function after each pass: the pass, the function, the verdict."""
 
 
 @dataclass
@@ -142,9 +150,26 @@ class _Reference:
     def samples(self) -> Iterator[tuple[Sample, list[Any], Outcome]]:
         """Yield samples with their arguments and the outcome of the function."""
         for sample in samples(self.seed, self.count):
-            if sample not in self.calls:
-                self.calls[sample] = self._call(sample)
-            yield sample, *self.calls[sample]
+            yield sample, *self.call(sample)
+
+    def call(self, sample: Sample) -> tuple[list[Any], Outcome]:
+        """Return the arguments of a sample, and the outcome of the function."""
+        if sample not in self.calls:
+            self.calls[sample] = self._call(sample)
+        return self.calls[sample]
+
+    def sizes(self) -> Iterator[tuple[str, list[Any], Sequence[tuple[int, ...]] | None]]:
+        """Yield arguments to prove something about, preceded by their sizes, and the shapes of the results: once if all
+        sizes are static, else for each size of the samples."""
+        specs = self.interface.inputs
+        if not any(spec.is_index or min(spec.shape or (), default=0) < 0 for spec in specs):
+            yield "", _placeholders(self.interface, empty=True), None
+            return
+        for sample in samples(self.seed, self.count):
+            if sample.kind == next(iter(KINDS)):
+                arguments, outcome = self.call(sample)
+                if outcome.error is None:
+                    yield _sizes_of(self.interface, arguments), arguments, self.shapes(outcome)
 
     def tried(self) -> Iterator[list[Any]]:
         """Yield zeros, and arguments of each kind: a pass may know how to call the function with some of them only."""
@@ -205,8 +230,9 @@ class _Reference:
 class Checker:
     """Follows a program from pass to pass."""
 
-    def __init__(self, seed: int = 0, samples: int = 3):
+    def __init__(self, seed: int = 0, samples: int = 3, *, proof: bool = False):
         self.report = Report()
+        self._proof = proof
         self._seed = seed
         self._samples = samples
         self._references: dict[str, _Reference] = {}
@@ -223,6 +249,7 @@ class Checker:
         for name, reference in self._references.items():
             if _is_unchanged(name, reference.module, runner.module):
                 kept[name] = reference
+                self._note(reference, p, Verdict(Kind.UNCHANGED))
                 continue
             result = self._compare(reference, runner, p)
             if isinstance(result, Difference):
@@ -267,6 +294,7 @@ class Checker:
         """Return the function after a pass; the one before if it can no longer be run; None if there is nothing to
         compare it with."""
         name = before.name
+        unproved: NotComparable | None = None
         try:
             call = _Call.of(before, after.module, same_call_of(p), together((*before.unchecked, p)))
             if call is None:
@@ -275,17 +303,45 @@ class Checker:
                 return Difference((*before.unchecked, p), name, call)
             if before.is_public and (wrong := call.find_other_sizes(before, after.module)) is not None:
                 return Difference((*before.unchecked, p), name, wrong)
+            if self._proof:
+                try:
+                    return self._prove(before, after, call, p)
+                except NotComparable as e:
+                    unproved = e
             found = self._run(before, after, call, p)
         except NotComparable as e:
             if before.is_public:
                 self._skip(p.name, name, str(e))
+            self._note(before, p, Verdict(Kind.OPEN, str(unproved or e)))
             is_slow = before.is_slow or isinstance(e, TooLong)
             return replace(before, unchecked=(*before.unchecked, p), is_slow=is_slow)
         if isinstance(found, Difference):
-            return found
+            return replace(found, terms=unproved.difference if isinstance(unproved, DifferentTerms) else None)
+        self._note(before, p, Verdict(Kind.CHECKED, str(unproved)))
         if call.rewrite is not None:
             return None
         return replace(before, runner=after, calls=found, unchecked=(), earlier=before)
+
+    def _prove(self, before: _Reference, after: Runner, call: _Call, p: ModulePass) -> _Reference | None:
+        """Return the function after a pass if it is proved to compute the same. Raises `NotComparable`."""
+        if call.is_native:
+            raise NotComparable("machine code is not run on symbols")
+        old = Side(before.runner, before.name, before.interface)
+        new = Side(after, before.name, call.interface)
+        sizes: list[str] = []
+        for size, arguments, shapes in before.sizes():
+            prove(old, new, arguments, shapes, call.rewrite)
+            sizes.append(size)
+        if not sizes:
+            raise NotComparable("it stops for all samples, even before")
+        self._note(before, p, Verdict(Kind.PROVED, sizes=tuple(filter(None, sizes))))
+        return (
+            None if call.rewrite is not None else replace(before, runner=after, calls={}, unchecked=(), earlier=before)
+        )
+
+    def _note(self, function: _Reference, p: ModulePass, verdict: Verdict) -> None:
+        if self._proof and function.is_public:
+            self.report.verdicts.append((p.name, function.name, verdict))
 
     def _run(
         self, before: _Reference, after: Runner, call: _Call, p: ModulePass
@@ -426,12 +482,26 @@ def _is_unchanged(name: str, before: ModuleOp, after: ModuleOp) -> bool:
     return True
 
 
-def _placeholders(interface: Interface) -> list[Any]:
-    """Return arguments of the right types, to ask a pass whether a function can be compared."""
-    return [np.zeros([max(n, 1) for n in spec.shape or ()], spec.dtype)[()] for spec in interface.inputs]
+def _placeholders(interface: Interface, *, empty: bool = False) -> list[Any]:
+    """Return arguments of the right types, to ask a pass whether a function can be compared; with `empty`, sizes may be
+    0."""
+    least = 0 if empty else 1
+    return [np.zeros([max(n, least) for n in spec.shape or ()], spec.dtype)[()] for spec in interface.inputs]
 
 
-def check_pass(p: ModulePass, module: ModuleOp, *, seed: int = 0, samples: int = 3) -> Report:
+def _sizes_of(interface: Interface, arguments: Sequence[Any]) -> str:
+    """Return the dynamic sizes of arguments, by name where they have one."""
+    found: dict[str, int] = {}
+    for spec, value in zip(interface.inputs, arguments, strict=True):
+        if spec.is_index and spec.shape is None:
+            found[spec.name] = int(value)
+        for i, (size, n) in enumerate(zip(spec.shape or (), np.shape(value), strict=True)):
+            if size < 0:
+                found[spec.dims[i] or f"{spec.name}.{i}"] = n
+    return ", ".join(f"{name} = {n}" for name, n in found.items())
+
+
+def check_pass(p: ModulePass, module: ModuleOp, *, seed: int = 0, samples: int = 3, proof: bool = False) -> Report:
     """
     Run a pass on a copy of a module, and every function on generated arguments before and after it. Raises
     `NotEquivalentError` if a result differs by more than the ops of the program allow (see `bounds`) and the `numerics`
@@ -442,6 +512,9 @@ def check_pass(p: ModulePass, module: ModuleOp, *, seed: int = 0, samples: int =
     others. `samples` is how often each kind is drawn, from a generator seeded with `seed`. A function that stops before
     the pass may do anything after it. The report lists what was compared, and what could not be and why.
 
+    With `proof`, both sides are first run on symbols in place of numbers: equal terms prove that they compute the same
+    for all values. What cannot be proved is checked as above; `verdicts` of the report says which is which, and why.
+
     A pass that changes the arguments of functions has a method `same_call`, which says how to call them afterwards.
 
     ```python
@@ -449,7 +522,7 @@ def check_pass(p: ModulePass, module: ModuleOp, *, seed: int = 0, samples: int =
     ```
     """
     expect_module(module)
-    checker = Checker(seed, samples)
+    checker = Checker(seed, samples, proof=proof)
     module = module.clone()
     checker.start(module)
     _check_steps(p, module, checker)
@@ -469,7 +542,13 @@ def _check_steps(p: ModulePass, module: ModuleOp, checker: Checker) -> None:
 
 
 def check_equivalent(
-    before: ModuleOp, after: ModuleOp, *, seed: int = 0, samples: int = 3, numerics: Numerics = exact
+    before: ModuleOp,
+    after: ModuleOp,
+    *,
+    seed: int = 0,
+    samples: int = 3,
+    numerics: Numerics = exact,
+    proof: bool = False,
 ) -> Report:
     """
     Compare the functions of two modules as `check_pass` does: `after` is `before` after some rewriting of these
@@ -477,7 +556,7 @@ def check_equivalent(
     """
     for module in (before, after):
         expect_module(module)
-    checker = Checker(seed, samples)
+    checker = Checker(seed, samples, proof=proof)
     checker.start(before)
     difference = checker.after(_Rewriting(numerics), after)
     if difference is not None:

@@ -102,27 +102,41 @@ class Runner:
         """Return how far apart two correct results of a call may lie, elementwise: as the ops say, or in the arithmetic
         of `numbers`. Raises `NotComparable` if that is unknown."""
         numbers = numbers or BoundedNumbers()
-        function = find_function(self.module, name)
-        if function is None or isinstance(function, llvm.FuncOp):
-            raise NotComparable("machine code does not say what rounding may change")
-        call = Program(self.module, numbers=numbers).function(function)
         inputs = [
             value if spec.is_index else plain(_input(spec, value))
             for spec, value in zip(interface.inputs, arguments, strict=True)
         ]
+        try:
+            found = self.run_on(numbers, name, interface, inputs, shapes, STEPS // BOUNDED_STEPS)
+        except Undecided:
+            raise NotComparable("it decides by numbers that rounding may change") from None
+        return [np.asarray(spread_of(np.asarray(x))) for x in found]
+
+    def run_on(
+        self,
+        numbers: Numbers,
+        name: str,
+        interface: Interface,
+        inputs: Sequence[Any],
+        shapes: Shapes | None,
+        steps: int,
+    ) -> list[Any]:
+        """Call a function in another representation of numbers, which `inputs` have already, and return the results in
+        it. Raises `NotComparable` if it cannot be called, or takes more steps."""
+        function = find_function(self.module, name)
+        if function is None or isinstance(function, llvm.FuncOp):
+            raise NotComparable("machine code does not say what rounding may change")
+        call = Program(self.module, numbers=numbers).function(function)
         outputs = _outputs(function, interface, shapes)
         lifted = [numbers.fresh_array(a.shape, a.dtype, element_type_of(a.dtype)) for a in outputs or ()]
         try:
-            with interpreting(STEPS // BOUNDED_STEPS):
+            with interpreting(steps):
                 results = call(*_as_arguments(function, inputs), *map(Buffer, lifted))
-                found = (*results, *_written(interface, inputs))
-                if outputs is not None:
-                    found = _in_order(interface, lifted, results)
-                return [np.asarray(spread_of(np.asarray(x))) for x in found]
-        except Undecided:
-            raise NotComparable("it decides by numbers that rounding may change") from None
         except ExecutionError as e:
             raise NotComparable(e.diagnostics[0].message) from e
+        if outputs is not None:
+            return _in_order(interface, lifted, results)
+        return [*results, *_written(interface, inputs)]
 
     def _run_natively(
         self, function: llvm.FuncOp, interface: Interface, arguments: Sequence[Any], shapes: Shapes | None
@@ -201,7 +215,7 @@ def _as_arguments(function: Operation, values: Sequence[Any]) -> list[Any]:
     is_read_only = len(types) != len(values)
     arguments: list[Any] = []
     for t, value in zip(types, values, strict=False):
-        if isa(t, TensorType) and storage_of(t.element_type) != t.element_type:
+        if isa(t, TensorType) and storage_of(t.element_type) != t.element_type and value.dtype.names is None:
             arguments.append(value.view(numpy_dtype(t.element_type)))
         elif t.name != "memref":
             arguments.append(value)

@@ -48,7 +48,7 @@ def _check_fits(op: Operation, value: Array, t: Attribute) -> None:
     """Stop at `op` unless an array has the type `t` of its result."""
     assert isa(t, TensorType)
     dtype, shape = dtype_of(op, t.element_type), t.get_shape()
-    if value.dtype != dtype:
+    if value.dtype.names is None and value.dtype != dtype:
         stop(op, f"expected a result of {dtype.name}, found {value.dtype.name}")
     if len(shape) != value.ndim or any(a not in (b, DYNAMIC_INDEX) for a, b in zip(shape, value.shape, strict=True)):
         stop(op, f"expected a result of shape {shape_str(shape)}, found {shape_str(value.shape)}")

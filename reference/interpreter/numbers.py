@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 class Numbers:
     """NumPy's numbers. Subclasses may attach more to each, or fill memory in another way."""
 
+    byte = 1
+    """The bytes of memory in which a byte of a number is represented."""
+
     def __init__(self, *, checked: bool = False):
         self._checked = checked
 
@@ -28,6 +31,14 @@ class Numbers:
     def fresh_array(self, shape: tuple[int, ...], dtype: np.dtype[Any], element_type: Attribute) -> Array:
         """Allocate memory of unspecified contents for numbers of a type."""
         return fresh_array(shape, dtype, checked=self._checked)
+
+    def stored(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the dtype of numbers in memory that is viewed as numbers of `dtype`."""
+        return dtype
+
+    def decided(self, value: Any) -> Any:
+        """Return the number, or the vector of numbers, by which a run decides where it goes on or what it accesses."""
+        return value
 
     def function(self, op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
         """Lift `function`, which computes the results of `op` for NumPy's numbers, to their representation."""

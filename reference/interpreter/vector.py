@@ -52,6 +52,7 @@ class _Lanes:
         self._op = op
         self._base = base
         self._checked = preparation.checked
+        self._decided = preparation.numbers.decided
         rank = buffer_type(op, base).get_num_dims()
         if len(self.shape) > rank and dimensions is None:
             unsupported(op, f"expected a buffer of {len(self.shape)} dimensions, found {base.type}")
@@ -68,7 +69,7 @@ class _Lanes:
 
     def inside(self, buffer: Buffer, indices: Sequence[Any], in_bounds: Sequence[bool], mask: Any = True) -> Any:
         """Return the part of a mask that may be accessed: all of it, in dimensions declared to be in bounds."""
-        result = np.array(np.broadcast_to(mask, self.shape))
+        result = np.array(np.broadcast_to(mask if mask is True else self._decided(mask), self.shape))
         places, sizes = self.places(indices), buffer.array.shape
         for dimension, is_in_bounds in zip(self._axes, in_bounds, strict=True):
             if dimension is not None and not is_in_bounds:
@@ -96,7 +97,7 @@ class _Lanes:
     def _enter(self, buffer: Buffer, indices: Sequence[Any], mask: Any) -> tuple[Any, Any, tuple[Any, ...]]:
         if self._checked:
             MONITOR.get().uses(self._op, self._base, buffer)
-        mask = np.broadcast_to(mask, self.shape)
+        mask = np.broadcast_to(mask if mask is True else self._decided(mask), self.shape)
         places = tuple([place[mask] for place in self.places(indices)])
         check_bounds(self._op, self._base, buffer.array, places)
         return buffer.array, mask, places

@@ -16,7 +16,7 @@ from relex.reference.interpreter.arith import convert, integer_comparison
 from relex.reference.interpreter.program import SCALARS, Binary, Run, Unary
 from relex.reference.interpreter.scalars import choose
 
-_CASTS: dict[type[Operation], type[Operation]] = {
+CASTS: dict[type[Operation], type[Operation]] = {
     llvm.SExtOp: arith.ExtSIOp,
     llvm.ZExtOp: arith.ExtUIOp,
     llvm.TruncOp: arith.TruncIOp,
@@ -25,12 +25,13 @@ _CASTS: dict[type[Operation], type[Operation]] = {
     FPToSIOp: arith.FPToSIOp,
     FPToUIOp: arith.FPToUIOp,
 }
+"""Conversions, and the ops of `arith` that mean the same."""
 
 
-@SCALARS.rule(*_CASTS)
+@SCALARS.rule(*CASTS)
 def interpret_cast(op: Operation) -> Unary:
     """Convert numbers as the op of `arith` does."""
-    return convert(op, _CASTS[type(op)])
+    return convert(op, CASTS[type(op)])
 
 
 @SCALARS.rule(llvm.ICmpOp)

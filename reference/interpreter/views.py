@@ -178,12 +178,15 @@ def _common_stride(op: Operation, array: Array, group: Sequence[int]) -> int:
 def interpret_view(op: memref.ViewOp, preparation: Preparation) -> Run:
     """View bytes of a buffer as elements of another type and shape."""
     kind = buffer_type(op, op.result)
-    dtype = dtype_of(op, kind.element_type)
+    numbers, element = preparation.numbers, dtype_of(op, kind.element_type)
 
     def run(buffer: Buffer, shift: Any, *sizes: Any) -> Buffer:
+        dtype = numbers.stored(element)
         shape = shape_of(op, kind, sizes)
         strides = [prod(shape[d + 1 :]) * dtype.itemsize for d in range(len(shape))]
-        return Buffer(_in_memory(op, buffer, buffer.start + int(shift), shape, strides, dtype), buffer.memory)
+        return Buffer(
+            _in_memory(op, buffer, buffer.start + int(shift) * numbers.byte, shape, strides, dtype), buffer.memory
+        )
 
     return run
 

@@ -1,0 +1,45 @@
+"""Heads of terms: for ops of a program, and for those that identities name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.hints import isa
+
+from relex.reference.equivalence.bounds import flags_of
+from relex.reference.interpreter.arith import FLOAT_FUNCTIONS, MODULAR_FUNCTIONS
+from relex.reference.interpreter.math import FUNCTIONS
+from relex.reference.interpreter.scalars import choose, dtype_of
+from relex.reference.proof.terms import Head
+
+_NAMED: dict[str, Callable[..., Any]] = {
+    **{kind.name: function for kind, function in FLOAT_FUNCTIONS.items()},
+    **{kind.name: function for kind, function in FUNCTIONS.items() if kind is not vector.FMAOp},
+    arith.SelectOp.name: choose,
+}
+_MODULAR = {kind.name: functions for kind, functions in MODULAR_FUNCTIONS.items()}
+
+
+@cache
+def head_of(name: str, dtype: np.dtype[Any], properties: str = "") -> Head:
+    """Return the head of an op whose operands have the type of its result."""
+    if name in _MODULAR:
+        return Head(name, dtype, properties, _MODULAR[name][dtype == np.bool_])
+    return Head(name, dtype, properties, _NAMED.get(name))
+
+
+def flags(op: Operation, *allowed: FastMathFlag) -> str:
+    """Return the fast-math flags of an op that are among those allowed, as the properties of a head."""
+    return ",".join(sorted(flag.value for flag in flags_of(op) & set(allowed)))
+
+
+def element_dtype(op: Operation, t: Attribute) -> np.dtype[Any]:
+    """Return the dtype of a type, or of the elements of a vector type."""
+    return dtype_of(op, t.element_type if isa(t, VectorType) else t)

@@ -1,0 +1,223 @@
+"""
+Symbols in place of numbers: the representation in which the interpreter computes terms.
+
+Each number is the number of its term, in a structured array. An element takes as many cells of eight bytes as its type
+has bytes, so that views of arenas at byte offsets overlap as they do in memory: the first cell holds the term, the
+others its negative. An element whose cells do not fit together, or do not have the type with which they are read, was
+partly overwritten, and is undefined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import IndexType, TensorType, VectorType
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.hints import isa
+
+from relex.dialects.relex import Operator
+from relex.reference.equivalence.bounds import as_loops
+from relex.reference.equivalence.interface import NotComparable
+from relex.reference.interpreter.budget import take
+from relex.reference.interpreter.memory import Buffer, signless
+from relex.reference.interpreter.numbers import Numbers
+from relex.reference.interpreter.program import Function
+from relex.reference.proof.heads import element_dtype
+from relex.reference.proof.rules import make_term, reduction_term
+from relex.reference.proof.terms import UNDEFINED, Head, Terms
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+class Unproved(NotComparable):
+    """The reason why a function is not proved to compute the same."""
+
+
+RUNNING: ContextVar[Terms] = ContextVar("terms of the proof that runs")
+
+CELL = 8
+"""The bytes of a representation for each byte of a number."""
+
+
+class Symbolic(np.void):
+    """One number. Control flow and indices may depend on it only if it is a constant."""
+
+    def _value(self) -> Any:
+        terms = RUNNING.get()
+        value = terms.value(terms.settle(int(self["term"])))
+        if value is None:
+            raise Unproved("control flow or an index depends on an element")
+        return value
+
+    def __bool__(self) -> bool:
+        return bool(self._value())
+
+    def __int__(self) -> int:
+        return int(self._value())
+
+    __index__ = __int__
+
+
+@cache
+def symbolic_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype in which symbols of a dtype are stored."""
+    rest: list[Any] = [("rest", np.int64, (dtype.itemsize - 1,))] if dtype.itemsize > 1 else []
+    return np.dtype((Symbolic, [("term", np.int64), *rest]))
+
+
+def packed(terms: Any, dtype: np.dtype[Any]) -> Any:
+    """Return the representation of terms of a dtype."""
+    terms = np.asarray(terms, np.int64)
+    result = np.empty(terms.shape, symbolic_dtype(dtype))
+    result["term"] = terms
+    if dtype.itemsize > 1:
+        result["rest"] = -terms[..., np.newaxis]
+    return result[()]
+
+
+class SymbolicNumbers(Numbers):
+    """Terms in place of numbers. Indices stay numbers."""
+
+    byte = CELL
+
+    def __init__(self, terms: Terms):
+        super().__init__(checked=True)
+        self.terms = terms
+        self.assumed: set[str] = set()
+        """The operators whose meaning was that of the loops that `legalize-ops` makes of them."""
+        self._loops: dict[object, Function | None] = {}
+        self._has_views = False
+
+    def constant(self, value: Any, element_type: Attribute) -> Any:
+        element = element_type.element_type if isa(element_type, VectorType) else element_type
+        if isinstance(element, IndexType):
+            return value
+        array = np.asarray(value)
+        array = array.view(signless(array.dtype))
+        return packed(self.terms.constants(array), array.dtype)
+
+    def fresh_array(self, shape: tuple[int, ...], dtype: np.dtype[Any], element_type: Attribute) -> Array:
+        if isinstance(element_type, IndexType):
+            return super().fresh_array(shape, dtype, element_type)
+        return np.zeros(shape, symbolic_dtype(dtype))
+
+    def stored(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        self._has_views = True
+        return symbolic_dtype(dtype)
+
+    def decided(self, value: Any) -> Any:
+        if not value.dtype.names:
+            return value
+        terms = np.asarray(value["term"])
+        values = [self.terms.value(self.terms.settle(term)) for term in terms.reshape(-1).tolist()]
+        if any(v is None for v in values):
+            raise Unproved("a mask, control flow or an index depends on an element")
+        return np.array(values, values[0].dtype if values else np.bool_).reshape(terms.shape)[()]
+
+    def terms_of(self, number: Any, dtype: np.dtype[Any]) -> Any:
+        """Return the terms of numbers of a dtype, in their representation or NumPy's."""
+        if not number.dtype.names:
+            return self.terms.constants(np.asarray(number).astype(dtype, copy=False))
+        found = number["term"]
+        if not self._has_views:
+            return found
+        found: Array = np.asarray(found)
+        whole = found >= 0
+        if dtype.itemsize > 1:
+            whole = whole & (number["rest"] == -found[..., np.newaxis]).all(axis=-1)
+        heads = self.terms.heads
+        typed = np.array([heads[abs(int(t))].dtype == dtype for t in found.ravel()], np.bool_).reshape(found.shape)
+        return np.where(whole & typed, found, UNDEFINED)
+
+    def function(self, op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
+        if isinstance(op, Operator):
+            return lambda *arrays: self._run_operator(op, arrays)
+        if isinstance(op, vector.BroadcastOp | vector.ShuffleOp):
+            element = [element_dtype(op, v.type) for v in op.operands]
+            return lambda *values: function(*map(self._lifted, values, element))
+        if isinstance(element := op.results[0].type, IndexType) or (
+            isa(element, VectorType) and isinstance(element.element_type, IndexType)
+        ):
+            return lambda *numbers: function(*map(self.decided, numbers))
+        dtypes = [element_dtype(op, v.type) for v in op.operands]
+        makes = [self._make(op, function, i) for i in range(len(op.results))]
+        results = [element_dtype(op, r.type) for r in op.results]
+        if isinstance(op, vector.ReductionOp):
+            return self._reduction(reduction_term(op, self.terms, function), dtypes, results[0])
+        if isinstance(op, vector.BitcastOp) and dtypes[0].itemsize != results[0].itemsize:
+            raise Unproved("it splits the bits of elements")
+
+        def run(*numbers: Any) -> Any:
+            terms = [self.terms_of(number, dtype) for number, dtype in zip(numbers, dtypes, strict=True)]
+            found = [packed(elementwise(make, terms), dtype) for make, dtype in zip(makes, results, strict=True)]
+            return found[0] if len(found) == 1 else tuple(found)
+
+        return run
+
+    def _make(self, op: Operation, function: Callable[..., Any], number: int) -> Callable[..., int]:
+        if len(op.results) == 1:
+            return make_term(op, self.terms, function)
+        head = Head(
+            f"{op.name} {number}",
+            element_dtype(op, op.results[number].type),
+            str(op.operands[0].type),
+            lambda *values: function(*values)[number],
+        )
+        return lambda *args: self.terms.apply(head, args)
+
+    def _lifted(self, value: Any, dtype: np.dtype[Any]) -> Any:
+        return value if value.dtype.names else packed(self.terms_of(value, dtype), dtype)
+
+    def _reduction(
+        self, combine: Callable[..., int], dtypes: Sequence[np.dtype[Any]], dtype: np.dtype[Any]
+    ) -> Callable[..., Any]:
+        def run(values: Any, *accumulator: Any) -> Any:
+            start = [int(self.terms_of(a, dtype)) for a in accumulator]
+            return packed(combine(*start, *np.asarray(self.terms_of(values, dtypes[0])).tolist()), dtype)
+
+        return run
+
+    def in_place(self, op: Operation, function: Callable[..., Any], outputs: int) -> Callable[..., Any]:
+        raise Unproved("it calls a library function")
+
+    def _run_operator(self, op: Operator, arrays: Sequence[Any]) -> Any:
+        operands = [cast("TensorType[Attribute]", v.type) for v in op.operands]
+        dtypes = [signless(element_dtype(op, t.element_type)) for t in operands]
+        results = [signless(element_dtype(op, r.type.element_type)) for r in op.results if isa(r.type, TensorType)]
+        terms = [np.asarray(self.terms_of(a, d)) for a, d in zip(arrays, dtypes, strict=True)]
+        found = self._meaning(op, operands, terms, dtypes)
+        return found if len(results) > 1 else found[0]
+
+    def _meaning(
+        self, op: Operator, operands: Sequence[TensorType[Attribute]], terms: Sequence[Array], dtypes: Sequence[Any]
+    ) -> tuple[Any, ...]:
+        types = [TensorType(t.element_type, a.shape) for t, a in zip(operands, terms, strict=True)]
+        key = (op, *types)
+        if key not in self._loops:
+            self._loops[key] = as_loops(op, types, self)
+        loops = self._loops[key]
+        if loops is None:
+            raise Unproved(f"{op.name} has no loops")
+        self.assumed.add(op.name)
+        inferred = op.types_of_results(types, op.properties)
+        outputs = tuple(
+            self.fresh_array(tuple(t.get_shape()), signless(element_dtype(op, t.element_type)), t.element_type)
+            for t in inferred
+        )
+        inputs = [packed(a, d) for a, d in zip(terms, dtypes, strict=True)]
+        loops(*map(Buffer.read_only, map(np.asarray, inputs)), *map(Buffer, outputs))
+        return outputs
+
+
+def elementwise(make: Callable[..., int], terms: Sequence[Any]) -> Array:
+    """Apply a function of terms to arrays of them, elementwise."""
+    shape = np.broadcast_shapes(*(np.shape(t) for t in terms))
+    lists = [np.broadcast_to(t, shape).reshape(-1).tolist() for t in terms]
+    take(len(lists[0]) if lists else 1)
+    return np.array(list(map(make, *lists)), np.int64).reshape(shape)

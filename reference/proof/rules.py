@@ -1,0 +1,203 @@
+"""The terms of ops on numbers: what each makes of the terms of its operands.
+
+An op without a rule is a function about which nothing is known but that equal operands give equal results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+from xdsl.dialects import arith, llvm, math, vector
+from xdsl.dialects.builtin import AnyFloat
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Operation
+
+from relex.dialects.table import Table
+from relex.reference.interpreter.arith import MODULAR_FUNCTIONS, SIGNED_FUNCTIONS, UNSIGNED_FUNCTIONS, integer_function
+from relex.reference.interpreter.vector import COMBINING
+from relex.reference.interpreter.vector_forms import CASTS
+from relex.reference.proof.heads import element_dtype, flags, head_of
+from relex.reference.proof.terms import FALSE, SUM, TRUE, UNDEFINED, Head, Terms
+
+Make = Callable[..., int]
+"""Maps the terms of an op's operands to the term of its result."""
+
+Rule = Callable[[Any, Terms, Callable[..., Any]], Make]
+"""Returns the `Make` of an op; the last argument computes its result for NumPy's numbers."""
+
+TERMS = Table[type[Operation], Rule]("proof terms")
+"""The rules, by class of op."""
+
+CONTRACT, REASSOC, RECIPROCAL = FastMathFlag.ALLOW_CONTRACT, FastMathFlag.REASSOC, FastMathFlag.ALLOW_RECIP
+
+_OPEN = (CONTRACT, REASSOC, RECIPROCAL, FastMathFlag.NO_SIGNED_ZEROS, FastMathFlag.NO_NANS, FastMathFlag.NO_INFS)
+
+_PROPERTIES = frozenset({"fastmath", "overflowFlags", "operandSegmentSizes", "op_bundle_sizes"})
+"""Properties that do not change the result, or that rules read themselves."""
+
+_SAME_AS: dict[type[Operation], str] = {
+    **{kind: other.name for kind, other in CASTS.items()},
+    vector.FMAOp: math.FmaOp.name,
+}
+"""Ops that mean the same as one of another dialect."""
+
+
+def make_term(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
+    """Return the `Make` of an op with one result."""
+    return (TERMS.find(op) or make_application)(op, terms, function)
+
+
+def make_application(op: Operation, terms: Terms, function: Callable[..., Any], name: str | None = None) -> Make:
+    """Apply an op of which nothing more is known."""
+    return terms.make(head_for(op, function, name))
+
+
+def head_for(op: Operation, function: Callable[..., Any], name: str | None = None) -> Head:
+    """Return the head for an op: with the types of its operands, where they differ from that of the result, and all
+    properties."""
+    name = name or _SAME_AS.get(type(op), op.name)
+    dtype = element_dtype(op, op.results[0].type)
+    operands = [element_dtype(op, v.type).name for v in op.operands]
+    parts = [] if all(d == dtype.name for d in operands) else [" ".join(operands)]
+    parts += [f"{key}={value}" for key, value in sorted(op.properties.items()) if key not in _PROPERTIES]
+    parts += [flags(op, *_OPEN)]
+    return Head(name, dtype, ", ".join(filter(None, parts)), function)
+
+
+@TERMS.rule(arith.AddfOp)
+def make_addf(op: arith.AddfOp, terms: Terms, function: Callable[..., Any]) -> Make:
+    """Add to a sum in any order, if flags allow it."""
+    return terms.make(_sum_head(op, element_dtype(op, op.result.type)))
+
+
+@TERMS.rule(arith.SubfOp)
+def make_subf(op: arith.SubfOp, terms: Terms, function: Callable[..., Any]) -> Make:
+    """Add the negative."""
+    dtype = element_dtype(op, op.result.type)
+    negative, total = terms.make(head_of("arith.negf", dtype)), terms.make(_sum_head(op, dtype))
+
+    def make(a: int, b: int) -> int:
+        return total(a, negative(b))
+
+    return make
+
+
+@TERMS.rule(math.FmaOp, vector.FMAOp)
+def make_fma(op: math.FmaOp | vector.FMAOp, terms: Terms, function: Callable[..., Any]) -> Make:
+    """Add a product that is not rounded to a sum in any order, if flags allow it."""
+    dtype = element_dtype(op, op.results[0].type)
+    fused = terms.make(Head(math.FmaOp.name, dtype, flags(op, *_OPEN), function))
+    total, product = terms.make(_sum_head(op, dtype)), terms.make(Head(EXACT_PRODUCT, dtype))
+
+    def make(a: int, b: int, c: int) -> int:
+        a, b = sorted((terms.settle(a), terms.settle(b)))
+        return total(c, product(a, b)) if flags(op, REASSOC) else fused(a, b, c)
+
+    return make
+
+
+def _sum_head(op: Operation, dtype: Any) -> Head:
+    """Return the head for an addition with the flags of an op."""
+    if flags(op, REASSOC):
+        return Head(SUM, dtype, "", head_of("arith.addf", dtype).function)
+    return head_of("arith.addf", dtype, flags(op, *_OPEN))
+
+
+EXACT_PRODUCT = "exact product"
+"""The head of products inside sums that are not rounded."""
+
+
+@TERMS.rule(*MODULAR_FUNCTIONS, *SIGNED_FUNCTIONS, *UNSIGNED_FUNCTIONS)
+def make_integer_op(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
+    """Apply a function of integers, as one step of a chain if it may be applied in any order."""
+    return terms.make(Head(op.name, element_dtype(op, op.results[0].type), "", function))
+
+
+_EXTREMES: tuple[type[Operation], ...] = (arith.MaximumfOp, arith.MinimumfOp)
+
+
+@TERMS.rule(*_EXTREMES)
+def make_extreme(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
+    """Choose the larger or smaller number, as one step of a chain."""
+    return terms.make(Head(op.name, element_dtype(op, op.results[0].type), "", function))
+
+
+_FLIPPED = {2: 4, 3: 5, 9: 11, 10: 12}
+"""Predicates of `arith.cmpf` that become others when operands are swapped: greater to less."""
+
+_FLIPPED_INTEGERS = {4: 2, 5: 3, 8: 6, 9: 7}
+_SYMMETRIC = (1, 6, 7, 8, 13, 14)
+
+
+@TERMS.rule(arith.CmpfOp, arith.CmpiOp, llvm.ICmpOp)
+def make_comparison(op: Any, terms: Terms, function: Callable[..., Any]) -> Make:
+    """Compare: only by less, where one number is greater; the operands of symmetric comparisons are in order."""
+    predicate: int = op.predicate.value.data
+    is_float = isinstance(op, arith.CmpfOp)
+    flipped = (_FLIPPED if is_float else _FLIPPED_INTEGERS).get(predicate)
+    is_symmetric = predicate in (_SYMMETRIC if is_float else (0, 1))
+    dtype = element_dtype(op, op.lhs.type)
+    name = "arith.cmpf" if is_float else "arith.cmpi"
+    number = predicate if flipped is None else flipped
+
+    def swapped(a: Any, b: Any) -> Any:
+        return function(b, a)
+
+    properties = ", ".join(filter(None, (dtype.name, flags(op, *_OPEN))))
+    run = function if flipped is None else swapped
+    head = Head(f"{name} {number}", element_dtype(op, op.result.type), properties, run)
+
+    def make(a: int, b: int) -> int:
+        a, b = terms.settle(a), terms.settle(b)
+        if flipped is not None or (is_symmetric and a > b):
+            a, b = b, a
+        return terms.apply(head, (a, b))
+
+    return make
+
+
+@TERMS.rule(arith.SelectOp)
+def make_select(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
+    """Choose between two terms."""
+    return select_term(element_dtype(op, op.results[0].type), terms)
+
+
+def select_term(dtype: Any, terms: Terms) -> Make:
+    """Return the `Make` of a choice."""
+    head = head_of("arith.select", dtype)
+
+    def make(condition: int, a: int, b: int, *_: int) -> int:
+        condition = terms.settle(condition)
+        if condition in (TRUE, FALSE):
+            return a if condition == TRUE else b
+        if UNDEFINED in (condition, a, b):
+            return UNDEFINED
+        return terms.apply(head, (condition, a, b))
+
+    return make
+
+
+@TERMS.rule(llvm.CallIntrinsicOp)
+def make_intrinsic(op: llvm.CallIntrinsicOp, terms: Terms, function: Callable[..., Any]) -> Make:
+    """Call an intrinsic; that of a choice is one."""
+    if op.intrin.data.startswith("llvm.vp.select."):
+        return make_select(op, terms, function)
+    return make_application(op, terms, function)
+
+
+def reduction_term(op: vector.ReductionOp, terms: Terms, function: Callable[..., Any]) -> Callable[..., int]:
+    """Return a function that reduces the terms of a vector, from the first to the last; the accumulator comes first."""
+    element: Attribute = op.dest.type
+    dtype = element_dtype(op, element)
+    kind = COMBINING[op.kind.data][0 if isinstance(element, AnyFloat) else 1]
+    assert kind is not None
+    if not isinstance(element, AnyFloat):
+        step = terms.make(Head(kind.name, dtype, "", integer_function(op, kind, element)))
+        return lambda *values: reduce(step, values)
+    properties = "" if kind in _EXTREMES else flags(op, *_OPEN)
+    step = terms.make(_sum_head(op, dtype) if kind is arith.AddfOp else head_of(kind.name, dtype, properties))
+    neutral = 0 if kind is arith.AddfOp else 1 if kind is arith.MulfOp else None
+    start = () if neutral is None or len(op.operands) > 1 else (terms.constant(dtype.type(neutral)),)
+    return lambda *values: reduce(step, (*start, *values))

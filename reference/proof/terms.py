@@ -1,0 +1,269 @@
+"""
+Terms: what a function computes, as expressions of the elements of its arguments.
+
+Terms are hash-consed: equal terms have the same number. A term is a head, such as `arith.mulf` of f32, and the terms
+that it is applied to; constants and elements of arguments have no arguments. Constants are folded by the function of
+the interpreter, and terms are simplified by the identities of `identities`.
+
+Repeated application of an associative and commutative op is one term, a multiset: sums of floats only where they carry
+`reassoc`. Partial results stay pairs until something other than a further step of the same chain uses them, so that a
+sum of K terms costs K steps.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from relex.dialects.dtypes import is_float_dtype
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+UNDEFINED, TRUE, FALSE = 0, 1, 2
+"""The numbers of some terms: memory that was not written, and booleans."""
+
+CONSTANT, ELEMENT = "constant", "element"
+
+SUM = "sum"
+"""The head of float sums in any order."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a term applies to its arguments: the name of an op, the dtype of its result, and properties that matter."""
+
+    name: str
+    dtype: np.dtype[Any]
+    properties: str = ""
+    function: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
+    """Computes the result for NumPy's numbers."""
+
+    def __str__(self) -> str:
+        return f"{self.name}{{{self.properties}}}" if self.properties else self.name
+
+
+@dataclass(frozen=True)
+class Chain:
+    """How an associative and commutative op joins its terms."""
+
+    neutral: Callable[[np.dtype[Any]], Any] | None = None
+    """The number that changes nothing, and is left out."""
+    is_idempotent: bool = False
+    cancels: bool = False
+    """Whether two equal terms cancel each other."""
+
+
+def _smallest(dtype: np.dtype[Any]) -> Any:
+    return np.iinfo(dtype).min if dtype.kind == "i" else dtype.kind != "b"
+
+
+def _largest(dtype: np.dtype[Any]) -> Any:
+    return np.iinfo(dtype).max if dtype.kind == "i" else 0
+
+
+CHAINS = {
+    "arith.maximumf": Chain(lambda dtype: -np.inf, is_idempotent=True),
+    "arith.minimumf": Chain(lambda dtype: np.inf, is_idempotent=True),
+    "arith.maxsi": Chain(_smallest, is_idempotent=True),
+    "arith.minsi": Chain(_largest, is_idempotent=True),
+    "arith.maxui": Chain(lambda dtype: 0, is_idempotent=True),
+    "arith.minui": Chain(lambda dtype: -1 if dtype.kind == "i" else 1, is_idempotent=True),
+    "arith.andi": Chain(lambda dtype: -1 if dtype.kind == "i" else 1, is_idempotent=True),
+    "arith.ori": Chain(lambda dtype: 0, is_idempotent=True),
+    "arith.xori": Chain(lambda dtype: 0, cancels=True),
+    "arith.addi": Chain(lambda dtype: 0),
+    "arith.muli": Chain(lambda dtype: 1),
+}
+"""The ops that may be applied to the same terms in any order. Maxima and minima of floats order zeros, and are NaN if a
+term is."""
+
+COMMUTATIVE = frozenset({"arith.addf", "arith.mulf", "arith.maxnumf", "arith.minnumf", "arith.cmpi eq"})
+"""Further ops whose two arguments may be swapped. All NaNs are equal."""
+
+
+class Simplification(Protocol):
+    """A rule for terms of one op."""
+
+    @property
+    def name(self) -> str:
+        """The op."""
+        ...
+
+    def apply(self, terms: Terms, head: Head, arguments: Sequence[int]) -> int | None:
+        """Return a simpler term; None if there is none."""
+
+
+class Terms:
+    """All terms of a proof."""
+
+    def __init__(self, simplifications: Sequence[Simplification] = ()):
+        self.heads: list[Head] = []
+        self.arguments: list[tuple[Any, ...]] = []
+        self._numbers: dict[tuple[Head, tuple[Any, ...]], int] = {}
+        self._values: dict[int, Any] = {}
+        self._settled: dict[int, int] = {}
+        self._pairs: set[int] = set()
+        self._rules: dict[str, list[Simplification]] = {}
+        for rule in simplifications:
+            self._rules.setdefault(rule.name, []).append(rule)
+        boolean = np.dtype(np.bool_)
+        self._term(Head("memory that was not written", boolean), ())
+        self.constant(np.True_)
+        self.constant(np.False_)
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+    def _term(self, head: Head, arguments: tuple[Any, ...]) -> int:
+        key = (head, arguments)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.heads)
+            self.heads.append(head)
+            self.arguments.append(arguments)
+        return number
+
+    def constant(self, value: Any) -> int:
+        """Return the term of a number of NumPy. All NaNs are one."""
+        dtype = value.dtype
+        if is_float_dtype(dtype) and value != value:
+            value = dtype.type(np.nan)
+        term = self._term(Head(CONSTANT, dtype), (value.tobytes(),))
+        self._values.setdefault(term, value)
+        return term
+
+    def constants(self, array: Array) -> Array:
+        """Return the terms of an array of numbers."""
+        bits = np.ascontiguousarray(array).reshape(-1)
+        _, first, places = np.unique(bits.view(f"V{array.itemsize}"), return_index=True, return_inverse=True)
+        found = np.array([self.constant(bits[i]) for i in first.tolist()], np.int64)
+        return found[places].reshape(array.shape)
+
+    def elements(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """Return the terms of the elements of an argument."""
+        head = Head(ELEMENT, dtype)
+        terms = [self._term(head, (name, *index)) for index in np.ndindex(shape)]
+        return np.array(terms, np.int64).reshape(shape)
+
+    def value(self, term: int) -> Any:
+        """Return the number that a term is; None if it depends on arguments."""
+        return self._values.get(term)
+
+    def apply(self, head: Head, arguments: Sequence[int]) -> int:
+        """Return the term of an op with these arguments, simplified."""
+        args = tuple([self.settle(a) for a in arguments]) if self._pairs else tuple(arguments)
+        if UNDEFINED in args:
+            return UNDEFINED
+        if (folded := self._folded(head, args)) is not None:
+            return folded
+        if (rules := self._rules.get(head.name)) is not None:
+            for rule in rules:
+                if (found := rule.apply(self, head, args)) is not None:
+                    return found
+        if head.name in COMMUTATIVE and args[0] > args[1]:
+            args = (args[1], args[0])
+        return self._term(head, args)
+
+    def _folded(self, head: Head, args: tuple[int, ...]) -> int | None:
+        values = [self._values.get(a) for a in args]
+        if head.function is None or not args or any(v is None for v in values):
+            return None
+        with np.errstate(all="ignore"):
+            result = np.asarray(head.function(*values))
+        return self.constant(result.astype(head.dtype, copy=False)[()])
+
+    def make(self, head: Head) -> Callable[..., int]:
+        """Return the function from the terms of arguments to that of a head: the next step of a chain, if it is one."""
+        if head.name == SUM or head.name in CHAINS:
+            return partial(self.join, head)
+        return lambda *arguments: self.apply(head, arguments)
+
+    def join(self, head: Head, a: int, b: int) -> int:
+        """Return the term of one more step of a chain: of `CHAINS`, or a sum of floats in any order."""
+        if UNDEFINED in (a, b):
+            return UNDEFINED
+        if a not in self._pairs and b not in self._pairs and (folded := self._folded(head, (a, b))) is not None:
+            return folded
+        term = self._term(Head(f"{head.name} pair", head.dtype, head.properties, head.function), (a, b))
+        self._pairs.add(term)
+        return term
+
+    def settle(self, term: int) -> int:
+        """Return the final form of a term: that of a chain is a multiset."""
+        if term not in self._pairs:
+            return term
+        if term not in self._settled:
+            pair = self.heads[term]
+            head = Head(pair.name.removesuffix(" pair"), pair.dtype, pair.properties, pair.function)
+            self._settled[term] = self._joined(head, list(self._leaves(term, head.name)))
+        return self._settled[term]
+
+    def _leaves(self, term: int, name: str) -> Iterator[int]:
+        """Yield the terms that a chain joins."""
+        pending = [term]
+        while pending:
+            current = pending.pop()
+            if current in self._pairs and self.heads[current].name != f"{name} pair":
+                current = self.settle(current)
+            if self.heads[current].name in (name, f"{name} pair"):
+                pending.extend(self.arguments[current])
+            else:
+                yield current
+
+    def _joined(self, head: Head, leaves: list[int]) -> int:
+        if head.name == SUM:
+            # The sign of a zero is not specified in a sum in any order.
+            kept = [leaf for leaf in leaves if (value := self._values.get(leaf)) is None or value != 0]
+            return self._term(head, tuple(sorted(kept))) if kept else self.constant(head.dtype.type(0))
+        chain, constants = CHAINS[head.name], [leaf for leaf in leaves if leaf in self._values]
+        others = Counter(leaf for leaf in leaves if leaf not in self._values)
+        if chain.is_idempotent:
+            others = Counter(dict.fromkeys(others, 1))
+        if chain.cancels:
+            others = Counter({leaf: n % 2 for leaf, n in others.items()})
+        neutral = self.constant(np.array(chain.neutral(head.dtype)).astype(head.dtype)[()]) if chain.neutral else None
+        total = neutral
+        for constant in constants:
+            total = constant if total is None else self._folded(head, (total, constant))
+            assert total is not None
+        terms = sorted(others.elements())
+        if total is not None and (total != neutral or not terms):
+            terms.insert(0, total)
+        return terms[0] if len(terms) == 1 else self._term(head, tuple(terms))
+
+    def size(self, term: int, limit: int = 1000) -> int:
+        """Count the ops of a term, up to a limit."""
+        count, pending = 0, [term]
+        while pending and count < limit:
+            current = pending.pop()
+            count += 1
+            if self.heads[current].name not in (CONSTANT, ELEMENT):
+                pending.extend(self.arguments[current])
+        return count
+
+    def text(self, term: int, depth: int = 4) -> str:
+        """Format a term: what lies deeper than `depth` is left out."""
+        term = self.settle(term)
+        head, args = self.heads[term], self.arguments[term]
+        if head.name == CONSTANT:
+            return str(self._values[term])
+        if head.name == ELEMENT:
+            name, *index = args
+            return f"%{name}[{', '.join(map(str, index))}]" if index else f"%{name}"
+        if not args:
+            return str(head)
+        if depth == 0:
+            return "..."
+        shown = [self.text(a, depth - 1) for a in args[:SHOWN]]
+        shown += [f"{len(args) - SHOWN} more"] if len(args) > SHOWN else []
+        return f"{head}({', '.join(shown)})"
+
+
+SHOWN = 4
+"""The number of arguments of a term that messages show."""

@@ -1,0 +1,47 @@
+"""What a check found out about a function after a pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """How sure it is that a function computes the same, from certain to unknown."""
+
+    UNCHANGED = "unchanged"
+    """It is the same text."""
+    PROVED = "proved"
+    """Its terms are the same: for all values of its arguments, at the sizes that the verdict states."""
+    CHECKED = "checked"
+    """It gives the same results for samples."""
+    OPEN = "open"
+    """It could not be run."""
+
+
+ORDER = tuple(Kind)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known about a function after a pass."""
+
+    kind: Kind
+    why: str = ""
+    """Why it is not proved; empty if it is."""
+    sizes: tuple[str, ...] = ()
+    """The dynamic sizes for which it is proved; empty if it has none."""
+
+    def is_worse_than(self, other: Verdict) -> bool:
+        """Return whether this says less than another verdict."""
+        return ORDER.index(self.kind) > ORDER.index(other.kind)
+
+    def __str__(self) -> str:
+        sizes = f" for {' and for '.join(self.sizes)}" if self.sizes else ""
+        return f"{self.kind}{sizes}" + (f": {self.why}" if self.why else "")
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict that says least: that of a pass, from those of its functions."""
+    return max(verdicts, key=lambda v: ORDER.index(v.kind), default=Verdict(Kind.UNCHANGED))

@@ -1,0 +1,51 @@
+"""Proofs: passes that keep what a function computes are proved, others are not, and wrong ones are refuted."""
+
+from __future__ import annotations
+
+import pytest
+from wrong_rewrites import CASES
+
+from relex.dialects import parse_module
+from relex.lowering import RelexPipelinePass
+from relex.reference import check_pass
+from relex.reference.equivalence.check import NotEquivalentError, Report
+from relex.reference.proof.verdicts import Kind
+
+MLP = """
+func.func @main(%x: tensor<2x32xf32>, %w0: tensor<48x32xf32>, %b0: tensor<48xf32>, %w1: tensor<5x48xf32>,
+                %b1: tensor<5xf32>) -> tensor<2x5xf32> {
+  %0 = relex.dense %x, %w0 : (tensor<2x32xf32>, tensor<48x32xf32>) -> tensor<2x48xf32>
+  %1 = relex.add %0, %b0 : (tensor<2x48xf32>, tensor<48xf32>) -> tensor<2x48xf32>
+  %2 = relex.relu %1 : (tensor<2x48xf32>) -> tensor<2x48xf32>
+  %3 = relex.dense %2, %w1 : (tensor<2x48xf32>, tensor<5x48xf32>) -> tensor<2x5xf32>
+  %4 = relex.add %3, %b1 : (tensor<2x5xf32>, tensor<5xf32>) -> tensor<2x5xf32>
+  %5 = relex.softmax %4 : (tensor<2x5xf32>) -> tensor<2x5xf32>
+  func.return %5 : tensor<2x5xf32>
+}
+"""
+
+
+def kinds(report: Report) -> dict[str, Kind]:
+    """Return the kind of the verdict on @main after each pass."""
+    return {p: verdict.kind for p, name, verdict in report.verdicts if name == "main"}
+
+
+def test_pipeline():
+    found = kinds(check_pass(RelexPipelinePass(to="core"), parse_module(MLP), proof=True))
+    assert found["expand-math"] is Kind.CHECKED
+    others = {p: kind for p, kind in found.items() if p not in ("expand-math", "legalize-ops")}
+    assert set(others.values()) <= {Kind.PROVED, Kind.UNCHANGED}
+    changed = ("fuse-ops", "schedule-cpu", "plan-memory", "vectorize-loops", "convert-tir-to-scf")
+    assert {others[p] for p in changed} == {Kind.PROVED}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_wrong_rewrites(name: str):
+    """A wrong rewrite is refuted by terms, or by a run that stops; its right form is not."""
+    case = CASES[name]
+    with pytest.raises(NotEquivalentError) as e:
+        check_pass(case.wrong, case.module, proof=True)
+    assert e.value.difference.sample is not None
+    if case.right is not None:
+        found = kinds(check_pass(case.right, case.module, proof=True))
+        assert found[case.right.name] in (Kind.PROVED, Kind.CHECKED)
