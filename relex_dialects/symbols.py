@@ -78,7 +78,12 @@ def symbols_used(op: Operation) -> Counter[str]:
 
 def erase_unused(module: ModuleOp, candidates: Iterable[Operation]) -> None:
     """Erase the private candidates that are unreachable from the rest of the module."""
-    private = {name: op for op in candidates if (name := get_name_if_symbol(op)) is not None and is_private(op)}
+    erase_unreachable(module, filter(is_private, candidates))
+
+
+def erase_unreachable(module: ModuleOp, candidates: Iterable[Operation]) -> None:
+    """Erase the candidates that are unreachable from the rest of the module."""
+    private = {name: op for op in candidates if (name := get_name_if_symbol(op)) is not None}
     staying = set(module.ops) - set(private.values())
     pending = [*_named_by(module), *(name for op in staying for name in symbols_used(op))]
     while pending:

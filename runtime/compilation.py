@@ -20,8 +20,9 @@ from relex.dialects.signature import Signature
 from relex.dialects.table import entered_by_others, is_own
 from relex.dialects.target import Target, set_target
 from relex.lowering.llvm.interface import entry_signatures
-from relex.lowering.llvm.object_code import compile_module
+from relex.lowering.llvm.parts import compile_parts
 from relex.lowering.llvm.pool_allocations import PoolAllocationsPass
+from relex.lowering.llvm.split_kernels import SplitKernelsPass
 from relex.lowering.relex_pipeline import pipeline
 from relex.lowering.support.signatures import refusals
 from relex.passes.base import Level, apply_pass, verify_each
@@ -133,9 +134,10 @@ def compile_program(
     with _COLLECTING_RARELY:
         lowered = lower_program(program, strict=strict, target=target, instrument=instrument, passes=passes)
         check_registered(lowered.libraries)
-        PoolAllocationsPass().apply(make_context(), lowered.module)
+        for p in (PoolAllocationsPass(), SplitKernelsPass()):
+            p.apply(make_context(), lowered.module)
         # All that is called from outside: LLVM need not keep other functions, nor compile them on their own.
-        code = compile_module(lowered.module, names={s.symbol: s.symbol for s in lowered.signatures.values()})
+        code = compile_parts(lowered.module, {s.symbol: s.symbol for s in lowered.signatures.values()})
     # Functions that cannot be called are gone, with their calls.
     libraries = tuple(use for use in lowered.libraries if use.symbol in code.imports)
     return CompiledProgram(code, lowered.signatures, libraries, refusals(program))

@@ -29,10 +29,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 from benchmarks.contenders.in_relex import write
 from benchmarks.rows import ROWS
-from relex.dialects import parse_module
+from relex.dialects import make_context, parse_module
 from relex.dialects.machine import Target
+from relex.lowering.llvm.object_code import compile_module
+from relex.lowering.llvm.pool_allocations import PoolAllocationsPass
 from relex.passes import BindParamsPass
-from relex.runtime.compilation import compile_program
+from relex.runtime.compilation import lower_program
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -94,7 +96,9 @@ def hashes(name: str, make: Callable[..., ModuleOp], arguments: tuple[str | int,
     found: list[tuple[str, str]] = []
     for target_name, target in TARGETS.items():
         for strict in (False, True):
-            code = compile_program(module, strict=strict, target=target).code
+            lowered = lower_program(module, strict=strict, target=target)
+            PoolAllocationsPass().apply(make_context(), lowered.module)
+            code = compile_module(lowered.module, names={s.symbol: s.symbol for s in lowered.signatures.values()})
             digest = sha256(code.code)
             for symbol in sorted(code.constants):
                 digest.update(symbol.encode())

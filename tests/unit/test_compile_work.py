@@ -152,6 +152,13 @@ def test_only_entries_are_exported():
     assert code.functions == ("_relex_packed_main",)
 
 
+def test_equal_layers_are_one_kernel():
+    """LLVM compiles each kernel once, in a part of its own; more layers add nothing but calls."""
+    sizes = [[len(part) for part in compilation.compile_program(layers(count)).code.parts] for count in (2, 5)]
+    assert len(sizes[0]) > 1
+    assert sizes[0][1:] == sizes[1][1:]
+
+
 def test_library_functions_of_what_cannot_be_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """They go with the functions that call them."""
 

@@ -1,0 +1,210 @@
+"""Move functions that are not inlined to modules of their own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DenseIntOrFPElementsAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import SymbolRefAttr as Symbol
+from xdsl.ir import Operation, Region
+from xdsl.rewriter import Rewriter
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
+from xdsl.utils.hints import isa
+from xdsl.utils.symbol_table import get_name_if_symbol
+
+from relex.dialects.fingerprint import fingerprint
+from relex.dialects.symbols import erase_unreachable, symbols_used
+from relex.dialects.walks import reachable, walk
+from relex.lowering.llvm.c_interface import call
+from relex.lowering.llvm.translate import EXTERNAL_CONSTANT_BYTES
+from relex.lowering.support.kernels import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, is_internal, is_kernel
+from relex.passes.base import RelexPass
+
+PREFIX = "relex.k_"
+"""The prefix of a kernel's symbol, before a digest of what it does."""
+
+
+@dataclass(frozen=True)
+class SplitKernelsPass(RelexPass):
+    """
+    Moves each internal function that is not to be inlined, with all that it calls, to a module of its own. Its symbol
+    is a digest of what it does, so that equal functions become one, and it takes only the arguments that it uses.
+    `build` runs this pass last, has LLVM compile the modules one by one, and links their code. Functions that refer to
+    data that the program writes, or to large constants, stay where they are.
+
+    ```mlir
+    llvm.func internal @fill(%base: !llvm.ptr, %x: !llvm.ptr, %v: f32) attributes {passthrough = ["noinline"]} {
+      llvm.store %v, %x : f32, !llvm.ptr
+      llvm.return
+    }
+    llvm.func @main(%base: !llvm.ptr, %x: !llvm.ptr, %v: f32) {
+      llvm.call @fill(%base, %x, %v) : (!llvm.ptr, !llvm.ptr, f32) -> ()
+      llvm.return
+    }
+    // split-kernels
+    llvm.func @main(%base: !llvm.ptr, %x: !llvm.ptr, %v: f32) {
+      llvm.call @relex.k_8961d5da4fb4dcb0(%x, %v) : (!llvm.ptr, f32) -> ()
+      llvm.return
+    }
+    llvm.func @relex.k_8961d5da4fb4dcb0(!llvm.ptr, f32)
+    builtin.module attributes {relex.arguments = array<i64: 1, 2>} {
+      llvm.func @relex.k_8961d5da4fb4dcb0(%x: !llvm.ptr, %v: f32) attributes {passthrough = ["noinline"]} {
+        llvm.store %v, %x : f32, !llvm.ptr
+        llvm.return
+      }
+    }
+    ```
+    """
+
+    name = "split-kernels"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        uses = _Uses(op)
+        parts = {name: part for name in uses.calls if (part := uses.part(name)) is not None}
+        holders, staying = Counter(name for part in parts.values() for name in part), uses.without(parts)
+        symbols: set[str] = set()
+        for name, part in parts.items():
+            function = part[name]
+            assert isinstance(function, llvm.FuncOp)
+            key, known = function.attributes.pop(KEY_ATTR, None), CompiledAs.of(function)
+            if known is None:
+                _erase_dead(part)
+            kernel = known or _compiled_as(part)
+            for call_op in uses.calls[name]:
+                _redirect(call_op, kernel)
+            if kernel.symbol in symbols:
+                continue
+            symbols.add(kernel.symbol)
+            op.body.block.add_op(_declaration(function, kernel))
+            if known is None:
+                own = {other for other in part if holders[other] == 1 and other not in staying}
+                new = _as_module(part, kernel, own)
+                new.attributes |= op.attributes if key is None else {**op.attributes, KEY_ATTR: key}
+                op.body.block.add_op(new)
+        erase_unreachable(
+            op, {inner: None for part in parts.values() for inner in part.values() if inner.parent_op() is op}
+        )
+
+
+Part = dict[str, Operation]
+"""A kernel and all functions and globals that it refers to, by name. The kernel comes first."""
+
+
+class _Uses:
+    """Who refers to the functions and globals of a module."""
+
+    def __init__(self, module: ModuleOp):
+        self._symbols = {name: op for op in module.ops if (name := get_name_if_symbol(op)) is not None}
+        self._used = {name: symbols_used(op) for name, op in self._symbols.items()}
+        self._count = sum(self._used.values(), Counter[str]())
+        calls: dict[str, list[llvm.CallOp]] = {}
+        for op in walk(module):
+            if isinstance(op, llvm.CallOp) and op.callee is not None:
+                calls.setdefault(op.callee.root_reference.data, []).append(op)
+        self.calls = {name: found for name, found in calls.items() if self._count[name] == len(found)}
+        """The calls of each function that nothing but calls refers to."""
+
+    def part(self, name: str) -> Part | None:
+        """Return a function with all that it refers to, if it is a kernel that can be in another module."""
+        if name not in self._symbols or not is_kernel(self._symbols[name]):
+            return None
+        _, *others = names = [*reachable(name, lambda name: filter(self._symbols.__contains__, self._used[name]))]
+        if any(name in self._used[other] for other in names):
+            return None  # It is recursive.
+        part = {name: self._symbols[name] for name in names}
+        return part if all(_may_move(part[other]) for other in others) else None
+
+    def without(self, kernels: Container[str]) -> set[str]:
+        """Return what is needed when these kernels are elsewhere."""
+        pending = [name for name, op in self._symbols.items() if not is_internal(op)]
+        found = set[str]()
+        while pending:
+            name = pending.pop()
+            if name not in found and name not in kernels and name in self._used:
+                found.add(name)
+                pending += self._used[name]
+        return found
+
+
+def _may_move(op: Operation) -> bool:
+    """Return whether another module may have a copy of a function or global."""
+    if not isinstance(op, llvm.GlobalOp):
+        return isinstance(op, llvm.FuncOp) and (is_internal(op) or op.body.first_block is None)
+    size = len(op.value.data.data) if isa(op.value, DenseIntOrFPElementsAttr) else 0
+    return op.constant is not None and is_internal(op) and size < EXTERNAL_CONSTANT_BYTES
+
+
+def _erase_dead(part: Part) -> None:
+    """Erase what LLVM would erase, so that it does not count."""
+    for op in [op for name in part for op in part[name].walk(reverse=True)]:
+        if not any(result.uses for result in op.results) and is_trivially_dead(op):
+            Rewriter.erase_op(op)
+
+
+def _local_names(part: Part) -> dict[str, str]:
+    """Return names for what only a kernel sees, which say nothing about the program."""
+    internal = [name for name, op in part.items() if is_internal(op)]
+    return {name: f"k{i}" for i, name in enumerate(internal)}
+
+
+def _compiled_as(part: Part) -> CompiledAs:
+    """Return the symbol of a kernel, and the arguments that it uses."""
+    function, *_ = part.values()
+    symbol = f"{PREFIX}{fingerprint(part.values(), _local_names(part))[:16]}"
+    return CompiledAs(symbol, tuple(i for i, value in enumerate(function.regions[0].blocks[0].args) if value.uses))
+
+
+def _as_module(part: Part, kernel: CompiledAs, own: set[str]) -> ModuleOp:
+    """Return a module of a kernel and all that it refers to. What is its own moves there."""
+    names = _local_names(part) | {next(iter(part)): kernel.symbol}
+    for other in own:
+        part[other].detach()
+    ops = [op if other in own else op.clone() for other, op in part.items()]
+    for op in ops:
+        _rename(op, names)
+    assert isinstance(ops[0], llvm.FuncOp)
+    _export(ops[0], kernel)
+    return ModuleOp(ops, {ARGUMENTS_ATTR: DenseArrayBase.from_list(i64, kernel.arguments)})
+
+
+def _rename(function: Operation, names: Mapping[str, str]) -> None:
+    """Rename a function or global, and those that it refers to."""
+    for op in walk(function):
+        for key, attr in op.properties.items():
+            if type(attr) is Symbol and attr.root_reference.data in names:
+                op.properties[key] = Symbol(names[attr.root_reference.data])
+            elif key == "sym_name" and type(attr) is StringAttr:
+                op.properties[key] = StringAttr(names.get(attr.data, attr.data))
+
+
+def _export(function: llvm.FuncOp, kernel: CompiledAs) -> None:
+    """Make a function one that other modules call, with the arguments that it uses."""
+    old, attrs = function.function_type, function.arg_attrs
+    function.sym_name, function.linkage = StringAttr(kernel.symbol), llvm.LinkageAttr("external")
+    function.function_type = llvm.LLVMFunctionType([old.inputs.data[i] for i in kernel.arguments], old.output)
+    if attrs is not None:
+        function.arg_attrs = ArrayAttr([attrs.data[i] for i in kernel.arguments])
+    if (block := function.body.first_block) is not None:
+        for value in [value for value in block.args if value.index not in kernel.arguments]:
+            block.erase_arg(value)
+
+
+def _declaration(function: llvm.FuncOp, kernel: CompiledAs) -> llvm.FuncOp:
+    # The text of a declaration has no attributes of arguments.
+    properties = {name: attr for name, attr in function.properties.items() if name != "arg_attrs"}
+    new = llvm.FuncOp.create(properties=properties, regions=[Region()])
+    new.location = function.location
+    _export(new, kernel)
+    return new
+
+
+def _redirect(old: llvm.CallOp, kernel: CompiledAs) -> None:
+    """Replace a call by one of the kernel."""
+    result = llvm.LLVMVoidType() if old.returned is None else old.returned.type
+    new = call(Symbol(kernel.symbol), [old.args[i] for i in kernel.arguments], result)
+    new.location = old.location
+    Rewriter.replace_op(old, new)

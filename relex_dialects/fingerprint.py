@@ -1,0 +1,94 @@
+"""Digests of IR, equal for functions that differ in nothing but names and locations."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from typing import Any, cast
+
+from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.ir import Attribute, Block, Data, Operation, ParametrizedAttribute, SSAValue
+from xdsl.utils.symbol_table import get_name_if_symbol
+
+
+def fingerprint(ops: Iterable[Operation], names: Mapping[str, str] | None = None) -> str:
+    """Return a digest of functions and globals: their ops, types and attributes, and every bit of constants.
+
+    Locations and the names of values do not count. Neither do the symbols that `names` maps: what stands for each
+    counts in its place.
+    """
+    writer = _Writer(names or {})
+    for op in ops:
+        writer.write(op)
+    return sha256("\n".join(writer.lines).encode()).hexdigest()
+
+
+class _Writer:
+    """Writes ops as lines, with numbers for values and blocks."""
+
+    def __init__(self, names: Mapping[str, str]):
+        self.lines: list[str] = []
+        self._names = names
+        self._numbers: dict[SSAValue | Block, int] = {}
+        self._written: dict[int, tuple[Attribute, str]] = {}
+        """The texts of attributes, by identity: to hash one takes as long as to write it."""
+
+    def write(self, op: Operation) -> None:
+        """Write an op and all ops in it."""
+        operands, successors, results = map(self._number, op.operands), map(self._number, op.successors), op.results
+        self.lines.append(
+            f"{op.name} {[*operands]} {[*successors]} {self._attributes(op)} "
+            f"{[(self._number(value), self._text(value.type)) for value in results]}"
+        )
+        for region in op.regions:
+            self.lines.append("{")
+            for block in region.blocks:
+                arguments = [(self._number(value), self._text(value.type)) for value in block.args]
+                self.lines.append(f"^{self._number(block)} {arguments}")
+                for inner in block.ops:
+                    self.write(inner)
+            self.lines.append("}")
+
+    def _number(self, thing: SSAValue | Block) -> int:
+        return self._numbers.setdefault(thing, len(self._numbers))
+
+    def _attributes(self, op: Operation) -> list[tuple[str, str]]:
+        found = {key: self._text(attr) for attrs in (op.attributes, op.properties) for key, attr in attrs.items()}
+        if "sym_name" in found and (name := get_name_if_symbol(op)) is not None:
+            found["sym_name"] = self._names.get(name, name)
+        return sorted(found.items())
+
+    def _text(self, attr: Attribute) -> str:
+        known = self._written.get(id(attr))
+        if known is None:
+            # Kept with the attribute, so that no other one gets its identity.
+            known = self._written[id(attr)] = attr, f"{attr.name}:{self._contents(attr)!r}"
+        return known[1]
+
+    def _contents(self, attr: Attribute) -> object:
+        if type(attr) is SymbolRefAttr:
+            root = attr.root_reference.data
+            return self._names.get(root, f"@{root}"), [part.data for part in attr.nested_references.data]
+        if isinstance(attr, ParametrizedAttribute):
+            return [self._text(part) for part in attr.parameters]
+        known: Any = attr
+        return self._exact(known.data, known) if isinstance(attr, Data) else str(attr)
+
+    def _exact(self, data: Any, attr: Attribute) -> object:
+        """Return something whose text tells all about the data of an attribute."""
+        match data:
+            case str() | int() | None:
+                return data
+            case float():
+                return struct.pack("<d", data)
+            case bytes():
+                return sha256(data).hexdigest()
+            case tuple():
+                return [self._exact(part, attr) for part in cast("tuple[Any, ...]", data)]
+            case Mapping():
+                return sorted((key, self._exact(part, attr)) for key, part in cast("Mapping[str, Any]", data).items())
+            case Attribute():
+                return self._text(data)
+            case _:
+                return repr(data), str(attr)
