@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from threading import Lock
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -31,6 +29,8 @@ from relex.runtime.cache_key import cache_key
 from relex.runtime.callbacks import LibraryUse
 from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache
 from relex.runtime.executable import Executable
+from relex.runtime.garbage import UNCOLLECTED
+from relex.runtime.loader import aligned
 from relex.runtime.module_libraries import check_registered, library_uses
 from relex.runtime.program import CompiledProgram
 from relex.runtime.sources import AnyProgram, Metadata, read_program, showing_source
@@ -131,48 +131,26 @@ def compile_program(
 ) -> CompiledProgram:
     """Compile a program to native code for this process. Raises `CompileError` also for library functions that are not
     registered."""
-    with _COLLECTING_RARELY:
-        lowered = lower_program(program, strict=strict, target=target, instrument=instrument, passes=passes)
-        check_registered(lowered.libraries)
-        for p in (PoolAllocationsPass(), SplitKernelsPass()):
-            p.apply(make_context(), lowered.module)
-        # All that is called from outside: LLVM need not keep other functions, nor compile them on their own.
-        code = compile_parts(lowered.module, {s.symbol: s.symbol for s in lowered.signatures.values()})
+    compiled = _compile(program, strict=strict, target=target, instrument=instrument, passes=passes)
+    # The modules are gone: only the program refers to the constants that passes have made, and each copy replaces one.
+    constants = dict(compiled.code.constants)
+    compiled = replace(compiled, code=replace(compiled.code, constants=constants))
+    for name, data in constants.items():
+        constants[name] = aligned(data).data
+    return compiled
+
+
+@UNCOLLECTED
+def _compile(program: ModuleOp, *, instrument: Instrument | None, **options: Any) -> CompiledProgram:
+    lowered = lower_program(program, instrument=instrument, **options)
+    check_registered(lowered.libraries)
+    for p in (PoolAllocationsPass(), SplitKernelsPass()):
+        p.apply(make_context(), lowered.module)
+    # All that is called from outside: LLVM need not keep other functions, nor compile them on their own.
+    code = compile_parts(lowered.module, {s.symbol: s.symbol for s in lowered.signatures.values()})
     # Functions that cannot be called are gone, with their calls.
     libraries = tuple(use for use in lowered.libraries if use.symbol in code.imports)
     return CompiledProgram(code, lowered.signatures, libraries, refusals(program))
-
-
-class _CollectingRarely:
-    """
-    Lets Python's garbage collector run less often while programs are compiled: IR is made of many objects, few of which
-    become garbage before the end, so that the collector takes a tenth of the time. It is not turned off: constants that
-    passes have replaced may be large.
-    """
-
-    THRESHOLDS = (10_000, 10, 10)
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._compilations = 0
-        self._before = gc.get_threshold()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._compilations += 1
-            if self._compilations == 1:
-                self._before = gc.get_threshold()
-                # A first threshold of 0 turns the collector off.
-                gc.set_threshold(*(map(max, self._before, self.THRESHOLDS) if self._before[0] else self._before))
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._compilations -= 1
-            if self._compilations == 0:
-                gc.set_threshold(*self._before)
-
-
-_COLLECTING_RARELY = _CollectingRarely()
 
 
 @dataclass(frozen=True)
@@ -210,6 +188,7 @@ def lower_program(
                 if instrument is not None:
                     instrument(p, module)
                 apply_pass(p, context, module)
+                UNCOLLECTED.collect_if_many()
             if is_verified and level != "llvm":
                 # LLVM itself verifies what this level produces.
                 verify_module(module)

@@ -29,7 +29,7 @@ def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCo
     for name in code.imports:
         if name not in symbols and not hasattr(_process(), name):
             raise RelexError(f"the code calls a function '{name}', which this process does not have")
-    constants = {name: _aligned(data) for name, data in code.constants.items()}
+    constants = {name: aligned(data) for name, data in code.constants.items()}
     addresses = {**symbols, **{name: buffer.ctypes.data for name, buffer in constants.items()}}
     result = link(code.parts, addresses, code.functions, constants.values())
     if allocates:
@@ -86,7 +86,7 @@ def arenas() -> Arenas:
     return Arenas()
 
 
-def _aligned(data: bytes | memoryview) -> Buffer:
+def aligned(data: bytes | memoryview) -> Buffer:
     """Return the bytes at an aligned address, without a copy if they are aligned already."""
     given = np.frombuffer(data, np.uint8)
     if given.ctypes.data % CONSTANT_ALIGNMENT == 0:

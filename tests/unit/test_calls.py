@@ -7,11 +7,13 @@ import gc
 from array import array
 from collections.abc import Generator
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
+from weakref import ReferenceType, ref
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import RelexError, parse_module
 from relex.dialects.errors import ArityError, CompileError, DTypeError, ShapeError, UnknownNameError
@@ -412,11 +414,48 @@ def test_errors_of_passes_show_the_line() -> None:
 
 
 def test_compilation_leaves_the_garbage_collector_as_it_was():
-    before = gc.get_threshold()
-    seen: list[int] = []
-    compile_program(parse_module(PROGRAM), instrument=lambda p, module: seen.append(gc.get_threshold()[0]))
-    assert min(seen) >= 10_000
-    assert gc.get_threshold() == before
+    seen: list[bool] = []
+
+    def see(p: object, module: object) -> None:
+        seen.append(gc.isenabled())
+        if len(seen) == 1:
+            # In the middle of another one.
+            compile_program(parse_module(PROGRAM))
+            seen.append(gc.isenabled())
+
+    compile_program(parse_module(PROGRAM), instrument=see)
+    assert not any(seen)
+    assert gc.isenabled()
     with pytest.raises(CompileError):
         build("func.func @main(%x: tensor<2xf32>) -> tensor<?xf32> { func.return %x : tensor<2xf32> }")
-    assert gc.get_threshold() == before
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        compile_program(parse_module(PROGRAM))
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_the_garbage_collector_is_off_until_the_last_thread_has_compiled():
+    begun, ended = Event(), Event()
+    thread = Thread(target=lambda: compile_program(parse_module(PROGRAM), instrument=lambda p, module: wait()))
+
+    def wait() -> None:
+        begun.set()
+        ended.wait()
+
+    thread.start()
+    begun.wait()
+    compile_program(parse_module(PROGRAM))
+    assert not gc.isenabled()
+    ended.set()
+    thread.join()
+    assert gc.isenabled()
+
+
+def test_compilation_frees_the_lowered_module():
+    modules: list[ReferenceType[ModuleOp]] = []
+    program = compile_program(parse_module(PROGRAM), instrument=lambda p, module: modules.append(ref(module)))
+    assert program.signatures
+    assert {module() for module in modules} == {None}
