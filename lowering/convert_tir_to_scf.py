@@ -27,7 +27,7 @@ from xdsl.traits import IsTerminator
 
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import fail
-from relex.dialects.functions import C_INTERFACE_ATTR
+from relex.dialects.functions import C_INTERFACE_ATTR, LEAST_ATTR
 from relex.dialects.tir import (
     AllocBufferOp,
     BlockOp,
@@ -187,7 +187,7 @@ class _Lowering:
         self._set([loop.variable], body.args)
         first, step = self._constant(0), self._constant(1)
         new = _insert(builder, scf.ParallelOp([first], [extent], [step], Region(body)), loop)
-        new.attributes.update(_loop_attributes(loop))
+        new.attributes.update(_loop_attributes(loop) | {k: v for k, v in loop.attributes.items() if k == LEAST_ATTR})
         return _before_end(body)
 
     def _open_for(self, variable: BlockArgument, extent: SSAValue, source: ForOp | InitOp, builder: Builder) -> Builder:

@@ -18,10 +18,11 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnitAttr,
 )
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.hints import isa
 
-from relex.dialects.functions import PARALLEL_ATTR, argument_attr
+from relex.dialects.functions import LEAST_ATTR, PARALLEL_ATTR, argument_attr
 from relex.dialects.index.domains import constant_value
 from relex.dialects.names import Names
 from relex.dialects.symbols import lookup
@@ -37,7 +38,8 @@ class OutlineParallelLoopsPass(RelexPass):
     Moves the body of each outermost `scf.parallel` into a function that runs a range of its iterations, and replaces
     the loop by a call for the whole range. The attribute `relex.parallel` on the call says that it may be replaced by
     concurrent calls for parts of the range; `convert-func-to-llvm` leaves it to the runtime to distribute them over
-    threads. Ignoring the attribute runs the iterations in order.
+    threads. Ignoring the attribute runs the iterations in order. A loop with the attribute `relex.least` is only
+    distributed if it has so many iterations.
 
     Of several dimensions, the first is distributed. Buffers of an iteration, on the stack or the heap, are allocated
     once per call. Loops with results, and loops that call functions without a body, stay as they are.
@@ -97,9 +99,9 @@ def _calls_outside(scope: Operation, seen: set[Operation]) -> bool:
 
 def _outline(loop: scf.ParallelOp, function: func.FuncOp, name: str) -> func.FuncOp:
     """Return a function for the body of a loop, and replace the loop by a call of it."""
+    least = loop.attributes.pop(LEAST_ATTR, None)
     captured, copied = _captured(loop)
     call = func.CallOp(SymbolRefAttr(name), [*_range(loop), *captured], [])
-    call.attributes[PARALLEL_ATTR] = UnitAttr()
     types = call.arguments.types
     attrs = [DictionaryAttr({})] * 2 + [_attributes(value, function) for value in captured]
 
@@ -123,11 +125,28 @@ def _outline(loop: scf.ParallelOp, function: func.FuncOp, name: str) -> func.Fun
             builder.insert(dealloc)
     builder.insert(func.ReturnOp())
 
-    Rewriter.replace_op(loop, call, [])
+    call.location = loop.location
+    Rewriter.replace_op(loop, _from_on(least, call), [])
     arg_attrs = ArrayAttr(attrs) if any(attr.data for attr in attrs) else None
     result = func.FuncOp(name, (types, []), Region(entry), StringAttr("private"), arg_attrs=arg_attrs)
-    result.location = call.location = loop.location
+    result.location = call.location
     return result
+
+
+def _from_on(least: Attribute | None, call: func.CallOp) -> Sequence[Operation]:
+    """Return a call that may be replaced by calls for parts of its range; if `least` is given, only from so many
+    iterations on."""
+    alone = call.clone()
+    call.attributes[PARALLEL_ATTR] = UnitAttr()
+    if not isa(least, IntegerAttr[IndexType]):
+        alone.drop_all_references()
+        return [call]
+    first, last, *_ = call.arguments
+    bound = arith.ConstantOp(least)
+    length = arith.SubiOp(last, first)
+    is_long = arith.CmpiOp(length, bound, "sge")
+    long, short = (Region(Block([op, scf.YieldOp()])) for op in (call, alone))
+    return [bound, length, is_long, scf.IfOp(is_long, [], long, short)]
 
 
 def _captured(loop: scf.ParallelOp) -> tuple[Sequence[SSAValue], Sequence[Operation]]:

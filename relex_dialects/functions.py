@@ -35,6 +35,10 @@ PARALLEL_ATTR = "relex.parallel"
 independent, so that concurrent calls for parts of the range may replace the call."""
 
 
+LEAST_ATTR = "relex.least"
+"""On a parallel loop: the number of iterations from which on it is worth running them on several threads."""
+
+
 def find_function(module: ModuleOp, name: str) -> Operation:
     """Return the function of a module by name. Raises `UnknownNameError` if there is none."""
     functions = {get_name_if_symbol(op): op for op in module.ops if op.has_trait(SymbolOpInterface)}

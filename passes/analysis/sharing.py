@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import memref, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
@@ -42,3 +42,10 @@ def depends_on(second: Operation, first: Operation) -> bool:
     """Return whether the second op reads a buffer that the first one writes."""
     written = {access.buffer for access in accesses(first) if access.is_write}
     return any(access.buffer in written for access in accesses(second) if not access.is_write)
+
+
+def packs(nest: Operation) -> bool:
+    """Return whether a nest copies into a layout in panels. Its elements are used again and again; merged with one of
+    their uses, products are not faster on x86-64, and load more on AArch64."""
+    stores = (access for access in accesses(nest) if access.is_write)
+    return any(isinstance(index.owner, arith.DivSIOp | arith.RemSIOp) for store in stores for index in store.indices)

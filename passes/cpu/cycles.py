@@ -17,7 +17,7 @@ from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import bits_of, count, uses
 
 
-def cycles_of(nest: ForOp, processor: Processor, unknown: int = 0) -> float:
+def cycles_of(nest: ForOp, processor: Processor, unknown: int) -> float:
     """
     Return the cycles that a nest takes on one core if it runs well: those of its operations if all of them are in
     vectors, or those that it takes to read and write its buffers once, if that is more. Loops whose extent is only

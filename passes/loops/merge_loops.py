@@ -9,7 +9,6 @@ from itertools import takewhile
 from operator import is_not
 
 from xdsl.context import Context
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -30,7 +29,7 @@ from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.dependence import Element, LoopAccess, block_accesses, may_conflict
 from relex.passes.analysis.loop_tree import blocks_in, following, only_step
 from relex.passes.analysis.op_patterns import pattern_of_block, reuses_operands
-from relex.passes.analysis.sharing import depends_on, has_views, is_spatial, is_understood
+from relex.passes.analysis.sharing import depends_on, has_views, is_spatial, is_understood, packs
 from relex.passes.base import RelexPass
 from relex.passes.cpu.nearby import bytes_nearby, bytes_used
 from relex.passes.schedule.code_motion import move_before
@@ -98,7 +97,7 @@ def _merge_in(block: Block, function: PrimFuncOp, nearby: int) -> bool:
 
 def _may_come_before(first: Operation | None, second: Operation, function: PrimFuncOp) -> bool:
     """Return whether a nest packs panels, and may do so before the nest in front of it."""
-    if not isinstance(first, ForOp) or not isinstance(second, ForOp) or not _packs(second):
+    if not isinstance(first, ForOp) or not isinstance(second, ForOp) or not packs(second):
         return False
     return all(map(is_understood, (first, second))) and not any(
         (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, function)
@@ -114,7 +113,7 @@ def _shared_loops(
     number of bytes that stay in the cache."""
     if not isinstance(first, ForOp) or not isinstance(second, ForOp) or not depends_on(second, first):
         return []
-    if not is_understood(first) or not is_understood(second) or _packs(first):
+    if not is_understood(first) or not is_understood(second) or packs(first):
         return []
     spatial = {loop for product in _products(first) for loop in loops_around(product) if is_spatial(loop)}
     shared: list[tuple[ForOp, ForOp]] = []
@@ -152,13 +151,6 @@ def _may_be_one(first: ForOp, second: ForOp, function: PrimFuncOp) -> bool:
         for b in accesses(second)
         if (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, function)
     )
-
-
-def _packs(nest: ForOp) -> bool:
-    """Return whether a nest copies into a layout in panels. Its elements are used again and again; merged with one of
-    their uses, products are not faster on x86-64, and load more on AArch64."""
-    stores = (access for access in accesses(nest) if access.is_write)
-    return any(isinstance(index.owner, arith.DivSIOp | arith.RemSIOp) for store in stores for index in store.indices)
 
 
 def _products(nest: ForOp) -> list[BlockOp]:

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 
 from relex.dialects.errors import CompileError, CompileRemark, Diagnostic, diagnose
+from relex.dialects.functions import LEAST_ATTR
 from relex.dialects.processors import processor_of
 from relex.dialects.target import get_target
 from relex.dialects.tir import ForOp, PrimFuncOp
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, loops_of, name_of_block
 from relex.passes.base import RelexPass
-from relex.passes.cpu.shared_loops import loops_to_share
+from relex.passes.cpu.shared_loops import SharedLoop, loops_to_share
 from relex.passes.schedule.loop_kinds import parallel
 
 
@@ -24,7 +25,8 @@ class ShareLoopsPass(RelexPass):
     """
     Marks a loop of each nest that takes long enough as `parallel`, so that threads share its iterations: the outermost
     one with independent iterations that divides the nest into enough parts. How long a nest takes is estimated for the
-    module's target, by the operations and the bytes in it; without a known target, nothing is marked.
+    module's target, by the operations and the bytes in it; without a known target, nothing is marked. If the extent of
+    the loop is only known at run time, its attribute `relex.least` says how many iterations are worth sharing.
 
     It comes after `merge-loops`, which lets a nest share the loops of another, and `compact-buffers`, which makes
     buffers of a loop's iterations private. Nests with loops that are parallel already stay as they are.
@@ -58,14 +60,16 @@ class ShareLoopsPass(RelexPass):
                     warnings.warn(CompileRemark(_remark(shared)), stacklevel=2)
 
 
-def _share_first(candidates: Sequence[ForOp]) -> ForOp | None:
+def _share_first(candidates: Sequence[SharedLoop]) -> ForOp | None:
     """Parallelize the first of these loops whose iterations are independent, and return it."""
-    for loop in candidates:
+    for shared in candidates:
         try:
-            parallel(loop)
+            parallel(shared.loop)
         except CompileError:
             continue
-        return loop
+        if shared.least:
+            shared.loop.attributes[LEAST_ATTR] = IntegerAttr(shared.least, IndexType())
+        return shared.loop
     return None
 
 

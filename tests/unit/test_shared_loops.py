@@ -1,10 +1,12 @@
 """Which loops `share-loops` gives to threads, in the default compilation."""
 
+import numpy as np
 import pytest
 
 from relex.dialects import parse_module
 from relex.dialects.tir import ForOp, LoopKind
 from relex.lowering.relex_pipeline import RelexPipelinePass
+from relex.runtime import build, get_threads, set_threads
 
 TARGET = 'relex.target = {triple = "x86_64-linux-gnu", cpu = "x86-64-v4", features = "+avx512f"}'
 
@@ -50,13 +52,14 @@ def test_large_products_are_shared(shape: tuple[int, int, int], is_shared: bool)
 
 
 def test_enough_parts() -> None:
-    """Four panels are few: threads share the tiles in each of them, if these are work enough. To pack them is not."""
-    assert shared(dense(14 * 1000, 784, 128)) == [4, 1000]
+    """Four panels are few: threads share the tiles in each of them, if these are work enough."""
+    assert shared(dense(14 * 1000, 784, 128)) == [1000]
 
 
 def test_sizes_of_the_run() -> None:
-    """Packing the weights takes long in any case, the product may take no time."""
-    assert shared(dense("?", 1024, 1024)) == [32]
+    """The panels of large weights are shared; of small ones, the rows, if there are as many as are worth it."""
+    assert shared(dense("?", 1024, 1024)) == [32, 16, None]
+    assert shared(dense("?", 784, 128)) == [None] * 3
 
 
 @pytest.mark.parametrize(
@@ -71,6 +74,17 @@ def test_sizes_of_the_run() -> None:
 def test_one_nest_is_shared_as_a_whole(text: str) -> None:
     """It has been merged before, and works in buffers of its own."""
     assert len(shared(text)) == 1
+
+
+def test_few_and_many_rows_of_one_compilation() -> None:
+    """The same function runs alone or in parts."""
+    program = unary("exp", "?x100").replace(TARGET, "")
+    function, before = build(program)["main"], get_threads()
+    set_threads(3)
+    for rows in (0, 1, 200, 5000):
+        x = np.linspace(-1, 1, rows * 100, dtype=np.float32).reshape(rows, 100)
+        np.testing.assert_allclose(function(x), np.exp(x), rtol=1e-6)
+    set_threads(before)
 
 
 @pytest.mark.parametrize("operator", ["exp", "relu"])

@@ -155,3 +155,27 @@ func.func @in_a_loop(%x: memref<?xf32>, %n: index, %f: f32) {
   }
   func.return
 }
+
+// Fewer iterations than are worth sharing are run by the same function.
+// CHECK-LABEL: func.func @from_on(
+// CHECK:      %0 = arith.constant 100 : index
+// CHECK-NEXT: %1 = arith.subi %n, %c0 : index
+// CHECK-NEXT: %2 = arith.cmpi sge, %1, %0 : index
+// CHECK-NEXT: scf.if %2 {
+// CHECK-NEXT:   func.call @from_on_parallel(%c0, %n, %x) {relex.parallel} : (index, index, memref<?xf32>) -> ()
+// CHECK-NEXT: } else {
+// CHECK-NEXT:   func.call @from_on_parallel(%c0, %n, %x) : (index, index, memref<?xf32>) -> ()
+// CHECK-NEXT: }
+// CHECK-NOT:  relex.least
+func.func @from_on(%x: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  "scf.parallel"(%c0, %n, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %0 = memref.load %x[%i] : memref<?xf32>
+    %1 = arith.addf %0, %0 : f32
+    memref.store %1, %x[%i] : memref<?xf32>
+    scf.reduce
+  }) {relex.least = 100 : index} : (index, index, index) -> ()
+  func.return
+}

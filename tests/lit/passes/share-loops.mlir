@@ -106,3 +106,20 @@ tir.prim_func @inner(%X: memref<1000x4096xf32>) outs(%Y: memref<1000x4096xf32>) 
     }
   }
 }
+
+// How many iterations are worth it depends on what one of them does.
+// CHECK-LABEL: tir.prim_func @dynamic(
+// CHECK:         tir.for parallel %i in (%{{.+}}) {
+// CHECK:         } {relex.least = 26215 : index}
+tir.prim_func @dynamic(%X: memref<?xf32> {relex.dims = ["n"]}) outs(%Y: memref<?xf32> {relex.dims = ["n"]})
+    attributes {tir.noalias} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %X, %c0 : memref<?xf32>
+  tir.for %i in (%n) {
+    tir.block @Y (%vi: spatial<%n> = %i) {
+      %x = memref.load %X[%vi] : memref<?xf32>
+      %y = math.exp %x : f32
+      memref.store %y, %Y[%vi] : memref<?xf32>
+    }
+  }
+}
