@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from relex.dialects.arrays import Array
 from relex.dialects.sizes import IndexExpr, Size, never_negative
 from relex.frontend import op
 from relex.frontend.expressions import Operand
@@ -12,6 +13,11 @@ from relex.frontend.importing.values import Known, Tensor, refuse
 
 LAST = 2**63 - 1
 """The end of every dimension."""
+
+
+def along(numbers: Array, axis: int, rank: int) -> Array:
+    """Return numbers along one dimension of a tensor, in a shape that broadcasts."""
+    return numbers.reshape([-1 if d == axis else 1 for d in range(rank)])
 
 
 def position(place: Any, size: Size) -> int | str:

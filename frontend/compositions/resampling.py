@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import ceil, floor
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from relex.dialects.arrays import Array
 from relex.frontend import op
+from relex.frontend.compositions.indexing import along
 from relex.frontend.expressions import Operand
 from relex.frontend.importing.site import Site
 from relex.frontend.importing.values import Known, refuse
@@ -18,26 +20,17 @@ Taps = list[tuple[list[int], list[float]]]
 """For each position of the result, positions in the data and their weights."""
 
 
+@dataclass(frozen=True)
 class Settings:
     """How positions of the result become positions in the data, and which elements there count how much."""
 
-    def __init__(
-        self,
-        mode: str,
-        transformation: str,
-        nearest: str = "floor",
-        cubic: float = -0.75,
-        exclude: bool = False,
-        antialias: bool = False,
-        outside: float = 0.0,
-    ):
-        self.mode = mode
-        self.transformation = transformation
-        self.nearest = nearest
-        self.cubic = cubic
-        self.exclude = exclude
-        self.antialias = antialias
-        self.outside = outside
+    mode: str
+    transformation: str
+    nearest: str = "floor"
+    cubic: float = -0.75
+    exclude: bool = False
+    antialias: bool = False
+    outside: float = 0.0
 
     def position(self, i: int, scale: float, old: int, new: int, region: Sequence[float]) -> float:
         """Return the position in the data of a position of the result, whose width need not be a whole number."""
@@ -118,7 +111,7 @@ def resized(
         same = new == old and scale == 1 and not region
         positions = [settings.position(place, scale, old, new, edges) for place in range(new)]
         column = np.array([not 0 <= position <= old - 1 for position in positions], bool)
-        outside.append(column.reshape([-1 if d == axis else 1 for d in range(len(shape))]))
+        outside.append(along(column, axis, len(shape)))
         if not same:
             x = _along(site, x, axis, old, [settings.taps(p, scale) for p in positions], settings.exclude)
     if settings.transformation != "tf_crop_and_resize":
@@ -144,7 +137,7 @@ def _along(site: Site, x: Operand, axis: int, old: int, taps: Taps, exclude: boo
             continue
         part: Operand = op.take(x, Known(places), axis)
         if (weights != 1).any():
-            part = op.multiply(part, site.like(weights.reshape([-1 if d == axis else 1 for d in range(rank)]), x))
+            part = op.multiply(part, site.like(along(weights, axis, rank), x))
         result = part if result is None else op.add(result, part)
     return x if result is None else result
 

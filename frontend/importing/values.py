@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -30,6 +30,15 @@ class Unsupported(RelexError):
 def refuse(reason: str, attribute: str = "") -> NoReturn:
     """Stop the import of a node."""
     raise Unsupported(reason, attribute)
+
+
+def refusal(reason: str) -> Callable[..., NoReturn]:
+    """Return the import of an operator that is always refused."""
+
+    def refused(*arguments: object) -> NoReturn:
+        refuse(reason)
+
+    return refused
 
 
 class Value(Expr):

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import onnx
 from onnx import FunctionProto, GraphProto, NodeProto, TypeProto, helper
-from xdsl.utils.exceptions import VerifyException
 
-from relex.dialects.errors import Diagnostic, RelexError, one_line
+from relex.dialects.errors import Diagnostic
 from relex.dialects.relex.types import without_names
 from relex.frontend.expressions import Expr
-from relex.frontend.importing.builder import Builder, name_value
+from relex.frontend.importing.builder import name_value
+from relex.frontend.importing.graphs import GraphImporter, Missing
 from relex.frontend.onnx.node import Node
 from relex.frontend.onnx.standard import defaults, function_body, is_function, schema_of
 from relex.frontend.onnx.table import find_import
 from relex.frontend.onnx.tensors import onnx_type
-from relex.frontend.onnx.values import AnyValue, Computed, Items, Known, Missing, Unsupported, refuse
+from relex.frontend.onnx.values import AnyValue, Computed, Items, Known, refuse
 
 Scope = ChainMap[str, AnyValue]
 
@@ -28,16 +29,14 @@ MAX_NODES = 200_000
 
 
 @dataclass
-class Importer:
+class Importer(GraphImporter):
     """The import of a model into one function."""
 
-    builder: Builder
     versions: Mapping[str, int]
     """The version of each operator set."""
     functions: Mapping[tuple[str, str], FunctionProto]
     """The functions of the model."""
     read_tensor: Callable[[onnx.TensorProto], Any]
-    problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
     path: tuple[str, ...] = ()
     """The nodes around the current one."""
     calls: tuple[str, ...] = ()
@@ -52,7 +51,7 @@ class Importer:
             if tensor.name not in inner.maps[0]:
                 inner[tensor.name] = self._initializer(tensor)
         if graph.sparse_initializer:
-            self._report("", "sparse initializers")
+            self.report("", "sparse initializers")
         self.run_nodes(graph.node, inner)
         return [self._output(output.name, inner) for output in graph.output]
 
@@ -73,20 +72,12 @@ class Importer:
             if name in scope.maps[0]:
                 self._problem(node, f"expected a name for each value, found '{name}' again")
         outputs: Sequence[AnyValue] = ()
-        try:
+        with self.importing(partial(self._problem, node)):
             self.nodes += 1
             if self.nodes > MAX_NODES:
                 refuse(f"more than {MAX_NODES} nodes, with those of loops and functions")
             inputs = [self._input(name, scope) for name in node.input]
             outputs = self._import(node, inputs, scope)
-        except Unsupported as e:
-            self._problem(node, e.reason, e.attribute)
-        except RecursionError:
-            self._problem(node, "expected a model that nests less deeply")
-        except (RelexError, VerifyException) as e:
-            self._problem(node, one_line(e))
-        except (TypeError, ValueError, IndexError, KeyError, ArithmeticError, AssertionError) as e:
-            self._problem(node, f"cannot be imported: {type(e).__name__}: {one_line(e)}")
         for i, name in enumerate(node.output):
             if name:
                 scope[name] = outputs[i] if i < len(outputs) else Missing()
@@ -164,22 +155,25 @@ class Importer:
 
     def _output(self, name: str, scope: Scope) -> AnyValue:
         if name not in scope:
-            self._report("", f"expected an output that is computed, found '{name}'")
+            self.report("", f"expected an output that is computed, found '{name}'")
             return Missing()
         return scope[name]
 
     def _initializer(self, tensor: onnx.TensorProto) -> AnyValue:
-        try:
+        with self.collecting(partial(self.report, tensor.name)):
             return Known(self.read_tensor(tensor), tensor.name)
-        except RelexError as e:
-            self._report(tensor.name, one_line(e))
         return Missing()
 
     def _problem(self, node: NodeProto, reason: str, attribute: str = "") -> None:
         where = f" attribute '{attribute}'" if attribute else ""
-        self._report("/".join(self.path), f"'{node.op_type}' node{where}: {reason}")
+        self.report("/".join(self.path), f"'{node.op_type}' node{where}: {reason}")
 
-    def _report(self, path: str, message: str) -> None:
+    def report_at(self, what: str, name: str, message: str) -> None:
+        """Add a problem of an input or output."""
+        self.problems.append(Diagnostic(f"{what}: {message}", self.builder.place(name).filename.data))
+
+    def report(self, path: str, message: str) -> None:
+        """Add a problem at a path in the model."""
         self.problems.append(Diagnostic(message, self.builder.place(path).filename.data, reason=message))
 
 

@@ -14,10 +14,10 @@ from onnx import GraphProto, ModelProto, ValueInfoProto, checker, version_conver
 from onnx.checker import ValidationError
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects.errors import CompileError, Diagnostic, RelexError, describe, one_line
-from relex.dialects.parser import verify_module
+from relex.dialects.errors import CompileError, Diagnostic, RelexError, one_line
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size, named
 from relex.frontend.importing.builder import Builder, open_type
+from relex.frontend.importing.graphs import reading, size_name
 from relex.frontend.onnx import operators as operators
 from relex.frontend.onnx.graphs import Importer, versions_of
 from relex.frontend.onnx.reading import Shapes
@@ -32,15 +32,8 @@ def import_model(
     model: ModelProto, file: str, folder: Path | None, shapes: Shapes, values: Mapping[str, Any]
 ) -> ModuleOp:
     """Return the module for a model. `file` names it in messages; data beside it is in `folder`."""
-    try:
+    with reading("an ONNX model, found one that cannot be read", file):
         return _imported(model, file, folder, shapes, values)
-    except RelexError:
-        raise
-    except Exception as e:
-        # Files may have anything in any place, such as names that are no text.
-        raise CompileError(
-            Diagnostic(f"expected an ONNX model, found one that cannot be read: {describe(e)}", file)
-        ) from e
 
 
 def _imported(model: ModelProto, file: str, folder: Path | None, shapes: Shapes, values: Mapping[str, Any]) -> ModuleOp:
@@ -55,12 +48,8 @@ def _imported(model: ModelProto, file: str, folder: Path | None, shapes: Shapes,
     )
     inputs = _Inputs(importer, model.graph, shapes, values).read()
     outputs = importer.run_graph(model.graph, ChainMap(), inputs)
-    results = [] if importer.problems else _results(importer, model.graph, outputs)
-    if importer.problems:
-        raise CompileError(importer.problems)
-    module = ModuleOp([builder.finish("main", results)])
-    verify_module(module)
-    return module
+    importer.expect_no_problems()
+    return importer.finish(_results(importer, model.graph, outputs))
 
 
 class _Inputs:
@@ -85,13 +74,9 @@ class _Inputs:
                 )
         made: dict[str, AnyValue] = {}
         for argument in arguments:
-            try:
+            made[argument.name] = Missing()
+            with self.importer.collecting(partial(self.importer.report_at, "input", argument.name)):
                 made[argument.name] = self._read(argument)
-            except RelexError as e:
-                self.importer.problems.append(
-                    Diagnostic(f"input: {one_line(e)}", self.importer.builder.place(argument.name).filename.data)
-                )
-                made[argument.name] = Missing()
         return made
 
     def _read(self, argument: ValueInfoProto) -> AnyValue:
@@ -113,7 +98,7 @@ class _Inputs:
                 d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else d.dim_param for d in t.shape.dim
             ]
         return [
-            size if isinstance(size, int) else named(self._name(size, f"{argument.name}_d{i}"))
+            size if isinstance(size, int) else named(size_name(size or f"{argument.name}_d{i}"))
             for i, size in enumerate(map(self._checked, self._shape(argument.name, declared)))
         ]
 
@@ -140,13 +125,6 @@ class _Inputs:
             refuse(f"expected sizes from 0 to {MAX_ARGUMENT_SIZE}, found {size}")
         return size
 
-    def _name(self, name: str, default: str) -> str:
-        """Return the name of a size as relex writes it."""
-        import re
-
-        made = re.sub(r"\W+", "_", name or default, flags=re.ASCII).strip("_") or "size"
-        return made if made.isidentifier() else f"d_{made}"
-
 
 def _names_of_sizes(graph: GraphProto) -> set[str]:
     return {d.dim_param for i in graph.input for d in i.type.tensor_type.shape.dim if d.dim_param}
@@ -172,13 +150,10 @@ def _frozen(value: Any, dtype: np.dtype[Any]) -> Any:
 def _results(importer: Importer, graph: GraphProto, outputs: Sequence[AnyValue]) -> list[Any]:
     results: list[Any] = []
     for output, value in zip(graph.output, outputs, strict=True):
-        try:
+        with importer.collecting(partial(importer.report_at, "output", output.name)):
             if not isinstance(value, Known | Computed):
                 refuse("expected a tensor as a result of the model, found a sequence or an optional value")
             results.append(importer.builder.value(value))
-        except RelexError as e:
-            file = importer.builder.place(output.name).filename.data
-            importer.problems.append(Diagnostic(f"output: {one_line(e)}", file))
     return results
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from relex.frontend.importing.graphs import Missing as Missing
 from relex.frontend.importing.values import Computed as Computed
 from relex.frontend.importing.values import Known as Known
 from relex.frontend.importing.values import Tensor as Tensor
@@ -19,10 +20,6 @@ class Items:
     def __init__(self, values: Sequence[Tensor], element_type: Any = None):
         self.values = tuple(values)
         self.element_type = element_type
-
-
-class Missing:
-    """A value that could not be imported; the reason was reported where it is computed."""
 
 
 class Empty:

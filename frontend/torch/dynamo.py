@@ -10,8 +10,7 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects.errors import CompileError, RelexError, describe
-from relex.dialects.parser import verify_module
+from relex.dialects.errors import RelexError, describe
 from relex.dialects.sizes import IndexExpr, Size, named
 from relex.frontend.expressions import Expr
 from relex.frontend.importing.builder import Builder, open_type
@@ -134,12 +133,8 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> tuple[ModuleOp, list[in
     computed = [
         Known([x]) if isinstance(x, IndexExpr) else x for x, r in zip(outputs, results, strict=True) if r.computed
     ]
-    returned = results_of(importer, computed) if not importer.problems else []
-    if importer.problems:
-        raise CompileError(importer.problems)
-    module = ModuleOp([builder.finish("main", returned)])
-    verify_module(module)
-    return module, places, results
+    importer.expect_no_problems()
+    return importer.finish(results_of(importer, computed)), places, results
 
 
 def _argument(builder: Builder, node: Any, names: Mapping[Any, Size]) -> Value:

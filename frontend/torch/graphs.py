@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
-from xdsl.utils.exceptions import VerifyException
-
-from relex.dialects.errors import Diagnostic, RelexError, one_line
+from relex.dialects.errors import Diagnostic
 from relex.frontend.expressions import Expr
-from relex.frontend.importing.builder import Builder
-from relex.frontend.importing.values import Known, Unsupported, refuse
+from relex.frontend.importing.graphs import GraphImporter, Missing
+from relex.frontend.importing.values import Known, refuse
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.node import Node
 from relex.frontend.torch.places import diagnostic_at, place_of
@@ -22,17 +21,11 @@ Value = Any
 """What a node becomes: a tensor, a number, an expression of sizes, a list of values, None, or `Missing`."""
 
 
-class Missing:
-    """A value that could not be imported; the reason was reported where it is computed."""
-
-
 @dataclass
-class Importer:
+class Importer(GraphImporter):
     """The import of graphs into one function."""
 
-    builder: Builder
     file: str
-    problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
 
     def run(self, module: Any, inputs: Mapping[str, Value]) -> list[Value]:
         """Import the graph of a `GraphModule`, given its inputs by name. Return its results, in order."""
@@ -55,26 +48,18 @@ class Importer:
             found = getattr(found, name)
         if not isinstance(found, torch.Tensor):
             return found
-        try:
+        with self.collecting(partial(self._problem, node)):
             return Known(array_of(found), node.target)
-        except RelexError as e:
-            self._problem(node, one_line(e))
-            return Missing()
+        return Missing()
 
     def _call(self, node: Any, values: Mapping[Any, Value]) -> Value:
         outer = self.builder.location
         self.builder.location = place_of(node, self.file)
-        try:
-            return self._emitted(self._import(node, values))
-        except Unsupported as e:
-            self._problem(node, e.reason)
-        except (RelexError, VerifyException) as e:
-            self._problem(node, one_line(e))
-        except (TypeError, ValueError, IndexError, KeyError, ArithmeticError, AssertionError) as e:
-            self._problem(node, f"cannot be imported: {type(e).__name__}: {one_line(e)}")
-        finally:
-            self.builder.location = outer
-        return Missing()
+        value: Value = Missing()
+        with self.importing(partial(self._problem, node)):
+            value = self._emitted(self._import(node, values))
+        self.builder.location = outer
+        return value
 
     def _import(self, node: Any, values: Mapping[Any, Value]) -> Value:
         function = find_import(target_name(node.target))
@@ -94,7 +79,11 @@ class Importer:
             return [self._emitted(part) for part in cast("list[Any]", result)]
         return self.builder.tensor(result) if isinstance(result, Expr) else result
 
-    def _problem(self, node: Any, reason: str) -> None:
+    def report(self, what: str, message: str) -> None:
+        """Add a problem of an input or a result."""
+        self.problems.append(Diagnostic(f"{what}: {message}", self.file))
+
+    def _problem(self, node: Any, reason: str, attribute: str = "") -> None:
         self.problems.append(diagnostic_at(node, f"'{target_name(node.target)}': {reason}", self.file))
 
 

@@ -31,6 +31,11 @@ class Node(Site):
         """The node of `torch.fx`."""
 
     @property
+    def name(self) -> str:
+        """The name of the operator, without that of its overload: `view`."""
+        return self.fx.target.__name__.partition(".")[0]
+
+    @property
     def results(self) -> list[Any]:
         """What torch knows of the results: tensors without elements."""
         found = self.fx.meta["val"]

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects.errors import CompileError, Diagnostic, RelexError, describe, one_line
-from relex.dialects.parser import verify_module
+from relex.dialects.errors import CompileError, Diagnostic, RelexError
 from relex.dialects.sizes import Size, named
 from relex.frontend.importing.builder import Builder, open_type
+from relex.frontend.importing.graphs import Missing, reading, size_name
 from relex.frontend.importing.values import Computed, Known, refuse
 from relex.frontend.torch import operators as operators
-from relex.frontend.torch.graphs import Importer, Missing, Value
+from relex.frontend.torch.graphs import Importer, Value
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.places import diagnostic_at
 from relex.frontend.torch.table import find_import
@@ -24,14 +24,8 @@ from relex.frontend.torch.tensors import array_of, element_type_for
 
 def import_program(program: Any, file: str, shapes: Mapping[str, int], weights_as_arguments: bool) -> ModuleOp:
     """Return the module for a program. `file` names it in messages."""
-    try:
+    with reading("a program of torch.export", file):
         return _imported(program, file, shapes, weights_as_arguments)
-    except RelexError:
-        raise
-    except Exception as e:
-        raise CompileError(
-            Diagnostic(f"expected a program of torch.export: {describe(e).splitlines()[0]}", file)
-        ) from e
 
 
 def _imported(program: Any, file: str, shapes: Mapping[str, int], weights_as_arguments: bool) -> ModuleOp:
@@ -44,12 +38,8 @@ def _imported(program: Any, file: str, shapes: Mapping[str, int], weights_as_arg
     for name in _mutated(program.graph_signature):
         importer.problems.append(Diagnostic(f"'{name}' changes in place: a program has no state", file))
     outputs = importer.run(program.graph_module, values)
-    results = results_of(importer, outputs) if not importer.problems else []
-    if importer.problems:
-        raise CompileError(importer.problems)
-    module = ModuleOp([builder.finish("main", results)])
-    verify_module(module)
-    return module
+    importer.expect_no_problems()
+    return importer.finish(results_of(importer, outputs))
 
 
 def expect_inference(graph: Any, file: str) -> None:
@@ -104,13 +94,11 @@ def results_of(importer: Importer, outputs: Sequence[Value]) -> list[Any]:
     """Return the values in the program that are the results of a graph."""
     results: list[Any] = []
     for i, value in enumerate(outputs):
-        try:
+        with importer.collecting(partial(importer.report, f"result {i}")):
             if isinstance(value, Computed | Known):
                 results.append(importer.builder.value(value))
             elif value is not None and not isinstance(value, Missing):
                 refuse(f"expected a tensor, found {value}")
-        except RelexError as e:
-            importer.problems.append(Diagnostic(f"result {i}: {one_line(e)}", importer.file))
     return results
 
 
@@ -148,11 +136,9 @@ class _Inputs:
         return values
 
     def _guarded(self, name: str, shown: str) -> Value:
-        try:
+        with self.importer.collecting(partial(self.importer.report, f"input '{shown}'")):
             return self._argument(name, shown)
-        except RelexError as e:
-            self.importer.problems.append(Diagnostic(f"input '{shown}': {one_line(e)}", self.importer.file))
-            return Missing()
+        return Missing()
 
     def _argument(self, name: str, shown: str) -> Value:
         value = self.nodes[name].meta["val"]
@@ -183,7 +169,7 @@ def size_names(placeholders: Any) -> dict[Any, str]:
             if isinstance(size, torch.SymInt):
                 env = size.node.shape_env
                 for symbol in sorted(size.node.expr.free_symbols, key=str):
-                    symbols.setdefault(symbol, _name(str(_given_name(env, symbol) or symbol)))
+                    symbols.setdefault(symbol, size_name(str(_given_name(env, symbol) or symbol)))
     return symbols
 
 
@@ -194,11 +180,6 @@ def _given_name(env: Any, symbol: Any) -> str | None:
         if text in names:
             return names[text]
     return None
-
-
-def _name(name: str) -> str:
-    made = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "size"
-    return made if made.isidentifier() else f"d_{made}"
 
 
 def size_of(size: Any, names: Mapping[Any, Size]) -> Size:

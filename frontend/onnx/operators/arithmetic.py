@@ -165,28 +165,16 @@ def power(node: Node, x: Tensor, y: Tensor) -> Operand:
     return op.astype(op.power(op.astype(x, y.element_type), y), x.element_type)
 
 
-@imports("Sum")
-def total(node: Node, *tensors: Tensor) -> Operand:
-    """Add all."""
-    return reduce(op.add, tensors)
-
-
 @imports("Mean")
 def mean(node: Node, *tensors: Tensor) -> Operand:
     """Return the mean of tensors."""
     return op.divide(reduce(op.add, tensors), node.like(len(tensors), tensors[0]))
 
 
-@imports("Max")
-def maximum(node: Node, *tensors: Tensor) -> Operand:
-    """Return the maximum of tensors."""
-    return reduce(op.maximum, tensors)
-
-
-@imports("Min")
-def minimum(node: Node, *tensors: Tensor) -> Operand:
-    """Return the minimum of tensors."""
-    return reduce(op.minimum, tensors)
+@imports("Sum", "Max", "Min")
+def combined(node: Node, *tensors: Tensor) -> Operand:
+    """Add all tensors, or return the maximum or minimum of all."""
+    return reduce({"Sum": op.add, "Max": op.maximum, "Min": op.minimum}[node.proto.op_type], tensors)
 
 
 @imports("Where")
@@ -226,16 +214,11 @@ def clip(node: Node, x: Tensor, low: Tensor | None = None, high: Tensor | None =
     return y if high is None else op.minimum(y, high)
 
 
-@imports("Cast")
-def cast_to(node: Node, x: Tensor) -> Operand:
-    """Convert to another element type."""
-    return converted(x, dtype_of(node.integer("to")), bool(node.integer("saturate", 1)))
-
-
-@imports("CastLike")
-def cast_like(node: Node, x: Tensor, like: Tensor) -> Operand:
-    """Convert to the element type of another tensor."""
-    return converted(x, like.dtype, bool(node.integer("saturate", 1)))
+@imports("Cast", "CastLike")
+def cast_to(node: Node, x: Tensor, like: Tensor | None = None) -> Operand:
+    """Convert to another element type, which may be that of another tensor."""
+    dtype = dtype_of(node.integer("to")) if like is None else like.dtype
+    return converted(x, dtype, bool(node.integer("saturate", 1)))
 
 
 def converted(x: Tensor, dtype: np.dtype[Any], saturate: bool = True) -> Operand:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from xdsl.dialects.builtin import i64
 
-from relex.dialects.arrays import Array
 from relex.dialects.sizes import count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import from_front, position
+from relex.frontend.compositions.indexing import along, from_front, position
 from relex.frontend.compositions.padding import padded, positive_pairs
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
@@ -85,7 +84,7 @@ def tensor_scatter(node: Node, cache: Tensor, update: Tensor, starts: Tensor | N
     axis = node.axis(cache, default=-2)
     sizes, new = node.static_shape(cache), node.static_shape(update)
     rank = len(sizes)
-    place: Operand = Known(_column(np.arange(new[axis], dtype=np.int64), axis, rank))
+    place: Operand = Known(along(np.arange(new[axis], dtype=np.int64), axis, rank))
     if starts is not None:
         place = op.add(place, op.expand_dims(op.astype(starts, i64), list(range(1, rank))))
     if node.text("mode", "linear") == "circular":
@@ -97,21 +96,12 @@ def tensor_scatter(node: Node, cache: Tensor, update: Tensor, starts: Tensor | N
     return op.scatter_elements(cache, op.broadcast_to(op.reshape(place, batch), new), update, axis)
 
 
-@imports("CumSum")
-def cumulative_sum(node: Node, x: Tensor, axis: Tensor) -> Operand:
-    """The sums of all elements up to each one."""
-    return op.cumsum(x, *_cumulative(node, x, axis))
-
-
-@imports("CumProd")
-def cumulative_product(node: Node, x: Tensor, axis: Tensor) -> Operand:
-    """The products of all elements up to each one."""
-    return op.cumprod(x, *_cumulative(node, x, axis))
-
-
-def _cumulative(node: Node, x: Tensor, axis: Tensor) -> tuple[int, bool, bool]:
+@imports("CumSum", "CumProd")
+def cumulative(node: Node, x: Tensor, axis: Tensor) -> Operand:
+    """The sums or products of all elements up to each one."""
     (chosen,) = node.axes([int(node.known_number(axis, "an axis"))], x)
-    return chosen, node.flag("exclusive"), node.flag("reverse")
+    function = op.cumsum if node.proto.op_type == "CumSum" else op.cumprod
+    return function(x, chosen, node.flag("exclusive"), node.flag("reverse"))
 
 
 @imports("TopK")
@@ -132,10 +122,6 @@ def _top(x: Tensor, axis: int, k: int, largest: bool) -> list[Operand]:
     return [op.gather_elements(x, places, axis), places]
 
 
-def _column(numbers: Array, axis: int, rank: int) -> Array:
-    return numbers.reshape([-1 if d == axis else 1 for d in range(rank)])
-
-
 @imports("OneHot")
 def one_hot(node: Node, indices: Tensor, depth: Tensor, values: Tensor) -> Operand:
     """A value where the index along a new dimension is the given one, and another one elsewhere."""
@@ -145,7 +131,7 @@ def one_hot(node: Node, indices: Tensor, depth: Tensor, values: Tensor) -> Opera
     axis += rank if axis < 0 else 0
     wide = op.astype(indices, i64)
     place = op.expand_dims(op.where(op.less(wide, 0), wide + size, wide), axis)
-    hot = op.equal(place, Known(np.arange(size).reshape([-1 if d == axis else 1 for d in range(rank)])))
+    hot = op.equal(place, Known(along(np.arange(size), axis, rank)))
     off, on = (op.squeeze(op.strided_slice(values, [0], [i], [i + 1]), 0) for i in (0, 1))
     return op.where(hot, on, off)
 
@@ -185,7 +171,7 @@ def reverse_sequence(node: Node, x: Tensor, lengths: Tensor) -> Operand:
     batch, time = node.integer("batch_axis", 1), node.integer("time_axis")
     sizes = node.static_shape(x)
     rank = len(sizes)
-    steps = Known(np.arange(sizes[time]).reshape([-1 if d == time else 1 for d in range(rank)]))
+    steps = Known(along(np.arange(sizes[time]), time, rank))
     shape = [sizes[batch] if d == batch else 1 for d in range(rank)]
     length = node.reshape(op.astype(lengths, i64), shape)
     place = op.where(op.less(steps, length), op.subtract(length, steps) - 1, steps)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from xdsl.dialects.builtin import f32
 
 from relex.dialects.sizes import IndexExpr, Size
 from relex.frontend import op
+from relex.frontend.compositions.indexing import along
 from relex.frontend.compositions.normalization import per_channel, standardized
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
@@ -108,40 +107,23 @@ def mean_variance(node: Node, x: Tensor) -> Operand:
     return op.divide(op.subtract(x, mean), op.sqrt(variance) + 1e-9)
 
 
-def _along_last(node: Node, x: Tensor, function: Callable[..., Operand], power: bool) -> Operand:
-    """Apply softmax as before version 13: along all dimensions from one on."""
-    axis = node.axis(x, default=1)
+@imports("Softmax", "LogSoftmax")
+def softmax_from(node: Node, x: Tensor) -> Operand:
+    """Softmax along all dimensions from one on, or its logarithm."""
+    axis, is_log = node.axis(x, default=1), node.proto.op_type == "LogSoftmax"
     if axis == node.rank(x) - 1:
-        return function(x, axis)
+        return op.log_softmax(x, axis) if is_log else op.softmax(x, axis)
     axes = list(range(axis, node.rank(x)))
     shifted = op.subtract(x, op.max(x, axes, True))
-    if power:
-        return op.divide(op.exp(shifted), op.sum(op.exp(shifted), axes, True))
-    return op.subtract(shifted, op.log(op.sum(op.exp(shifted), axes, True)))
+    total = op.sum(op.exp(shifted), axes, True)
+    return op.subtract(shifted, op.log(total)) if is_log else op.divide(op.exp(shifted), total)
 
 
-@imports("Softmax")
-def softmax_from(node: Node, x: Tensor) -> Operand:
-    """Softmax along all dimensions from one on."""
-    return _along_last(node, x, op.softmax, power=True)
-
-
-@imports("LogSoftmax")
-def log_softmax_from(node: Node, x: Tensor) -> Operand:
-    """The logarithm of softmax along all dimensions from one on."""
-    return _along_last(node, x, op.log_softmax, power=False)
-
-
-@imports("Softmax", since=13)
+@imports("Softmax", "LogSoftmax", since=13)
 def softmax(node: Node, x: Tensor) -> Operand:
-    """Softmax along a dimension."""
-    return op.softmax(x, node.axis(x, default=-1))
-
-
-@imports("LogSoftmax", since=13)
-def log_softmax(node: Node, x: Tensor) -> Operand:
-    """The logarithm of softmax along a dimension."""
-    return op.log_softmax(x, node.axis(x, default=-1))
+    """Softmax along a dimension, or its logarithm."""
+    function = op.log_softmax if node.proto.op_type == "LogSoftmax" else op.softmax
+    return function(x, node.axis(x, default=-1))
 
 
 @imports("Hardmax", since=13)
@@ -151,5 +133,5 @@ def hardmax(node: Node, x: Tensor) -> Operand:
     size = node.static_shape(x)[axis] if isinstance(node.shape(x)[axis], int) else None
     if size is None:
         refuse("a dimension that is open; 'shapes' closes them")
-    places = Known(np.arange(size).reshape([-1 if d == axis else 1 for d in range(node.rank(x))]))
+    places = Known(along(np.arange(size), axis, node.rank(x)))
     return op.astype(op.equal(places, op.argmax(x, axis, True)), x.element_type)

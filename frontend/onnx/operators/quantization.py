@@ -111,18 +111,9 @@ def _scale(node: Node, scale: Tensor, axis: int) -> Operand:
 
 
 @imports("QLinearMatMul")
-def quantized_matmul(
-    node: Node,
-    a: Tensor,
-    scale_a: Tensor,
-    zero_a: Tensor,
-    b: Tensor,
-    scale_b: Tensor,
-    zero_b: Tensor,
-    scale_y: Tensor,
-    zero_y: Tensor,
-) -> Operand:
+def quantized_matmul(node: Node, *inputs: Tensor) -> Operand:
     """The matrix product of quantized tensors, quantized."""
+    a, scale_a, zero_a, b, scale_b, zero_b, scale_y, zero_y = inputs
     product = op.astype(op.matmul(_centred(node, a, zero_a, -2), _centred(node, b, zero_b, -1)), f32)
     scale = op.divide(op.multiply(_scale(node, scale_a, -2), _scale(node, scale_b, -1)), _scale(node, scale_y, -2))
     return saturated(op.round(op.multiply(product, scale)), _zero(node, zero_y), zero_y.element_type)
@@ -164,24 +155,14 @@ def conv_integer(
 
 
 @imports("QLinearConv")
-def quantized_conv(
-    node: Node,
-    x: Tensor,
-    scale_x: Tensor,
-    zero_x: Tensor,
-    weight: Tensor,
-    scale_w: Tensor,
-    zero_w: Tensor,
-    scale_y: Tensor,
-    zero_y: Tensor,
-    bias: Tensor | None = None,
-) -> Operand:
+def quantized_conv(node: Node, *inputs: Tensor) -> Operand:
     """A convolution of quantized tensors, quantized."""
+    x, scale_x, zero_x, weight, scale_w, zero_w, scale_y, zero_y, *bias = inputs
     rank = node.rank(x)
     data = op.subtract(op.astype(x, i32), op.reshape(op.astype(zero_x, i32), []))
     total = _convolution(node, data, weight, _kernel(node, weight, zero_w))
-    if bias is not None:
-        total = op.add(total, per_channel(bias, rank))
+    if bias:
+        total = op.add(total, per_channel(bias[0], rank))
     ratio = op.divide(op.multiply(op.reshape(scale_x, []), scale_w), op.reshape(scale_y, []))
     per_all = node.rank(ratio) == 0 or node.shape(ratio)[0] == 1
     factor = op.reshape(ratio, []) if per_all else per_channel(ratio, rank)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -70,24 +70,30 @@ def _gates(x: Operand, count: int, size: int) -> list[Operand]:
     return [op.strided_slice(x, [-1], [i * size], [(i + 1) * size]) for i in range(count)]
 
 
-def _run(
-    node: Node,
-    x: Tensor,
-    parameters: tuple[Tensor, Tensor, Tensor | None],
-    lengths: Tensor | None,
-    initial: Sequence[Tensor | None],
-    gates: int,
-    step: Callable[[_Direction, int], Step],
-    more: Tensor | None = None,
-) -> list[Operand]:
+@dataclass
+class _Inputs:
+    """The inputs of a network; those that LSTM alone has are the last ones."""
+
+    x: Tensor
+    weight: Tensor
+    recurrence: Tensor
+    bias: Tensor | None = None
+    lengths: Tensor | None = None
+    initial: Tensor | None = None
+    initial_cell: Tensor | None = None
+    peepholes: Tensor | None = None
+
+
+def _run(node: Node, inputs: _Inputs, gates: int, step: Callable[[_Direction, int], Step]) -> list[Operand]:
     """Run a network in each direction. Return the outputs of all steps, and the parts of the last states."""
     batch_first = bool(node.integer("layout"))
+    x, bias, more = inputs.x, inputs.bias, inputs.peepholes
+    initial = [inputs.initial, inputs.initial_cell][: 2 if node.proto.op_type == "LSTM" else 1]
     data: Operand = op.permute_dims(x, [1, 0, 2]) if batch_first else x
-    weight, recurrence, bias = parameters
     steps, batch, _ = node.shape(data)
     if not isinstance(steps, int):
         refuse("sequences whose length is open; 'shapes' closes them")
-    directions, _, size = node.static_shape(recurrence)
+    directions, _, size = node.static_shape(inputs.recurrence)
     text = node.text("direction", "forward")
     outputs: list[Operand] = []
     finals: list[list[Operand]] = []
@@ -95,7 +101,10 @@ def _run(
         backward = text == "reverse" or d == 1
         biases = None if bias is None else _halves(_at(bias, 0, d), gates * size)
         direction = _Direction(
-            _at(weight, 0, d), _at(recurrence, 0, d), biases, None if more is None else _at(more, 0, d)
+            _at(inputs.weight, 0, d),
+            _at(inputs.recurrence, 0, d),
+            biases,
+            None if more is None else _at(more, 0, d),
         )
         state = [
             node.full([batch, size], 0.0, x.element_type)
@@ -103,7 +112,7 @@ def _run(
             else _at(op.permute_dims(start, [1, 0, 2]) if batch_first else start, 0, d)
             for start in initial
         ]
-        columns, final = _steps(node, data, steps, lengths, step(direction, d), direction, state, backward)
+        columns, final = _steps(node, data, steps, inputs.lengths, step(direction, d), direction, state, backward)
         outputs.append(op.concat(*(op.expand_dims(column, 0) for column in columns), axis=0))
         finals.append(final)
     joined = op.concat(*(op.expand_dims(output, 1) for output in outputs), axis=1)
@@ -149,15 +158,7 @@ def _with_bias(x: Operand, direction: _Direction) -> Operand:
 
 
 @imports("RNN")
-def rnn(
-    node: Node,
-    x: Tensor,
-    weight: Tensor,
-    recurrence: Tensor,
-    bias: Tensor | None = None,
-    lengths: Tensor | None = None,
-    initial: Tensor | None = None,
-) -> list[Operand]:
+def rnn(node: Node, *inputs: Tensor) -> list[Operand]:
     """A simple recurrent network."""
 
     def step(direction: _Direction, number: int) -> Step:
@@ -169,21 +170,13 @@ def rnn(
 
         return run
 
-    return _run(node, x, (weight, recurrence, bias), lengths, [initial], 1, step)
+    return _run(node, _Inputs(*inputs), 1, step)
 
 
 @imports("GRU")
-def gru(
-    node: Node,
-    x: Tensor,
-    weight: Tensor,
-    recurrence: Tensor,
-    bias: Tensor | None = None,
-    lengths: Tensor | None = None,
-    initial: Tensor | None = None,
-) -> list[Operand]:
+def gru(node: Node, *inputs: Tensor) -> list[Operand]:
     """Gated recurrent units: an update gate, a reset gate and the hidden state."""
-    size = node.static_shape(recurrence)[2]
+    size = node.static_shape(inputs[2])[2]
 
     def step(direction: _Direction, number: int) -> Step:
         gate, hidden = _activation(node, 2 * number, "Sigmoid"), _activation(node, 2 * number + 1, "Tanh")
@@ -212,23 +205,13 @@ def gru(
 
         return run
 
-    return _run(node, x, (weight, recurrence, bias), lengths, [initial], 3, step)
+    return _run(node, _Inputs(*inputs), 3, step)
 
 
 @imports("LSTM")
-def lstm(
-    node: Node,
-    x: Tensor,
-    weight: Tensor,
-    recurrence: Tensor,
-    bias: Tensor | None = None,
-    lengths: Tensor | None = None,
-    initial: Tensor | None = None,
-    initial_cell: Tensor | None = None,
-    peepholes: Tensor | None = None,
-) -> list[Operand]:
+def lstm(node: Node, *inputs: Tensor) -> list[Operand]:
     """Long short-term memory: an input, an output and a forget gate, and a cell."""
-    size = node.static_shape(recurrence)[2]
+    size = node.static_shape(inputs[2])[2]
 
     def step(direction: _Direction, number: int) -> Step:
         gate, cell, hidden = (
@@ -250,4 +233,4 @@ def lstm(
 
         return run
 
-    return _run(node, x, (weight, recurrence, bias), lengths, [initial, initial_cell], 4, step, peepholes)
+    return _run(node, _Inputs(*inputs), 4, step)

@@ -84,13 +84,8 @@ for _name, _reduce in REDUCTIONS.items():
     IMPORTS.add(_by(_name, _reduce), ("", _name, 1))
 
 
-@imports("ArgMax")
-def argmax(node: Node, x: Tensor) -> Operand:
-    """The index of the first maximum, or the last one."""
-    return op.argmax(x, node.axis(x), node.flag("keepdims"), bool(node.integer("select_last_index")))
-
-
-@imports("ArgMin")
-def argmin(node: Node, x: Tensor) -> Operand:
-    """The index of the first minimum, or the last one."""
-    return op.argmin(x, node.axis(x), node.flag("keepdims"), bool(node.integer("select_last_index")))
+@imports("ArgMax", "ArgMin")
+def index_of_extreme(node: Node, x: Tensor) -> Operand:
+    """The index of the first maximum or minimum, or of the last one."""
+    search = op.argmax if node.proto.op_type == "ArgMax" else op.argmin
+    return search(x, node.axis(x), node.flag("keepdims"), node.flag("select_last_index"))

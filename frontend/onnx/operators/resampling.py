@@ -19,8 +19,9 @@ def upsample_by_attributes(node: Node, x: Tensor) -> Operand:
 
 
 @imports("Upsample", since=9)
+@imports("Resize")
 def upsample(node: Node, x: Tensor, scales: Tensor) -> Operand:
-    """The data, larger."""
+    """The data, larger; of the first version of `Resize`, larger or smaller."""
     return _upsampled(node, x, [float(scale) for scale in node.known(scales, "scales")])
 
 
@@ -29,12 +30,6 @@ def _upsampled(node: Node, x: Tensor, scales: Sequence[float]) -> Operand:
     mode = node.text("mode", "nearest")
     settings = Settings(mode, "asymmetric", "floor", -0.75, False, False)
     return resized(node, x, list(range(len(sizes))), sizes, scales, settings, [])
-
-
-@imports("Resize")
-def resize_by_scales(node: Node, x: Tensor, scales: Tensor) -> Operand:
-    """The data, larger or smaller."""
-    return _upsampled(node, x, [float(scale) for scale in node.known(scales, "scales")])
 
 
 @imports("Resize", since=11)

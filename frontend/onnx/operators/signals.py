@@ -37,11 +37,10 @@ def _along(node: Node, x: Tensor, length: Tensor | None, axis: int) -> Operand:
     count = size if length is None else int(node.known_number(length, "a length"))
     if inverse and onesided:
         count = 2 * (size - 1) if length is None else count
-    moved = op.permute_dims(x, [*(d for d in range(node.rank(x)) if d != axis), axis])
-    # The parts of complex numbers come first, then the elements along the dimension.
     rank = node.rank(x)
-    parts = op.permute_dims(moved, [*range(rank - 2), rank - 2, rank - 1])
-    real, imaginary = _parts(node, parts, rank)
+    # The parts of complex numbers come first, then the elements along the dimension.
+    moved = op.permute_dims(x, [*(d for d in range(rank) if d != axis), axis])
+    real, imaginary = _parts(node, moved, rank)
     width = count // 2 + 1 if inverse and onesided else count
     real, imaginary = (None if part is None else _resized(node, part, width) for part in (real, imaginary))
     assert real is not None

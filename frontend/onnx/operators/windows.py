@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import i64
 
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
+from relex.frontend.compositions.indexing import along
 from relex.frontend.compositions.windows import (
     Windows,
     averages,
@@ -239,7 +240,7 @@ def _block_places(
     rank = len(size)
     place = np.zeros((*size, *counts), np.int64)
     for d in range(rank):
-        inner = np.arange(size[d]).reshape([-1 if i == d else 1 for i in range(2 * rank)]) * windows.dilation[d]
-        outer = np.arange(counts[d]).reshape([-1 if i == rank + d else 1 for i in range(2 * rank)]) * windows.strides[d]
+        inner = along(np.arange(size[d]), d, 2 * rank) * windows.dilation[d]
+        outer = along(np.arange(counts[d]), rank + d, 2 * rank) * windows.strides[d]
         place += (inner + outer) * prod(padded[d + 1 :])
     return place.reshape(-1)

@@ -26,7 +26,11 @@ IN_RESULT_TYPE: dict[str, Callable[[Operand, Operand], Operand]] = {
     "aten.remainder": op.floor_mod,
     "aten.floor_divide": op.floor_divide,
     "aten.maximum": op.maximum,
+    "aten.max.other": op.maximum,
+    "aten.clamp_min": op.maximum,
     "aten.minimum": op.minimum,
+    "aten.min.other": op.minimum,
+    "aten.clamp_max": op.minimum,
     "aten.bitwise_and": op.bitwise_and,
     "aten.bitwise_or": op.bitwise_or,
     "aten.bitwise_xor": op.bitwise_xor,
@@ -115,7 +119,7 @@ def divide(node: Node, x: Value, y: Value, rounding_mode: str | None = None) -> 
 @imports("aten.addcmul", "aten.addcdiv")
 def product_added(node: Node, x: Value, y: Value, z: Value, value: float = 1) -> Operand:
     """A tensor and the product or quotient of two others."""
-    function = op.multiply if "addcmul" in node.fx.target.__name__ else op.divide
+    function = op.multiply if node.name == "addcmul" else op.divide
     return op.add(node.typed(x), function(_scaled(node.typed(y), value), node.typed(z)))
 
 
@@ -124,12 +128,6 @@ def interpolated(node: Node, x: Value, y: Value, weight: Value) -> Operand:
     """Numbers between those of two tensors."""
     a = node.typed(x)
     return op.add(a, op.multiply(node.typed(weight), op.subtract(node.typed(y), a)))
-
-
-@imports("aten.reciprocal")
-def reciprocal(node: Node, x: Value) -> Operand:
-    """One by `x`."""
-    return op.divide(1.0, node.typed(x))
 
 
 _ROOTS: dict[float, Callable[[Operand], Operand]] = {0.5: op.sqrt, -0.5: op.rsqrt, -1: lambda x: op.divide(1.0, x)}
@@ -143,12 +141,6 @@ def power(node: Node, x: Value, y: Value) -> Operand:
     if isinstance(y, int | float) and node.result_type in FLOATS and y in _ROOTS:
         return _ROOTS[y](node.typed(x))
     return op.power(node.typed(x), node.typed(y))
-
-
-@imports("aten.square")
-def square(node: Node, x: Tensor) -> Operand:
-    """`x` times `x`."""
-    return op.multiply(x, x)
 
 
 @imports("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar")
@@ -179,25 +171,12 @@ def _number(x: Value) -> float | None:
     return x if isinstance(x, int | float) else None
 
 
-@imports("aten.clamp_min")
-def clamp_min(node: Node, x: Value, low: Value) -> Operand:
-    """The elements, or a limit where they are below it."""
-    return op.maximum(node.typed(x), node.typed(low))
-
-
-@imports("aten.clamp_max")
-def clamp_max(node: Node, x: Value, high: Value) -> Operand:
-    """The elements, or a limit where they are above it."""
-    return op.minimum(node.typed(x), node.typed(high))
-
-
 @imports("aten.isfinite", "aten.isinf", "aten.isnan")
 def classify(node: Node, x: Tensor) -> Operand:
     """Whether elements are finite, infinite or no numbers."""
-    name = node.fx.target.__name__.partition(".")[0]
     if not node.is_float(x):
-        return node.full(node.shape(x), name == "isfinite", i1)
-    return {"isfinite": op.isfinite, "isinf": op.isinf, "isnan": op.isnan}[name](x)
+        return node.full(node.shape(x), node.name == "isfinite", i1)
+    return {"isfinite": op.isfinite, "isinf": op.isinf, "isnan": op.isnan}[node.name](x)
 
 
 @imports("aten._to_copy", "aten.to", "aten.type_as", "prims.convert_element_type")
@@ -218,22 +197,11 @@ def reinterpreted(node: Node, x: Tensor, dtype: Any) -> Operand:
     return op.bitcast(x, element_type)
 
 
-@imports(
-    "aten.clone",
-    "aten.contiguous",
-    "aten.detach",
-    "aten.detach_",
-    "aten.alias",
-    "aten.lift_fresh_copy",
-    "aten.lift_fresh",
-    "aten.positive",
-    "aten.resolve_conj",
-    "aten.resolve_neg",
-    "prims.device_put",
-    "aten.dropout",
-    "aten.feature_dropout",
-    "aten.alpha_dropout",
-)
+COPIES = "clone contiguous detach detach_ alias lift_fresh_copy lift_fresh positive resolve_conj resolve_neg"
+DROPOUTS = "dropout feature_dropout alpha_dropout"
+
+
+@imports("prims.device_put", *(f"aten.{name}" for name in f"{COPIES} {DROPOUTS}".split()))
 def unchanged(node: Node, x: Tensor, *options: Any) -> Operand:
     """The tensor itself."""
     return x

@@ -17,51 +17,18 @@ from relex.frontend.importing.values import Known, Tensor, refuse
 from relex.frontend.torch.node import Node, Value, sizes_of
 from relex.frontend.torch.table import imports
 
+FILLED = "full full_like new_full zeros zeros_like new_zeros ones ones_like new_ones"
+UNSPECIFIED = "empty empty_like new_empty empty_strided new_empty_strided empty_permuted"
 
-def _filled(node: Node, sizes: Sequence[Size], value: Value) -> Operand:
+
+@imports(*(f"aten.{name}" for name in f"{FILLED} {UNSPECIFIED}".split()))
+def filled(node: Node, *arguments: Any) -> Operand:
+    """A tensor with equal elements, of given sizes or those of another tensor. One whose elements are not specified has
+    zeros."""
+    lists = [i for i, given in enumerate(arguments) if isinstance(given, Sequence)]
+    sizes = sizes_of(arguments[lists[0]]) if lists else node.shape(arguments[0])
+    value = arguments[lists[0] + 1 if lists else 1] if "full" in node.name else int("ones" in node.name)
     return node.broadcast_to(node.typed(value), sizes)
-
-
-@imports("aten.full")
-def full(node: Node, sizes: Sequence[Size], value: Value, *options: Any) -> Operand:
-    """A tensor with equal elements."""
-    return _filled(node, sizes_of(sizes), value)
-
-
-@imports("aten.zeros", "aten.empty", "aten.ones")
-def zeros(node: Node, sizes: Sequence[Size], *options: Any) -> Operand:
-    """A tensor of zeros or ones. One whose elements are not specified has zeros."""
-    return _filled(node, sizes_of(sizes), int("ones" in node.fx.target.__name__))
-
-
-@imports("aten.full_like")
-def full_like(node: Node, x: Tensor, value: Value, *options: Any) -> Operand:
-    """A tensor with equal elements, of the shape of another."""
-    return _filled(node, node.shape(x), value)
-
-
-@imports("aten.zeros_like", "aten.empty_like", "aten.ones_like")
-def zeros_like(node: Node, x: Tensor, *options: Any) -> Operand:
-    """A tensor of zeros or ones, of the shape of another."""
-    return _filled(node, node.shape(x), int("ones" in node.fx.target.__name__))
-
-
-@imports("aten.new_full")
-def new_full(node: Node, x: Tensor, sizes: Sequence[Size], value: Value, *options: Any) -> Operand:
-    """A tensor with equal elements, of the type of another."""
-    return _filled(node, sizes_of(sizes), value)
-
-
-@imports("aten.new_zeros", "aten.new_empty", "aten.new_ones")
-def new_zeros(node: Node, x: Tensor, sizes: Sequence[Size], *options: Any) -> Operand:
-    """A tensor of zeros or ones, of the type of another."""
-    return _filled(node, sizes_of(sizes), int("ones" in node.fx.target.__name__))
-
-
-@imports("aten.empty_strided", "aten.new_empty_strided", "aten.empty_permuted")
-def empty_strided(node: Node, *arguments: Sequence[Size] | Tensor) -> Operand:
-    """A tensor whose elements are not specified: zeros."""
-    return _filled(node, sizes_of(next(sizes for sizes in arguments if isinstance(sizes, Sequence))), 0)
 
 
 @imports("aten.scalar_tensor")
@@ -133,26 +100,3 @@ def diagonal_mask(shape: Sequence[Size], k: int, compare: Callable[..., Operand]
     """Compare the number of each column of matrices with that of the row plus `k`."""
     below, beside = (op.iota(shape=[_shown(size)], dtype=i64) for size in shape[-2:])
     return compare(op.expand_dims(beside, 0), op.add(op.expand_dims(below, 1), k))
-
-
-def _random(node: Node, *arguments: Any) -> Operand:
-    refuse("random numbers")
-
-
-for _name in (
-    "rand",
-    "randn",
-    "randint",
-    "randperm",
-    "rand_like",
-    "randn_like",
-    "randint_like",
-    "bernoulli",
-    "multinomial",
-    "normal",
-    "uniform",
-    "native_dropout",
-    "normal_functional",
-    "exponential",
-):
-    imports(f"aten.{_name}")(_random)

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import i1, i64
 from relex.dialects.relex.types import broadcast
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import LAST, from_front, position
+from relex.frontend.compositions.indexing import LAST, along, from_front, position
 from relex.frontend.expressions import Operand
 from relex.frontend.importing.values import Known, Tensor, refuse
 from relex.frontend.torch.node import Node, Value
@@ -69,7 +69,7 @@ def _stored(node: Node, x: Tensor, places: np.ndarray[Any, Any], y: Operand, axi
         after = op.strided_slice(x, [axis], [int(places[-1]) + 1], [LAST])
         parts = [*([before] if places[0] else []), y, *([after] if places[-1] + 1 < size else [])]
         return op.concat(*parts, axis=axis)
-    column = places.reshape([-1 if d == axis else 1 for d in range(node.rank(x))])
+    column = along(places, axis, node.rank(x))
     return op.scatter_elements(x, node.broadcast_to(Known(column), node.shape(y)), y, axis)
 
 
@@ -203,7 +203,7 @@ def scatter(
     node: Node, x: Tensor, axis: int, indices: Tensor, updates: Value, reduce: str = "update", include_self: bool = True
 ) -> Operand:
     """A tensor with other elements at positions along one dimension."""
-    reduction = "add" if "scatter_add" in node.fx.target.__name__ else REDUCTIONS.get(reduce, reduce)
+    reduction = "add" if node.name == "scatter_add" else REDUCTIONS.get(reduce, reduce)
     if not include_self or reduction == "mean":
         refuse("a reduction without the elements that are there" if not include_self else "a mean")
     new: Operand = node.typed(updates)
@@ -231,14 +231,6 @@ def one_hot(node: Node, indices: Tensor, classes: int = -1) -> Operand:
     if classes < 0:
         refuse("a number of classes that depends on data")
     return op.astype(op.equal(op.expand_dims(indices, -1), Known(np.arange(classes))), i64)
-
-
-def _of_data(node: Node, *arguments: Any) -> Operand:
-    refuse("a result whose size depends on data")
-
-
-for _name in ("nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "repeat_interleave.Tensor"):
-    imports(f"aten.{_name}")(_of_data)
 
 
 @imports("aten._local_scalar_dense", "aten.item")

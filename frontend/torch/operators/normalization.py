@@ -28,71 +28,58 @@ def _vector(node: Node, given: Tensor | None, size: Any, element_type: Attribute
     return Known(np.full(size, default, numpy_dtype(element_type)))
 
 
-@imports("aten.batch_norm")
-def batch_norm(
-    node: Node,
-    x: Tensor,
-    scale: Tensor | None,
-    bias: Tensor | None,
-    mean: Tensor | None,
-    variance: Tensor | None,
-    training: bool,
-    momentum: float,
-    epsilon: float,
-    cudnn_enabled: bool,
+def _by_channel(
+    node: Node, x: Tensor, parameters: Sequence[Tensor | None], epsilon: float, of_batch: bool = False
 ) -> Operand:
-    """Normalization by given means and variances, or by those of the batch if there are none."""
+    """Normalize by given means and variances, or by those of the batch if that is asked for or there are none."""
+    scale, bias, *statistics = parameters
     size = node.shape(x)[1]
-    if training or mean is None or variance is None:
+    if of_batch or not statistics or None in statistics:
         axes = [axis for axis in range(node.rank(x)) if axis != 1]
         normal, _, _ = standardized(x, axes, epsilon)
         return _scaled(node, normal, scale, bias)
-    parameters = [
-        _vector(node, given, size, x.element_type, default)
-        for given, default in ((scale, 1.0), (bias, 0.0), (mean, 0.0), (variance, 1.0))
-    ]
-    return op.batch_norm(x, *parameters, axis=1, epsilon=epsilon)
+    defaults = zip(parameters, (1.0, 0.0, 0.0, 1.0), strict=True)
+    vectors = [_vector(node, given, size, x.element_type, default) for given, default in defaults]
+    return op.batch_norm(x, *vectors, axis=1, epsilon=epsilon)
+
+
+@imports("aten.batch_norm")
+def batch_norm(node: Node, x: Tensor, *arguments: Any) -> Operand:
+    """Normalization by given means and variances, or by those of the batch if there are none."""
+    *parameters, training, _, epsilon, _ = arguments
+    return _by_channel(node, x, parameters, epsilon, training)
+
+
+@imports("aten._native_batch_norm_legit_no_training")
+def batch_norm_for_inference(node: Node, x: Tensor, *arguments: Any) -> list[Operand]:
+    """Normalization by given means and variances."""
+    *parameters, _, epsilon = arguments
+    return [_by_channel(node, x, parameters, epsilon)]
+
+
+@imports("aten._native_batch_norm_legit", "aten.native_batch_norm", "aten._native_batch_norm_legit.no_stats")
+def native_batch_norm(node: Node, x: Tensor, *arguments: Any) -> list[Operand]:
+    """Normalization by the statistics of the batch, of models without others."""
+    *parameters, training, _, epsilon = arguments
+    if training and len(parameters) > 2:
+        refuse("training")
+    return [_by_channel(node, x, parameters, epsilon, training)]
+
+
+@imports("aten.instance_norm")
+def instance_norm(node: Node, x: Tensor, *arguments: Any) -> Operand:
+    """Normalization of each channel of each element of the batch."""
+    *parameters, use_input_stats, _, epsilon, _ = arguments
+    if not use_input_stats:
+        return _by_channel(node, x, parameters, epsilon)
+    normal, _, _ = standardized(x, list(range(2, node.rank(x))), epsilon)
+    return _scaled(node, normal, *parameters[:2])
 
 
 def _scaled(node: Node, x: Operand, scale: Tensor | None, bias: Tensor | None) -> Operand:
     rank = node.rank(x)
     y = x if scale is None else op.multiply(x, per_channel(scale, rank))
     return y if bias is None else op.add(y, per_channel(bias, rank))
-
-
-@imports("aten._native_batch_norm_legit_no_training")
-def batch_norm_for_inference(
-    node: Node,
-    x: Tensor,
-    scale: Tensor | None,
-    bias: Tensor | None,
-    mean: Tensor,
-    variance: Tensor,
-    momentum: float,
-    epsilon: float,
-) -> list[Operand]:
-    """Normalization by given means and variances."""
-    return [batch_norm(node, x, scale, bias, mean, variance, False, momentum, epsilon, False)]
-
-
-@imports("aten.instance_norm")
-def instance_norm(
-    node: Node,
-    x: Tensor,
-    scale: Tensor | None,
-    bias: Tensor | None,
-    mean: Tensor | None,
-    variance: Tensor | None,
-    use_input_stats: bool,
-    momentum: float,
-    epsilon: float,
-    cudnn_enabled: bool,
-) -> Operand:
-    """Normalization of each channel of each element of the batch."""
-    if not use_input_stats:
-        return batch_norm(node, x, scale, bias, mean, variance, False, momentum, epsilon, False)
-    normal, _, _ = standardized(x, list(range(2, node.rank(x))), epsilon)
-    return _scaled(node, normal, scale, bias)
 
 
 @imports("aten.layer_norm", "aten.native_layer_norm")
@@ -116,7 +103,7 @@ def layer_norm(
         gamma = Known(np.ones(node.static_shape(x)[-len(sizes) :], x.dtype)) if scale is None else scale
         beta = Known(np.zeros(node.static_shape(gamma), x.dtype)) if bias is None else bias
         y = op.layer_norm(x, gamma, beta, axes, epsilon)
-    return [y] if "native" in node.fx.target.__name__ else y
+    return [y] if node.name.startswith("native") else y
 
 
 @imports("aten.group_norm")
@@ -137,18 +124,9 @@ def group_norm(
 
 
 @imports("aten.native_group_norm")
-def native_group_norm(
-    node: Node,
-    x: Tensor,
-    scale: Tensor | None,
-    bias: Tensor | None,
-    n: Any,
-    c: Any,
-    pixels: Any,
-    groups: int,
-    epsilon: float,
-) -> list[Operand]:
+def native_group_norm(node: Node, x: Tensor, *arguments: Any) -> list[Operand]:
     """Normalization of each group of channels."""
+    scale, bias, _, _, _, groups, epsilon = arguments
     return [group_norm(node, x, groups, scale, bias, epsilon)]
 
 
@@ -171,13 +149,3 @@ def softmax(node: Node, x: Tensor, axis: int, *options: Any) -> Operand:
 def log_softmax(node: Node, x: Tensor, axis: int, *options: Any) -> Operand:
     """The logarithm of softmax along a dimension."""
     return op.log_softmax(node.typed(x), axis) if node.rank(x) else node.full([], 0.0, f32)
-
-
-@imports("aten._native_batch_norm_legit", "aten.native_batch_norm", "aten._native_batch_norm_legit.no_stats")
-def native_batch_norm(node: Node, x: Tensor, scale: Tensor | None, bias: Tensor | None, *rest: Any) -> list[Operand]:
-    """Normalization by the statistics of the batch, of models without others."""
-    *statistics, training, momentum, epsilon = rest
-    if training and statistics:
-        refuse("training")
-    mean, variance = statistics or (None, None)
-    return [batch_norm(node, x, scale, bias, mean, variance, training, momentum, epsilon, False)]

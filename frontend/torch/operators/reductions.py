@@ -29,11 +29,11 @@ def total(node: Node, x: Tensor, axes: Axes = None, keepdim: bool = False, dtype
     """The sum, mean or product. Without dimensions, the type of the result is the second argument."""
     if not isinstance(axes, int | list | tuple):
         axes, keepdim = None, False
-    reduce = {"sum": op.sum, "mean": op.mean, "prod": op.prod}[node.fx.target.__name__.partition(".")[0]]
+    reduce = {"sum": op.sum, "mean": op.mean, "prod": op.prod}[node.name]
     return _reduced(node, reduce, node.typed(x), axes, keepdim)
 
 
-@imports("aten.amax", "aten.amin")
+@imports("aten.amax", "aten.amin", "aten.max.default", "aten.min.default")
 def extremes(node: Node, x: Tensor, axes: Axes = None, keepdim: bool = False) -> Operand:
     """The maximum or minimum."""
     return _reduced(node, _extreme(node), x, axes, keepdim)
@@ -41,19 +41,6 @@ def extremes(node: Node, x: Tensor, axes: Axes = None, keepdim: bool = False) ->
 
 def _extreme(node: Node) -> Callable[..., Operand]:
     return op.max if "max" in node.fx.target.__name__ else op.min
-
-
-@imports("aten.max.default", "aten.min.default")
-def extreme_of_all(node: Node, x: Tensor) -> Operand:
-    """The maximum or minimum of all elements."""
-    return _reduced(node, _extreme(node), x, None, False)
-
-
-@imports("aten.max.other", "aten.min.other")
-def extreme_of_two(node: Node, x: Tensor, y: Tensor) -> Operand:
-    """The maximum or minimum of two tensors, element by element."""
-    function = op.maximum if "max" in node.fx.target.__name__ else op.minimum
-    return function(node.typed(x), node.typed(y))
 
 
 @imports("aten.max.dim", "aten.min.dim")
@@ -82,7 +69,11 @@ def any_or_all(node: Node, x: Tensor, axes: Axes = None, keepdim: bool = False) 
     return _reduced(node, reduce, node.typed(x, i1), axes, keepdim)
 
 
-def _variance(node: Node, x: Tensor, axes: Axes, correction: float | None, keepdim: bool) -> tuple[Operand, Operand]:
+@imports("aten.var.correction", "aten.std.correction", "aten.var_mean.correction", "aten.std_mean.correction")
+def variance(
+    node: Node, x: Tensor, axes: Axes = None, correction: float | None = None, keepdim: bool = False
+) -> Operand | list[Operand]:
+    """The variance, or its root, and the mean if that is asked for."""
     chosen = node.dimensions(axes, x)
     number = count([node.shape(x)[axis] for axis in chosen])
     if isinstance(number, IndexExpr):
@@ -90,26 +81,9 @@ def _variance(node: Node, x: Tensor, axes: Axes, correction: float | None, keepd
     mean = node.tensor(op.mean(x, chosen, True))
     centred = op.subtract(x, mean)
     degrees = max(number - (1 if correction is None else correction), 0)
-    squares = op.sum(op.multiply(centred, centred), chosen, keepdim)
-    return op.divide(squares, float(degrees)), mean if keepdim else op.squeeze(mean, chosen)
-
-
-@imports("aten.var.correction", "aten.std.correction")
-def variance(
-    node: Node, x: Tensor, axes: Axes = None, correction: float | None = None, keepdim: bool = False
-) -> Operand:
-    """The variance, or its root."""
-    found, _ = _variance(node, x, axes, correction, keepdim)
-    return op.sqrt(found) if "std" in node.fx.target.__name__ else found
-
-
-@imports("aten.var_mean.correction", "aten.std_mean.correction")
-def variance_and_mean(
-    node: Node, x: Tensor, axes: Axes = None, correction: float | None = None, keepdim: bool = False
-) -> list[Operand]:
-    """The variance, or its root, and the mean."""
-    found, mean = _variance(node, x, axes, correction, keepdim)
-    return [op.sqrt(found) if "std" in node.fx.target.__name__ else found, mean]
+    found = op.divide(op.sum(op.multiply(centred, centred), chosen, keepdim), float(degrees))
+    spread = op.sqrt(found) if node.name.startswith("std") else found
+    return [spread, mean if keepdim else op.squeeze(mean, chosen)] if node.name.endswith("_mean") else spread
 
 
 @imports("aten.logsumexp")

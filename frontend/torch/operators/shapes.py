@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -220,9 +219,3 @@ def pixel_shuffle(node: Node, x: Tensor, factor: int) -> Operand:
     parts = node.reshape(x, [*batch, inner, factor, factor, h, w])
     order = [*range(b), b, b + 3, b + 1, b + 4, b + 2]
     return node.reshape(op.permute_dims(parts, order), [*batch, inner, h * factor, w * factor])
-
-
-@imports("aten.as_strided", "aten.as_strided_copy")
-def as_strided(node: Node, *arguments: Any) -> Operand:
-    """A view by strides, which only storage in memory has."""
-    refuse("a view by strides: tensors of a program have none")

@@ -69,22 +69,9 @@ def _nothing(node: Node, *arguments: Any) -> None:
     """Return nothing: torch has checked it, or the program checks its sizes itself."""
 
 
-for _name in (
-    "aten._assert_scalar",
-    "aten._assert_tensor_metadata",
-    "aten._assert_async",
-    "aten.sym_constrain_range",
-    "aten.sym_constrain_range_for_size",
-    "operator.eq",
-    "operator.ge",
-    "operator.gt",
-    "operator.le",
-    "operator.lt",
-    "operator.ne",
-    "operator.and_",
-    "operator.or_",
-    "operator.not_",
-    "torch.sym_not",
-    "torch._check",
-):
-    IMPORTS.add(_nothing, _name)
+CHECKS = "_assert_scalar _assert_tensor_metadata _assert_async sym_constrain_range sym_constrain_range_for_size"
+CONDITIONS = "eq ge gt le lt ne and_ or_ not_"
+
+IMPORTS.add(_nothing, "torch.sym_not", "torch._check")
+IMPORTS.add(_nothing, *(f"aten.{name}" for name in CHECKS.split()))
+IMPORTS.add(_nothing, *(f"operator.{name}" for name in CONDITIONS.split()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -102,43 +103,28 @@ def convolution_of_either_kind(
     return conv(node, x, weight, bias, stride, padding, dilation, groups)
 
 
-def _max_pool(rank: int) -> Callable[..., Operand]:
-    def imported(
-        node: Node, x: Tensor, size: Numbers, stride: Numbers, padding: Numbers, dilation: Numbers, ceil_mode: bool
-    ) -> Operand:
-        windows = _pooled(node, x, rank, size, stride, padding, dilation, ceil_mode)
-        return _as_given(node, maxima(node, _batched(node, x, rank), windows), x, rank)
-
-    return imported
-
-
-def _pooled(
-    node: Node, x: Tensor, rank: int, size: Numbers, stride: Numbers, padding: Numbers, dilation: Numbers, ceiling: bool
-) -> Windows:
+@imports(*(f"aten.max_pool{rank}d{places}" for rank in (1, 2, 3) for places in ("", "_with_indices")))
+def max_pool(
+    node: Node, x: Tensor, size: Numbers, stride: Numbers, padding: Numbers, dilation: Numbers, ceil_mode: bool
+) -> Operand | list[Operand]:
+    """The maximum of each window, and where it is if that is asked for."""
+    rank = _rank(node)
     windows = _windows(numbers(size, rank), stride, padding, dilation)
-    return windows.with_ceiling(node.static_shape(x)[-rank:]) if ceiling else windows
+    windows = windows.with_ceiling(node.static_shape(x)[-rank:]) if ceil_mode else windows
+    data = _batched(node, x, rank)
+    if not node.name.endswith("_with_indices"):
+        return _as_given(node, maxima(node, data, windows), x, rank)
+    found = maxima_and_places(node, data, windows) if _is_used(node, 1) else [maxima(node, data, windows)]
+    return [_as_given(node, y, x, rank) for y in found]
 
 
-def _max_pool_with_indices(rank: int) -> Callable[..., list[Operand]]:
-    def imported(
-        node: Node, x: Tensor, size: Numbers, stride: Numbers, padding: Numbers, dilation: Numbers, ceil_mode: bool
-    ) -> list[Operand]:
-        windows = _pooled(node, x, rank, size, stride, padding, dilation, ceil_mode)
-        data = _batched(node, x, rank)
-        if not _is_used(node, 1):
-            return [_as_given(node, maxima(node, data, windows), x, rank)]
-        return [_as_given(node, y, x, rank) for y in maxima_and_places(node, data, windows)]
-
-    return imported
+def _rank(node: Node) -> int:
+    """Return the number of dimensions that windows slide over, by the name of the operator."""
+    return next(int(letter) for letter in node.name if letter.isdecimal())
 
 
 def _is_used(node: Node, result: int) -> bool:
     return any(user.args[1] == result and user.users for user in node.fx.users)
-
-
-for _rank in (1, 2, 3):
-    IMPORTS.add(_max_pool(_rank), f"aten.max_pool{_rank}d")
-    IMPORTS.add(_max_pool_with_indices(_rank), f"aten.max_pool{_rank}d_with_indices")
 
 
 @imports("aten.avg_pool1d", "aten.avg_pool2d", "aten.avg_pool3d")
@@ -153,7 +139,7 @@ def average_pool(
     divisor: int | None = None,
 ) -> Operand:
     """The mean of each window."""
-    rank = int(node.fx.target.__name__[len("avg_pool")])
+    rank = _rank(node)
     windows = _windows(numbers(size, rank), stride, padding, 1)
     data = _batched(node, x, rank)
     if divisor is None:
@@ -189,19 +175,10 @@ def _mean_windows(node: Node, x: Operand, windows: Windows) -> Operand:
     return averages(node, x, windows, True)
 
 
-for _name in ("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"):
-    IMPORTS.add(_adaptive(op.mean, _mean_windows), f"aten.{_name}")
-    IMPORTS.add(_adaptive(op.mean, _mean_windows), f"aten._{_name}")
-
-
 def _adaptive_max(node: Node, x: Tensor, wanted: Sequence[int]) -> list[Operand]:
     if _is_used(node, 1):
         refuse("indices of the maxima")
     return [_adaptive(op.max, maxima)(node, x, wanted)]
-
-
-for _name in ("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d"):
-    IMPORTS.add(_adaptive_max, f"aten.{_name}")
 
 
 @imports("aten.constant_pad_nd")
@@ -225,16 +202,12 @@ def pad(node: Node, x: Tensor, pads: Sequence[Any], mode: str = "constant", valu
     return padded(node, x, widths, MODES[mode], value or 0)
 
 
-def _pad_by(mode: str) -> Callable[..., Operand]:
-    def imported(node: Node, x: Tensor, pads: Sequence[int]) -> Operand:
-        return pad(node, x, pads, mode)
-
-    return imported
-
-
-for _rank in (1, 2, 3):
-    IMPORTS.add(_pad_by("reflect"), f"aten.reflection_pad{_rank}d")
-    IMPORTS.add(_pad_by("replicate"), f"aten.replication_pad{_rank}d")
+for _number in (1, 2, 3):
+    _pool = f"adaptive_avg_pool{_number}d"
+    IMPORTS.add(_adaptive(op.mean, _mean_windows), f"aten.{_pool}", f"aten._{_pool}")
+    IMPORTS.add(_adaptive_max, f"aten.adaptive_max_pool{_number}d")
+    IMPORTS.add(partial(pad, mode="reflect"), f"aten.reflection_pad{_number}d")
+    IMPORTS.add(partial(pad, mode="replicate"), f"aten.replication_pad{_number}d")
 
 
 @imports("aten.im2col")

@@ -1,0 +1,18 @@
+"""Operators that compiled programs cannot have, with the reason."""
+
+from __future__ import annotations
+
+from relex.frontend.importing.values import refusal
+from relex.frontend.torch.table import IMPORTS
+
+REFUSED = {
+    "random numbers": "rand randn randint randperm rand_like randn_like randint_like bernoulli exponential multinomial "
+    "native_dropout normal normal_functional uniform",
+    "a result whose size depends on data": "nonzero masked_select _unique2 unique_dim unique_consecutive "
+    "repeat_interleave.Tensor",
+    "a view by strides: tensors of a program have none": "as_strided as_strided_copy",
+}
+"""Names of operators by the reason."""
+
+for _reason, _names in REFUSED.items():
+    IMPORTS.add(refusal(_reason), *(f"aten.{name}" for name in _names.split()))
