@@ -26,10 +26,12 @@ from relex.lowering.scf_parallel_for_to_nested_fors import ScfParallelForToNeste
 from relex.lowering.vectorize_loops import VectorizeLoopsPass
 from relex.passes import (
     AnnotateOpPatternPass,
+    BlockRowsPass,
     CancelTransposesPass,
     CompactBuffersPass,
     FoldBatchNormPass,
     FoldConstantsPass,
+    FuseAttentionPass,
     FuseOpsPass,
     FuseTirPass,
     InferSizesPass,
@@ -53,11 +55,11 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,fold-constants{strict=true},cancel-transposes,fold-batch-norm,infer-sizes,legalize-ops,
-    // annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,schedule-cpu,rewrite-layout,merge-loops,compact-buffers,
-    // share-loops,annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,
-    // expand-math,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,
-    // convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,add-packed-entries
+    // set-target,fold-constants{strict=true},cancel-transposes,fold-batch-norm,infer-sizes,fuse-attention,
+    // legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,schedule-cpu,rewrite-layout,
+    // merge-loops,compact-buffers,share-loops,annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,
+    // expand-floats,vectorize-loops,expand-math,outline-parallel-loops,annotate-temporaries,
+    // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,add-packed-entries
     ```
 
     `build` runs these passes, then `pool-allocations` and `split-kernels`, and has LLVM compile the result. It also
@@ -97,7 +99,7 @@ def pipeline(
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
     cf = [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf()]
     levels: list[tuple[Level, list[ModulePass]]] = [
-        ("graph", [SetTargetPass(), *folding, FoldBatchNormPass(), InferSizesPass()]),
+        ("graph", [SetTargetPass(), *folding, FoldBatchNormPass(), InferSizesPass(), FuseAttentionPass()]),
         ("loops", [LegalizeOpsPass(strict), *_fusion(), AnnotateSignaturesPass()]),
         ("core", [*buffers, *loops, ExpandMathPass(), *outline]),
         ("llvm", [*cf, ConvertToLlvmPass(), AddPackedEntriesPass()]),
@@ -111,5 +113,5 @@ def pipeline(
 
 def _fusion() -> list[ModulePass]:
     """The passes that fuse loop functions with their producers and consumers, tile the large ones, and share them."""
-    fusion = [AnnotateOpPatternPass(), FuseOpsPass(), FuseTirPass(), InlineBlocksPass()]
+    fusion = [AnnotateOpPatternPass(), FuseOpsPass(), FuseTirPass(), InlineBlocksPass(), BlockRowsPass()]
     return [*fusion, ScheduleCpuPass(), RewriteLayoutPass(), MergeLoopsPass(), CompactBuffersPass(), ShareLoopsPass()]

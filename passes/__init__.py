@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from relex.passes.graph.cancel_transposes import CancelTransposesPass as CancelTransposesPass
     from relex.passes.graph.fold_batch_norm import FoldBatchNormPass as FoldBatchNormPass
     from relex.passes.graph.fold_constants import FoldConstantsPass as FoldConstantsPass
+    from relex.passes.graph.fuse_attention import FuseAttentionPass as FuseAttentionPass
     from relex.passes.graph.fuse_dense_add import FuseDenseAddPass as FuseDenseAddPass
     from relex.passes.graph.fuse_ewise_fma import FuseEwiseFmaPass as FuseEwiseFmaPass
     from relex.passes.graph.fuse_ops import FuseOpsPass as FuseOpsPass
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from relex.passes.graph.set_target import SetTargetPass as SetTargetPass
     from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass as AnnotateOpPatternPass
     from relex.passes.loops.apply_schedule import ApplySchedulePass as ApplySchedulePass
+    from relex.passes.loops.block_rows import BlockRowsPass as BlockRowsPass
     from relex.passes.loops.check_tir import CheckTirPass as CheckTirPass
     from relex.passes.loops.compact_buffers import CompactBuffersPass as CompactBuffersPass
     from relex.passes.loops.inline_blocks import InlineBlocksPass as InlineBlocksPass

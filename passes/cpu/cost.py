@@ -114,8 +114,12 @@ to which it stays there, beside the panels that both read again in each iteratio
 MAX_ROWS_OF_A_BLOCK = 64
 """Rows that two products compute at a time; with as many, each element of a panel is used often enough."""
 
-MIN_ROWS_OF_A_BLOCK = 16
-"""Rows that two products compute at a time at least: panels are read again for every block."""
+MIN_ROWS_OF_A_BLOCK = 8
+"""Rows that two products compute at a time at least; with fewer, tiles are low."""
+
+BUFFERS_OF_A_BLOCK = 4
+"""Room for a block of rows, in buffers as large as the largest one: one is read while the next one is written, and half
+of the room is for others."""
 
 MIN_STEPS_TO_ALLOCATE = 2**14
 """Steps of an iteration for which a local buffer on the heap is allocated; it takes some 50 nanoseconds."""

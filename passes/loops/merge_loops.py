@@ -24,11 +24,11 @@ from relex.dialects.tir import (
     loops_around,
 )
 from relex.dialects.tir.accesses import accesses, is_pure
-from relex.dialects.tir.indices import known_size
 from relex.passes.analysis.alias import may_alias
-from relex.passes.analysis.dependence import Element, LoopAccess, block_accesses, may_conflict
+from relex.passes.analysis.dependence import Element, block_accesses
 from relex.passes.analysis.loop_tree import blocks_in, following, only_step
 from relex.passes.analysis.op_patterns import pattern_of_block, reuses_operands
+from relex.passes.analysis.shared_loops import may_be_one
 from relex.passes.analysis.sharing import depends_on, has_views, is_spatial, is_understood, packs
 from relex.passes.base import RelexPass
 from relex.passes.cpu.nearby import bytes_nearby, bytes_used
@@ -118,7 +118,7 @@ def _shared_loops(
     spatial = {loop for product in _products(first) for loop in loops_around(product) if is_spatial(loop)}
     shared: list[tuple[ForOp, ForOp]] = []
     outer, inner = first, second
-    while isinstance(outer, ForOp) and isinstance(inner, ForOp) and _may_be_one(outer, inner, function):
+    while isinstance(outer, ForOp) and isinstance(inner, ForOp) and may_be_one(outer, inner, function):
         shared.append((outer, inner))
         outer, inner = outer.body.block.last_op, only_step(inner)
     if not shared or (spatial <= {outer for outer, _ in shared} and not any(map(reuses_operands, blocks_in(second)))):
@@ -136,21 +136,6 @@ def _bytes_between(first: ForOp, second: ForOp, loop: ForOp) -> int:
             if access.buffer in written and not access.is_write:
                 read.setdefault(access.buffer, []).append(access.element)
     return sum(bytes_used(buffer, elements, loop) for buffer, elements in read.items())
-
-
-def _may_be_one(first: ForOp, second: ForOp, function: PrimFuncOp) -> bool:
-    """Return whether two loops may run iteration by iteration: those with different numbers do not conflict."""
-    if (first.kind, first.attributes) != (second.kind, second.attributes):
-        return False
-    if known_size(first.extent) != known_size(second.extent) or not (is_spatial(first) and is_spatial(second)):
-        return False
-    apart = [(first.variable, second.variable)]
-    return not any(
-        may_conflict(LoopAccess.of(a), LoopAccess.of(b), function, apart)
-        for a in accesses(first)
-        for b in accesses(second)
-        if (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, function)
-    )
 
 
 def _products(nest: ForOp) -> list[BlockOp]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -16,9 +15,9 @@ from relex.dialects.index.values import replace_atoms
 from relex.dialects.schedule.blocks import CompactBufferOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
 from relex.dialects.walks import walk
-from relex.passes.analysis.buffers import accesses_in, local_buffer, pick_buffer
+from relex.passes.analysis.buffers import accesses_in, allocated_sizes, local_buffer, pick_buffer
 from relex.passes.analysis.dependence import BlockAccess, block_accesses, carrying
-from relex.passes.analysis.footprints import Interval, region_of
+from relex.passes.analysis.footprints import region_of
 from relex.passes.analysis.loop_tree import (
     function_of,
     label_of,
@@ -44,18 +43,19 @@ def compact_buffer(block: BlockOp, index: int) -> None:
     accesses = list(accesses_in(function_of(block), buffer))
     loop = _innermost_loop(accesses, alloc, block)
     _check_private(accesses, loop, alloc, block)
-    intervals = _intervals(accesses, loop, alloc, block)
-    changed = {access.block: _variables_to_bind(access.block, buffer, intervals) for access in accesses}
+    footprint = _footprint(accesses, loop, alloc)
+    bases = [base for base, _ in footprint]
+    changed = {access.block: _variables_to_bind(access.block, buffer, bases) for access in accesses}
     for user, variables in changed.items():
         if not is_bound_to_loops(user, variables):
             fail(user, f"expected variables of {name_of_block(user)} that are sums of loops")
 
-    sizes = [interval.extent for interval in intervals]
+    sizes = [size for _, size in footprint]
     first = next(op for op in loop.body.block.ops if any(op.is_ancestor(user) for user in changed))
     at = InsertPoint.before(first)
     local = make_buffer(alloc.buffer.type.element_type, sizes, buffer.name_hint or "buffer", at, alloc)
     for user, variables in changed.items():
-        _shift(user, variables, buffer, local, [interval.base for interval in intervals])
+        _shift(user, variables, buffer, local, bases)
     remove_buffer(alloc)
 
 
@@ -92,26 +92,24 @@ def _is_computed_anew(read: BlockAccess, write: BlockAccess) -> bool:
     return all(w is not None and g is not None and g.holds(w) for w, g in zip(wanted, given, strict=True))
 
 
-def _intervals(accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBufferOp, block: BlockOp) -> list[Interval]:
-    """Return the footprint of one iteration, by dimension; all of a dimension where no bounds are known."""
-    intervals: list[Interval] = []
+def _footprint(
+    accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBufferOp
+) -> list[tuple[Index, int | SSAValue]]:
+    """Return where the footprint of one iteration begins and its size, by dimension; all of a dimension where no bounds
+    are known."""
     region = region_of([access.element for access in accesses], loop)
-    for interval, size in zip(region, alloc.buffer.type.get_shape(), strict=True):
-        if interval is not None:
-            intervals.append(interval)
-        elif size != DYNAMIC_INDEX:
-            intervals.append(Interval(0, size, full=True))
-        else:
-            fail(block, f"expected bounds of what {label_of(loop)} uses of {name_of(alloc.buffer)}")
-    return intervals
+    return [
+        (0, size) if interval is None else (interval.base, interval.extent)
+        for interval, size in zip(region, allocated_sizes(alloc), strict=True)
+    ]
 
 
-def _variables_to_bind(block: BlockOp, buffer: SSAValue, intervals: Sequence[Interval]) -> list[BlockArgument]:
+def _variables_to_bind(block: BlockOp, buffer: SSAValue, bases: Sequence[Index]) -> list[BlockArgument]:
     """Return the variables of a block that appear in indices to be shifted."""
     found: dict[BlockArgument, None] = {}
     for access in (access for access in block_accesses(block) if access.buffer is buffer):
-        for index, interval in zip(access.access.indices, intervals, strict=True):
-            if terms_of(interval.base):
+        for index, base in zip(access.access.indices, bases, strict=True):
+            if terms_of(base):
                 found.update(dict.fromkeys(v for v in values_in(index_of(index)) if isinstance(v, BlockArgument)))
     return [v for v in found if v.owner is block.body.block]
 

@@ -140,7 +140,8 @@ class _Group:
         """Allocate a buffer for `size` elements of another one along `dimension`."""
         shape = allocated_sizes(alloc)
         shape[dimension] = size
-        at = InsertPoint.before(self.nests[0])
+        # Its other sizes are known where it was, that along `dimension` before the first nest.
+        at = InsertPoint.before(self.nests[0] if alloc.is_before_in_block(self.nests[0]) else alloc)
         return make_buffer(alloc.buffer.type.element_type, shape, buffer_name(alloc.buffer), at, alloc)
 
 

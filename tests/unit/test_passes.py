@@ -36,7 +36,9 @@ def test_docstring_shows_before_and_after(name: str) -> None:
     assert re.search(rf"^// {name}", example, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", ["fold-constants", "fuse-dense-add", "fuse-ewise-fma", "remove-unused"])
+@pytest.mark.parametrize(
+    "name", ["fold-constants", "fuse-attention", "fuse-dense-add", "fuse-ewise-fma", "remove-unused"]
+)
 def test_docstring_says_the_truth(name: str) -> None:
     """Ops that stand alone are taken for the body of a function of what they use."""
     doc = inspect.getdoc(PASSES[name]()) or ""

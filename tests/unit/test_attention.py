@@ -1,0 +1,111 @@
+"""Attention in one nest: its results, and which buffers are left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relex.dialects import parse_module
+from relex.dialects.tir import AllocBufferOp
+from relex.lowering.relex_pipeline import RelexPipelinePass
+from relex.runtime import build
+
+TARGETS = {
+    "AVX-512": 'relex.target = {triple = "x86_64-linux-gnu", cpu = "x86-64-v4", features = "+avx512f"}',
+    "AVX2": 'relex.target = {triple = "x86_64-linux-gnu", cpu = "x86-64-v3", features = "+avx2"}',
+}
+
+
+def attention(n: int | str, m: int | str, mask: str = "", target: str = "") -> str:
+    """Attention of 2 heads of 8, for `n` queries and `m` keys; `mask` is "where", "add" or nothing."""
+    queries, keys, scores = f"tensor<2x{n}x8xf32>", f"tensor<2x{m}x8xf32>", f"tensor<2x{n}x{m}xf32>"
+    kinds = {"where": f"tensor<{n}x{m}xi1>", "add": f"tensor<{n}x{m}xf32>"}
+    parameter = f', %mask: {kinds[mask]} {{relex.dims = ["n", "m"]}}' if mask else ""
+    masked = {
+        "": f"%u = relex.multiply %t, %one : ({scores}, tensor<f32>) -> {scores}",
+        "add": f"%u = relex.add %t, %mask : ({scores}, {kinds['add']}) -> {scores}",
+        "where": f"%u = relex.where %mask, %t, %never : ({kinds['where']}, {scores}, tensor<f32>) -> {scores}",
+    }[mask]
+    return f"""
+    module attributes {{{target}}} {{
+      func.func @main(%q: {queries} {{relex.dims = ["", "n", ""]}}, %k: {keys} {{relex.dims = ["", "m", ""]}},
+                      %v: {keys} {{relex.dims = ["", "m", ""]}}{parameter}) -> {queries} {{
+        %scale = relex.constant dense<0.25> : tensor<f32>
+        %one = relex.constant dense<1.0> : tensor<f32>
+        %never = relex.constant dense<0xFF800000> : tensor<f32>
+        %kt = relex.permute_dims %k axes = [0, 2, 1] : ({keys}) -> tensor<2x8x{m}xf32>
+        %s = relex.matmul %q, %kt : ({queries}, tensor<2x8x{m}xf32>) -> {scores}
+        %t = relex.multiply %s, %scale : ({scores}, tensor<f32>) -> {scores}
+        {masked}
+        %p = relex.softmax %u : ({scores}) -> {scores}
+        %o = relex.matmul %p, %v : ({scores}, {keys}) -> {queries}
+        func.return %o : {queries}
+      }}
+    }}
+    """
+
+
+def operands(n: int, m: int, mask: str, seed: int = 0) -> list[Any]:
+    random = np.random.default_rng(seed)
+    q, k, v = (random.normal(size=(2, size, 8)).astype(np.float32) for size in (n, m, m))
+    masks = {"": [], "add": [random.normal(size=(n, m)).astype(np.float32)], "where": [random.random((n, m)) < 0.7]}
+    return [q, k, v, *masks[mask]]
+
+
+def expected(q: Any, k: Any, v: Any, *mask: Any) -> Any:
+    with np.errstate(all="ignore"):
+        scores = q.astype(np.float64) @ k.swapaxes(1, 2) * 0.25
+        if mask:
+            scores = np.where(mask[0], scores, -np.inf) if mask[0].dtype == bool else scores + mask[0]
+        powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return powers / powers.sum(axis=-1, keepdims=True) @ v
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "mask"), [(128, 40, ""), (70, 33, "add"), (64, 17, "where"), (1, 100, ""), (131, 8, "where")]
+)
+def test_known_sizes(n: int, m: int, mask: str) -> None:
+    arguments = operands(n, m, mask)
+    if mask == "where":
+        arguments[3][:, 0] = True
+    np.testing.assert_allclose(build(attention(n, m, mask))["main"](*arguments), expected(*arguments), 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize("mask", ["", "add"])
+def test_open_sizes(mask: str) -> None:
+    program = build(attention("?", "?", mask))["main"]
+    for n, m in ((1, 1), (3, 50), (64, 64), (197, 31), (0, 5)):
+        arguments = operands(n, m, mask)
+        np.testing.assert_allclose(program(*arguments), expected(*arguments), 1e-5, 1e-5)
+
+
+def test_special_numbers() -> None:
+    """A row that is masked as a whole is NaN, as the softmax of minus infinities; others do not see it."""
+    arguments = operands(80, 24, "where")
+    arguments[3][:] = True
+    arguments[3][5] = False
+    arguments[3][79] = False
+    arguments[0][0, 7, 3] = np.nan
+    arguments[0][1, 9] = 1e30
+    arguments[2][0, 2, 1] = np.inf
+    found, wanted = build(attention(80, 24, "where"))["main"](*arguments), expected(*arguments)
+    assert np.isnan(wanted[:, [5, 79]]).all()
+    assert not np.isnan(wanted[1, 6]).any()
+    np.testing.assert_allclose(found, wanted, 1e-5, 1e-5)
+
+
+def elements_of_buffers(text: str) -> list[int]:
+    module = RelexPipelinePass("loops")(parse_module(text))
+    return [int(np.prod(op.buffer.type.get_shape())) for op in module.walk() if isinstance(op, AllocBufferOp)]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_scores_are_never_complete(target: str) -> None:
+    largest = max(elements_of_buffers(attention(2048, 1024, "where", TARGETS[target])))
+    assert largest <= 64 * 1024
+
+
+def test_without_a_target_nothing_is_assumed_about_caches() -> None:
+    assert 2 * 256 * 1024 in elements_of_buffers(attention(256, 1024, "", 'relex.target = {triple = "riscv64-linux"}'))
