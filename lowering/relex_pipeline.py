@@ -41,6 +41,7 @@ from relex.passes import (
     ScheduleCpuPass,
     SetTargetPass,
     ShareLoopsPass,
+    SplitReductionsPass,
 )
 from relex.passes.base import Level as Level
 from relex.passes.base import RelexPass, apply_pass
@@ -55,8 +56,8 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,fold-constants{strict=true},cancel-transposes,fold-batch-norm,infer-sizes,fuse-attention,
-    // legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,schedule-cpu,rewrite-layout,
+    // set-target,fold-constants{strict=true},cancel-transposes,fold-batch-norm,infer-sizes,fuse-attention,legalize-ops,
+    // annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,schedule-cpu,rewrite-layout,
     // merge-loops,compact-buffers,share-loops,annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,
     // expand-floats,vectorize-loops,expand-math,outline-parallel-loops,annotate-temporaries,
     // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,add-packed-entries
@@ -113,5 +114,6 @@ def pipeline(
 
 def _fusion() -> list[ModulePass]:
     """The passes that fuse loop functions with their producers and consumers, tile the large ones, and share them."""
-    fusion = [AnnotateOpPatternPass(), FuseOpsPass(), FuseTirPass(), InlineBlocksPass(), BlockRowsPass()]
-    return [*fusion, ScheduleCpuPass(), RewriteLayoutPass(), MergeLoopsPass(), CompactBuffersPass(), ShareLoopsPass()]
+    fusion = [AnnotateOpPatternPass(), FuseOpsPass(), FuseTirPass(), InlineBlocksPass()]
+    schedule = [BlockRowsPass(), SplitReductionsPass(), ScheduleCpuPass(), RewriteLayoutPass()]
+    return [*fusion, *schedule, MergeLoopsPass(), CompactBuffersPass(), ShareLoopsPass()]

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from relex.passes.loops.rewrite_layout import RewriteLayoutPass as RewriteLayoutPass
     from relex.passes.loops.schedule_cpu import ScheduleCpuPass as ScheduleCpuPass
     from relex.passes.loops.share_loops import ShareLoopsPass as ShareLoopsPass
+    from relex.passes.loops.split_reductions import SplitReductionsPass as SplitReductionsPass
 
 PASSES = lazy_passes(__name__)
 """The passes of this package by name."""

@@ -187,6 +187,15 @@ and by whether other threads are awake. The decision takes 0.1 microseconds."""
 ENOUGH_PARTS = 16
 """Iterations that keep threads busy until the end; if no loop has as many, the longest one is best."""
 
+FEW_PARTS = 8
+"""Iterations that keep two threads busy most of the time; reductions with as many are not split."""
+
+MIN_CYCLES_TO_SPLIT = 2**17
+"""Cycles, some 40 microseconds, of a reduction that is split into partial results for threads."""
+
+MAX_PARTS = 64
+"""Partial results of a reduction; to combine more takes longer."""
+
 # Memory and code
 
 MAX_BUFFER_ON_STACK = 4096

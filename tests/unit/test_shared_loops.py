@@ -1,5 +1,8 @@
 """Which loops `share-loops` gives to threads, in the default compilation."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -90,6 +93,34 @@ def test_few_and_many_rows_of_one_compilation() -> None:
 @pytest.mark.parametrize("operator", ["exp", "relu"])
 def test_small_work_is_not_shared(operator: str) -> None:
     assert shared(unary(operator, "100x100")) == []
+
+
+@pytest.mark.parametrize(
+    ("operator", "axis", "meaning"), [("sum", "", np.sum), ("max", "", np.max), ("mean", "axis = [0]", np.mean)]
+)
+def test_results_do_not_depend_on_the_number_of_threads(
+    operator: str, axis: str, meaning: Callable[..., np.ndarray[Any, Any]]
+) -> None:
+    """Parts of a long reduction are computed by any thread, and combined in their order."""
+    result = "tensor<700xf32>" if axis else "tensor<f32>"
+    program = f"""
+    func.func @main(%x: tensor<1600x700xf32>) -> {result} {{
+      %y = relex.{operator} %x {axis} : (tensor<1600x700xf32>) -> {result}
+      func.return %y : {result}
+    }}
+    """
+    assert 16 in shared(program.replace("func.func", f"module attributes {{{TARGET}}} {{ func.func") + "}")
+    x = np.random.default_rng(0).standard_normal((1600, 700), dtype=np.float32)
+    function, before = build(program)["main"], get_threads()
+    results: list[np.ndarray[Any, Any]] = []
+    for threads in (1, 2, 5):
+        set_threads(threads)
+        results.append(function(x))
+    set_threads(before)
+    assert all((result == results[0]).all() for result in results)
+    np.testing.assert_allclose(
+        results[0], meaning(x.astype(np.float64), axis=0 if axis else None), rtol=1e-4, atol=1e-5
+    )
 
 
 def test_dependent_iterations_stay_serial() -> None:
