@@ -8,6 +8,7 @@ API raises subclasses of `RelexError` that are also the built-in error people ex
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
@@ -178,6 +179,17 @@ def tidy(message: str) -> str:
 def name_of(value: SSAValue) -> str:
     """Return the name of a value for messages: `%x`."""
     return f"%{value.name_hint}" if value.name_hint else "a value"
+
+
+def types_str(types: Iterable[Attribute]) -> str:
+    """Format types as `(f32, i64)`."""
+    return f"({', '.join(map(str, types))})"
+
+
+def in_line(op: Operation) -> str:
+    """Describe the source line of an op, if it is known."""
+    place = locate(op.location)
+    return f" in line {place.line.data}" if place is not None else ""
 
 
 def stop(op: Operation, message: str) -> NoReturn:

@@ -7,38 +7,16 @@ Other packages add their operators with the same decorator; nothing else needs t
         return compute(x.shape, lambda *i: x[i] * x[i], name="square")
 """
 
-# Importing the module of a family of operators fills the table.
-from relex.lowering.legalizations import (
-    arithmetic,
-    convolution,
-    gathering,
-    indexing,
-    linear,
-    normalization,
-    reductions,
-    scans,
-    shape,
-)
+from importlib import import_module
+from pkgutil import iter_modules
+
 from relex.lowering.legalizations.broadcasting import broadcast_indices, elementwise
 from relex.lowering.legalizations.table import LEGALIZATIONS, Legalization, apply_legalization, legalizes
 
-__all__ = [
-    "LEGALIZATIONS",
-    "Legalization",
-    "apply_legalization",
-    "arithmetic",
-    "broadcast_indices",
-    "convolution",
-    "elementwise",
-    "gathering",
-    "indexing",
-    "legalizes",
-    "linear",
-    "normalization",
-    "reductions",
-    "scans",
-    "shape",
-]
+for _file in iter_modules(__path__):
+    import_module(f"{__name__}.{_file.name}")  # It fills the table.
+
+__all__ = ["LEGALIZATIONS", "Legalization", "apply_legalization", "broadcast_indices", "elementwise", "legalizes"]
 
 
 def __dir__() -> list[str]:

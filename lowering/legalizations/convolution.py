@@ -14,6 +14,7 @@ from relex.dialects.relex import (
     Convolution,
     MaxPool,
     MaxPoolWithIndices,
+    Pool,
     SlidingWindows,
     TransposedConvolution,
     Windows,
@@ -137,17 +138,20 @@ def _spread(x: Tensor, windows: Windows, starts: Sequence[Size], sizes: Sequence
     return compute((*x.shape[:2], *sizes), element, name="spread")
 
 
+def _reduced(op: Pool, x: Tensor, data: Tensor, function: Callable[..., Expr], name: str | None = None) -> Tensor:
+    """Reduce the elements of each window of `data`, which is `x` with its padding."""
+    inner = _window_axes(op.windows)
+
+    def element(n: Axis, c: Axis, *place: Axis) -> Expr:
+        return function(data[n, c, *_inside(op.windows, place, inner)], axis=inner)
+
+    return _windowed(op, [x], "nc", element, name)
+
+
 @legalizes(MaxPool)
 def max_pool(op: MaxPool, x: Tensor) -> Tensor:
     """Legalize to a maximum over each window; padding is the lowest value."""
-    windows = op.windows
-    data = _padded(x, windows, lowest(x.type))
-    inner = _window_axes(windows)
-
-    def element(n: Axis, c: Axis, *place: Axis) -> Expr:
-        return max(data[n, c, *_inside(windows, place, inner)], axis=inner)
-
-    return _windowed(op, [x], "nc", element)
+    return _reduced(op, x, _padded(x, op.windows, lowest(x.type)), max)
 
 
 @legalizes(MaxPoolWithIndices)
@@ -155,13 +159,8 @@ def max_pool_with_indices(op: MaxPoolWithIndices, x: Tensor) -> tuple[Tensor, Te
     """Legalize to the maximum over each window, then the smallest position in the data that holds it, or NaN."""
     windows, sizes = op.windows, x.shape[2:]
     data = _padded(x, windows, lowest(x.type))
-    inner = _window_axes(windows)
     beyond = count(sizes)
-
-    def best(n: Axis, c: Axis, *place: Axis) -> Expr:
-        return max(data[n, c, *_inside(windows, place, inner)], axis=inner)
-
-    largest = _windowed(op, [x], "nc", best, name="largest")
+    largest = _reduced(op, x, data, max, "largest")
     places = _window_axes(windows)
 
     def first(n: Axis, c: Axis, *place: Axis) -> Expr:
@@ -192,18 +191,11 @@ def max_pool_with_indices(op: MaxPoolWithIndices, x: Tensor) -> tuple[Tensor, Te
 def avg_pool(op: AvgPool, x: Tensor) -> Tensor:
     """Legalize to a sum over each window, divided by the number of elements counted."""
     windows = op.windows
-    data = _padded(x, windows, 0)
-    inner = _window_axes(windows)
-    shape = result_shape(op, x)
-
-    def window_sum(n: Axis, c: Axis, *place: Axis) -> Expr:
-        return sum(data[n, c, *_inside(windows, place, inner)], axis=inner)
-
-    total = _windowed(op, [x], "nc", window_sum, name="total")
+    total = _reduced(op, x, _padded(x, windows, 0), sum, "total")
     includes_padding = op.count_include_pad is not None
     if not windows.ceil_mode and (includes_padding or not any(windows.padding)):
         count = prod(windows.size)
-        return compute(shape, lambda *i: total[*i] / count, name=_name(op))
+        return compute(result_shape(op, x), lambda *i: total[*i] / count, name=_name(op))
     # The elements of a window that are counted form a box.
     counts = [_counted(op, x, dimension, includes_padding) for dimension in range(op.RANK)]
 

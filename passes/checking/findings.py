@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
-from relex.dialects.errors import locate, name_of
+from relex.dialects.errors import name_of
 from relex.dialects.index.constraints import Point, at
 from relex.dialects.index.expr import Index, Origin
 from relex.dialects.tir import ForOp
@@ -42,9 +42,3 @@ def values_of(names: Sequence[SSAValue], forms: Sequence[Index], point: Point) -
 def element(buffer: SSAValue, place: Sequence[Index], point: Point) -> str:
     """Describe an element of a buffer: `%Y[0, 3]`."""
     return f"{name_of(buffer)}[{', '.join(str(at(form, point)) for form in place)}]"
-
-
-def in_line(op: Operation) -> str:
-    """Describe the source line of an op, if it is known."""
-    place = locate(op.location)
-    return f" in line {place.line.data}" if place is not None else ""

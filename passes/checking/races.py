@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from relex.dialects.errors import in_line
 from relex.dialects.index.constraints import System, different, same
 from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind, PrimFuncOp, loops_around
 from relex.passes.analysis.dependence import lifetime
 from relex.passes.analysis.instances import Instance, idle_loops
 from relex.passes.analysis.touches import Touch, touches
-from relex.passes.checking.findings import Finding, element, in_line, values_of
+from relex.passes.checking.findings import Finding, element, values_of
 from relex.passes.checking.verdicts import Undecided, Wrong, judge, unless_partial
 
 

@@ -287,9 +287,20 @@ class _Many(Pattern):
 
 
 @dataclass(frozen=True)
-class _Each(Pattern):
+class _Around(Pattern):
+    """Another pattern, and more."""
+
     pattern: Pattern
 
+    def example(self, examples: Examples) -> SSAValue:
+        return self.pattern.example(examples)
+
+    def __str__(self) -> str:
+        return str(self.pattern)
+
+
+@dataclass(frozen=True)
+class _Each(_Around):
     def extend(self, match: Match) -> Iterator[Match]:
         return self.pattern.extend(match)
 
@@ -300,9 +311,6 @@ class _Each(Pattern):
             return
         for found in self.pattern.extend(replace(match, value=values[index], index=index)):
             yield from self.extend_over(values, found, index + 1)
-
-    def example(self, examples: Examples) -> SSAValue:
-        return self.pattern.example(examples)
 
     def __str__(self) -> str:
         return f"each({self.pattern})"
@@ -325,8 +333,7 @@ class _Either(Pattern):
 
 
 @dataclass(frozen=True)
-class _Where(Pattern):
-    pattern: Pattern
+class _Where(_Around):
     condition: Condition
     reason: str = ""
     """Given where the condition does not hold; empty for one that says what to match, as classes of ops do."""
@@ -338,16 +345,9 @@ class _Where(Pattern):
             elif self.reason:
                 refuse(self.reason)
 
-    def example(self, examples: Examples) -> SSAValue:
-        return self.pattern.example(examples)
-
-    def __str__(self) -> str:
-        return str(self.pattern)
-
 
 @dataclass(frozen=True)
-class _Named(Pattern):
-    pattern: Pattern
+class _Named(_Around):
     name: str
 
     def extend(self, match: Match) -> Iterator[Match]:
@@ -365,15 +365,7 @@ class _Named(Pattern):
 
 
 @dataclass(frozen=True)
-class _Output(Pattern):
-    pattern: Pattern
-
+class _Output(_Around):
     def extend(self, match: Match) -> Iterator[Match]:
         for found in self.pattern.extend(match):
             yield replace(found, outputs=found.outputs | {match.value})
-
-    def example(self, examples: Examples) -> SSAValue:
-        return self.pattern.example(examples)
-
-    def __str__(self) -> str:
-        return str(self.pattern)

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 from xdsl.ir import Operation, SSAValue
 
-from relex.dialects.errors import locate, name_of, stop
+from relex.dialects.errors import in_line, name_of, stop
 from relex.dialects.tir import BlockOp
 from relex.reference.interpreter.memory import Buffer, Memory
 
@@ -28,13 +28,13 @@ class Monitor:
         """Record that `op` frees a buffer; stops if it was freed before. Errors refer to it as `name`."""
         memory = buffer.memory
         if memory.freed_by is not None:
-            stop(op, f"expected memory that is in use, found {name_of(name)}, freed before{_place(memory.freed_by)}")
+            stop(op, f"expected memory that is in use, found {name_of(name)}, freed before{in_line(memory.freed_by)}")
         memory.freed_by = op
 
     def uses(self, op: Operation, name: SSAValue, buffer: Buffer) -> None:
         """Stop if `op` uses a freed buffer; called before its elements are accessed."""
         if (freed_by := buffer.memory.freed_by) is not None:
-            stop(op, f"expected memory that is in use, found {name_of(name)}, freed{_place(freed_by)}")
+            stop(op, f"expected memory that is in use, found {name_of(name)}, freed{in_line(freed_by)}")
 
     def reads(self, op: Operation, name: SSAValue, buffer: Buffer, index: Index) -> None:
         """Record that `op` reads an element."""
@@ -104,12 +104,7 @@ class Touches:
     def _kind(self) -> str:
         if isinstance(self._scope, BlockOp):
             return f"value of the spatial variables of block @{self._scope.block_name.data}"
-        return f"iteration of the parallel loop{_place(self._scope)}"
+        return f"iteration of the parallel loop{in_line(self._scope)}"
 
     def _name(self, values: Index) -> str:
         return ", ".join(f"{name_of(v)} = {i}" for v, i in zip(self._variables, values, strict=True))
-
-
-def _place(op: Operation) -> str:
-    place = locate(op.location)
-    return f" in line {place.line.data}" if place is not None else ""

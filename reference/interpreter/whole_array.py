@@ -22,7 +22,7 @@ from xdsl.dialects import arith, memref
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import ExecutionError
-from relex.dialects.index.domains import constant_value
+from relex.dialects.index.domains import constant_value, is_same_value
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind
 from relex.dialects.tir.accesses import accesses, variables_in
 from relex.reference.interpreter.budget import ELEMENTS, take
@@ -105,7 +105,7 @@ class Nest:
         return bool(index) and all(
             varying.isdisjoint(access.indices)
             and not any(_is_made_in(self.block.init, i) for i in access.indices)
-            and all(map(_is_same, access.indices, index[access.buffer]))
+            and all(map(is_same_value, access.indices, index[access.buffer]))
             for access in accesses(self.block)
             if access.buffer in index
         )
@@ -118,10 +118,6 @@ def _is_scalar(op: Operation) -> bool:
 def _is_made_in(init: InitOp | None, index: SSAValue) -> bool:
     """Return whether an init computes an index, which is then unknown before it runs."""
     return init is not None and constant_value(index) is None and init.is_ancestor(index.owner)
-
-
-def _is_same(a: SSAValue, b: SSAValue) -> bool:
-    return a is b or ((value := constant_value(a)) is not None and value == constant_value(b))
 
 
 def whole_arrays(loop: ForOp, preparation: Preparation) -> Callable[[Frame], bool] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Mapping, Sequence
 from math import inf
 from typing import ClassVar
 
@@ -12,9 +11,8 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 
 from relex.dialects.dtypes import FLOATS, INTEGERS, integer_limits, is_unsigned, record_of
-from relex.dialects.relex.elementwise import BinaryFunction, Element, Functions, UnaryFunction
+from relex.dialects.relex.elementwise import BinaryFunction, Element, Functions, Predicate, UnaryFunction
 from relex.dialects.relex.operator import Exactness, tensor_type
-from relex.dialects.relex.types import SizedType
 
 
 class _Bitwise(BinaryFunction, ABC):
@@ -206,15 +204,10 @@ class RightShiftOp(_Shift):
         return f.right_shift(x, f.select((count >= 0) & (count < last), count, last))
 
 
-class _Question(UnaryFunction, ABC):
-    """A question about a float: the result is a boolean."""
+class _Question(Predicate, UnaryFunction, ABC):
+    """A question about a float."""
 
-    EXACTNESS: ClassVar = Exactness.BITS
     ALLOWED: ClassVar = FLOATS
-
-    @classmethod
-    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        return SizedType(i1, super().infer(operands, properties).get_shape())
 
 
 @irdl_op_definition

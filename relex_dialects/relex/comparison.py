@@ -11,19 +11,13 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 
 from relex.dialects.dtypes import tensor_operand_def
-from relex.dialects.relex.elementwise import BinaryFunction, Element, Formula, Functions
+from relex.dialects.relex.elementwise import BinaryFunction, Element, Formula, Functions, Predicate
 from relex.dialects.relex.operator import Exactness, Operand
 from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
 
 
-class Comparison(BinaryFunction, ABC):
+class Comparison(Predicate, BinaryFunction, ABC):
     """An elementwise comparison. With NaN only `not_equal` holds; on i1 false is less than true."""
-
-    EXACTNESS: ClassVar = Exactness.BITS
-
-    @classmethod
-    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        return SizedType(i1, super().infer(operands, properties).get_shape())
 
 
 @irdl_op_definition

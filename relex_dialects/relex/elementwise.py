@@ -6,7 +6,7 @@ from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 
@@ -78,6 +78,16 @@ class Formula(Elementwise, ABC):
 
     def evaluate(self, *operands: Array) -> Array:
         return self.formula(NumPyFunctions(), *operands)
+
+
+class Predicate(Elementwise, ABC):
+    """An elementwise operator whose result is a boolean, in every bit."""
+
+    EXACTNESS: ClassVar = Exactness.BITS
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        return SizedType(i1, super().infer(operands, properties).get_shape())
 
 
 class UnaryFunction(Formula, UnaryElementwise, ABC):

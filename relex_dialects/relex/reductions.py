@@ -21,13 +21,29 @@ from relex.dialects.relex.types import Shape, SizedType, SizeT, expect_element_t
 from relex.dialects.sizes import Size, at_most, count
 
 
-class Reduction(Operator, ABC):
+class OverAxes(Operator, ABC):
+    """An operator on the elements along some dimensions, `axis`, by default all. With `keepdims` they remain, with
+    size 1."""
+
+    operand = tensor_operand_def()
+
+    @property
+    def axes(self) -> Shape:
+        """The dimensions, counted from the front, in order."""
+        return _axes(self.properties, rank_of(self.operand))
+
+    @property
+    def keeps(self) -> bool:
+        """True if the dimensions remain, with size 1."""
+        return "keepdims" in self.properties
+
+
+class Reduction(OverAxes, ABC):
     """
     A reduction over the dimensions `axis`, by default all; negative ones count from the back. With `keepdims` they
     remain, with size 1.
     """
 
-    operand = tensor_operand_def()
     axis = opt_prop_def(IntegersConstr)
     keepdims = opt_prop_def(UnitAttr)
 
@@ -48,16 +64,6 @@ class Reduction(Operator, ABC):
         if not cls.OVER_NONE:
             expect_elements(shape, result)
         return SizedType(element_type, result)
-
-    @property
-    def axes(self) -> Shape:
-        """The reduced dimensions, counted from the front, in order."""
-        return _axes(self.properties, rank_of(self.operand))
-
-    @property
-    def keeps(self) -> bool:
-        """True if the reduced dimensions remain, with size 1."""
-        return self.keepdims is not None
 
 
 def _axes(properties: Mapping[str, Attribute], rank: int) -> Shape:
@@ -170,13 +176,12 @@ class MinOp(Reduction):
         return smallest(x, self.axes, keepdims=self.keeps)
 
 
-class ArgExtreme(Operator, ABC):
+class ArgExtreme(OverAxes, ABC):
     """The index of an extreme element along one dimension, or in the whole tensor in row-major order: the first one, or
     with `select_last_index` the last one. NaN counts as the extreme."""
 
     EXACTNESS: ClassVar = Exactness.BITS
 
-    operand = tensor_operand_def()
     axis = opt_prop_def(IntegerConstr)
     keepdims = opt_prop_def(UnitAttr)
     select_last_index = opt_prop_def(UnitAttr)
@@ -193,16 +198,6 @@ class ArgExtreme(Operator, ABC):
         result = reduced_shape(shape, _axes(properties, len(shape)), "keepdims" in properties)
         expect_elements(shape, result)
         return SizedType(i64, result)
-
-    @property
-    def axes(self) -> Shape:
-        """The dimensions searched, counted from the front: one or all."""
-        return _axes(self.properties, rank_of(self.operand))
-
-    @property
-    def keeps(self) -> bool:
-        """True if the dimensions searched remain, with size 1."""
-        return self.keepdims is not None
 
     @property
     def selects_last(self) -> bool:

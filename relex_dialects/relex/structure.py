@@ -21,7 +21,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.dtypes import TensorConstr, var_tensor_operand_def
-from relex.dialects.errors import WrongOp
+from relex.dialects.errors import WrongOp, types_str
 
 _EFFECTS = {
     MemoryEffectKind.READ: "reads memory",
@@ -89,11 +89,9 @@ class DataflowOp(HasCanonicalizationPatternsInterface, IRDLOperation):
     def verify_(self) -> None:
         if self.body.block.args:
             raise VerifyException(f"expected a block without arguments, found {len(self.body.block.args)}")
-        found = self.output.operand_types
-        if tuple(found) != tuple(self.result_types):
-            raise VerifyException(
-                f"expected 'relex.output' of {_types(self.result_types)}, as the block says, found {_types(found)}"
-            )
+        if tuple(self.output.operand_types) != tuple(self.result_types):
+            expected, found = types_str(self.result_types), types_str(self.output.operand_types)
+            raise VerifyException(f"expected 'relex.output' of {expected}, as the block says, found {found}")
         for op in self.body.block.ops:
             if (reason := impurity(op)) is not None:
                 raise WrongOp(op, f"expected to be pure, as it stands in 'relex.dataflow', but it {reason}")
@@ -131,7 +129,3 @@ def impurity(op: Operation) -> str | None:
     if not effects:
         return None
     return " and ".join(sorted(_EFFECTS[kind] for kind in {effect.kind for effect in effects}))
-
-
-def _types(types: Sequence[Attribute]) -> str:
-    return f"({', '.join(map(str, types))})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import ClassVar
@@ -190,8 +191,17 @@ class GeluOp(UnaryFunction):
         return x * 0.5 * (1 + f.erf(x * sqrt(0.5)))
 
 
+class _ToType(UnaryFunction, ABC):
+    """A function of one number whose result has the element type `dtype`."""
+
+    dtype = prop_def(ElementConstr)
+
+    def __init__(self, operand: Operand, dtype: Attribute):
+        super().__init__(operand, properties={"dtype": dtype})
+
+
 @irdl_op_definition
-class AstypeOp(UnaryFunction):
+class AstypeOp(_ToType):
     """
     The elements converted to another type. Integers wrap around. Floats are rounded towards zero to integers and
     saturate at the ends of the range; NaN becomes 0 (NumPy specifies neither). To i1 everything but zero is true.
@@ -205,11 +215,6 @@ class AstypeOp(UnaryFunction):
     EXACTNESS: ClassVar = Exactness.NUMBERS
     CONVERTS: ClassVar = True
 
-    dtype = prop_def(ElementConstr)
-
-    def __init__(self, operand: Operand, dtype: Attribute):
-        super().__init__(operand, properties={"dtype": dtype})
-
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (operand,) = operands
@@ -220,7 +225,7 @@ class AstypeOp(UnaryFunction):
 
 
 @irdl_op_definition
-class BitcastOp(UnaryFunction):
+class BitcastOp(_ToType):
     """
     The numbers of another type of the same width that have the same bits; not defined on i1.
 
@@ -232,11 +237,6 @@ class BitcastOp(UnaryFunction):
     name = "relex.bitcast"
     EXACTNESS: ClassVar = Exactness.BITS
     ALLOWED: ClassVar = NUMBERS
-
-    dtype = prop_def(ElementConstr)
-
-    def __init__(self, operand: Operand, dtype: Attribute):
-        super().__init__(operand, properties={"dtype": dtype})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:

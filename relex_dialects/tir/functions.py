@@ -45,7 +45,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import BUFFER_TYPES, BufferElementConstr
-from relex.dialects.errors import WrongOp, name_of
+from relex.dialects.errors import WrongOp, name_of, types_str
 from relex.dialects.symbols import VerifiesCallee, resolve
 from relex.dialects.tir.accesses import accesses
 from relex.dialects.tir.op_pattern import verify_op_pattern
@@ -318,9 +318,5 @@ class CallOp(IRDLOperation):
         found, expected = tuple(self.arguments.types), callee.function_type.inputs.data
         if found != expected:
             raise VerifyException(
-                f"expected arguments {_types(expected)} as {self.callee} has them, found {_types(found)}"
+                f"expected arguments {types_str(expected)} as {self.callee} has them, found {types_str(found)}"
             )
-
-
-def _types(types: Sequence[Attribute]) -> str:
-    return f"({', '.join(map(str, types))})"

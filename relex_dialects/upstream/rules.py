@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from relex.dialects.errors import WrongOp
+from relex.dialects.errors import WrongOp, types_str
 from relex.dialects.table import Table
 
 RULES = Table[str, Callable[[Any], None]]("rules of upstream ops")
@@ -45,7 +45,9 @@ def _check_successors(op: Operation, *arguments: Sequence[SSAValue]) -> None:
     for i, (successor, operands) in enumerate(zip(op.successors, arguments, strict=False)):
         expected, found = list(successor.arg_types), [operand.type for operand in operands]
         if expected != found:
-            raise VerifyException(f"expected operands {_types(expected)} for successor {i}, found {_types(found)}")
+            raise VerifyException(
+                f"expected operands {types_str(expected)} for successor {i}, found {types_str(found)}"
+            )
 
 
 @RULES.rule("scf.if")
@@ -67,13 +69,13 @@ def _while(op: Any) -> None:
         raise VerifyException("expected 'scf.condition' at the end of its first region")
     found = [operand.type for operand in condition.operands[1:]]
     if found != list(op.res.types):
-        expected = f"expected operands {_types(op.res.types)} after the condition"
-        raise WrongOp(condition, f"{expected}, found {_types(found)}")
+        expected = f"expected operands {types_str(op.res.types)} after the condition"
+        raise WrongOp(condition, f"{expected}, found {types_str(found)}")
 
 
 def _check_arguments(block: Block, types: Iterable[Attribute]) -> None:
     if list(block.arg_types) != list(types):
-        raise VerifyException(f"expected block arguments {_types(types)}, found {_types(block.arg_types)}")
+        raise VerifyException(f"expected block arguments {types_str(types)}, found {types_str(block.arg_types)}")
 
 
 def _check_yield(block: Block | None, types: Iterable[Attribute]) -> None:
@@ -83,7 +85,7 @@ def _check_yield(block: Block | None, types: Iterable[Attribute]) -> None:
         return
     found = [operand.type for operand in terminator.operands]
     if found != list(types):
-        raise WrongOp(terminator, f"expected operands {_types(types)}, found {_types(found)}")
+        raise WrongOp(terminator, f"expected operands {types_str(types)}, found {types_str(found)}")
 
 
 @RULES.rule("memref.get_global")
@@ -118,8 +120,4 @@ def _llvm_return(op: Any) -> None:
     expected = function.function_type.output
     types = [] if expected.name == "llvm.void" else [expected]
     if (found := [operand.type for operand in op.operands]) != types:
-        raise VerifyException(f"expected operands {_types(types)}, found {_types(found)}")
-
-
-def _types(types: Iterable[Attribute]) -> str:
-    return f"({', '.join(map(str, types))})"
+        raise VerifyException(f"expected operands {types_str(types)}, found {types_str(found)}")
