@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, TensorType
@@ -25,11 +25,17 @@ from relex.reference.fuzzing.graphs import DTYPES, OPERATORS, Draw, Graph, retur
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
-Variation = Callable[[FuncOp, Random], bool]
-"""Changes a function in place, except for the types that follow; returns whether there was something to change."""
+T = TypeVar("T")
+
+Variation = Callable[[FuncOp, Random], None]
+"""Changes a function in place, except for the types that follow. Raises `NothingToChange`."""
 
 LIBRARY_FUNCTION = "fuzz.log"
 """The library function that variants call for its side effects."""
+
+
+class NothingToChange(Exception):
+    """A function has nothing that a variation changes."""
 
 
 def main_of(module: ModuleOp) -> FuncOp | None:
@@ -46,19 +52,18 @@ def varied(module: ModuleOp, random: Random, count: int) -> ModuleOp:
     return module
 
 
-def apply_variation(module: ModuleOp, edit: Callable[[FuncOp], bool]) -> ModuleOp | None:
+def apply_variation(module: ModuleOp, edit: Callable[[FuncOp], None]) -> ModuleOp | None:
     """Return a changed copy of a module, with its types inferred again; None if there is none that is valid."""
     changed = module.clone()
     function = main_of(changed)
     if function is None:
         return None
     try:
-        if not edit(function):
-            return None
+        edit(function)
         _infer(function.body.block)
         _set_type(function)
         verify_module(changed)
-    except (RelexError, VerifyException, ValueError, IndexError):
+    except (NothingToChange, RelexError, VerifyException, ValueError, IndexError):
         return None
     return changed
 
@@ -123,7 +128,14 @@ def sizes_of(function: FuncOp) -> list[int]:
     return sorted({size for _, t in _tensors(function) for size in t.get_shape()})
 
 
-def resize(function: FuncOp, old: int, new: int) -> bool:
+def _choice(random: Random, things: Sequence[T]) -> T:
+    """Return one of the things to change. Raises `NothingToChange` if there is none."""
+    if not things:
+        raise NothingToChange
+    return random.choice(things)
+
+
+def resize(function: FuncOp, old: int, new: int) -> None:
     """Give all dimensions of one size another; those of constants only if both are static."""
     for arg, t in _tensors(function):
         _set_value_type(arg, TensorType(t.element_type, [new if size == old else size for size in t.get_shape()]))
@@ -132,20 +144,16 @@ def resize(function: FuncOp, old: int, new: int) -> bool:
             array = array_from_dense(op.value)
             if old in array.shape:
                 _set_constant(op, np.resize(array, [new if size == old else size for size in array.shape]))
-    return True
 
 
-def _resize_all(function: FuncOp, random: Random) -> bool:
-    sizes = sizes_of(function)
-    return bool(sizes) and resize(function, random.choice(sizes), random.choice([0, 1, 2, 4, DYNAMIC_INDEX]))
+def _resize_all(function: FuncOp, random: Random) -> None:
+    resize(function, _choice(random, sizes_of(function)), random.choice([0, 1, 2, 4, DYNAMIC_INDEX]))
 
 
-def _resize_one(function: FuncOp, random: Random) -> bool:
+def _resize_one(function: FuncOp, random: Random) -> None:
     """Broadcast, empty, lengthen or shorten one argument."""
     tensors = _tensors(function)
-    if not tensors:
-        return False
-    arg, t = random.choice(tensors)
+    arg, t = _choice(random, tensors)
     shape = list(t.get_shape())
     if shape and random.random() < 0.7:
         shape[random.randrange(len(shape))] = random.choice([0, 1, 1, 2, DYNAMIC_INDEX])
@@ -154,14 +162,11 @@ def _resize_one(function: FuncOp, random: Random) -> bool:
     else:
         shape = [random.choice([1, 2, 3]), *shape]
     _set_value_type(arg, TensorType(t.element_type, shape))
-    return True
 
 
-def _change_dtype(function: FuncOp, random: Random) -> bool:
+def _change_dtype(function: FuncOp, random: Random) -> None:
     old = {t.element_type for _, t in _tensors(function)}
-    if not old:
-        return False
-    replaced, dtype = random.choice(sorted(old, key=str)), np.dtype(random.choice(DTYPES))
+    replaced, dtype = _choice(random, sorted(old, key=str)), np.dtype(random.choice(DTYPES))
     for arg, t in _tensors(function):
         if t.element_type == replaced:
             _set_value_type(arg, TensorType(element_type_of(dtype), t.get_shape()))
@@ -169,25 +174,21 @@ def _change_dtype(function: FuncOp, random: Random) -> bool:
         if op.value.get_element_type() == replaced:
             with np.errstate(all="ignore"):
                 _set_constant(op, array_from_dense(op.value).astype(dtype))
-    return True
 
 
-def _return_more(function: FuncOp, random: Random) -> bool:
+def _return_more(function: FuncOp, random: Random) -> None:
     """Give values inside of a match other users."""
     last = function.body.block.last_op
     inside = [v for op in function.body.block.ops for v in op.results]
-    if not isinstance(last, ReturnOp) or not inside:
-        return False
-    last.operands = [*last.operands, random.choice(inside)]
-    return True
+    if not isinstance(last, ReturnOp):
+        raise NothingToChange
+    last.operands = [*last.operands, _choice(random, inside)]
 
 
-def _use_another(function: FuncOp, random: Random) -> bool:
+def _use_another(function: FuncOp, random: Random) -> None:
     """Replace an operand by another value of its type."""
     ops = [op for op in function.body.block.ops if isinstance(op, Operator) and op.operands]
-    if not ops:
-        return False
-    op = random.choice(ops)
+    op = _choice(random, ops)
     i = random.randrange(len(op.operands))
     before: list[SSAValue] = list(function.args)
     for other in function.body.block.ops:
@@ -195,48 +196,33 @@ def _use_another(function: FuncOp, random: Random) -> bool:
             break
         before += other.results
     fitting = [v for v in before if v.type == op.operands[i].type and v is not op.operands[i]]
-    if not fitting:
-        return False
-    op.operands[i] = random.choice(fitting)
-    return True
+    op.operands[i] = _choice(random, fitting)
 
 
-def _swap_operands(function: FuncOp, random: Random) -> bool:
+def _swap_operands(function: FuncOp, random: Random) -> None:
     ops = [op for op in function.walk() if isinstance(op, Operator) and len(op.operands) > 1]
-    if not ops:
-        return False
-    op = random.choice(ops)
+    op = _choice(random, ops)
     op.operands = random.sample(list(op.operands), len(op.operands))
-    return True
 
 
-def _change_properties(function: FuncOp, random: Random) -> bool:
+def _change_properties(function: FuncOp, random: Random) -> None:
     ops = [op for op in function.walk() if isinstance(op, Operator) and type(op).get_irdl_definition().properties]
-    if not ops:
-        return False
-    op = random.choice(ops)
-    try:
-        drawn = Draw(random).operator(type(op), op.operands)
-    except InferenceError:
-        return False
+    op = _choice(random, ops)
+    drawn = Draw(random).operator(type(op), op.operands)
     op.properties = dict(drawn.properties)
     drawn.erase()
-    return True
 
 
-def _make_constant(function: FuncOp, random: Random) -> bool:
+def _make_constant(function: FuncOp, random: Random) -> None:
     """Replace an argument by a constant."""
     static = [(arg, t) for arg, t in _tensors(function) if DYNAMIC_INDEX not in t.get_shape() and arg.uses.get_length()]
-    if not static:
-        return False
-    arg, t = random.choice(static)
+    arg, t = _choice(random, static)
     name = next((n for n in DTYPES if element_type_of(np.dtype(n)) == t.element_type), None)
     if name is None:
-        return False
+        raise NothingToChange
     constant = ConstantOp(Draw(random).array(t.get_shape(), name))
     function.body.block.insert_ops_before([constant], _first(function))
     arg.replace_all_uses_with(constant.result)
-    return True
 
 
 def _first(function: FuncOp) -> Operation:
@@ -245,39 +231,33 @@ def _first(function: FuncOp) -> Operation:
     return first
 
 
-def _repeat_op(function: FuncOp, random: Random) -> bool:
+def _repeat_op(function: FuncOp, random: Random) -> None:
     """Let one user of a value use a copy of it."""
     ops = [op for op in function.body.block.ops if isinstance(op, Operator) and op.results[0].uses.get_length() > 1]
-    if not ops:
-        return False
-    op = random.choice(ops)
+    op = _choice(random, ops)
     copy = op.clone()
     function.body.block.insert_ops_after([copy], op)
     use = random.choice(list(op.results[0].uses))
     use.operation.operands[use.index] = copy.results[0]
-    return True
 
 
-def _grow_after(function: FuncOp, random: Random) -> bool:
+def _grow_after(function: FuncOp, random: Random) -> None:
     """Let other operators use the values of the program."""
     last = function.body.block.last_op
     if not isinstance(last, ReturnOp):
-        return False
+        raise NothingToChange
     graph = Graph.before(last)
     known = len(graph.values)
     draw = Draw(random)
     for kind in random.choices(OPERATORS, k=random.randint(1, 3)):
         draw.grow(graph, kind)
     last.operands = [*last.operands, *returned_of(random, graph.values[known:])]
-    return True
 
 
-def _grow_before(function: FuncOp, random: Random) -> bool:
+def _grow_before(function: FuncOp, random: Random) -> None:
     """Compute an argument by another operator."""
     used = [arg for arg, _ in _tensors(function) if arg.uses.get_length()]
-    if not used:
-        return False
-    arg, draw = random.choice(used), Draw(random)
+    arg, draw = _choice(random, used), Draw(random)
     for kind in random.sample(OPERATORS, len(OPERATORS)):
         if len(kind.operand_names()) > 2 or kind.is_variadic():
             continue
@@ -288,16 +268,16 @@ def _grow_before(function: FuncOp, random: Random) -> bool:
         if op.results[0].type == arg.type:
             function.body.block.insert_ops_before([op], _first(function))
             arg.replace_uses_with_if(op.results[0], lambda use, op=op: use.operation is not op)
-            return True
+            return
         op.erase()
-    return False
+    raise NothingToChange
 
 
-def _into_dataflow(function: FuncOp, random: Random) -> bool:
+def _into_dataflow(function: FuncOp, random: Random) -> None:
     """Put all operators into a dataflow block."""
     *inner, last = function.body.block.ops
-    if not isinstance(last, ReturnOp) or not all(isinstance(op, Operator | ConstantOp) for op in inner):
-        return False
+    if not inner or not isinstance(last, ReturnOp) or not all(isinstance(op, Operator | ConstantOp) for op in inner):
+        raise NothingToChange
     block = Block()
     for op in inner:
         op.detach()
@@ -306,16 +286,16 @@ def _into_dataflow(function: FuncOp, random: Random) -> bool:
     dataflow = DataflowOp(last.operand_types, block)
     function.body.block.insert_ops_before([dataflow], last)
     last.operands = dataflow.results
-    return bool(inner)
 
 
-def _log(function: FuncOp, random: Random) -> bool:
+def _log(function: FuncOp, random: Random) -> None:
     """Call a library function for its side effects, after two values."""
     block = function.body.block
     ops = [op for op in block.ops if op.results]
+    if not ops:
+        raise NothingToChange
     for op in random.sample(ops, min(2, len(ops))):
         block.insert_ops_after([CallDpsPackedOp(LIBRARY_FUNCTION, [op.results[0]], [], side_effects=True)], op)
-    return bool(ops)
 
 
 VARIATIONS: list[Variation] = [
