@@ -53,6 +53,7 @@ def build(
     cache: CacheOption = None,
     passes: Iterable[AnyExtension] = (),
     metadata: Metadata | None = None,
+    proof: bool = False,
 ) -> Executable:
     """Compile a program for the machine that this process runs on.
 
@@ -74,6 +75,10 @@ def build(
     dictionary with a list under this key, or with arrays under the names `metadata_0`, ...; or the path of a file that
     holds them, `.npz`, `.safetensors` or `.pkl`.
 
+    With `proof`, every pass is first proved to keep what the program computes, or checked on samples, as
+    `--check-each=proof` does: a pass that is wrong raises `CompileError`, and so does a program of which something can
+    be neither proved nor checked.
+
     Raises `CompileError` for an invalid program, or one that calls library functions that are not registered, and
     `RelexError` for a file that cannot be read; for an object that is no program this is a `TypeError` too.
     """
@@ -90,6 +95,11 @@ def build(
         return profile_program(compiled, entry, args, named)
 
     with showing_source(text):
+        if proof:
+            # The reference is built on this package.
+            from relex.reference.proof.building import prove_compilation
+
+            prove_compilation(source, strict=strict, target=options.target, passes=options.passes)
         return Executable(_compiled(program, options, find_cache(cache)), profile=profile)
 
 

@@ -191,8 +191,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     check = parser.add_argument_group("checking passes", "What goes wrong is an error that names the pass.")
     check.add_argument(
         "--check-each",
-        metavar="seed:0,samples:3",
-        help="run every function before and after each pass on generated arguments, and compare the results",
+        metavar="proof,seed:0,samples:3",
+        help="run every function before and after each pass on generated arguments, and compare the results; with "
+        "'proof', first prove that they are equal for all values",
+    )
+    check.add_argument(
+        "--certificate",
+        metavar="FILE.json",
+        help="write what --check-each=proof has proved, checked and left open, with hashes of the program",
+    )
+    check.add_argument(
+        "--verify-certificate",
+        metavar="FILE.json",
+        help="run the passes of a certificate on the program again, and compare",
     )
     check.add_argument(
         "--verify-roundtrip", action="store_true", help="print the program after each pass, read it back, and compare"

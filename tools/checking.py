@@ -18,13 +18,20 @@ from xdsl.passes import ModulePass
 from relex.dialects.errors import CompileError, diagnose
 from relex.dialects.parser import parse_module
 from relex.passes.base import steps_of
+from relex.reference.proof.certificate import Certificate, Step, hash_of
+from relex.reference.proof.verdicts import Kind
 from relex.tools.arguments import parse_numbers
 from relex.tools.diagnostics import ToolError
 from relex.tools.instrumentation import Instrumentation
+from relex.tools.pipelines import pass_text
 from relex.tools.reproducer import as_text, write_reproducer
 
 if TYPE_CHECKING:
     from relex.reference.equivalence.check import Checker, Difference
+
+
+PROOF = "proof"
+"""The option of `--check-each` that asks for proofs."""
 
 
 @dataclass(frozen=True)
@@ -33,17 +40,19 @@ class CheckOptions:
 
     seed: int = 0
     samples: int = 3
+    proof: bool = False
 
     @classmethod
     def parse(cls, text: str) -> CheckOptions:
-        """Read `seed:0,samples:3`, either of which may be missing. Raises `ToolError`."""
-        numbers = parse_numbers("--check-each", text, ("seed", "samples"))
+        """Read `proof,seed:0,samples:3`, any of which may be missing. Raises `ToolError`."""
+        parts = text.split(",")
+        numbers = parse_numbers("--check-each", ",".join(p for p in parts if p != PROOF), ("seed", "samples"))
         if numbers.get("samples") == 0:
             raise ToolError("expected --check-each with one sample or more, found 0")
-        return cls(**numbers)
+        return cls(**numbers, proof=PROOF in parts)
 
     def __str__(self) -> str:
-        return f"seed:{self.seed},samples:{self.samples}"
+        return f"{'proof,' if self.proof else ''}seed:{self.seed},samples:{self.samples}"
 
 
 @dataclass
@@ -59,14 +68,19 @@ class CheckEach(Instrumentation):
     """Returns the directory for a reduced program that shows a difference."""
     arguments: Sequence[str]
     """The tool's arguments that the passes depend on."""
+    certificate: Certificate | None = None
+    """Gets a step for each pass."""
     _checker: Checker | None = None
     _told: int = 0
+    _found: int = 0
+    _hash: str = ""
 
     def start(self, module: ModuleOp) -> None:
         from relex.reference.equivalence.check import Checker
 
-        self._checker = Checker(self.options.seed, self.options.samples)
-        self._told = 0
+        self._checker = Checker(self.options.seed, self.options.samples, proof=self.options.proof)
+        self._told = self._found = 0
+        self._hash = self._hash_of(module)
         self._checker.start(module)
         self._tell()
 
@@ -77,6 +91,23 @@ class CheckEach(Instrumentation):
         self._tell()
         if difference is not None:
             raise self._checker.error(difference, self._reduce(self._checker, difference))
+        self._certify(p, module)
+
+    def _certify(self, p: ModulePass, module: ModuleOp) -> None:
+        """Report what is not proved, and add a step to the certificate."""
+        assert self._checker is not None
+        findings = self._checker.report.findings[self._found :]
+        self._found += len(findings)
+        for found in findings:
+            if found.verdict.kind is not Kind.OPEN and found.verdict.why:
+                about = f"@{found.function} is not proved after pass '{found.pass_name}', only checked"
+                print(f"{self.source}: note: {about}: {found.verdict.why}", file=sys.stderr)
+        if self.certificate is not None:
+            before, self._hash = self._hash, self._hash_of(module)
+            self.certificate.steps.append(Step(pass_text(p), before, self._hash, tuple(findings)))
+
+    def _hash_of(self, module: ModuleOp) -> str:
+        return hash_of(as_text(module, self.context)) if self.certificate is not None else ""
 
     def _tell(self) -> None:
         """Report the functions that are not checked."""

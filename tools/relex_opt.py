@@ -41,6 +41,7 @@ from relex.passes.crashes import crash_of
 from relex.passes.support.array_files import load_arrays
 from relex.passes.tracing import RulesStopped
 from relex.tools.arguments import add_arguments, normalize, pass_specs, plugin_files, set_up
+from relex.tools.certificates import Certificates, passes_of_certificate
 from relex.tools.checking import CheckEach, CheckOptions, VerifyRoundtrip
 from relex.tools.debugger import debugging
 from relex.tools.diagnostics import (
@@ -126,12 +127,16 @@ class RelexOptMain(xDSLOptMain):
         self._arguments[:] = normalize(self._arguments, self.available_passes)
 
     def setup_pipeline(self) -> None:
-        self.pipeline = PassPipeline(tuple(self._make_pass(spec) for spec in pass_specs(self.args)))
+        specs = pass_specs(self.args)
+        if self.args.verify_certificate is not None:
+            specs = passes_of_certificate(self.args.verify_certificate, specs)
+        self.pipeline = PassPipeline(tuple(map(self._make_pass, specs)))
         self.target = self._make_target(parse_spec(self.args.target))
         self._observing = Observing.of(self.args, self.args.stop_after_rule)
         if self.args.pdb and self.args.input_file in (None, "-"):
             raise ToolError("expected a file with --pdb, as the debugger reads standard input")
-        self._check = None if self.args.check_each is None else CheckOptions.parse(self.args.check_each)
+        self._certificates = Certificates.of(self.args)
+        self._check = self._certificates.options
         self._metadata = {} if self.args.metadata is None else load_arrays(self.args.metadata)
         if self.args.bisect and self.args.stop_after_rule is not None:
             raise ToolError("expected --bisect or --stop-after-rule, found both")
@@ -298,6 +303,8 @@ class RelexOptMain(xDSLOptMain):
             watcher.start(module)
         self._observing.restart()
         self._run_passes(self.pipeline.passes, module, source, instrumentation, index)
+        if (verified := self._certificates.end()) is not None:
+            return verified
         return self._emit(module, source)
 
     def _bisect(self, module: ModuleOp, source: Source, index: int) -> None:
@@ -452,7 +459,8 @@ class RelexOptMain(xDSLOptMain):
             yield VerifyRoundtrip(self.ctx)
         if self._check is not None:
             name = self.args.input_file or "<stdin>"
-            yield CheckEach(self._check, self.ctx, name, partial(self._error_folder, index), self._options())
+            folder = partial(self._error_folder, index)
+            yield CheckEach(self._check, self.ctx, name, folder, self._options(), self._certificates.begin())
 
     def _verify(self, module: ModuleOp, source: Source, p: ModulePass | None = None) -> None:
         """Verify the input, or the result of a pass."""

@@ -30,7 +30,7 @@ from relex.reference.equivalence.reassociation import ReassociatedNumbers
 from relex.reference.equivalence.reduction import nonzero, simplify_arguments
 from relex.reference.equivalence.samples import KINDS, Sample, samples
 from relex.reference.proof.proof import DifferentTerms, Side, TermDifference, prove
-from relex.reference.proof.verdicts import Kind, Verdict
+from relex.reference.proof.verdicts import Finding, Kind, Verdict
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -114,8 +114,8 @@ class Report:
     compared: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Pass and function, for each function that a pass changed and that still computes the same."""
     skipped: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
-    verdicts: list[tuple[str, str, Verdict]] = field(default_factory=list[tuple[str, str, Verdict]])
-    """With `proof`, what is known about each public function after each pass: the pass, the function, the verdict."""
+    findings: list[Finding] = field(default_factory=list[Finding])
+    """With `proof`, what is known about each public function after each pass."""
 
 
 @dataclass
@@ -133,6 +133,8 @@ class _Reference:
     """The passes since then."""
     is_slow: bool = False
     """True if a lower level took too long to be interpreted: the next comparison is that of machine code."""
+    is_proved: bool = False
+    """True if it is proved to compute the same as `earlier`, whose outcomes then stand for its own."""
     earlier: _Reference | None = None
     """The same function before the last pass that changed it; its arguments are the same."""
 
@@ -154,6 +156,8 @@ class _Reference:
 
     def call(self, sample: Sample) -> tuple[list[Any], Outcome]:
         """Return the arguments of a sample, and the outcome of the function."""
+        if self.earlier is not None and self.is_proved:
+            return self.earlier.call(sample)
         if sample not in self.calls:
             self.calls[sample] = self._call(sample)
         return self.calls[sample]
@@ -320,7 +324,7 @@ class Checker:
         self._note(before, p, Verdict(Kind.CHECKED, str(unproved)))
         if call.rewrite is not None:
             return None
-        return replace(before, runner=after, calls=found, unchecked=(), earlier=before)
+        return replace(before, runner=after, calls=found, unchecked=(), is_proved=False, earlier=before)
 
     def _prove(self, before: _Reference, after: Runner, call: _Call, p: ModulePass) -> _Reference | None:
         """Return the function after a pass if it is proved to compute the same. Raises `NotComparable`."""
@@ -335,13 +339,13 @@ class Checker:
         if not sizes:
             raise NotComparable("it stops for all samples, even before")
         self._note(before, p, Verdict(Kind.PROVED, sizes=tuple(filter(None, sizes))))
-        return (
-            None if call.rewrite is not None else replace(before, runner=after, calls={}, unchecked=(), earlier=before)
-        )
+        if call.rewrite is not None:
+            return None
+        return replace(before, runner=after, calls={}, unchecked=(), is_proved=True, earlier=before)
 
     def _note(self, function: _Reference, p: ModulePass, verdict: Verdict) -> None:
         if self._proof and function.is_public:
-            self.report.verdicts.append((p.name, function.name, verdict))
+            self.report.findings.append(Finding(p.name, function.name, str(function.interface), verdict))
 
     def _run(
         self, before: _Reference, after: Runner, call: _Call, p: ModulePass
@@ -513,7 +517,7 @@ def check_pass(p: ModulePass, module: ModuleOp, *, seed: int = 0, samples: int =
     the pass may do anything after it. The report lists what was compared, and what could not be and why.
 
     With `proof`, both sides are first run on symbols in place of numbers: equal terms prove that they compute the same
-    for all values. What cannot be proved is checked as above; `verdicts` of the report says which is which, and why.
+    for all values. What cannot be proved is checked as above; `findings` of the report say which is which, and why.
 
     A pass that changes the arguments of functions has a method `same_call`, which says how to call them afterwards.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -42,6 +41,12 @@ class Verdict:
         return f"{self.kind}{sizes}" + (f": {self.why}" if self.why else "")
 
 
-def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the verdict that says least: that of a pass, from those of its functions."""
-    return max(verdicts, key=lambda v: ORDER.index(v.kind), default=Verdict(Kind.UNCHANGED))
+@dataclass(frozen=True)
+class Finding:
+    """The verdict on a function after a pass."""
+
+    pass_name: str
+    function: str
+    type: str
+    """The arguments and results of the function before the pass, with their shapes."""
+    verdict: Verdict

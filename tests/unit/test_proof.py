@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
 import pytest
 from wrong_rewrites import CASES
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import parse_module
+from relex.dialects.errors import CompileError
+from relex.dialects.relex import SubtractOp
 from relex.lowering import RelexPipelinePass
+from relex.passes import RelexPass, placed
 from relex.reference import check_pass
 from relex.reference.equivalence.check import NotEquivalentError, Report
 from relex.reference.proof.verdicts import Kind
+from relex.runtime import build
 
 MLP = """
 func.func @main(%x: tensor<2x32xf32>, %w0: tensor<48x32xf32>, %b0: tensor<48xf32>, %w1: tensor<5x48xf32>,
@@ -27,7 +36,7 @@ func.func @main(%x: tensor<2x32xf32>, %w0: tensor<48x32xf32>, %b0: tensor<48xf32
 
 def kinds(report: Report) -> dict[str, Kind]:
     """Return the kind of the verdict on @main after each pass."""
-    return {p: verdict.kind for p, name, verdict in report.verdicts if name == "main"}
+    return {found.pass_name: found.verdict.kind for found in report.findings if found.function == "main"}
 
 
 def test_pipeline():
@@ -49,3 +58,53 @@ def test_wrong_rewrites(name: str):
     if case.right is not None:
         found = kinds(check_pass(case.right, case.module, proof=True))
         assert found[case.right.name] in (Kind.PROVED, Kind.CHECKED)
+
+
+def test_build():
+    x = np.float32([[1, 2], [3, 4]])
+    text = """
+    func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+      %0 = relex.matmul %x, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+      func.return %0 : tensor<2x2xf32>
+    }
+    """
+    np.testing.assert_array_equal(build(text, proof=True)["main"](x), x @ x)
+
+
+def test_build_refuses():
+    """A library function that is not there when the program is built cannot be run."""
+    text = """
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = relex.call_dps_packed "test.proof_of_nothing"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+      func.return %0 : tensor<2xf32>
+    }
+    """
+    with pytest.raises(
+        CompileError, match="expected every pass to be proved or checked, found @main, which is neither"
+    ):
+        build(text, proof=True)
+
+
+@dataclass(frozen=True)
+class SwapsPass(RelexPass):
+    """Swaps the operands of differences."""
+
+    name = "swaps"
+    works_on = "graph"
+
+    def apply(self, ctx: Context, op: ModuleOp):
+        for inner in list(op.walk()):
+            if isinstance(inner, SubtractOp):
+                inner.operands = inner.operands[::-1]
+
+
+def test_build_with_wrong_pass():
+    text = """
+    func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = relex.subtract %x, %y : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+      func.return %0 : tensor<2xf32>
+    }
+    """
+    with pytest.raises(CompileError, match="pass 'swaps' changes what @main computes") as e:
+        build(text, passes=[placed(SwapsPass(), before="legalize-ops")], proof=True)
+    assert "result[0] is arith.addf(%x[0], arith.negf(%y[0])) before and arith.addf(%y[0]," in str(e.value)

@@ -1,0 +1,139 @@
+"""
+Certificates: what was proved, checked or left open about each pass of a run, with hashes of the program between passes.
+
+A certificate is a record, and no proof by itself: whoever doubts it runs the passes again, on the same program, and
+compares.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from relex.dialects.errors import RelexError
+from relex.reference.proof.verdicts import Finding, Kind, Verdict
+
+FORMAT = "relex certificate 1"
+
+TRUSTED = (
+    "the interpreter, which says what each op means",
+    "the identities, chains and flags that docs/checking.md lists",
+    "the hashing of terms, in Python's dictionaries",
+    "for passes that are checked: the samples, drawn from the seed",
+    "from the LLVM dialect on: LLVM and the processor",
+)
+"""What a proof relies on."""
+
+
+class CertificateError(RelexError):
+    """A certificate that cannot be read, or that does not hold."""
+
+
+def hash_of(text: str) -> str:
+    """Return the hash of a program's text."""
+    return sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Step:
+    """A pass: the hashes of the text before and after it, and what is known about each public function."""
+
+    name: str
+    """The pass with its options, as in a pipeline."""
+    before: str
+    after: str
+    findings: tuple[Finding, ...]
+
+
+@dataclass
+class Certificate:
+    """The steps of a run."""
+
+    version: str
+    seed: int
+    samples: int
+    steps: list[Step] = field(default_factory=list[Step])
+
+    @property
+    def counts(self) -> Counter[Kind]:
+        """How many functions got each kind of verdict, over all passes."""
+        return Counter(finding.verdict.kind for step in self.steps for finding in step.findings)
+
+    @property
+    def summary(self) -> str:
+        """The counts as text."""
+        return ", ".join(f"{self.counts[kind]} {kind}" for kind in Kind)
+
+    def to_json(self) -> str:
+        """Return the text of a certificate."""
+        data = {
+            "format": FORMAT,
+            "relex": self.version,
+            "seed": self.seed,
+            "samples": self.samples,
+            "trusted": TRUSTED,
+            "passes": [_step_data(step) for step in self.steps],
+        }
+        return json.dumps(data, indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Certificate:
+        """Read a certificate. Raises `CertificateError`."""
+        try:
+            data = json.loads(text)
+            if data["format"] != FORMAT:
+                raise CertificateError(f"expected '{FORMAT}', found {data['format']!r}")
+            steps = [_step(step) for step in data["passes"]]
+            return cls(str(data["relex"]), int(data["seed"]), int(data["samples"]), steps)
+        except (ValueError, KeyError, TypeError, AttributeError) as e:
+            raise CertificateError(f"expected a certificate, found {type(e).__name__}: {e}") from e
+
+    def differences(self, again: Certificate) -> Iterator[str]:
+        """Yield what another run did not find as this certificate says."""
+        if [step.name for step in self.steps] != [step.name for step in again.steps]:
+            yield "other passes ran"
+            return
+        if self.steps and self.steps[0].before != again.steps[0].before:
+            yield "the program is another one"
+            return
+        for old, new in zip(self.steps, again.steps, strict=True):
+            if old.after != new.after:
+                yield f"the program after pass '{old.name}' is another one"
+            yield from _weaker(old, new)
+
+
+def _weaker(old: Step, new: Step) -> Iterator[str]:
+    known = {finding.function: finding for finding in new.findings}
+    for finding in old.findings:
+        name, found = finding.function, known.get(finding.function)
+        if found is None or found.type != finding.type:
+            yield f"@{name} of type {finding.type} is missing after pass '{old.name}'"
+        elif found.verdict.is_worse_than(finding.verdict) or found.verdict.sizes != finding.verdict.sizes:
+            yield f"@{name} after pass '{old.name}': expected {finding.verdict}, found {found.verdict}"
+
+
+def _step_data(step: Step) -> dict[str, Any]:
+    functions = {
+        finding.function: {
+            "type": finding.type,
+            "verdict": finding.verdict.kind,
+            **({"sizes": finding.verdict.sizes} if finding.verdict.sizes else {}),
+            **({"why": finding.verdict.why} if finding.verdict.why else {}),
+        }
+        for finding in step.findings
+    }
+    return {"pass": step.name, "before": step.before, "after": step.after, "functions": functions}
+
+
+def _step(data: dict[str, Any]) -> Step:
+    findings = tuple(_finding(data["pass"], name, found) for name, found in data["functions"].items())
+    return Step(data["pass"], data["before"], data["after"], findings)
+
+
+def _finding(name: str, function: str, data: dict[str, Any]) -> Finding:
+    verdict = Verdict(Kind(data["verdict"]), data.get("why", ""), tuple(data.get("sizes", ())))
+    return Finding(name, function, data["type"], verdict)
