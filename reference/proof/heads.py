@@ -23,6 +23,8 @@ _NAMED: dict[str, Callable[..., Any]] = {
     **{kind.name: function for kind, function in FLOAT_FUNCTIONS.items()},
     **{kind.name: function for kind, function in FUNCTIONS.items() if kind is not vector.FMAOp},
     arith.SelectOp.name: choose,
+    arith.MaxSIOp.name: np.maximum,
+    arith.MinSIOp.name: np.minimum,
 }
 _MODULAR = {kind.name: functions for kind, functions in MODULAR_FUNCTIONS.items()}
 

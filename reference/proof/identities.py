@@ -115,11 +115,12 @@ class Identity:
         )
 
     def apply(self, terms: Terms, head: Head, arguments: Sequence[int]) -> int | None:
-        """Return the right side for a term that matches the left one; None for others. Only terms without fast-math
-        flags match."""
-        if head.properties or not self._holds_for(head.dtype):
-            return None
+        """Return the right side for a term that matches the left one; None for others. Terms with
+        fast-math flags match if nothing of the op is left."""
         left, right = self.sides
+        # A term that disappears takes its flags along; others would have to pass them on.
+        if (head.properties and not isinstance(right, Variable)) or not self._holds_for(head.dtype):
+            return None
         assert isinstance(left, Application)
         orders = [arguments]
         if head.name in _SWAPPED and len(arguments) == 2 and len(set(map(type, left.arguments))) > 1:

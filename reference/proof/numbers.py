@@ -27,6 +27,7 @@ from relex.reference.interpreter.budget import take
 from relex.reference.interpreter.memory import Buffer, signless
 from relex.reference.interpreter.numbers import Numbers
 from relex.reference.interpreter.program import Function
+from relex.reference.proof.arrays import evaluate
 from relex.reference.proof.heads import element_dtype
 from relex.reference.proof.rules import make_term, reduction_term
 from relex.reference.proof.terms import UNDEFINED, Head, Terms
@@ -197,6 +198,8 @@ class SymbolicNumbers(Numbers):
     def _meaning(
         self, op: Operator, operands: Sequence[TensorType[Attribute]], terms: Sequence[Array], dtypes: Sequence[Any]
     ) -> tuple[Any, ...]:
+        if (found := evaluate(op, self.terms, terms, dtypes)) is not None:
+            return tuple(packed(array, dtype) for array, dtype in found)
         types = [TensorType(t.element_type, a.shape) for t, a in zip(operands, terms, strict=True)]
         key = (op, *types)
         if key not in self._loops:

@@ -9,11 +9,13 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
+import numpy as np
 from xdsl.dialects import arith, llvm, math, vector
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation
 
+from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.table import Table
 from relex.reference.interpreter.arith import MODULAR_FUNCTIONS, SIGNED_FUNCTIONS, UNSIGNED_FUNCTIONS, integer_function
 from relex.reference.interpreter.vector import COMBINING
@@ -129,31 +131,40 @@ _FLIPPED = {2: 4, 3: 5, 9: 11, 10: 12}
 
 _FLIPPED_INTEGERS = {4: 2, 5: 3, 8: 6, 9: 7}
 _SYMMETRIC = (1, 6, 7, 8, 13, 14)
+_OF_SAME = {7: 1, 14: 13}
+"""Predicates that say the same as others about a number and itself: whether it is NaN."""
+_BOOL = np.dtype(np.bool_)
 
 
 @TERMS.rule(arith.CmpfOp, arith.CmpiOp, llvm.ICmpOp)
 def make_comparison(op: Any, terms: Terms, function: Callable[..., Any]) -> Make:
     """Compare: only by less, where one number is greater; the operands of symmetric comparisons are in order."""
     predicate: int = op.predicate.value.data
-    is_float = isinstance(op, arith.CmpfOp)
+    return compare_terms(terms, element_dtype(op, op.lhs.type), predicate, function, flags(op, *_OPEN))
+
+
+def compare_terms(terms: Terms, dtype: Any, predicate: int, function: Callable[..., Any], properties: str = "") -> Make:
+    """Return the `Make` of a comparison of numbers of a type by a predicate of `arith.cmpf` or `arith.cmpi`."""
+    is_float = is_float_dtype(dtype)
     flipped = (_FLIPPED if is_float else _FLIPPED_INTEGERS).get(predicate)
     is_symmetric = predicate in (_SYMMETRIC if is_float else (0, 1))
-    dtype = element_dtype(op, op.lhs.type)
-    name = "arith.cmpf" if is_float else "arith.cmpi"
-    number = predicate if flipped is None else flipped
 
     def swapped(a: Any, b: Any) -> Any:
         return function(b, a)
 
-    properties = ", ".join(filter(None, (dtype.name, flags(op, *_OPEN))))
-    run = function if flipped is None else swapped
-    head = Head(f"{name} {number}", element_dtype(op, op.result.type), properties, run)
+    def head(number: int) -> Head:
+        name = f"{'arith.cmpf' if is_float else 'arith.cmpi'} {number}"
+        run = function if flipped is None else swapped
+        return Head(name, _BOOL, ", ".join(filter(None, (dtype.name, properties))), run)
+
+    usual = head(predicate if flipped is None else flipped)
+    of_same = head(_OF_SAME[predicate]) if is_float and predicate in _OF_SAME else usual
 
     def make(a: int, b: int) -> int:
         a, b = terms.settle(a), terms.settle(b)
         if flipped is not None or (is_symmetric and a > b):
             a, b = b, a
-        return terms.apply(head, (a, b))
+        return terms.apply(of_same if a == b else usual, (a, b))
 
     return make
 
@@ -161,10 +172,10 @@ def make_comparison(op: Any, terms: Terms, function: Callable[..., Any]) -> Make
 @TERMS.rule(arith.SelectOp)
 def make_select(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
     """Choose between two terms."""
-    return select_term(element_dtype(op, op.results[0].type), terms)
+    return choose_terms(element_dtype(op, op.results[0].type), terms)
 
 
-def select_term(dtype: Any, terms: Terms) -> Make:
+def choose_terms(dtype: Any, terms: Terms) -> Make:
     """Return the `Make` of a choice."""
     head = head_of("arith.select", dtype)
 

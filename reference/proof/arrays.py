@@ -1,0 +1,378 @@
+"""
+Arrays of terms that NumPy's functions work on: what operators of graphs mean, without their loops.
+
+`evaluate` of an operator gets `Elements` in place of arrays. Functions that move elements move terms, and functions of
+numbers become the terms of the ops that compute them. What is not in the tables here cannot be evaluated on symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.lib.stride_tricks import sliding_window_view
+from xdsl.dialects import math
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from relex.dialects.dtypes import is_float_dtype, numpy_dtype, storage_of
+from relex.dialects.relex import Exactness, Operator
+from relex.dialects.relex.elementwise import Formula
+from relex.reference.interpreter.budget import take
+from relex.reference.interpreter.math import FUNCTIONS
+from relex.reference.proof.heads import head_of
+from relex.reference.proof.rules import choose_terms, compare_terms
+from relex.reference.proof.terms import SUM, Head, Terms
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+class Unknown(Exception):
+    """NumPy's function is not known here."""
+
+
+_BINARY: dict[str, tuple[str, str, str]] = {
+    "add": ("arith.addf", "arith.addi", ""),
+    "multiply": ("arith.mulf", "arith.muli", "arith.andi"),
+    "divide": ("arith.divf", "", ""),
+    "fmod": ("arith.remf", "arith.remsi", ""),
+    "maximum": ("arith.maximumf", "arith.maxsi", "arith.ori"),
+    "minimum": ("arith.minimumf", "arith.minsi", "arith.andi"),
+    "bitwise_and": ("", "arith.andi", "arith.andi"),
+    "bitwise_or": ("", "arith.ori", "arith.ori"),
+    "bitwise_xor": ("", "arith.xori", "arith.xori"),
+    "logical_and": ("", "", "arith.andi"),
+    "logical_or": ("", "", "arith.ori"),
+    "logical_xor": ("", "", "arith.xori"),
+    "power": ("math.powf", "", ""),
+    "arctan2": ("math.atan2", "", ""),
+    "left_shift": ("", "arith.shli", ""),
+    "right_shift": ("", "arith.shrsi", ""),
+}
+"""The ops for NumPy's functions of two numbers: of floats, integers and booleans."""
+
+_COMPARISONS = {
+    "equal": (1, 0),
+    "not_equal": (13, 1),
+    "greater": (2, 4),
+    "greater_equal": (3, 5),
+    "less": (4, 2),
+    "less_equal": (5, 3),
+}
+"""The predicates for floats and integers."""
+
+_UNARY = {function.__name__: kind.name for kind, function in FUNCTIONS.items() if isinstance(function, np.ufunc)}
+_UNARY |= {"absolute": math.AbsFOp.name}
+
+_FLAGS = {"arith.addf": "contract", "arith.mulf": "contract", "arith.divf": "arcp"}
+"""The flags of ops in operators whose results are only fixed up to rounding."""
+
+_MOVES = {
+    *(np.reshape, np.transpose, np.moveaxis, np.swapaxes, np.expand_dims, np.squeeze, np.broadcast_to, np.flip),
+    *(np.concatenate, np.stack, np.take, np.take_along_axis, np.repeat, np.tile, np.ravel, sliding_window_view),
+}
+"""Functions that only move elements. Indices must be numbers."""
+
+_REDUCTIONS: dict[Any, str] = {
+    np.sum: "add",
+    np.prod: "multiply",
+    np.max: "maximum",
+    np.min: "minimum",
+    np.any: "logical_or",
+    np.all: "logical_and",
+}
+_STARTS = {"add": 0, "multiply": 1, "logical_or": False, "logical_and": True}
+
+
+class Elements(NDArrayOperatorsMixin):
+    """An array of terms of a dtype."""
+
+    def __init__(self, terms: Terms, ids: Any, dtype: np.dtype[Any], *, is_rounded: bool):
+        self.terms = terms
+        self.ids: Array = np.asarray(ids, np.int64)
+        self.dtype = dtype
+        self.is_rounded = is_rounded
+
+    def __getattr__(self, name: str) -> Any:
+        raise Unknown(f"an attribute '{name}'")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As of an array."""
+        return self.ids.shape
+
+    @property
+    def ndim(self) -> int:
+        """As of an array."""
+        return self.ids.ndim
+
+    @property
+    def size(self) -> int:
+        """As of an array."""
+        return self.ids.size
+
+    @property
+    def T(self) -> Elements:
+        """As of an array."""
+        return self._with(self.ids.T)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, index: Any) -> Elements:
+        return self._with(self.ids[index])
+
+    def reshape(self, *shape: Any) -> Elements:
+        """As of an array."""
+        return self._with(self.ids.reshape(*shape))
+
+    def transpose(self, *axes: Any) -> Elements:
+        """As of an array."""
+        return self._with(self.ids.transpose(*axes))
+
+    def sum(self, axis: Any = None, **options: Any) -> Elements:
+        """As of an array."""
+        return self._reduce("add", axis, **options)
+
+    def min(self, axis: Any = None, **options: Any) -> Elements:
+        """As of an array."""
+        return self._reduce("minimum", axis, **options)
+
+    def largest(self, axes: Sequence[int], keepdims: bool) -> Elements:
+        """The maximum, with +0 above -0."""
+        return self._reduce("maximum", tuple(axes), keepdims=keepdims)
+
+    def smallest(self, axes: Sequence[int], keepdims: bool) -> Elements:
+        """The minimum, with -0 below +0."""
+        return self._reduce("minimum", tuple(axes), keepdims=keepdims)
+
+    def astype(self, dtype: Any, **_: Any) -> Elements:
+        """As of an array, for conversions that every number has."""
+        dtype = np.dtype(dtype)
+        if dtype == self.dtype:
+            return self
+        head = Head(_cast(self.dtype, dtype), dtype, self.dtype.name, lambda value: value.astype(dtype))
+        return self._applied(head, [self])
+
+    def _with(self, ids: Any, dtype: np.dtype[Any] | None = None) -> Elements:
+        return Elements(self.terms, ids, dtype or self.dtype, is_rounded=self.is_rounded)
+
+    def _lifted(self, value: Any, dtype: np.dtype[Any] | None = None) -> Elements:
+        if isinstance(value, Elements):
+            return value
+        # Python's numbers take the type of the other operand.
+        array = np.asarray(value, self.dtype if isinstance(value, bool | int | float) else None)
+        array = np.asarray(array, dtype)
+        return self._with(self.terms.constants(array), array.dtype)
+
+    def _applied(self, head: Head, operands: Sequence[Elements]) -> Elements:
+        return self._mapped(self.terms.make(head), operands, head.dtype)
+
+    def _mapped(self, make: Callable[..., int], operands: Sequence[Elements], dtype: np.dtype[Any]) -> Elements:
+        shape = np.broadcast_shapes(*(x.shape for x in operands))
+        lists = [np.broadcast_to(x.ids, shape).reshape(-1).tolist() for x in operands]
+        take(prod(shape))
+        return self._with(np.array(list(map(make, *lists)), np.int64).reshape(shape), dtype)
+
+    def _head(self, name: str, dtype: np.dtype[Any]) -> Head:
+        """Return the head for one of NumPy's functions of two numbers of a type."""
+        names = _BINARY.get(name, ("", "", ""))
+        op = names[0 if is_float_dtype(dtype) else 2 if dtype.kind == "b" else 1]
+        if not op or dtype.kind == "u":
+            raise Unknown(f"{name} of {dtype.name}")
+        return head_of(op, dtype, _FLAGS.get(op, "") if self.is_rounded else "")
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if method == "reduce":
+            return self._reduce(ufunc.__name__, **options)
+        if method != "__call__" or options.keys() - {"dtype", "casting"}:
+            raise Unknown(f"{ufunc.__name__}.{method}")
+        if ufunc is np.matmul:
+            return self._matmul(*map(self._lifted, inputs))
+        return self._call(ufunc.__name__, list(map(self._lifted, inputs)))
+
+    def _call(self, name: str, operands: list[Elements]) -> Elements:
+        dtype = np.result_type(*(x.dtype for x in operands))
+        operands = [x.astype(dtype) for x in operands]
+        if name == "subtract" and is_float_dtype(dtype):
+            return self._call("add", [operands[0], self._call("negative", operands[1:])])
+        if name == "subtract" and dtype.kind == "i":
+            return self._applied(head_of("arith.subi", dtype), operands)
+        if name == "negative":
+            if is_float_dtype(dtype):
+                return self._applied(head_of("arith.negf", dtype), operands)
+            return self._call("subtract", [self._lifted(0, dtype), *operands])
+        if name in ("invert", "logical_not"):
+            return self._call("bitwise_xor", [self._lifted(dtype.type(-1 if dtype.kind == "i" else 1)), *operands])
+        if name == "isnan":
+            return self._call("not_equal", operands * 2)
+        if name == "square":
+            return self._call("multiply", operands * 2)
+        if name in _COMPARISONS:
+            predicate = _COMPARISONS[name][0 if is_float_dtype(dtype) else 1]
+            if dtype.kind == "b" and predicate > 1:
+                predicate += 4  # False is below true, as of unsigned integers.
+            return self._mapped(
+                compare_terms(self.terms, dtype, predicate, getattr(np, name)), operands, np.dtype(bool)
+            )
+        if name in _UNARY and len(operands) == 1 and is_float_dtype(dtype):
+            return self._applied(head_of(_UNARY[name], dtype), operands)
+        return self._applied(self._head(name, dtype), operands)
+
+    def _reduce(self, name: str, axis: Any = None, keepdims: bool = False, initial: Any = None, dtype: Any = None,
+                **options: Any) -> Elements:  # fmt: skip
+        if {k: v for k, v in options.items() if v is not None and v is not np._NoValue}:
+            raise Unknown(f"{name} with {', '.join(options)}")
+        x = self if dtype is None else self.astype(dtype)
+        axes = tuple(range(self.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        axes = tuple(a % self.ndim for a in axes)
+        kept = [a for a in range(self.ndim) if a not in axes]
+        rows = x.ids.transpose(*kept, *axes).reshape(*(self.shape[a] for a in kept), prod(self.shape[a] for a in axes))
+        take(rows.size)
+        head = self._head(name, x.dtype)
+        if head.name == "arith.addf":
+            head = Head(SUM, x.dtype, "", head.function)
+        start = _STARTS.get(name, initial)
+        begin = () if start is None else (self.terms.constant(np.asarray(start, x.dtype)[()]),)
+        make = self.terms.make(head)
+        found = (
+            [reduce(make, (*begin, *row)) for row in rows.reshape(-1, rows.shape[-1]).tolist()]
+            if rows.size
+            else [reduce(make, begin)] * prod(rows.shape[:-1])
+        )
+        shape = [1 if a in axes else n for a, n in enumerate(self.shape)] if keepdims else rows.shape[:-1]
+        return self._with(np.array(found, np.int64).reshape(shape), x.dtype)
+
+    def _products(self, a: Elements, b: Elements) -> Elements:
+        """Return the sums of products along the last dimension."""
+        head = self._head("multiply", a.dtype)
+        head = head_of(head.name, head.dtype, "contract") if head.name == "arith.mulf" else head
+        return self._applied(head, [a, b])._reduce("add", -1)
+
+    def _matmul(self, a: Elements, b: Elements) -> Elements:
+        left = a[np.newaxis, :] if a.ndim == 1 else a
+        right = b[:, np.newaxis] if b.ndim == 1 else b
+        found = self._products(
+            left[..., :, np.newaxis, :], right._with(np.swapaxes(right.ids, -1, -2))[..., np.newaxis, :, :]
+        )
+        found = found[..., 0, :] if a.ndim == 1 else found
+        return found[..., 0] if b.ndim == 1 else found
+
+    def _einsum(self, text: str, a: Elements, b: Elements) -> Elements:
+        (left, right), out = text.split("->")[0].split(","), text.split("->")[1]
+        summed = [c for c in dict.fromkeys(left + right) if c not in out]
+        aligned = [_aligned(x, labels, [*out, *summed]) for x, labels in ((a, left), (b, right))]
+        shape = np.broadcast_shapes(*(x.shape for x in aligned))
+        flat = [x._with(np.broadcast_to(x.ids, shape).reshape(*shape[: len(out)], -1)) for x in aligned]
+        return self._products(*flat)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        if function in _MOVES:
+            first, *rest = args
+            if isinstance(first, list | tuple):
+                parts = [self._lifted(x) for x in first]
+                if len({x.dtype for x in parts}) > 1:
+                    raise Unknown(f"{function.__name__} of several types")
+                return parts[0]._with(function([x.ids for x in parts], *rest, **options))
+            if any(isinstance(x, Elements) for x in (*rest, *options.values())):
+                raise Unknown("indices that are symbols")
+            return first._with(function(first.ids, *rest, **options))
+        if function in _REDUCTIONS:
+            x, *rest = args
+            return x._reduce(_REDUCTIONS[function], *rest, **options)
+        if function is np.where and len(args) == 3:
+            return self._where(*args)
+        if function is np.pad and set(options) <= {"constant_values"}:
+            value = self._lifted(options.get("constant_values", 0), self.dtype)
+            return self._with(np.pad(self.ids, args[1], constant_values=int(value.ids)))
+        if function is np.einsum:
+            text, *operands = args
+            return self._einsum(text, *map(self._lifted, operands))
+        if function is np.clip:
+            x, low, high = args
+            return np.minimum(np.maximum(x, low), high)
+        raise Unknown(f"numpy.{getattr(function, '__name__', function)}")
+
+    def _where(self, condition: Any, a: Any, b: Any) -> Elements:
+        condition = self._lifted(condition)
+        known = next((x for x in (a, b) if isinstance(x, Elements)), None)
+        if known is None:
+            known = self._lifted(np.asarray(a))
+        a, b = (known._lifted(x) for x in (a, b))
+        dtype = np.result_type(a.dtype, b.dtype)
+        return self._mapped(choose_terms(dtype, self.terms), [condition, a.astype(dtype), b.astype(dtype)], dtype)
+
+
+def _aligned(x: Elements, labels: str, order: Sequence[str]) -> Elements:
+    """Return an operand of `einsum` with a dimension for each label, of size 1 where it has none."""
+    axes = [labels.index(c) for c in order if c in labels]
+    moved = x.ids.transpose(axes)
+    return x._with(moved[tuple(slice(None) if c in labels else np.newaxis for c in order)])
+
+
+def _cast(source: np.dtype[Any], target: np.dtype[Any]) -> str:
+    """Return the op that converts numbers of a type to another."""
+    if "u" in (source.kind, target.kind) or target.kind == "b":
+        raise Unknown(f"conversion of {source.name} to {target.name}")
+    if is_float_dtype(target):
+        if not is_float_dtype(source):
+            return "arith.uitofp" if source.kind == "b" else "arith.sitofp"
+        return "arith.extf" if target.itemsize > source.itemsize else "arith.truncf"
+    if is_float_dtype(source):
+        raise Unknown(f"conversion of {source.name} to {target.name}")
+    if source.kind == "b":
+        return "arith.extui"
+    return "arith.extsi" if target.itemsize > source.itemsize else "arith.trunci"
+
+
+class _Functions:
+    """The functions of formulas."""
+
+    @staticmethod
+    def maximum(a: Elements, b: Any) -> Elements:
+        return np.maximum(a, b)
+
+    @staticmethod
+    def minimum(a: Elements, b: Any) -> Elements:
+        return np.minimum(a, b)
+
+    @staticmethod
+    def erf(x: Elements) -> Elements:
+        return x._applied(head_of(math.ErfOp.name, x.dtype), [x])
+
+    @staticmethod
+    def cast(x: Elements, element_type: Attribute) -> Elements:
+        return x.astype(numpy_dtype(element_type))
+
+    @staticmethod
+    def select(condition: Elements, a: Any, b: Any) -> Elements:
+        return np.where(condition, a, b)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("bitcast", "power", "trunc_divide"):
+            raise Unknown(name)
+        return getattr(np, name)
+
+
+def evaluate(
+    op: Operator, terms: Terms, operands: Sequence[Array], dtypes: Sequence[np.dtype[Any]]
+) -> tuple[tuple[Array, np.dtype[Any]], ...] | None:
+    """Return the terms and dtypes of an operator's results by its NumPy meaning; None if that cannot be evaluated on
+    symbols."""
+    rounded = op.EXACTNESS is Exactness.ROUNDED
+    types = (value.type for value in (*op.operands, *op.results))
+    if any(isa(t, TensorType) and storage_of(t.element_type) != t.element_type for t in types):
+        return None  # Terms do not know which integers are unsigned.
+    arrays: list[Any] = [Elements(terms, x, d, is_rounded=rounded) for x, d in zip(operands, dtypes, strict=True)]
+    try:
+        found = (op.formula(_Functions(), *arrays),) if isinstance(op, Formula) else op.evaluate_results(*arrays)
+        results = [x if isinstance(x, Elements) else arrays[0]._lifted(np.asarray(x)) for x in found]
+    except (Unknown, TypeError, ValueError, IndexError, AttributeError, KeyError):
+        return None
+    return tuple((x.ids, x.dtype) for x in results)
