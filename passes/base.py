@@ -19,6 +19,7 @@ from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, expect_kind, expect_module
 from relex.dialects.upstream.verifier import verify_module
 from relex.lazy import declared_imports
+from relex.passes.activity import doing
 from relex.passes.numerics import Numerics, exact
 from relex.passes.running import running, watched
 from relex.passes.tracing import RulesStopped, current_trace
@@ -99,7 +100,7 @@ def apply_pass(p: ModulePass, context: Context, module: ModuleOp, *, max_rewrite
     """Run any xDSL pass on a module, in place, as a `RelexPass` runs (see `relex.passes.running`), and attribute to it
     what is observed meanwhile."""
     trace = current_trace()
-    with running(p, module, max_rewrites), nullcontext() if trace is None else trace.running(p, module):
+    with doing(p.name), running(p, module, max_rewrites), nullcontext() if trace is None else trace.running(p, module):
         watched(type(p).apply)(p, context, module)
 
 

@@ -23,8 +23,10 @@ from relex.lowering.llvm.pool_allocations import PoolAllocationsPass
 from relex.lowering.llvm.split_kernels import SplitKernelsPass
 from relex.lowering.relex_pipeline import pipeline
 from relex.lowering.support.signatures import refusals
+from relex.passes.activity import doing
 from relex.passes.base import Level, apply_pass, verify_each
 from relex.passes.extension import AnyExtension
+from relex.passes.progress import showing_progress
 from relex.runtime.cache_key import cache_key
 from relex.runtime.callbacks import LibraryUse
 from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache
@@ -83,7 +85,8 @@ def build(
     `RelexError` for a file that cannot be read; for an object that is no program this is a `TypeError` too.
     """
     options = _Options(strict, as_target(target), tuple(passes))
-    program, text = read_program(module, metadata)
+    with doing("Parser"):
+        program, text = read_program(module, metadata)
     source = program.clone() if text is None else program
 
     def profile(entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Profile:
@@ -94,13 +97,15 @@ def build(
 
         return profile_program(compiled, entry, args, named)
 
-    with showing_source(text):
+    with showing_source(text), showing_progress():
         if proof:
             # The reference is built on this package.
             from relex.reference.proof.building import prove_compilation
 
             prove_compilation(source, strict=strict, target=options.target, passes=options.passes)
-        return Executable(_compiled(program, options, find_cache(cache)), profile=profile)
+        compiled = _compiled(program, options, find_cache(cache))
+        with doing("Link"):
+            return Executable(compiled, profile=profile)
 
 
 @dataclass(frozen=True)
@@ -157,7 +162,8 @@ def _compile(program: ModuleOp, *, instrument: Instrument | None, **options: Any
     for p in (PoolAllocationsPass(), SplitKernelsPass()):
         p.apply(make_context(), lowered.module)
     # All that is called from outside: LLVM need not keep other functions, nor compile them on their own.
-    code = compile_parts(lowered.module, {s.symbol: s.symbol for s in lowered.signatures.values()})
+    with doing("LLVM"):
+        code = compile_parts(lowered.module, {s.symbol: s.symbol for s in lowered.signatures.values()})
     # Functions that cannot be called are gone, with their calls.
     libraries = tuple(use for use in lowered.libraries if use.symbol in code.imports)
     return CompiledProgram(code, lowered.signatures, libraries, refusals(program))
@@ -201,7 +207,8 @@ def lower_program(
                 UNCOLLECTED.collect_if_many()
             if is_verified and level != "llvm":
                 # LLVM itself verifies what this level produces.
-                verify_module(module)
+                with doing("Verifier"):
+                    verify_module(module)
         except Exception:
             # Verifying after each pass is slow; it is done only now, to name the pass that broke the module.
             verify_each(begun, _prepared(program, target))

@@ -106,6 +106,13 @@ def add_observing_arguments(group: argparse._ArgumentGroup | argparse.ArgumentPa
         f"or refused; --statistics={JSON} prints all of it as JSON, --statistics=FILE.json writes it to a file",
     )
     group.add_argument("--remarks", action="store_true", help="print the remarks of passes")
+    group.add_argument("--timing", action="store_true", help="print a table of where the time goes")
+    group.add_argument(
+        "--no-progress",
+        action="store_true",
+        help="do not show on terminals what takes longer than a second; RELEX_PROGRESS=0 in the environment does the "
+        "same",
+    )
 
 
 def _names(text: str) -> list[str]:
@@ -185,7 +192,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     watch.add_argument("--print-ir-after-failure", action="store_true", help="print after a pass that fails only")
     watch.add_argument("--dump-dir", metavar="DIR", help="write the program after each pass to a file in DIR")
     watch.add_argument("--explain-schedule", action="store_true", help="print how each block is scheduled, and why")
-    watch.add_argument("--timing", action="store_true", help="print a table of where the time goes")
     add_observing_arguments(watch)
 
     check = parser.add_argument_group("checking passes", "What goes wrong is an error that names the pass.")

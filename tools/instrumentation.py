@@ -8,12 +8,15 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import unified_diff
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import ModuleType
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from relex.dialects.errors import describe
+from relex.passes.activity import doing, watched_by
 from relex.passes.base import steps_of
 from relex.tools.diagnostics import make_folder, write_bytes
 
@@ -139,26 +142,44 @@ class DumpFiles(Instrumentation):
         self._count += 1
 
 
-@dataclass
 class Timing:
-    """Wall time by name, in order of first use."""
+    """Wall time of each stage, in order of first use. The time of a stage within another one counts once; what belongs
+    to none is the rest."""
 
-    seconds: dict[str, float] = field(default_factory=dict[str, float])
-    _start: float = field(default_factory=time.perf_counter)
+    def __init__(self, started: float | None = None):
+        """`started` is when the process began to import the tool, if that counts."""
+        self._start = self._since = time.perf_counter() if started is None else started
+        self._stages = ["Rest"]
+        self.seconds = {"Imports": 0.0}
+        if started is not None:
+            self._stages.append("Imports")
+            self.end()
 
-    @contextmanager
-    def measure(self, name: str) -> Generator[None]:
-        """Add the time of the body to that of `name`."""
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+    def begin(self, stage: str) -> None:
+        """Charge the time to another stage, from now on; it may be part of the one before."""
+        self._charge()
+        self.seconds.setdefault(stage, 0.0)
+        self._stages.append(stage)
+
+    def reach(self, name: str, done: int, count: int) -> None:
+        """Parts of stages are not told apart."""
+
+    def end(self) -> None:
+        """Charge the time to the stage around the innermost one again."""
+        self._charge()
+        self._stages.pop()
+
+    def _charge(self) -> None:
+        now, stage = time.perf_counter(), self._stages[-1]
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._since
+        self._since = now
 
     def report(self) -> str:
         """Return a table in MLIR's format, with the unmeasured time as the rest."""
-        total = time.perf_counter() - self._start
-        rows = {**self.seconds, "Rest": total - sum(self.seconds.values()), "Total": total}
+        self._charge()
+        rows = dict(self.seconds)
+        total = sum(rows.values())
+        rows |= {"Rest": rows.pop("Rest", 0.0), "Total": total}
         return "\n".join(
             [
                 *report_title("Execution time report"),
@@ -168,6 +189,35 @@ class Timing:
                 *(f"  {seconds:8.4f} ({seconds / total:6.1%})  {name}" for name, seconds in rows.items()),
             ]
         )
+
+
+@contextmanager
+def imports_apart() -> Generator[None]:
+    """Make the import of each module in the body a stage of its own: passes are imported on first use."""
+    load = SourceFileLoader.exec_module
+
+    def exec_module(self: SourceFileLoader, module: ModuleType) -> None:
+        with doing("Imports"):
+            load(self, module)
+
+    SourceFileLoader.exec_module = exec_module
+    try:
+        yield
+    finally:
+        SourceFileLoader.exec_module = load
+
+
+@contextmanager
+def timed(timing: Timing | None) -> Generator[None]:
+    """Measure the stages of the body, and print the table at the end, also after an error."""
+    if timing is None:
+        yield
+        return
+    try:
+        with watched_by(timing), imports_apart():
+            yield
+    finally:
+        print(timing.report(), file=sys.stderr)
 
 
 def report_title(title: str) -> list[str]:

@@ -36,8 +36,10 @@ from relex.dialects.readers import known_suffixes
 from relex.dialects.upstream.printer import ElidingPrinter, ExactPrinter
 from relex.lowering import PASSES as LOWERING_PASSES
 from relex.passes import PASSES
+from relex.passes.activity import doing
 from relex.passes.base import apply_pass, steps_of, verify_after
 from relex.passes.crashes import crash_of
+from relex.passes.progress import showing_progress
 from relex.passes.support.array_files import load_arrays
 from relex.passes.tracing import RulesStopped
 from relex.tools.arguments import add_arguments, normalize, pass_specs, plugin_files, set_up
@@ -56,7 +58,7 @@ from relex.tools.diagnostics import (
     stage,
     write_bytes,
 )
-from relex.tools.instrumentation import DumpFiles, Instrumentation, PrintBetween, PrintIr, Selection, Timing
+from relex.tools.instrumentation import DumpFiles, Instrumentation, PrintBetween, PrintIr, Selection, Timing, timed
 from relex.tools.model_inputs import model_options
 from relex.tools.observing import Observing
 from relex.tools.pipelines import find_pass, flatten, instantiate, parse_passes, pipeline_text
@@ -70,6 +72,9 @@ RELEX_PASSES = {**PASSES, **LOWERING_PASSES}
 
 FLAGS_VARIABLE = "RELEX_OPT_FLAGS"
 """The environment variable with arguments that precede all others."""
+
+TIMING = re.compile(r"--?(mlir-)?timin?g?")
+"""The option that measures everything else, and its abbreviations."""
 
 SPLIT_MARKER = re.compile(r"^(?://|#) -----[ \t\r]*$", re.MULTILINE)
 
@@ -96,7 +101,6 @@ class RelexOptMain(xDSLOptMain):
         # xDSL registers everything before it parses the arguments.
         self._plugins = Plugins.of(plugin_files(args))
         self._arguments = list(args)
-        self._timing = Timing()
         self._warnings: list[Diagnostic] = []
         self._done: list[ModulePass] = []
         super().__init__("Runs passes of relex and xDSL on MLIR text.", self._arguments)
@@ -188,13 +192,12 @@ class RelexOptMain(xDSLOptMain):
         if self.args.dump_pass_pipeline:
             print(pipeline_text(self.pipeline.passes), file=sys.stderr)
         try:
-            self._run()
+            with showing_progress(not self.args.no_progress):
+                self._run()
         except ShrinkException:
             print("Success, can shrink")
             return
         finally:
-            if self.args.timing:
-                print(self._timing.report(), file=sys.stderr)
             self._observing.report()
         if self.args.shrink:
             print("Failure, can't shrink")
@@ -284,7 +287,7 @@ class RelexOptMain(xDSLOptMain):
         shown = compile_warnings(partial(self._warn, source))
         kind = self._extension(source.name)
         options = model_options(self.args, source.name, kind)
-        with self._timing.measure("Parser"), stage("the parser", source), shown:
+        with doing("Parser"), stage("the parser", source), shown:
             module = parse_source(source, kind, options, context=self.ctx, verify=False, params=self._metadata)
         # Only a module written in the text has a location.
         if self.args.no_implicit_module and isinstance(module.location, UnknownLoc):
@@ -410,9 +413,9 @@ class RelexOptMain(xDSLOptMain):
         if self.args.explain_schedule:
             p = _explaining(p)
         start = time.perf_counter()
-        measured, finished = self._timing.measure(p.name), True
+        finished = True
         shown = compile_warnings(partial(self._warn, source))
-        with measured, stage(f"pass '{p.name}'", source), shown, debugging(self.args.pdb):
+        with stage(f"pass '{p.name}'", source), shown, debugging(self.args.pdb):
             try:
                 with self._observing.observing(partial(self._warn, source)):
                     apply_pass(p, self.ctx, module, max_rewrites=self.args.max_rewrites)
@@ -466,14 +469,14 @@ class RelexOptMain(xDSLOptMain):
         """Verify the input, or the result of a pass."""
         if self.args.disable_verify:
             return
-        with self._timing.measure("Verifier"), stage("the verifier", source):
+        with doing("Verifier"), stage("the verifier", source):
             if p is None:
                 verify_module(module)
             else:
                 verify_after(p, module)
 
     def _emit(self, module: ModuleOp, source: Source) -> bytes:
-        with self._timing.measure("Output"), stage(f"target '{self.target.name}'", source):
+        with doing("Output"), stage(f"target '{self.target.name}'", source):
             if isinstance(self.target, BinaryTarget):
                 return self.target.emit_bytes(self.ctx, module)
             # xDSL's highlighting printer is for display and may round constants.
@@ -499,14 +502,22 @@ def _explaining(p: ModulePass) -> ModulePass:
     return replace(p, explain=True) if isinstance(p, ScheduleCpuPass | ShareLoopsPass) else p
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool on its arguments (those of the process by default) and return the exit code.
+def main(args: Sequence[str] | None = None, started: float | None = None) -> int:
+    """Run the tool on its arguments (those of the process by default) and return the exit code. `started` is when the
+    process began to import the tool, on the clock `perf_counter`, if it did.
 
     Arguments in the environment variable `RELEX_OPT_FLAGS` precede all others.
     """
     given = sys.argv[1:] if args is None else args
-    debug = "--debug" in (*os.environ.get(FLAGS_VARIABLE, "").split(), *given)
-    return run_tool("relex-opt", lambda: RelexOptMain([*_environment_flags(), *given]).run(), debug=debug)
+    flags = {*os.environ.get(FLAGS_VARIABLE, "").split(), *given}
+
+    def run() -> None:
+        # Passes are imported when the arguments are parsed.
+        timing = Timing(started) if any(map(TIMING.fullmatch, flags)) else None
+        with timed(timing):
+            RelexOptMain([*_environment_flags(), *given]).run()
+
+    return run_tool("relex-opt", run, debug="--debug" in flags)
 
 
 def _environment_flags() -> list[str]:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
 
 from relex.dialects.errors import CompileError, DTypeError, RangeError, ShapeError
 from relex.dialects.readers import is_metadata, known_suffixes
+from relex.passes.activity import doing
+from relex.passes.progress import showing_progress
 from relex.tools.arguments import (
     add_load_passes,
     add_metadata,
@@ -30,6 +32,7 @@ from relex.tools.diagnostics import (
     run_tool,
 )
 from relex.tools.inputs import Input, count_calls, for_argument, source_of
+from relex.tools.instrumentation import Timing, timed
 from relex.tools.model_inputs import add_model_arguments, model_options
 from relex.tools.native_code import check_trusted
 from relex.tools.plugins import Plugins, import_file
@@ -151,19 +154,24 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run(args: argparse.Namespace) -> None:
-    """Run the tool with parsed arguments."""
-    from relex.dialects.context import make_context
-    from relex.passes.graph.bind_params import BindParamsPass
-    from relex.passes.support.array_files import load_arrays
-    from relex.tools.library_errors import explain_library_errors
-
+def run(args: argparse.Namespace, started: float | None = None) -> None:
+    """Run the tool with parsed arguments. `started` is when the process began to import it, if it did."""
     if args.save and (args.level != "native" or args.inputs or args.output or args.profile):
         raise ToolError("expected --save alone: it saves the compiled program, and runs nothing")
     if args.checked and args.level == "native":
         raise ToolError("expected --level graph, loops or core with --checked: native code is not checked")
     if args.profile and args.level != "native":
         raise ToolError("expected --level native with --profile: what is interpreted takes other times")
+    with timed(Timing(started) if args.timing else None), showing_progress(not args.no_progress):
+        _run(args)
+
+
+def _run(args: argparse.Namespace) -> None:
+    from relex.dialects.context import make_context
+    from relex.passes.graph.bind_params import BindParamsPass
+    from relex.passes.support.array_files import load_arrays
+    from relex.tools.library_errors import explain_library_errors
+
     plugins = Plugins.of(args.load_passes)
     for path in args.library:
         import_file(path)
@@ -172,7 +180,9 @@ def run(args: argparse.Namespace) -> None:
     args.passes = passes_of(plugins)
     inputs = [read(text) for read, text in args.inputs]
     if PurePath(args.file).suffix == SAVED:
-        write_results(call(load_saved(args), args, inputs), args.output)
+        with doing("Link"):
+            loaded = load_saved(args)
+        write_results(call(loaded, args, inputs), args.output)
         return
     context = make_context()
     plugins.add_dialects(context)
@@ -186,7 +196,8 @@ def run(args: argparse.Namespace) -> None:
         with compile_warnings(lambda diagnostic: print(source.show(diagnostic), file=sys.stderr)):
             options = model_options(args, source.name, kind(source.name))
             constants = {**params, **(load_arrays(args.metadata) if args.metadata else {})}
-            module = parse_source(source, kind(source.name), options, context=context, params=constants)
+            with doing("Parser"):
+                module = parse_source(source, kind(source.name), options, context=context, params=constants)
         if bound := {name: a for name, a in params.items() if not (is_metadata(name) or isinstance(a, list))}:
             module = BindParamsPass(args.entry, bound)(module)
         if args.level == "native" and not args.trust_native:
@@ -315,7 +326,7 @@ def call(functions: Mapping[str, Callee], args: argparse.Namespace, inputs: Sequ
 
     def results(number: int) -> Sequence[Array]:
         values = arguments(number)
-        with naming(source_of(inputs, number)):
+        with naming(source_of(inputs, number)), doing("Calls"):
             result = function(*values)
         return [result] if expected == 1 else result or []
 
@@ -365,7 +376,10 @@ def write_results(results: Sequence[Array], files: Sequence[str]) -> None:
         print(np.array2string(np.asarray(array), separator=", ", threshold=1000))
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool on its arguments (those of the process by default) and return the exit code."""
+def main(args: Sequence[str] | None = None, started: float | None = None) -> int:
+    """Run the tool on its arguments (those of the process by default) and return the exit code. `started` is when the
+    process began to import the tool, on the clock `perf_counter`, if it did."""
     args = sys.argv[1:] if args is None else args
-    return run_tool("relex-run", lambda: run(make_parser().parse_args(normalize(args, ()))), debug="--debug" in args)
+    return run_tool(
+        "relex-run", lambda: run(make_parser().parse_args(normalize(args, ())), started), debug="--debug" in args
+    )

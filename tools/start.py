@@ -6,6 +6,10 @@ import gc
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from time import perf_counter
+
+STARTED = perf_counter()
+"""When the process began to import the tool."""
 
 THRESHOLDS = (100_000, 10, 10)
 """How many objects are allocated before the garbage collector runs, and how often it looks at older ones."""
@@ -27,15 +31,15 @@ def _start(tool: str) -> int:
 
         print(versions())
         return 0
-    return _imported(tool)()
+    return _imported(tool)(started=STARTED)
 
 
-def _imported(tool: str) -> Callable[[], int]:
+def _imported(tool: str) -> Callable[..., int]:
     """Import a tool. The garbage collector never looks at what modules define, as it stays, and seldom at programs, as
     they are made of many objects that live until the end."""
     gc.disable()
     try:
-        main: Callable[[], int] = import_module(tool).main
+        main: Callable[..., int] = import_module(tool).main
     finally:
         gc.enable()
     gc.freeze()

@@ -16,6 +16,7 @@ from relex.dialects.processors import Processor, processor_of
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.target import get_target
 from relex.dialects.tir import BlockOp, LoopKind, PrimFuncOp
+from relex.passes.activity import parts
 from relex.passes.analysis.constant_inputs import CONSTANT_ATTR, known_calls
 from relex.passes.analysis.loop_tree import blocks_in, find_block, function_of, loops_of, name_of_block
 from relex.passes.base import RelexPass
@@ -71,7 +72,8 @@ class ScheduleCpuPass(RelexPass):
         state_sizes(op, of_private=False)
         name_sizes(op)
         _mark_constants(op)
-        for func in [f for f in op.ops if isinstance(f, PrimFuncOp)]:
+        functions = [f for f in op.ops if isinstance(f, PrimFuncOp)]
+        for func in parts(functions, lambda f: f.sym_name.data):
             for decision in schedule_function(func, processor):
                 if self.explain:
                     warnings.warn(CompileRemark(decision.diagnostic), stacklevel=2)

@@ -1,0 +1,63 @@
+"""What a compilation is doing: its stages, and how far each of them is, for tables of times and progress bars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Watcher(Protocol):
+    """Is told what the compilations of a thread do."""
+
+    def begin(self, stage: str) -> None:
+        """A stage begins; it may be part of another one."""
+
+    def reach(self, name: str, done: int, count: int) -> None:
+        """Part `name` of the innermost stage begins, after `done` of `count` parts."""
+
+    def end(self) -> None:
+        """The innermost stage ends."""
+
+
+_watchers: ContextVar[tuple[Watcher, ...]] = ContextVar("watchers", default=())
+
+
+def watchers() -> tuple[Watcher, ...]:
+    """Return those that are told what this thread does."""
+    return _watchers.get()
+
+
+@contextmanager
+def watched_by(watcher: Watcher) -> Generator[None]:
+    """Tell a watcher what this thread does in the body."""
+    token = _watchers.set((*_watchers.get(), watcher))
+    try:
+        yield
+    finally:
+        _watchers.reset(token)
+
+
+@contextmanager
+def doing(name: str) -> Generator[None]:
+    """Run the body as a stage: a pass, or what comes before or after all passes."""
+    told = _watchers.get()
+    for watcher in told:
+        watcher.begin(name)
+    try:
+        yield
+    finally:
+        for watcher in told:
+            watcher.end()
+
+
+def parts(items: Sequence[T], name: Callable[[T], str]) -> Generator[T]:
+    """Yield the parts of a stage; `name` returns the name of each."""
+    told = _watchers.get()
+    for done, item in enumerate(items):
+        for watcher in told:
+            watcher.reach(name(item), done, len(items))
+        yield item
