@@ -20,11 +20,12 @@ def lazy_exports(
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package.
 
-    `eager` are public names that the package defines directly. `moved` maps names that used to be public here to their
+    Besides what is imported below `if TYPE_CHECKING`, names are public that the package imports at once, each as
+    itself, and those that it defines directly, `eager`. `moved` maps names that used to be public here to their
     new modules: they still resolve, but are not listed.
     """
     homes = declared_imports(package)
-    public = sorted([*homes, *eager])
+    public = sorted([*homes, *_imported_as_themselves(package), *eager])
 
     def __getattr__(name: str) -> object:
         home = homes.get(name) or moved.get(name)
@@ -44,10 +45,14 @@ def listed(package: str, *own: str) -> Callable[[], list[str]]:
     it defines directly. Neither its modules nor what it needs itself are among them."""
 
     def __dir__() -> list[str]:
-        imports = [node for node in _source_of(package).body if isinstance(node, ast.ImportFrom)]
-        return sorted([*own, *(a.name for node in imports for a in node.names if a.asname == a.name)])
+        return sorted([*_imported_as_themselves(package), *own])
 
     return __dir__
+
+
+def _imported_as_themselves(package: str) -> list[str]:
+    imports = [node for node in _source_of(package).body if isinstance(node, ast.ImportFrom)]
+    return [a.name for node in imports for a in node.names if a.asname == a.name]
 
 
 def declared_imports(package: str) -> dict[str, str]:

@@ -52,18 +52,4 @@ PASSES = lazy_passes(__name__)
 """The passes of this package by name."""
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__, __all__ = lazy_exports(
-        __name__,
-        "PASSES",
-        "RelexPass",
-        "approximate",
-        "exact",
-        "extends_pipeline",
-        "observe",
-        "placed",
-        "reassociates",
-        "refuse",
-        "remark",
-        "run_pass",
-        "statistic",
-    )
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, "PASSES")

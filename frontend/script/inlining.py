@@ -6,6 +6,8 @@ from xdsl.dialects import arith, memref, scf, tensor
 from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
+from relex.dialects.walks import reachable
+
 
 def inlined_ops(block: Block) -> set[Operation]:
     """
@@ -25,7 +27,7 @@ def inlined_ops(block: Block) -> set[Operation]:
             inlined.add(op)
             continue
         user = _only_user(op)
-        around = _in_block(user, block) if user is not None else None
+        around = block.find_ancestor_op_in_block(user) if user is not None else None
         if user is None or around is None or not _is_expression(op):
             continue
         end = statement[around]
@@ -59,24 +61,11 @@ def _only_user(op: Operation) -> Operation | None:
     return users[0] if len(users) == 1 else None
 
 
-def _in_block(op: Operation, block: Block) -> Operation | None:
-    """Return the ancestor of `op` (or `op` itself) in a block."""
-    around: Operation | None = op
-    while around is not None and around.parent is not block:
-        around = around.parent_op()
-    return around
-
-
 def _reads(op: Operation, block: Block) -> bool:
     """Return whether an op, or an op of the block that it depends on, reads memory."""
-    seen: set[Operation] = set()
-    pending: list[Operation] = [op]
-    while pending:
-        current = pending.pop()
-        if current in seen or current.parent is not block:
-            continue
-        seen.add(current)
-        if isinstance(current, memref.LoadOp) or current.regions:
-            return True
-        pending.extend(owner for operand in current.operands if isinstance(owner := operand.owner, Operation))
-    return False
+
+    def sources(user: Operation) -> list[Operation]:
+        owners = (operand.owner for operand in user.operands)
+        return [owner for owner in owners if isinstance(owner, Operation) and owner.parent is block]
+
+    return any(isinstance(source, memref.LoadOp) or source.regions for source in reachable(op, sources))

@@ -6,8 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from heapq import heapify, heappop, heappush
+from itertools import islice
 
 from relex.dialects.tir.op_pattern import OpPattern, widest
+from relex.dialects.walks import reachable
 
 
 @dataclass(frozen=True)
@@ -117,15 +119,9 @@ class _Round:
 
     def _between(self, node: int, dominator: int) -> set[int] | None:
         """Return the nodes on the paths from a node to its post-dominator; None if there are too many for a group."""
-        found: set[int] = set()
-        pending = [node]
-        while pending:
-            new = {user for user in self._users[pending.pop()] if user != dominator} - found
-            found |= new
-            pending.extend(new)
-            if len(found) > self._max_size:
-                return None
-        return found
+        reached = reachable(node, lambda n: [user for user in self._users[n] if user != dominator])
+        found = set(islice(reached, 1, self._max_size + 2))
+        return found if len(found) <= self._max_size else None
 
     def _join_users(self) -> None:
         """Let groups take in remaining simple users of their results, and reductions last."""
