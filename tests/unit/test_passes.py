@@ -37,7 +37,7 @@ def test_docstring_shows_before_and_after(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["fold-constants", "fuse-attention", "fuse-dense-add", "fuse-ewise-fma", "remove-unused"]
+    "name", ["fold-constants", "fuse-attention", "localize-sizes", "fuse-dense-add", "fuse-ewise-fma", "remove-unused"]
 )
 def test_docstring_says_the_truth(name: str) -> None:
     """Ops that stand alone are taken for the body of a function of what they use."""

@@ -1,0 +1,35 @@
+// RUN: relex-opt %s -p localize-sizes --split-input-file | filecheck %s
+// RUN: relex-opt %s -p localize-sizes,localize-sizes --split-input-file | filecheck %s
+
+// Sizes of an activation are those of the input it was computed from.
+// CHECK-LABEL: func.func @heads(
+// CHECK:         relex.reshape %y shape = [-1, -1, 4, 2] sizes = ["d0", "d1"] : (tensor<?x?x8xf32>) -> tensor<?x?x4x2xf32>
+// CHECK:         relex.reshape %t shape = [-1, -1, 8] sizes = ["d0", "d1"] : (tensor<?x?x4x2xf32>) -> tensor<?x?x8xf32>
+func.func @heads(%x: tensor<?x?x8xf32>) -> tensor<?x?x8xf32> {
+  %y = relex.exp %x : (tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
+  %z = relex.reshape %y like(%x) shape = [-1, -1, 4, 2] sizes = ["like0_d0", "like0_d1"] : (tensor<?x?x8xf32>, tensor<?x?x8xf32>) -> tensor<?x?x4x2xf32>
+  %t = relex.exp %z : (tensor<?x?x4x2xf32>) -> tensor<?x?x4x2xf32>
+  %r = relex.reshape %t like(%x) shape = [-1, -1, 8] sizes = ["like0_d0", "like0_d1"] : (tensor<?x?x4x2xf32>, tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
+  func.return %r : tensor<?x?x8xf32>
+}
+
+// -----
+
+// Expressions and sizes of the operand stay.
+// CHECK-LABEL: func.func @expressions(
+// CHECK:         relex.reshape %y shape = [-1, -1, 4] sizes = ["2 * d0", "d1"] : (tensor<?x?x8xf32>) -> tensor<?x?x4xf32>
+func.func @expressions(%x: tensor<?x?x8xf32>) -> tensor<?x?x4xf32> {
+  %y = relex.exp %x : (tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
+  %z = relex.reshape %y like(%x) shape = [-1, -1, 4] sizes = ["2 * like0_d0", "d1"] : (tensor<?x?x8xf32>, tensor<?x?x8xf32>) -> tensor<?x?x4xf32>
+  func.return %z : tensor<?x?x4xf32>
+}
+
+// -----
+
+// A size that the operand does not have.
+// CHECK-LABEL: func.func @other(
+// CHECK:         relex.broadcast_to %c like(%x) shape = [-1, 8] sizes = ["like0_d0"]
+func.func @other(%x: tensor<?x8xf32>, %c: tensor<8xf32>) -> tensor<?x8xf32> {
+  %z = relex.broadcast_to %c like(%x) shape = [-1, 8] sizes = ["like0_d0"] : (tensor<8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  func.return %z : tensor<?x8xf32>
+}
