@@ -133,7 +133,7 @@ def model_times(text: str) -> dict[str, float]:
     timed("LLVM", lambda: compile_module(module))
     times["LLVM"] -= times["translate"]
     gc.collect()
-    timed("build, all in all", lambda: build(text))
+    timed("build, all in all", lambda: build(text, cache=False))
     return times
 
 

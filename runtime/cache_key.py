@@ -37,13 +37,21 @@ def cache_key(
     module: ModuleOp, *, strict: bool, target: Target | None, passes: Sequence[AnyExtension] = ()
 ) -> str | None:
     """Return the cache key of a module; None if a rule or pass takes part that source files do not fully determine."""
+    compiler = compiler_key(module, passes)
+    if compiler is None:
+        return None
+    targets = [Target.host(), default_target(), target]
+    facts = [compiler, *map(str, targets), strict, _text(module)]
+    return sha256(json.dumps(facts).encode()).hexdigest()
+
+
+def compiler_key(module: ModuleOp, passes: Sequence[AnyExtension] = ()) -> str | None:
+    """Return a digest of what compiles a module: the compiler, its dependencies, and the rules, ops and passes of
+    others. None if source files do not fully determine one of these."""
     others, extensions = _of_others(module), _of_passes(passes)
     if others is None or extensions is None:
         return None
-    others += extensions
-    targets = [Target.host(), default_target(), target]
-    facts = [VERSION, *_versions(), *others, *map(str, targets), strict, _text(module)]
-    return sha256(json.dumps(facts).encode()).hexdigest()
+    return sha256(json.dumps([VERSION, *_versions(), *others, *extensions]).encode()).hexdigest()
 
 
 _OWN = {"relex", "xdsl", "builtins"}

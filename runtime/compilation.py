@@ -18,7 +18,7 @@ from relex.dialects.signature import Signature
 from relex.dialects.table import entered_by_others, is_own
 from relex.dialects.target import Target, set_target
 from relex.lowering.llvm.interface import entry_signatures
-from relex.lowering.llvm.parts import compile_parts
+from relex.lowering.llvm.parts import compile_each, compile_parts
 from relex.lowering.llvm.pool_allocations import PoolAllocationsPass
 from relex.lowering.llvm.split_kernels import SplitKernelsPass
 from relex.lowering.relex_pipeline import pipeline
@@ -27,11 +27,13 @@ from relex.passes.activity import doing
 from relex.passes.base import Level, apply_pass, verify_each
 from relex.passes.extension import AnyExtension
 from relex.passes.progress import showing_progress
-from relex.runtime.cache_key import cache_key
+from relex.passes.tracing import current_trace
+from relex.runtime.cache_key import cache_key, compiler_key
 from relex.runtime.callbacks import LibraryUse
 from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache
 from relex.runtime.executable import Executable
 from relex.runtime.garbage import UNCOLLECTED
+from relex.runtime.kernel_cache import KernelCache, Kernels, find_folder, is_off
 from relex.runtime.loader import aligned
 from relex.runtime.module_libraries import check_registered, library_uses
 from relex.runtime.program import CompiledProgram
@@ -67,7 +69,8 @@ def build(
 
     `cache` is a `CompileCache`, or a folder to cache compiled programs in. True stands for the folder that the
     environment variable `RELEX_CACHE` names, else `~/.cache/relex`; this is the default if the variable is set, and
-    False disables it.
+    False disables it. The kernels of programs are always kept there and in memory, unless `cache` is False or
+    `RELEX_CACHE` is `off`: one that was compiled before, for any program, is only linked.
 
     `passes` are others than those of the default compilation, which run where their classes declare by
     `extends_pipeline`, or where `placed` puts them. A cached program is found again for the same passes from unchanged
@@ -103,7 +106,7 @@ def build(
             from relex.reference.proof.building import prove_compilation
 
             prove_compilation(source, strict=strict, target=options.target, passes=options.passes)
-        compiled = _compiled(program, options, find_cache(cache))
+        compiled = _compiled(program, options, cache)
         with doing("Link"):
             return Executable(compiled, profile=profile)
 
@@ -116,22 +119,25 @@ class _Options:
     target: Target | None
     passes: tuple[AnyExtension, ...]
 
-    def compile(self, program: ModuleOp, instrument: Instrument | None = None) -> CompiledProgram:
+    def compile(
+        self, program: ModuleOp, instrument: Instrument | None = None, kernels: Kernels | None = None
+    ) -> CompiledProgram:
         return compile_program(
-            program, strict=self.strict, target=self.target, instrument=instrument, passes=self.passes
+            program, strict=self.strict, target=self.target, instrument=instrument, passes=self.passes, kernels=kernels
         )
 
 
-def _compiled(program: ModuleOp, options: _Options, cache: CompileCache | None) -> CompiledProgram:
-    key = None
+def _compiled(program: ModuleOp, options: _Options, option: CacheOption) -> CompiledProgram:
+    cache, key = find_cache(option), None
+    kernels = find_kernels(option, cache, program, options.passes)
     if cache is not None:
         key = cache_key(program, strict=options.strict, target=options.target, passes=options.passes)
     if cache is None or key is None:
-        return options.compile(program)
+        return options.compile(program, kernels=kernels)
     found = cache.get(key)
     # Compiling again reports a missing library function at its place in the program.
     if found is None or any(use.problem for use in found.libraries):
-        found = options.compile(program)
+        found = options.compile(program, kernels=kernels)
         cache.put(key, found)
     return found
 
@@ -143,10 +149,11 @@ def compile_program(
     target: Target | None = None,
     instrument: Instrument | None = None,
     passes: Iterable[AnyExtension] = (),
+    kernels: Kernels | None = None,
 ) -> CompiledProgram:
-    """Compile a program to native code for this process. Raises `CompileError` also for library functions that are not
-    registered."""
-    compiled = _compile(program, strict=strict, target=target, instrument=instrument, passes=passes)
+    """Compile a program to native code for this process. `kernels` looks for those that were compiled before. Raises
+    `CompileError` also for library functions that are not registered."""
+    compiled = _compile(program, strict=strict, target=target, instrument=instrument, passes=passes, kernels=kernels)
     # The modules are gone: only the program refers to the constants that passes have made, and each copy replaces one.
     constants = dict(compiled.code.constants)
     compiled = replace(compiled, code=replace(compiled.code, constants=constants))
@@ -156,17 +163,32 @@ def compile_program(
 
 
 @UNCOLLECTED
-def _compile(program: ModuleOp, *, instrument: Instrument | None, **options: Any) -> CompiledProgram:
-    lowered = lower_program(program, instrument=instrument, **options)
+def _compile(
+    program: ModuleOp, *, instrument: Instrument | None, kernels: Kernels | None, **options: Any
+) -> CompiledProgram:
+    mark = kernels.mark if kernels is not None else None
+    lowered = lower_program(program, instrument=instrument, mark=mark, **options)
     check_registered(lowered.libraries)
     for p in (PoolAllocationsPass(), SplitKernelsPass()):
         p.apply(make_context(), lowered.module)
     # All that is called from outside: LLVM need not keep other functions, nor compile them on their own.
+    names = {s.symbol: s.symbol for s in lowered.signatures.values()}
     with doing("LLVM"):
-        code = compile_parts(lowered.module, {s.symbol: s.symbol for s in lowered.signatures.values()})
+        code = compile_parts(lowered.module, names, compile_each if kernels is None else kernels.compile)
     # Functions that cannot be called are gone, with their calls.
     libraries = tuple(use for use in lowered.libraries if use.symbol in code.imports)
     return CompiledProgram(code, lowered.signatures, libraries, refusals(program))
+
+
+def find_kernels(
+    option: CacheOption, programs: CompileCache | None, program: ModuleOp, passes: Sequence[AnyExtension]
+) -> Kernels | None:
+    """Return where to look for the kernels of a program; None where each build is to show all of its work, or if the
+    cache is off or could not tell what compiles the program."""
+    if is_off(option) or os.environ.get(VERIFY_VARIABLE) or current_trace() is not None:
+        return None
+    compiler = compiler_key(program, passes)
+    return None if compiler is None else Kernels(KernelCache(compiler, find_folder(option, programs)))
 
 
 @dataclass(frozen=True)
@@ -186,8 +208,9 @@ def lower_program(
     target: Target | None = None,
     instrument: Instrument | None = None,
     passes: Iterable[AnyExtension] = (),
+    mark: Callable[[ModuleOp], None] | None = None,
 ) -> LoweredProgram:
-    """Run the default pipeline, with `passes` in it, on a copy of a module.
+    """Run the default pipeline, with `passes` in it, on a copy of a module. `mark` gets the module at the core level.
 
     The module is verified after each level if rules or passes of others take part, or if the environment variable
     `RELEX_VERIFY` is set, as in the tests of relex; in any case, if something fails, to name the pass to blame.
@@ -209,6 +232,8 @@ def lower_program(
                 # LLVM itself verifies what this level produces.
                 with doing("Verifier"):
                     verify_module(module)
+            if mark is not None and level == "core":
+                mark(module)
         except Exception:
             # Verifying after each pass is slow; it is done only now, to name the pass that broke the module.
             verify_each(begun, _prepared(program, target))

@@ -1,21 +1,27 @@
-"""On-disk cache of compiled programs."""
+"""On-disk cache of compiled programs and kernels."""
 
 from __future__ import annotations
 
 import os
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
+from typing import TypeVar
 
 from relex.dialects.exceptions import RelexError
+from relex.dialects.json_codec import Buffer
 from relex.runtime.container import MappedFile, as_path, write_file
 from relex.runtime.program import CompiledProgram
 
+T = TypeVar("T")
+
 FOLDER_VARIABLE = "RELEX_CACHE"
-"""The environment variable that names the cache folder and enables the cache."""
+"""The environment variable that names the cache folder and enables the cache of programs; `OFF` disables all caches."""
+
+OFF = "off"
 
 LIMIT = 2**30
 """The default capacity of a cache in bytes."""
@@ -23,13 +29,14 @@ LIMIT = 2**30
 ABANDONED = 3600.0
 """Age in seconds at which a temporary file is assumed to be left over from a process that ended."""
 
-_ENTRY = ".relex"
+PROGRAM = ".relex"
+"""The suffix of files with whole programs; see `relex.runtime.kernel_cache` for those with parts of them."""
 
 
 class CompileCache:
-    """Compiled programs in a folder, one file each. Processes and threads may share it.
+    """Compiled programs and kernels in a folder, one file each. Processes and threads may share it.
 
-    Beyond `limit` bytes, the least recently used programs are evicted. The contents of the folder are executed: it must
+    Beyond `limit` bytes, the least recently used files are evicted. The contents of the folder are executed: it must
     belong to the user, and nobody else may write to it. Raises `RelexError` for any other folder.
     """
 
@@ -46,33 +53,40 @@ class CompileCache:
 
     def get(self, key: str) -> CompiledProgram | None:
         """Return the program of a key, if there is an intact one."""
-        path = self._path(key)
+        return self.read(key, PROGRAM, CompiledProgram.unpack)
+
+    def put(self, key: str, program: CompiledProgram) -> None:
+        """Store a program. Failure to do so is a `UserWarning`."""
         try:
-            # No check for changes: only `put` writes here, replacing whole files, and time stamps change with each use.
-            program = CompiledProgram.unpack(MappedFile(path).data)
+            self.write({key: program.pack()}, PROGRAM)
+        except (RelexError, OSError) as e:
+            warnings.warn(f"the compiled program is not kept in the cache: {e}", stacklevel=2)
+
+    def read(self, key: str, suffix: str, unpack: Callable[[memoryview], T]) -> T | None:
+        """Return what `unpack` makes of an entry, if there is an intact one."""
+        path = self.folder / f"{key}{suffix}"
+        try:
+            # No check for changes: only `write` writes here, replacing whole files, and time stamps change with each
+            # use.
+            found = unpack(MappedFile(path).data)
         except RelexError:
             return None
         with suppress(OSError):
             # The modification time records the last use.
             os.utime(path)
-        return program
+        return found
 
-    def put(self, key: str, program: CompiledProgram) -> None:
-        """Store a program. Failure to do so is a `UserWarning`."""
-        try:
-            write_file(self._path(key), program.pack())
-            self._evict()
-        except (RelexError, OSError) as e:
-            warnings.warn(f"the compiled program is not kept in the cache: {e}", stacklevel=2)
-
-    def _path(self, key: str) -> Path:
-        return self.folder / f"{key}{_ENTRY}"
+    def write(self, entries: Mapping[str, Sequence[Buffer]], suffix: str) -> None:
+        """Store the contents of entries, and remove what exceeds the limit. Raises `RelexError` or `OSError`."""
+        for key, chunks in entries.items():
+            write_file(self.folder / f"{key}{suffix}", chunks)
+        self._evict()
 
     def _evict(self) -> None:
         """Remove what exceeds the limit. Other processes may do so at the same time; mapped files stay valid."""
         left = self.limit
         for path, status in sorted(self._files(), key=lambda file: -file[1].st_mtime_ns):
-            is_entry = path.suffix == _ENTRY
+            is_entry = not path.name.startswith(".")
             left -= status.st_size if is_entry else 0
             if left < 0 if is_entry else status.st_mtime < time.time() - ABANDONED:
                 path.unlink(missing_ok=True)
@@ -89,13 +103,17 @@ CacheOption = CompileCache | str | PathLike[str] | bool | None
 
 def find_cache(option: CacheOption) -> CompileCache | None:
     """Return the cache to use, if any. The default one is the folder in `RELEX_CACHE`, else `relex` in `XDG_CACHE_HOME`
-    or `~/.cache`."""
+    or `~/.cache`; `off` in `RELEX_CACHE` disables it."""
     if isinstance(option, CompileCache):
         return option
     if option is None or option is True:
         folder = os.environ.get(FOLDER_VARIABLE)
-        if not folder and option is None:
+        if folder == OFF or (not folder and option is None):
             return None
-        home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-        return CompileCache(Path(folder or f"{home}/relex").expanduser())
+        return CompileCache(Path(folder).expanduser() if folder else default_folder())
     return CompileCache(option) if option is not False else None
+
+
+def default_folder() -> Path:
+    """Return the folder of the default cache, which need not exist. Raises `RuntimeError` without a home."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "relex"

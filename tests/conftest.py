@@ -7,6 +7,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 import pytest
@@ -16,6 +17,10 @@ sys.path.remove(str(Path(__file__).parent))
 
 # Every level of whatever is compiled is verified.
 os.environ["RELEX_VERIFY"] = "1"
+
+# Nothing that was compiled before a test run is found by it.
+_caches = TemporaryDirectory(prefix="relex-cache-")
+os.environ["XDG_CACHE_HOME"] = _caches.name
 
 Ids = tuple[str, ...]
 """What the parameters of a case are, one for each parametrization."""

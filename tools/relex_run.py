@@ -116,7 +116,8 @@ def make_parser() -> argparse.ArgumentParser:
         "--cache",
         action="store_true",
         help="keep what is compiled, and take it from there the next time: in the folder that the environment variable "
-        "RELEX_CACHE names, else ~/.cache/relex; with the variable set, that is so by default",
+        "RELEX_CACHE names, else ~/.cache/relex; with the variable set, that is so by default; "
+        "RELEX_CACHE=off turns it off",
     )
     parser.add_argument(
         "--save",

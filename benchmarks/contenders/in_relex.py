@@ -84,9 +84,9 @@ def compile_model(model: bytes | tuple[str, Weights]) -> Compiled:
     from relex.runtime import build
 
     if isinstance(model, bytes):
-        return build(from_onnx(model))["main"]
+        return build(from_onnx(model), cache=False)["main"]
     text, weights = model
-    return build(BindParamsPass("main", weights)(parse_module(text)))["main"]
+    return build(BindParamsPass("main", weights)(parse_module(text)), cache=False)["main"]
 
 
 RELEX = Backend(compile_model, write_model)

@@ -14,14 +14,14 @@ from xdsl.ir import Operation, Region
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.utils.hints import isa
-from xdsl.utils.symbol_table import get_name_if_symbol
 
+from relex.dialects.errors import fail
 from relex.dialects.fingerprint import fingerprint
-from relex.dialects.symbols import erase_unreachable, symbols_used
-from relex.dialects.walks import reachable, walk
+from relex.dialects.symbols import erase_unreachable
+from relex.dialects.walks import walk
 from relex.lowering.llvm.c_interface import call
 from relex.lowering.llvm.translate import EXTERNAL_CONSTANT_BYTES
-from relex.lowering.support.kernels import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, is_internal, is_kernel
+from relex.lowering.support.kernels import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, Part, Symbols, is_internal, local_names
 from relex.passes.base import RelexPass
 
 PREFIX = "relex.k_"
@@ -63,10 +63,11 @@ class SplitKernelsPass(RelexPass):
     name = "split-kernels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        uses = _Uses(op)
-        parts = {name: part for name in uses.calls if (part := uses.part(name)) is not None}
-        holders, staying = Counter(name for part in parts.values() for name in part), uses.without(parts)
-        symbols: set[str] = set()
+        symbols = Symbols(op)
+        calls = _calls(op, symbols)
+        parts = {name: part for name in calls if (part := symbols.part(name, _may_move)) is not None}
+        holders, staying = Counter(name for part in parts.values() for name in part), _needed(symbols, parts)
+        declared: set[str] = set()
         for name, part in parts.items():
             function = part[name]
             assert isinstance(function, llvm.FuncOp)
@@ -74,60 +75,43 @@ class SplitKernelsPass(RelexPass):
             if known is None:
                 _erase_dead(part)
             kernel = known or _compiled_as(part)
-            for call_op in uses.calls[name]:
+            for call_op in calls[name]:
                 _redirect(call_op, kernel)
-            if kernel.symbol in symbols:
+            if kernel.symbol in declared:
                 continue
-            symbols.add(kernel.symbol)
+            declared.add(kernel.symbol)
             op.body.block.add_op(_declaration(function, kernel))
             if known is None:
                 own = {other for other in part if holders[other] == 1 and other not in staying}
                 new = _as_module(part, kernel, own)
                 new.attributes |= op.attributes if key is None else {**op.attributes, KEY_ATTR: key}
                 op.body.block.add_op(new)
-        erase_unreachable(
-            op, {inner: None for part in parts.values() for inner in part.values() if inner.parent_op() is op}
-        )
+        left = {inner: None for part in parts.values() for inner in part.values() if inner.parent_op() is op}
+        erase_unreachable(op, filter(is_internal, left))
+        for function in op.ops:
+            if CompiledAs.of(function) is not None:
+                fail(function, "expected a function whose code is elsewhere to be called, and nothing else")
 
 
-Part = dict[str, Operation]
-"""A kernel and all functions and globals that it refers to, by name. The kernel comes first."""
+def _calls(module: ModuleOp, symbols: Symbols) -> dict[str, list[llvm.CallOp]]:
+    """Return the calls of each function that nothing but calls refers to."""
+    calls: dict[str, list[llvm.CallOp]] = {}
+    for op in walk(module):
+        if isinstance(op, llvm.CallOp) and op.callee is not None:
+            calls.setdefault(op.callee.root_reference.data, []).append(op)
+    return {name: found for name, found in calls.items() if symbols.count[name] == len(found)}
 
 
-class _Uses:
-    """Who refers to the functions and globals of a module."""
-
-    def __init__(self, module: ModuleOp):
-        self._symbols = {name: op for op in module.ops if (name := get_name_if_symbol(op)) is not None}
-        self._used = {name: symbols_used(op) for name, op in self._symbols.items()}
-        self._count = sum(self._used.values(), Counter[str]())
-        calls: dict[str, list[llvm.CallOp]] = {}
-        for op in walk(module):
-            if isinstance(op, llvm.CallOp) and op.callee is not None:
-                calls.setdefault(op.callee.root_reference.data, []).append(op)
-        self.calls = {name: found for name, found in calls.items() if self._count[name] == len(found)}
-        """The calls of each function that nothing but calls refers to."""
-
-    def part(self, name: str) -> Part | None:
-        """Return a function with all that it refers to, if it is a kernel that can be in another module."""
-        if name not in self._symbols or not is_kernel(self._symbols[name]):
-            return None
-        _, *others = names = [*reachable(name, lambda name: filter(self._symbols.__contains__, self._used[name]))]
-        if any(name in self._used[other] for other in names):
-            return None  # It is recursive.
-        part = {name: self._symbols[name] for name in names}
-        return part if all(_may_move(part[other]) for other in others) else None
-
-    def without(self, kernels: Container[str]) -> set[str]:
-        """Return what is needed when these kernels are elsewhere."""
-        pending = [name for name, op in self._symbols.items() if not is_internal(op)]
-        found = set[str]()
-        while pending:
-            name = pending.pop()
-            if name not in found and name not in kernels and name in self._used:
-                found.add(name)
-                pending += self._used[name]
-        return found
+def _needed(symbols: Symbols, elsewhere: Container[str]) -> set[str]:
+    """Return the names that are needed when some kernels are elsewhere."""
+    pending = [name for name, op in symbols.ops.items() if not is_internal(op)]
+    found = set[str]()
+    while pending:
+        name = pending.pop()
+        if name not in found and name not in elsewhere and name in symbols.used:
+            found.add(name)
+            pending += symbols.used[name]
+    return found
 
 
 def _may_move(op: Operation) -> bool:
@@ -145,22 +129,16 @@ def _erase_dead(part: Part) -> None:
             Rewriter.erase_op(op)
 
 
-def _local_names(part: Part) -> dict[str, str]:
-    """Return names for what only a kernel sees, which say nothing about the program."""
-    internal = [name for name, op in part.items() if is_internal(op)]
-    return {name: f"k{i}" for i, name in enumerate(internal)}
-
-
 def _compiled_as(part: Part) -> CompiledAs:
     """Return the symbol of a kernel, and the arguments that it uses."""
     function, *_ = part.values()
-    symbol = f"{PREFIX}{fingerprint(part.values(), _local_names(part))[:16]}"
+    symbol = f"{PREFIX}{fingerprint(part.values(), local_names(part))[:16]}"
     return CompiledAs(symbol, tuple(i for i, value in enumerate(function.regions[0].blocks[0].args) if value.uses))
 
 
 def _as_module(part: Part, kernel: CompiledAs, own: set[str]) -> ModuleOp:
     """Return a module of a kernel and all that it refers to. What is its own moves there."""
-    names = _local_names(part) | {next(iter(part)): kernel.symbol}
+    names = local_names(part) | {next(iter(part)): kernel.symbol}
     for other in own:
         part[other].detach()
     ops = [op if other in own else op.clone() for other, op in part.items()]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, IntegerType, StringAttr, i64
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, IntegerType, ModuleOp, StringAttr, i64
+from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.utils.hints import isa
+from xdsl.utils.symbol_table import get_name_if_symbol
 
-from relex.dialects.symbols import is_private
+from relex.dialects.fingerprint import fingerprint
+from relex.dialects.functions import PARALLEL_ATTR
+from relex.dialects.symbols import erase_unused, is_private, symbols_used
+from relex.dialects.walks import reachable, walk
 
 KEY_ATTR = "relex.kernel"
 """On a kernel and on its module: the key under which its code is to be kept."""
@@ -20,23 +27,6 @@ ARGUMENTS_ATTR = "relex.arguments"
 """On the module of a kernel: the positions of the arguments that it takes, among those of the function that it was."""
 
 _NOINLINE = StringAttr("noinline")
-
-
-def is_kernel(function: Operation) -> bool:
-    """Return whether a function is private, has a body, and is not to be inlined."""
-    passthrough = function.attributes.get("passthrough")
-    return (
-        isa(passthrough, ArrayAttr[Attribute])
-        and _NOINLINE in passthrough.data
-        and is_internal(function)
-        and bool(function.regions[0].blocks)
-    )
-
-
-def is_internal(op: Operation) -> bool:
-    """Return whether a function or global cannot be named from outside its module, at any level."""
-    linkage = getattr(op.properties.get("linkage"), "linkage", None)
-    return is_private(op) or linkage in (StringAttr("internal"), StringAttr("private"))
 
 
 @dataclass(frozen=True)
@@ -61,3 +51,99 @@ class CompiledAs:
         if not isinstance(symbol, StringAttr) or not isa(places, DenseArrayBase[IntegerType]):
             return None
         return cls(symbol.data, places.get_values())
+
+
+def is_kernel(function: Operation) -> bool:
+    """Return whether a function is private, has a body, and is not to be inlined."""
+    passthrough = function.attributes.get("passthrough")
+    return (
+        isa(passthrough, ArrayAttr[Attribute])
+        and _NOINLINE in passthrough.data
+        and is_internal(function)
+        and bool(function.regions[0].blocks)
+    )
+
+
+def is_internal(op: Operation) -> bool:
+    """Return whether a function or global cannot be named from outside its module, at any level."""
+    linkage = getattr(op.properties.get("linkage"), "linkage", None)
+    return is_private(op) or linkage in (StringAttr("internal"), StringAttr("private"))
+
+
+Part = dict[str, Operation]
+"""A kernel and all functions and globals that it refers to, by name. The kernel comes first."""
+
+
+class Symbols:
+    """The functions and globals of a module, and who refers to them."""
+
+    def __init__(self, module: ModuleOp):
+        self.ops = {name: op for op in module.ops if (name := get_name_if_symbol(op)) is not None}
+        self.used = {name: symbols_used(op) for name, op in self.ops.items()}
+        """How often each refers to others."""
+        self.count = sum(self.used.values(), Counter[str]())
+
+    def part(self, name: str, may_move: Callable[[Operation], bool]) -> Part | None:
+        """Return a function with all that it refers to, if it is a kernel that can be elsewhere: `may_move` tells so of
+        the others."""
+        if name not in self.ops or not is_kernel(self.ops[name]):
+            return None
+        names = [*reachable(name, lambda name: filter(self.ops.__contains__, self.used[name]))]
+        if any(name in self.used[other] for other in names):
+            return None  # It is recursive.
+        part = {name: self.ops[name] for name in names}
+        return part if all(may_move(part[other]) for other in names[1:]) else None
+
+
+def local_names(part: Part) -> dict[str, str]:
+    """Return names for what only a kernel sees, which say nothing about the program."""
+    internal = [name for name, op in part.items() if is_internal(op) and not _is_declaration(op)]
+    return {name: f"k{i}" for i, name in enumerate(internal)}
+
+
+def mark_kernels(module: ModuleOp, find: Callable[[str], tuple[str, CompiledAs | None]]) -> None:
+    """Mark the kernels of a module at the core level.
+
+    `find` takes the fingerprint of a kernel. It returns the key under which its code is to be kept, which is stated on
+    the kernel, and what is known of the code if it is there. Then the body goes, with the functions that only it calls.
+    """
+    symbols = Symbols(module)
+    calls = Counter(
+        op.callee.root_reference.data
+        for op in walk(module)
+        if isinstance(op, func.CallOp) and PARALLEL_ATTR not in op.attributes
+    )
+    called = [name for name in symbols.ops if symbols.count[name] == calls[name]]
+    parts = [part for name in called if (part := symbols.part(name, _is_function)) is not None]
+    # A kernel that another one calls is compiled with it.
+    holders = Counter(name for part in parts for name in part)
+    unneeded: list[Operation] = []
+    for part in parts:
+        (name, function), *_ = part.items()
+        if holders[name] > 1 or not isinstance(function, func.FuncOp) or function.function_type.outputs:
+            continue
+        key, known = find(fingerprint(part.values(), local_names(part)))
+        if known is None:
+            function.attributes[KEY_ATTR] = StringAttr(key)
+        else:
+            known.mark(function)
+            _empty(function)
+            unneeded += (op for op in part.values() if not _is_declaration(op))
+    erase_unused(module, unneeded)
+
+
+def _is_function(op: Operation) -> bool:
+    return isinstance(op, func.FuncOp) and (is_internal(op) or op.is_declaration)
+
+
+def _is_declaration(op: Operation) -> bool:
+    return isinstance(op, func.FuncOp) and op.is_declaration
+
+
+def _empty(function: func.FuncOp) -> None:
+    """Replace the body of a function by one that does nothing."""
+    old = function.detach_region(function.body)
+    arguments = old.block.args if len(old.blocks) == 1 else old.blocks[0].args
+    block = Block([func.ReturnOp()], arg_types=[value.type for value in arguments])
+    function.add_region(Region(block))
+    old.drop_all_references()

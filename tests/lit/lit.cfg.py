@@ -50,6 +50,11 @@ config.environment["PATH"] = os.pathsep.join(folders)
 config.environment["RELEX_OPT_FLAGS"] = "--verify-roundtrip"
 config.environment["RELEX_VERIFY"] = "1"
 
+# Nothing that was compiled before is found.
+caches = tempfile.mkdtemp(prefix="relex-cache-")
+atexit.register(shutil.rmtree, caches, ignore_errors=True)
+config.environment["XDG_CACHE_HOME"] = caches
+
 if all(shutil.which(tool) for tool in ("mlir-opt-22", "mlir-translate-22")):
     config.available_features.add("mlir-opt")
 
