@@ -41,7 +41,6 @@ if sys.platform == "linux":
         if process.poll() is not None:
             lit_config.fatal("the server of the tools ended; what it printed says why")
         time.sleep(0.05)
-    config.environment["RELEX_TOOL_SERVER"] = str(run / "socket")
     folders.insert(0, str(run))
 
 config.environment["PATH"] = os.pathsep.join(folders)

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import operator_reference
 import pytest
+from started import tool, tools
 
 import relex.passes.analysis
 from relex.dialects.parser import parse_module
@@ -25,7 +26,6 @@ from relex.tools.relex_opt import main
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 EXAMPLES = ROOT / "examples"
-RELEX_OPT = [str(Path(sys.executable).parent / "relex-opt")]
 
 
 def steps(page: str) -> list[tuple[str | None, str]]:
@@ -92,7 +92,9 @@ def test_explained_schedule(tmp_path: Path) -> None:
     pattern = r"```mlir\n([^`]*)^```$\n\n^`relex-opt ([^`]*)`\n\n^```text\n(.*?)^```$"
     ((program, command, shown),) = re.findall(pattern, page, re.MULTILINE | re.DOTALL)
     (tmp_path / "sums.mlir").write_text(program)
-    run = subprocess.run([*RELEX_OPT, *command.split()], cwd=tmp_path, capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [tool("relex-opt"), *command.split()], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert run.stderr == shown
 
 
@@ -110,7 +112,7 @@ def test_memory() -> None:
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
     (shown,) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     passes = "infer-sizes,legalize-ops,lower-call-tir,plan-memory{report=true}"
-    command = [*RELEX_OPT, "-p", passes]
+    command = [tool("relex-opt"), "-p", passes]
     run = subprocess.run(command, input=steps("memory.md")[0][1], capture_output=True, text=True, check=True)
     assert shown in run.stderr
 
@@ -128,19 +130,21 @@ def test_files_of_a_page(page: str, tmp_path: Path) -> None:
             assert example.read_text() == part
     tests = [name for name in files if name.startswith("test_")]
     assert tests
-    pytest_here = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", *tests]
+    pytest_here = [tool("pytest"), "-q", "-W", "error", "-p", "no:cacheprovider", *tests]
     run = subprocess.run(pytest_here, cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout
     commands = [(command, shown) for command, shown in steps(page) if command is not None]
     assert commands
     for command, shown in commands:
         printed = subprocess.run(
-            [*RELEX_OPT, *command.split()], cwd=tmp_path, capture_output=True, text=True, check=True
+            [tool("relex-opt"), *command.split()], cwd=tmp_path, capture_output=True, text=True, check=True
         )
         assert_shows(shown, printed.stdout)
     for command, shown in re.findall(r"^`relex-opt ([^`]*)`\n\n^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         here = {**os.environ, "TMPDIR": str(tmp_path)}
-        failed = subprocess.run([*RELEX_OPT, *command.split()], cwd=tmp_path, env=here, capture_output=True, text=True)
+        failed = subprocess.run(
+            [tool("relex-opt"), *command.split()], cwd=tmp_path, env=here, capture_output=True, text=True
+        )
         assert failed.returncode == 1
         assert re.fullmatch(re.escape(shown).replace(r"\.\.\.", ".*"), failed.stderr), failed.stderr
 
@@ -155,7 +159,7 @@ BLOCK = re.compile(r"(?:^`([^`\n]+)`\n\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE |
 def test_a_page_is_a_session(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the top to the bottom: files are written, commands are run, and each prints what the page shows after it."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    monkeypatch.setenv("PATH", f"{tools()}{os.pathsep}{Path(sys.executable).parent}", prepend=os.pathsep)
     printed = 0
     for label, language, text in BLOCK.findall((DOCS / page).read_text()):
         if " " in label or language == "sh":
@@ -219,7 +223,7 @@ def test_saving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save(tmp_path / "x.npy", np.eye(3, dtype=np.float32))
     np.save(tmp_path / "w.npy", np.array([[1, 2, 3], [-4, 5, -6]], np.float32))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    monkeypatch.setenv("PATH", f"{tools()}{os.pathsep}{Path(sys.executable).parent}", prepend=os.pathsep)
     names: dict[str, object] = {}
     printed: str | None = ""
     for number, (language, text) in enumerate(blocks):
@@ -270,13 +274,13 @@ def test_checking(tmp_path: Path) -> None:
     for name in ("wrong.py", "program.mlir"):
         (tmp_path / name).write_text(files[name])
     (command, shown) = re.findall(r"^`relex-opt ([^`]*)`\n\n^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[0]
-    run = subprocess.run([*RELEX_OPT, *command.split()], cwd=tmp_path, capture_output=True, text=True)
+    run = subprocess.run([tool("relex-opt"), *command.split()], cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 1
     lines = [re.escape(line).replace(r"\.\.\.", ".*") for line in shown.splitlines()]
     assert re.fullmatch("\n".join(lines), run.stderr.strip()), run.stderr
     assert_shows(files["found/undo-sums.main.mlir"], (tmp_path / "found/undo-sums.main.mlir").read_text())
     (command, shown) = re.findall(r"^`relex-opt ([^`]*)`\n\n^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1]
-    run = subprocess.run([*RELEX_OPT, *command.split()], cwd=tmp_path, capture_output=True, text=True)
+    run = subprocess.run([tool("relex-opt"), *command.split()], cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 1
     lines = [re.escape(line).replace(r"\.\.\.", ".*") for line in shown.splitlines()]
     assert re.fullmatch("\n".join(lines), run.stderr.strip()), run.stderr
@@ -291,11 +295,11 @@ def test_tracing_rules(tmp_path: Path) -> None:
     commands = re.findall(r"^`relex-opt ([^`]*)`\n\n^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(commands) == 4
     for command, shown in commands:
-        run = subprocess.run([*RELEX_OPT, *command.split()], cwd=tmp_path, capture_output=True, text=True)
+        run = subprocess.run([tool("relex-opt"), *command.split()], cwd=tmp_path, capture_output=True, text=True)
         assert run.returncode == ("--bisect" in command)
         pattern = re.escape(shown.rstrip()).replace(re.escape("..."), "(?s:.*)")
         assert re.fullmatch(pattern, run.stderr.rstrip()), run.stderr
-    pytest_here = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", "test_halves.py"]
+    pytest_here = [tool("pytest"), "-q", "-W", "error", "-p", "no:cacheprovider", "test_halves.py"]
     subprocess.run(pytest_here, cwd=tmp_path, capture_output=True, text=True, check=True)
 
 
@@ -306,7 +310,7 @@ def test_script(tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     ((command, shown),) = [step for step in steps("script.md") if step[0] is not None]
     assert command is not None
-    arguments = [*RELEX_OPT, *command.split()]
+    arguments = [tool("relex-opt"), *command.split()]
     printed = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert_shows(shown, printed)
 

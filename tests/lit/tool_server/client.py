@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -IS
-"""Lets the server run a tool as if this process had run it. Links to this file have the names of the tools.
+"""Lets the server run a tool as if this process had run it. Links to this file have the names of the tools, and stand
+beside the socket of the server.
 
 Variables that Python reads when it starts, such as PYTHONPATH, are those of the server.
 """
@@ -10,7 +11,7 @@ import socket
 import sys
 
 server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-server.connect(os.environ["RELEX_TOOL_SERVER"])
+server.connect(os.path.join(os.path.dirname(sys.argv[0]), "socket"))
 socket.send_fds(server, [marshal.dumps((sys.argv, dict(os.environ), os.getcwd()))], [0, 1, 2])
 status = marshal.loads(server.recv(64))
 if status < 0:

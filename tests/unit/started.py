@@ -1,0 +1,39 @@
+"""Tools that have started already: a server that has them loaded runs each call (see `tests/lit/tool_server`)."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+
+SERVER = Path(__file__).parents[1] / "lit" / "tool_server"
+TOOLS = ("relex-opt", "relex-run", "filecheck", "pytest")
+
+
+@cache
+def tools() -> Path:
+    """The folder of the tools: that of the server's clients on Linux, else that of the installed ones."""
+    if sys.platform != "linux":
+        return Path(sys.executable).parent
+    folder = Path(tempfile.mkdtemp(prefix="relex-tools-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for tool in TOOLS:
+        (folder / tool).symlink_to(SERVER / "client.py")
+    command = [sys.executable, str(SERVER / "server.py"), str(folder / "socket"), *TOOLS]
+    server = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    atexit.register(server.wait)
+    atexit.register(server.terminate)
+    while not (folder / "socket").exists():
+        assert server.poll() is None, "the server of the tools ended; what it printed says why"
+        time.sleep(0.02)
+    return folder
+
+
+def tool(name: str) -> str:
+    """The path of a tool."""
+    return str(tools() / name)
