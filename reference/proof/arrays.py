@@ -67,8 +67,11 @@ _COMPARISONS = {
 }
 """The predicates for floats and integers."""
 
-_UNARY = {function.__name__: kind.name for kind, function in FUNCTIONS.items() if isinstance(function, np.ufunc)}
-_UNARY |= {"absolute": math.AbsFOp.name}
+_UNARY = {
+    **{function.__name__: kind.name for kind, function in FUNCTIONS.items() if isinstance(function, np.ufunc)},
+    "absolute": math.AbsFOp.name,
+}
+"""The ops for NumPy's functions of a float."""
 
 _FLAGS = {"arith.addf": "contract", "arith.mulf": "contract", "arith.divf": "arcp"}
 """The flags of ops in operators whose results are only fixed up to rounding."""
@@ -120,21 +123,21 @@ class Elements(NDArrayOperatorsMixin):
     @property
     def T(self) -> Elements:
         """As of an array."""
-        return self._with(self.ids.T)
+        return self.derived(self.ids.T)
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def __getitem__(self, index: Any) -> Elements:
-        return self._with(self.ids[index])
+        return self.derived(self.ids[index])
 
     def reshape(self, *shape: Any) -> Elements:
         """As of an array."""
-        return self._with(self.ids.reshape(*shape))
+        return self.derived(self.ids.reshape(*shape))
 
     def transpose(self, *axes: Any) -> Elements:
         """As of an array."""
-        return self._with(self.ids.transpose(*axes))
+        return self.derived(self.ids.transpose(*axes))
 
     def sum(self, axis: Any = None, **options: Any) -> Elements:
         """As of an array."""
@@ -157,28 +160,35 @@ class Elements(NDArrayOperatorsMixin):
         dtype = np.dtype(dtype)
         if dtype == self.dtype:
             return self
-        head = Head(_cast(self.dtype, dtype), dtype, self.dtype.name, lambda value: value.astype(dtype))
-        return self._applied(head, [self])
 
-    def _with(self, ids: Any, dtype: np.dtype[Any] | None = None) -> Elements:
+        def convert(value: Any) -> Any:
+            return value.astype(dtype)
+
+        head = Head(_cast(self.dtype, dtype), dtype, self.dtype.name, convert)
+        return self.applied(head, [self])
+
+    def derived(self, ids: Any, dtype: np.dtype[Any] | None = None) -> Elements:
+        """Return an array of other terms."""
         return Elements(self.terms, ids, dtype or self.dtype, is_rounded=self.is_rounded)
 
-    def _lifted(self, value: Any, dtype: np.dtype[Any] | None = None) -> Elements:
+    def lifted(self, value: Any, dtype: np.dtype[Any] | None = None) -> Elements:
+        """Return an operand next to this one as an array of terms."""
         if isinstance(value, Elements):
             return value
         # Python's numbers take the type of the other operand.
         array = np.asarray(value, self.dtype if isinstance(value, bool | int | float) else None)
         array = np.asarray(array, dtype)
-        return self._with(self.terms.constants(array), array.dtype)
+        return self.derived(self.terms.constants(array), array.dtype)
 
-    def _applied(self, head: Head, operands: Sequence[Elements]) -> Elements:
+    def applied(self, head: Head, operands: Sequence[Elements]) -> Elements:
+        """Apply an op elementwise."""
         return self._mapped(self.terms.make(head), operands, head.dtype)
 
     def _mapped(self, make: Callable[..., int], operands: Sequence[Elements], dtype: np.dtype[Any]) -> Elements:
         shape = np.broadcast_shapes(*(x.shape for x in operands))
         lists = [np.broadcast_to(x.ids, shape).reshape(-1).tolist() for x in operands]
         take(prod(shape))
-        return self._with(np.array(list(map(make, *lists)), np.int64).reshape(shape), dtype)
+        return self.derived(np.array(list(map(make, *lists)), np.int64).reshape(shape), dtype)
 
     def _head(self, name: str, dtype: np.dtype[Any]) -> Head:
         """Return the head for one of NumPy's functions of two numbers of a type."""
@@ -194,8 +204,8 @@ class Elements(NDArrayOperatorsMixin):
         if method != "__call__" or options.keys() - {"dtype", "casting"}:
             raise Unknown(f"{ufunc.__name__}.{method}")
         if ufunc is np.matmul:
-            return self._matmul(*map(self._lifted, inputs))
-        return self._call(ufunc.__name__, list(map(self._lifted, inputs)))
+            return self._matmul(*map(self.lifted, inputs))
+        return self._call(ufunc.__name__, list(map(self.lifted, inputs)))
 
     def _call(self, name: str, operands: list[Elements]) -> Elements:
         dtype = np.result_type(*(x.dtype for x in operands))
@@ -203,13 +213,15 @@ class Elements(NDArrayOperatorsMixin):
         if name == "subtract" and is_float_dtype(dtype):
             return self._call("add", [operands[0], self._call("negative", operands[1:])])
         if name == "subtract" and dtype.kind == "i":
-            return self._applied(head_of("arith.subi", dtype), operands)
+            return self.applied(head_of("arith.subi", dtype), operands)
         if name == "negative":
             if is_float_dtype(dtype):
-                return self._applied(head_of("arith.negf", dtype), operands)
-            return self._call("subtract", [self._lifted(0, dtype), *operands])
+                return self.applied(head_of("arith.negf", dtype), operands)
+            return self._call("subtract", [self.lifted(0, dtype), *operands])
         if name in ("invert", "logical_not"):
-            return self._call("bitwise_xor", [self._lifted(dtype.type(-1 if dtype.kind == "i" else 1)), *operands])
+            return self._call("bitwise_xor", [self.lifted(dtype.type(-1 if dtype.kind == "i" else 1)), *operands])
+        if name == "absolute" and dtype.kind == "i":
+            return self.applied(Head("math.absi", dtype, "", np.abs), operands)
         if name == "isnan":
             return self._call("not_equal", operands * 2)
         if name == "square":
@@ -222,16 +234,15 @@ class Elements(NDArrayOperatorsMixin):
                 compare_terms(self.terms, dtype, predicate, getattr(np, name)), operands, np.dtype(bool)
             )
         if name in _UNARY and len(operands) == 1 and is_float_dtype(dtype):
-            return self._applied(head_of(_UNARY[name], dtype), operands)
-        return self._applied(self._head(name, dtype), operands)
+            return self.applied(head_of(_UNARY[name], dtype), operands)
+        return self.applied(self._head(name, dtype), operands)
 
     def _reduce(self, name: str, axis: Any = None, keepdims: bool = False, initial: Any = None, dtype: Any = None,
                 **options: Any) -> Elements:  # fmt: skip
-        if {k: v for k, v in options.items() if v is not None and v is not np._NoValue}:
+        if any(v is not None and "no value" not in str(v) for v in options.values()):
             raise Unknown(f"{name} with {', '.join(options)}")
         x = self if dtype is None else self.astype(dtype)
-        axes = tuple(range(self.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-        axes = tuple(a % self.ndim for a in axes)
+        axes = [int(a) % self.ndim for a in np.atleast_1d(np.arange(self.ndim) if axis is None else axis).tolist()]
         kept = [a for a in range(self.ndim) if a not in axes]
         rows = x.ids.transpose(*kept, *axes).reshape(*(self.shape[a] for a in kept), prod(self.shape[a] for a in axes))
         take(rows.size)
@@ -247,19 +258,19 @@ class Elements(NDArrayOperatorsMixin):
             else [reduce(make, begin)] * prod(rows.shape[:-1])
         )
         shape = [1 if a in axes else n for a, n in enumerate(self.shape)] if keepdims else rows.shape[:-1]
-        return self._with(np.array(found, np.int64).reshape(shape), x.dtype)
+        return self.derived(np.array(found, np.int64).reshape(shape), x.dtype)
 
     def _products(self, a: Elements, b: Elements) -> Elements:
         """Return the sums of products along the last dimension."""
         head = self._head("multiply", a.dtype)
         head = head_of(head.name, head.dtype, "contract") if head.name == "arith.mulf" else head
-        return self._applied(head, [a, b])._reduce("add", -1)
+        return self.applied(head, [a, b])._reduce("add", -1)
 
     def _matmul(self, a: Elements, b: Elements) -> Elements:
         left = a[np.newaxis, :] if a.ndim == 1 else a
         right = b[:, np.newaxis] if b.ndim == 1 else b
         found = self._products(
-            left[..., :, np.newaxis, :], right._with(np.swapaxes(right.ids, -1, -2))[..., np.newaxis, :, :]
+            left[..., :, np.newaxis, :], right.derived(np.swapaxes(right.ids, -1, -2))[..., np.newaxis, :, :]
         )
         found = found[..., 0, :] if a.ndim == 1 else found
         return found[..., 0] if b.ndim == 1 else found
@@ -269,42 +280,46 @@ class Elements(NDArrayOperatorsMixin):
         summed = [c for c in dict.fromkeys(left + right) if c not in out]
         aligned = [_aligned(x, labels, [*out, *summed]) for x, labels in ((a, left), (b, right))]
         shape = np.broadcast_shapes(*(x.shape for x in aligned))
-        flat = [x._with(np.broadcast_to(x.ids, shape).reshape(*shape[: len(out)], -1)) for x in aligned]
+        flat = [x.derived(np.broadcast_to(x.ids, shape).reshape(*shape[: len(out)], -1)) for x in aligned]
         return self._products(*flat)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         if function in _MOVES:
             first, *rest = args
             if isinstance(first, list | tuple):
-                parts = [self._lifted(x) for x in first]
+                items: Sequence[Any] = first
+                parts = [self.lifted(x) for x in items]
                 if len({x.dtype for x in parts}) > 1:
                     raise Unknown(f"{function.__name__} of several types")
-                return parts[0]._with(function([x.ids for x in parts], *rest, **options))
-            if any(isinstance(x, Elements) for x in (*rest, *options.values())):
+                return parts[0].derived(function([x.ids for x in parts], *rest, **options))
+            others: list[object] = [*rest, *options.values()]
+            if Elements in map(type, others):
                 raise Unknown("indices that are symbols")
-            return first._with(function(first.ids, *rest, **options))
+            return first.derived(function(first.ids, *rest, **options))
         if function in _REDUCTIONS:
             x, *rest = args
             return x._reduce(_REDUCTIONS[function], *rest, **options)
         if function is np.where and len(args) == 3:
             return self._where(*args)
         if function is np.pad and set(options) <= {"constant_values"}:
-            value = self._lifted(options.get("constant_values", 0), self.dtype)
-            return self._with(np.pad(self.ids, args[1], constant_values=int(value.ids)))
+            value = self.lifted(options.get("constant_values", 0), self.dtype)
+            return self.derived(np.pad(self.ids, args[1], constant_values=int(value.ids)))
+        if function is np.round and len(args) == 1:
+            return self._call("rint", [args[0]])
         if function is np.einsum:
             text, *operands = args
-            return self._einsum(text, *map(self._lifted, operands))
+            return self._einsum(text, *map(self.lifted, operands))
         if function is np.clip:
             x, low, high = args
             return np.minimum(np.maximum(x, low), high)
         raise Unknown(f"numpy.{getattr(function, '__name__', function)}")
 
     def _where(self, condition: Any, a: Any, b: Any) -> Elements:
-        condition = self._lifted(condition)
+        condition = self.lifted(condition)
         known = next((x for x in (a, b) if isinstance(x, Elements)), None)
         if known is None:
-            known = self._lifted(np.asarray(a))
-        a, b = (known._lifted(x) for x in (a, b))
+            known = self.lifted(np.asarray(a))
+        a, b = (known.lifted(x) for x in (a, b))
         dtype = np.result_type(a.dtype, b.dtype)
         return self._mapped(choose_terms(dtype, self.terms), [condition, a.astype(dtype), b.astype(dtype)], dtype)
 
@@ -313,7 +328,7 @@ def _aligned(x: Elements, labels: str, order: Sequence[str]) -> Elements:
     """Return an operand of `einsum` with a dimension for each label, of size 1 where it has none."""
     axes = [labels.index(c) for c in order if c in labels]
     moved = x.ids.transpose(axes)
-    return x._with(moved[tuple(slice(None) if c in labels else np.newaxis for c in order)])
+    return x.derived(moved[tuple(slice(None) if c in labels else np.newaxis for c in order)])
 
 
 def _cast(source: np.dtype[Any], target: np.dtype[Any]) -> str:
@@ -334,30 +349,32 @@ def _cast(source: np.dtype[Any], target: np.dtype[Any]) -> str:
 class _Functions:
     """The functions of formulas."""
 
-    @staticmethod
-    def maximum(a: Elements, b: Any) -> Elements:
-        return np.maximum(a, b)
-
-    @staticmethod
-    def minimum(a: Elements, b: Any) -> Elements:
-        return np.minimum(a, b)
+    maximum: Any = staticmethod(np.maximum)
+    minimum: Any = staticmethod(np.minimum)
+    select: Any = staticmethod(np.where)
 
     @staticmethod
     def erf(x: Elements) -> Elements:
-        return x._applied(head_of(math.ErfOp.name, x.dtype), [x])
+        """Apply the error function."""
+        return x.applied(head_of(math.ErfOp.name, x.dtype), [x])
 
     @staticmethod
     def cast(x: Elements, element_type: Attribute) -> Elements:
+        """Convert to another type."""
         return x.astype(numpy_dtype(element_type))
-
-    @staticmethod
-    def select(condition: Elements, a: Any, b: Any) -> Elements:
-        return np.where(condition, a, b)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("bitcast", "power", "trunc_divide"):
             raise Unknown(name)
         return getattr(np, name)
+
+
+def _constants(terms: Terms, operands: Sequence[Array]) -> list[Any] | None:
+    """Return the numbers of operands that are all constants; None if they are not."""
+    values = [[terms.value(terms.settle(t)) for t in x.reshape(-1).tolist()] for x in operands]
+    if any(v is None for row in values for v in row):
+        return None
+    return [np.array(row).reshape(x.shape) for row, x in zip(values, operands, strict=True)]
 
 
 def evaluate(
@@ -371,8 +388,11 @@ def evaluate(
         return None  # Terms do not know which integers are unsigned.
     arrays: list[Any] = [Elements(terms, x, d, is_rounded=rounded) for x, d in zip(operands, dtypes, strict=True)]
     try:
+        if (constants := _constants(terms, operands)) is not None:
+            plain = [np.asarray(x, d) for x, d in zip(constants, dtypes, strict=True)]
+            return tuple((terms.constants(x), x.dtype) for x in map(np.asarray, op.evaluate_results(*plain)))
         found = (op.formula(_Functions(), *arrays),) if isinstance(op, Formula) else op.evaluate_results(*arrays)
-        results = [x if isinstance(x, Elements) else arrays[0]._lifted(np.asarray(x)) for x in found]
+        results = [x if isinstance(x, Elements) else arrays[0].lifted(np.asarray(x)) for x in found]
     except (Unknown, TypeError, ValueError, IndexError, AttributeError, KeyError):
         return None
     return tuple((x.ids, x.dtype) for x in results)

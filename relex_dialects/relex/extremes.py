@@ -27,8 +27,8 @@ def minimum(a: Array, b: Array | float) -> Array:
 def largest(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
     """Return the maximum along some dimensions. Without elements, the result must be empty, too. Other arrays than
     NumPy's have methods of this name."""
-    if not isinstance(x, np.ndarray):
-        return x.largest(axes, keepdims)
+    if (own := getattr(x, "largest", None)) is not None:
+        return own(axes, keepdims)
     if not x.size:
         return np.sum(x, axis=tuple(axes), keepdims=keepdims, dtype=x.dtype)
     result: Array = np.asarray(np.max(x, axis=tuple(axes), keepdims=keepdims))
@@ -42,8 +42,8 @@ def largest(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
 def smallest(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
     """Return the minimum along some dimensions. Without elements, the result must be empty, too. Other arrays than
     NumPy's have methods of this name."""
-    if not isinstance(x, np.ndarray):
-        return x.smallest(axes, keepdims)
+    if (own := getattr(x, "smallest", None)) is not None:
+        return own(axes, keepdims)
     if not x.size:
         return largest(x, axes, keepdims=keepdims)
     if x.dtype.kind != "f":

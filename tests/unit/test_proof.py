@@ -61,7 +61,7 @@ def test_wrong_rewrites(name: str):
 
 
 def test_build():
-    x = np.float32([[1, 2], [3, 4]])
+    x = np.array([[1, 2], [3, 4]], np.float32)
     text = """
     func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
       %0 = relex.matmul %x, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
