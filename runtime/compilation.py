@@ -27,6 +27,7 @@ from relex.passes.activity import doing
 from relex.passes.base import Level, apply_pass, verify_each
 from relex.passes.extension import AnyExtension
 from relex.passes.progress import showing_progress
+from relex.passes.support.remembered import remembering
 from relex.passes.tracing import current_trace
 from relex.runtime.cache_key import cache_key, compiler_key
 from relex.runtime.callbacks import LibraryUse
@@ -167,7 +168,8 @@ def _compile(
     program: ModuleOp, *, instrument: Instrument | None, kernels: Kernels | None, **options: Any
 ) -> CompiledProgram:
     mark = kernels.mark if kernels is not None else None
-    lowered = lower_program(program, instrument=instrument, mark=mark, **options)
+    with remembering(kernels):
+        lowered = lower_program(program, instrument=instrument, mark=mark, **options)
     check_registered(lowered.libraries)
     for p in (PoolAllocationsPass(), SplitKernelsPass()):
         p.apply(make_context(), lowered.module)

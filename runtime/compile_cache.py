@@ -58,7 +58,7 @@ class CompileCache:
     def put(self, key: str, program: CompiledProgram) -> None:
         """Store a program. Failure to do so is a `UserWarning`."""
         try:
-            self.write({key: program.pack()}, PROGRAM)
+            self.write({f"{key}{PROGRAM}": program.pack()})
         except (RelexError, OSError) as e:
             warnings.warn(f"the compiled program is not kept in the cache: {e}", stacklevel=2)
 
@@ -76,10 +76,10 @@ class CompileCache:
             os.utime(path)
         return found
 
-    def write(self, entries: Mapping[str, Sequence[Buffer]], suffix: str) -> None:
-        """Store the contents of entries, and remove what exceeds the limit. Raises `RelexError` or `OSError`."""
-        for key, chunks in entries.items():
-            write_file(self.folder / f"{key}{suffix}", chunks)
+    def write(self, files: Mapping[str, Sequence[Buffer]]) -> None:
+        """Store files, and remove what exceeds the limit. Raises `RelexError` or `OSError`."""
+        for name, chunks in files.items():
+            write_file(self.folder / name, chunks)
         self._evict()
 
     def _evict(self) -> None:

@@ -1,4 +1,4 @@
-"""Cache of compiled kernels: a kernel that was compiled before, for any program, is only linked."""
+"""Cache of kernels: one that was scheduled and compiled before, for any program, is only linked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from threading import Lock
-from typing import cast
+from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, ModuleOp, StringAttr
 from xdsl.utils.hints import isa
@@ -24,62 +24,68 @@ from relex.runtime.compile_cache import FOLDER_VARIABLE, OFF, CacheOption, Compi
 from relex.runtime.container import pack, unpack
 
 MEMORY_LIMIT = 2**26
-"""The code, in bytes, that is kept in memory."""
-
-KERNEL = ".kernel"
-"""The suffix of files with kernels."""
+"""The code and text, in bytes, that is kept in memory."""
 
 
 @dataclass(frozen=True)
 class Kernel:
     """The object code of a kernel: its symbol, the functions that it calls, and which arguments it takes of those that
-    the function had at the core level, where a buffer is several."""
+    the function had at the machine level."""
 
     symbol: str
     arguments: tuple[int, ...]
     imports: tuple[str, ...]
     code: bytes
 
-    def pack(self) -> list[Buffer]:
-        """Return the contents of a file that holds the kernel, in pieces."""
-        return pack(lambda store: to_plain(self, store))
+    def __len__(self) -> int:
+        return len(self.code)
 
-    @classmethod
-    def unpack(cls, data: memoryview) -> Kernel:
-        """Read a kernel from the contents of a file. Raises `RelexError` for anything but what `pack` makes."""
 
-        def read(index: Plain, fetch: Callable[[Plain], memoryview]) -> Kernel:
-            return cast(Kernel, from_plain(cls, index, fetch))
+@dataclass(frozen=True)
+class Text:
+    """The text of a function that a pass has rewritten."""
 
-        return unpack(data, read)
+    code: bytes
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+
+EntryT = TypeVar("EntryT", Kernel, Text)
+SUFFIXES: dict[type, str] = {Kernel: ".kernel", Text: ".function"}
+"""The suffixes of files with each kind of entry."""
+
+
+def _packed(entry: Kernel | Text) -> list[Buffer]:
+    return pack(lambda store: to_plain(entry, store))
 
 
 class _Memory:
-    """The kernels that were used last in this process."""
+    """The entries that were used last in this process."""
 
     def __init__(self, limit: int):
         self.limit = limit
         self._lock = Lock()
-        self._kernels = OrderedDict[str, Kernel]()
+        self._entries = OrderedDict[str, Kernel | Text]()
         self._size = 0
 
-    def get(self, key: str) -> Kernel | None:
+    def get(self, key: str) -> Kernel | Text | None:
         with self._lock:
-            if (kernel := self._kernels.get(key)) is not None:
-                self._kernels.move_to_end(key)
-            return kernel
+            if (entry := self._entries.get(key)) is not None:
+                self._entries.move_to_end(key)
+            return entry
 
-    def put(self, key: str, kernel: Kernel) -> None:
+    def put(self, key: str, entry: Kernel | Text) -> None:
         with self._lock:
-            if key not in self._kernels:
-                self._kernels[key] = kernel
-                self._size += len(kernel.code)
+            if key not in self._entries:
+                self._entries[key] = entry
+                self._size += len(entry)
             while self._size > self.limit:
-                self._size -= len(self._kernels.popitem(last=False)[1].code)
+                self._size -= len(self._entries.popitem(last=False)[1])
 
     def clear(self) -> None:
         with self._lock:
-            self._kernels.clear()
+            self._entries.clear()
             self._size = 0
 
 
@@ -87,32 +93,37 @@ MEMORY = _Memory(MEMORY_LIMIT)
 
 
 class KernelCache:
-    """Kernels made by one compiler for one target, in memory and, if there is one, in a folder."""
+    """What one compiler has made, in memory and, if there is one, in a folder."""
 
     def __init__(self, compiler: str, folder: CompileCache | None):
         self._compiler = compiler
         self._folder = folder
 
     def key(self, *facts: str) -> str:
-        """Return the key of a kernel that is fully described by some facts."""
+        """Return the key of what is made of some facts."""
         return sha256("\n".join((self._compiler, *facts)).encode()).hexdigest()
 
-    def get(self, key: str) -> Kernel | None:
-        """Return the kernel of a key, if there is an intact one."""
-        kernel = MEMORY.get(key)
-        if kernel is None and self._folder is not None:
-            kernel = self._folder.read(key, KERNEL, Kernel.unpack)
-            if kernel is not None:
-                MEMORY.put(key, kernel)
-        return kernel
+    def get(self, kind: type[EntryT], key: str) -> EntryT | None:
+        """Return the entry of a key, if there is an intact one."""
 
-    def put(self, kernels: Mapping[str, Kernel]) -> None:
-        """Store kernels; where that fails, they are compiled again the next time."""
-        for key, kernel in kernels.items():
-            MEMORY.put(key, kernel)
-        if self._folder is not None and kernels:
+        def read(index: Plain, fetch: Callable[[Plain], memoryview]) -> EntryT:
+            return cast(EntryT, from_plain(kind, index, fetch))
+
+        entry = MEMORY.get(key)
+        if entry is None and self._folder is not None:
+            entry = self._folder.read(key, SUFFIXES[kind], lambda data: unpack(data, read))
+            if entry is not None:
+                MEMORY.put(key, entry)
+        return entry if isinstance(entry, kind) else None
+
+    def put(self, entries: Mapping[str, Kernel | Text]) -> None:
+        """Store entries; where that fails, they are made again the next time."""
+        for key, entry in entries.items():
+            MEMORY.put(key, entry)
+        if self._folder is not None and entries:
+            files = {f"{key}{SUFFIXES[type(entry)]}": _packed(entry) for key, entry in entries.items()}
             with suppress(RelexError, OSError):
-                self._folder.write({key: kernel.pack() for key, kernel in kernels.items()}, KERNEL)
+                self._folder.write(files)
 
 
 class Kernels:
@@ -122,6 +133,16 @@ class Kernels:
         self._cache = cache
         self._found: dict[str, ObjectCode] = {}
         """The code that the cache had, by symbol."""
+        self._new: dict[str, Kernel | Text] = {}
+
+    def recall(self, *facts: str) -> str | None:
+        """Return the text of a function that was rewritten before."""
+        found = self._cache.get(Text, self._cache.key(*facts))
+        return None if found is None else found.code.decode()
+
+    def remember(self, text: str, *facts: str) -> None:
+        """Keep the text of a function, when the program is compiled."""
+        self._new[self._cache.key(*facts)] = Text(text.encode())
 
     def mark(self, module: ModuleOp) -> None:
         """Look for the kernels of a module at the core level, and leave out those that are found."""
@@ -129,7 +150,7 @@ class Kernels:
 
         def find(described: str) -> tuple[str, CompiledAs | None]:
             key = self._cache.key(described, str(target))
-            kernel = self._cache.get(key)
+            kernel = self._cache.get(Kernel, key)
             if kernel is None:
                 return key, None
             self._found[kernel.symbol] = ObjectCode((kernel.code,), (kernel.symbol,), kernel.imports, {}, target)
@@ -141,7 +162,7 @@ class Kernels:
         """Compile the kernels that were not found and keep their code. Returns all code that the program needs."""
         codes = [*compile_each(modules)]
         new = (_kernel(module, code) for module, code in zip(modules, codes, strict=True))
-        self._cache.put(dict(filter(None, new)))
+        self._cache.put(self._new | dict(filter(None, new)))
         compiled = {name for code in codes for name in code.functions}
         return [*codes, *(code for symbol, code in self._found.items() if symbol not in compiled)]
 

@@ -24,6 +24,7 @@ from relex.passes.cpu.equal_sizes import name_sizes
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.table import RULES
 from relex.passes.schedule import Block, Schedule
+from relex.passes.support.remembered import rewrite_once
 from relex.passes.support.stated_sizes import state_sizes
 
 
@@ -74,9 +75,11 @@ class ScheduleCpuPass(RelexPass):
         _mark_constants(op)
         functions = [f for f in op.ops if isinstance(f, PrimFuncOp)]
         for func in parts(functions, lambda f: f.sym_name.data):
-            for decision in schedule_function(func, processor):
-                if self.explain:
+            if self.explain:
+                for decision in schedule_function(func, processor):
                     warnings.warn(CompileRemark(decision.diagnostic), stacklevel=2)
+            else:
+                rewrite_once(func, f"{self.name} {processor}", lambda func: schedule_function(func, processor))
         _unmark_constants(op)
 
 

@@ -17,7 +17,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import RelexError, parse_module
 from relex.dialects.machine import ObjectCode
+from relex.dialects.processors import Processor
 from relex.dialects.relex import Operator, ReluOp
+from relex.dialects.tir import PrimFuncOp
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.lowering.legalizations import LEGALIZATIONS
 from relex.lowering.te import Tensor
@@ -95,7 +97,37 @@ def test_a_kernel_is_compiled_once(folder: Path, compiled: Callable[[], int], tm
         np.testing.assert_array_equal(load(tmp_path / "b")["main"](X), expected["main"](X))
     assert counts[0] > 0
     assert counts[1:] == [0, 0]
-    assert len(files(folder)) == counts[0]
+    assert len([name for name in files(folder) if name.endswith(".kernel")]) == counts[0]
+
+
+def test_a_loop_function_is_scheduled_once(monkeypatch: pytest.MonkeyPatch):
+    """It is found again, with its own names: they are those of arguments."""
+    scheduled: list[str] = []
+    original = schedule_cpu.schedule_function
+
+    def count(function: PrimFuncOp, processor: Processor) -> object:
+        scheduled.append(function.sym_name.data)
+        return original(function, processor)
+
+    monkeypatch.setattr(schedule_cpu, "schedule_function", count)
+    text = """
+    tir.prim_func @twice(%x: memref<64x64xf32>) outs(%y: memref<64x64xf32>) {
+      tir.for %i, %j in (64, 64) {
+        tir.block @y (%vi: spatial<64> = %i, %vj: spatial<64> = %j) {
+          %0 = memref.load %x[%vi, %vj] : memref<64x64xf32>
+          %1 = arith.addf %0, %0 : f32
+          memref.store %1, %y[%vi, %vj] : memref<64x64xf32>
+        }
+      }
+    }
+    """
+    a = np.ones((64, 64), np.float32)
+    for _ in range(2):
+        assert build(text)["twice"](x=a).sum() == 2 * 64 * 64
+        MEMORY.clear()
+    assert scheduled == ["twice"]
+    assert build(text.replace("%x", "%given").replace("@twice", "@again"))["again"](given=a).sum() == 2 * 64 * 64
+    assert scheduled == ["twice"]
 
 
 def test_the_code_does_not_depend_on_the_cache():
@@ -185,7 +217,7 @@ def test_a_folder_that_is_named_has_all(folder: Path, tmp_path: Path, monkeypatc
     monkeypatch.setenv("RELEX_CACHE", str(tmp_path / "named"))
     build(layers([24]))
     assert files(folder) == []
-    assert {Path(name).suffix for name in files(tmp_path / "named")} == {".relex", ".kernel"}
+    assert {Path(name).suffix for name in files(tmp_path / "named")} == {".relex", ".kernel", ".function"}
 
 
 def test_a_folder_that_others_can_write_is_not_used(folder: Path, compiled: Callable[[], int]):

@@ -1,0 +1,90 @@
+"""Rewritten functions that are remembered from one compilation to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from io import StringIO
+from typing import Protocol
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.rewriter import Rewriter
+
+from relex.dialects.errors import CompileError
+from relex.dialects.fingerprint import fingerprint
+from relex.dialects.parser import parse_module
+from relex.dialects.symbols import symbols_used
+from relex.dialects.tir import PrimFuncOp
+from relex.dialects.upstream.printer import ExactPrinter
+from relex.dialects.walks import walk
+
+UNCHANGED = ""
+"""What is remembered of a function that stayed as it was."""
+
+
+class Memory(Protocol):
+    """Texts by what they were made of."""
+
+    def recall(self, *facts: str) -> str | None:
+        """Return the text that was made of these facts, by the same compiler; None if there is none."""
+        ...
+
+    def remember(self, text: str, *facts: str) -> None:
+        """Keep what was made of these facts."""
+        ...
+
+
+_MEMORY = ContextVar[Memory | None]("memory", default=None)
+
+
+@contextmanager
+def remembering(memory: Memory | None) -> Generator[None]:
+    """Remember in `memory` what is rewritten in the `with` block."""
+    token = _MEMORY.set(memory)
+    try:
+        yield
+    finally:
+        _MEMORY.reset(token)
+
+
+def rewrite_once(function: PrimFuncOp, step: str, rewrite: Callable[[PrimFuncOp], object]) -> None:
+    """Rewrite a loop function in its module by `rewrite`, or as that was done before with an equal one. The result may
+    depend on nothing but the function and what `step` tells. Names of the function and of its arguments stay."""
+    memory, name = _MEMORY.get(), function.sym_name.data
+    module = function.parent_op()
+    if memory is None or not isinstance(module, ModuleOp) or name in symbols_used(function):
+        rewrite(function)
+        return
+    facts = step, fingerprint([function], {name: ""})
+    text = memory.recall(*facts)
+    if text is None or not _is_replaced(function, text):
+        rewrite(function)
+        new = next(op for op in module.ops if isinstance(op, PrimFuncOp) and op.sym_name.data == name)
+        memory.remember(UNCHANGED if new is function else _text(new), *facts)
+
+
+def _text(function: PrimFuncOp) -> str:
+    text = StringIO()
+    ExactPrinter(stream=text).print_op(function)
+    return text.getvalue()
+
+
+def _is_replaced(function: PrimFuncOp, text: str) -> bool:
+    """Replace a function by a remembered one. Returns False if it cannot be read."""
+    if text == UNCHANGED:
+        return True
+    try:
+        (new,) = parse_module(text, verify=False).ops
+    except (CompileError, ValueError):
+        return False
+    if not isinstance(new, PrimFuncOp):
+        return False
+    new.detach()
+    new.sym_name = function.sym_name
+    for old_argument, argument in zip(function.args, new.args, strict=True):
+        argument.name_hint = old_argument.name_hint
+    for op in walk(new):
+        op.location = function.location
+    Rewriter.replace_op(function, new)
+    return True
