@@ -6,7 +6,8 @@ linear if its time per op is the same in all columns. `--sizes` sets other numbe
 `--model` prints the time of each pass in the default compilation of one model, from text to callable; without a file it
 compiles the perceptron of the examples. `--passes` prints a table of all passes that take 1 % or more of the time of
 some program, with the milliseconds and the share in each: of the networks of the examples and, if the package onnx is
-installed, of those of `benchmarks.models` that are named. `--operators` prints microseconds per operator in graphs of
+installed, of those of `benchmarks.models` that are named. `--cache` prints the seconds of `build` for the same networks where no kernel is known, where all are in memory, and
+where all are in files, and the time on the clock where none is known. `--operators` prints microseconds per operator in graphs of
 that many operators. All times are processor times, so other programs do not count.
 """
 
@@ -14,9 +15,11 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from time import process_time
+from tempfile import TemporaryDirectory
+from time import perf_counter, process_time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +32,7 @@ from relex.lowering.llvm.object_code import compile_module
 from relex.lowering.llvm.translate import translate
 from relex.lowering.relex_pipeline import pipeline
 from relex.passes import BindParamsPass
-from relex.runtime import build
+from relex.runtime import build, kernel_cache
 from relex.runtime.compilation import lower_program
 
 if TYPE_CHECKING:
@@ -211,6 +214,33 @@ def print_passes(title: str, programs: Mapping[str, ModuleOp], cell: Callable[[s
     print()
 
 
+def cache_times(program: ModuleOp) -> dict[str, float]:
+    """Return the seconds of `build` without known kernels, in processor time of all processes and on the clock, and
+    with those kernels in memory and in files."""
+    times: dict[str, float] = {}
+    with TemporaryDirectory() as folder:
+        os.environ["XDG_CACHE_HOME"] = folder
+        for step in ("cold", "in memory", "in files"):
+            if step != "in memory":
+                kernel_cache.MEMORY.clear()
+            gc.collect()
+            start, clock = os.times(), perf_counter()
+            build(program)
+            end = os.times()
+            times[step] = sum(end[:4]) - sum(start[:4])
+            if step == "cold":
+                times["cold, on the clock"] = perf_counter() - clock
+    return times
+
+
+def print_cache(programs: Mapping[str, ModuleOp]) -> None:
+    """Print a row for each network: seconds, and shares of those without known kernels."""
+    for name, program in programs.items():
+        times = cache_times(program)
+        cells = [f"{step} {t:.2f} s ({t / times['cold']:.0%})" for step, t in times.items()]
+        print(f"{name:16}" + ", ".join(cells), flush=True)
+
+
 def print_table(name: str, program: Callable[[int], str], sizes: Sequence[int]) -> None:
     """Print one column per size: microseconds per op of the program."""
     columns: list[dict[str, float]] = []
@@ -231,21 +261,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000, 10_000], help="numbers of ops")
     parser.add_argument("--passes", nargs="*", metavar="NETWORK", help="print the shares of all passes")
+    parser.add_argument("--cache", nargs="*", metavar="NETWORK", help="print what known kernels save")
     parser.add_argument("--operators", type=int, nargs="+", help="print the times of passes for graphs of so many")
     parser.add_argument("--model", type=Path, nargs="?", const=MODEL, help="compile this model instead")
     arguments = parser.parse_args()
     if arguments.model is not None:
         print_model(arguments.model)
         return
-    if arguments.passes is not None:
+    for names, is_cache in ((arguments.passes, False), (arguments.cache, True)):
+        if names is None:
+            continue
         networks = {name: example(file) for name, file in EXAMPLES.items()}
-        networks |= {name: light_network(name) for name in arguments.passes}
+        networks |= {name: light_network(name) for name in names}
+        if is_cache:
+            print_cache(networks)
+            continue
         print_passes("ms, and share of all", networks, lambda _, t, total: f"{1e3 * t:.0f} {t / total:6.1%}")
     for is_fan in (False, True) if arguments.operators else ():
         title = f"{'fan' if is_fan else 'chain'}, us per operator"
         graphs = {str(count): graph(count, is_fan) for count in arguments.operators}
         print_passes(title, graphs, lambda name, t, _: f"{1e6 * t / int(name):.0f}")
-    if arguments.passes is not None or arguments.operators:
+    if arguments.passes is not None or arguments.cache is not None or arguments.operators:
         return
     sizes = arguments.sizes
     for name, program in PROGRAMS.items():

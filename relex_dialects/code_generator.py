@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 
 import llvmlite.binding as llvm
 
 from relex.dialects.exceptions import UnknownNameError
+from relex.dialects.machine import Target
 
 
 @cache
@@ -49,3 +51,48 @@ def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int) ->
     # llvmlite 0.50 has a method for this, but its classes inherit in an order that hides it.
     llvm.ffi.lib.LLVMPY_DisposeNewModulePassManger(passes)
     passes.detach()
+
+
+@dataclass(frozen=True)
+class Source:
+    """LLVM IR, and how it is to be compiled."""
+
+    text: str
+    target: Target
+    level: int
+
+    def machine(self) -> llvm.TargetMachine:
+        """Return the machine to emit code for."""
+        return code_generator(self.target.triple).create_target_machine(
+            cpu=self.target.cpu, features=self.target.features, opt=self.level, reloc="pic", codemodel="default"
+        )
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """An object file, the functions that it exports, and those that it calls."""
+
+    code: bytes
+    functions: tuple[str, ...]
+    imports: tuple[str, ...]
+
+
+def emit(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> Emitted:
+    """Emit the object file of an optimized module."""
+    functions: list[str] = []
+    imports: list[str] = []
+    for function in module.functions:
+        if not function.is_declaration and function.linkage == llvm.Linkage.external:
+            functions.append(function.name)
+        elif function.is_declaration and not function.name.startswith("llvm."):
+            imports.append(function.name)
+    return Emitted(machine.emit_object(module), tuple(functions), tuple(imports))
+
+
+def compile_source(source: Source) -> Emitted:
+    """Compile LLVM IR to an object file. Raises `RuntimeError` for text that is not LLVM IR."""
+    machine = source.machine()
+    with parsed_ir(source.text) as module:
+        module.data_layout = str(machine.target_data)
+        optimize(module, machine, source.level)
+        return emit(module, machine)

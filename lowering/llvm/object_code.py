@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import llvmlite.binding as llvm
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects.code_generator import code_generator, optimize, parsed_ir
+from relex.dialects.code_generator import Emitted, Source, emit, optimize, parsed_ir
 from relex.dialects.errors import CompileError, Diagnostic, RelexError
 from relex.dialects.features import check_target, module_target, used_features
 from relex.dialects.machine import ObjectCode, Target
@@ -56,17 +56,22 @@ class _Compiled:
     constants: Mapping[str, bytes]
 
     def object_code(self) -> ObjectCode:
-        functions: list[str] = []
-        imports: list[str] = []
-        for function in self.module.functions:
-            if not function.is_declaration and function.linkage == llvm.Linkage.external:
-                functions.append(function.name)
-            elif function.is_declaration and not function.name.startswith("llvm."):
-                imports.append(function.name)
-        code = self.machine.emit_object(self.module)
-        return ObjectCode(
-            (code,), tuple(functions), tuple(imports), self.constants, self.target, used_features(self.target)
-        )
+        return object_code(emit(self.module, self.machine), self.target, self.constants)
+
+
+def object_code(emitted: Emitted, target: Target, constants: Mapping[str, bytes]) -> ObjectCode:
+    """Return what the loader needs to know of an object file."""
+    code = (emitted.code,)
+    return ObjectCode(code, emitted.functions, emitted.imports, constants, target, used_features(target))
+
+
+@contextmanager
+def refusing() -> Generator[None]:
+    """Turn LLVM's errors into `CompileError`."""
+    try:
+        yield
+    except RuntimeError as e:
+        raise CompileError(Diagnostic(f"LLVM refuses the module: {str(e).strip()}")) from e
 
 
 @contextmanager
@@ -78,14 +83,10 @@ def _compiled(
     target = module_target(module)
     check_target(target)
     translation = translate(module, triple=target.triple, embed_constants=embed_constants)
-    machine = code_generator(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=opt_level, reloc="pic", codemodel="default"
-    )
+    machine = Source(translation.text, target, opt_level).machine()
     with ExitStack() as stack:
-        try:
+        with refusing():
             parsed = stack.enter_context(parsed_ir(translation.text))
-        except RuntimeError as e:
-            raise CompileError(Diagnostic(f"LLVM refuses the module: {str(e).strip()}")) from e
         parsed.data_layout = str(machine.target_data)
         if names is not None:
             _rename(parsed, names)

@@ -1,0 +1,84 @@
+"""Compilation of LLVM IR in several processes.
+
+Threads would gain nothing: llvmlite holds a lock around every call of LLVM. `multiprocessing` would run the main module
+of the program that calls relex once more, or fork a process that has threads. The processes are a command of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from threading import Lock, Thread
+
+from relex.dialects.code_generator import Emitted, Source, compile_source
+from relex.dialects.code_worker import receive, send
+
+SECONDS_PER_BYTE = 1e-5
+"""What LLVM takes for its text, in seconds on a common machine."""
+
+MIN_SECONDS = 2.0
+"""The work from which on other processes are worth their start."""
+
+
+def compile_sources(sources: Sequence[Source]) -> list[Emitted]:
+    """Compile modules, in several processes if that takes long. Whatever fails elsewhere is compiled here. Raises
+    `RuntimeError` for text that is not LLVM IR."""
+    seconds = SECONDS_PER_BYTE * sum(len(source.text) for source in sources)
+    others = min(_cores(), len(sources)) - 1 if seconds >= MIN_SECONDS else 0
+    work = _Work(sources)
+    threads = [Thread(target=work.serve, daemon=True) for _ in range(others)]
+    for thread in threads:
+        thread.start()
+    while (place := work.take()) is not None:
+        work.found[place] = compile_source(sources[place])
+    for thread in threads:
+        thread.join()
+    return [work.found[i] if i in work.found else compile_source(source) for i, source in enumerate(sources)]
+
+
+def _cores() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Work:
+    """Modules to compile, the longest first, and what has been compiled."""
+
+    def __init__(self, sources: Sequence[Source]):
+        self._sources = sources
+        self._left = sorted(range(len(sources)), key=lambda i: len(sources[i].text))
+        self._lock = Lock()
+        self.found: dict[int, Emitted] = {}
+
+    def take(self) -> int | None:
+        """Return the place of a module that nobody compiles yet, if there is one."""
+        with self._lock:
+            return self._left.pop() if self._left else None
+
+    def serve(self) -> None:
+        """Have another process compile modules until none is left, or until it fails."""
+        with suppress(OSError, ValueError, KeyError, TypeError), _process() as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            try:
+                while (place := self.take()) is not None:
+                    source = self._sources[place]
+                    head = {"target": asdict(source.target), "level": source.level}
+                    send(process.stdin, head, source.text.encode())
+                    answer = receive(process.stdout)
+                    if answer is None:
+                        return
+                    facts, code = answer
+                    self.found[place] = Emitted(code, tuple(facts["functions"]), tuple(facts["imports"]))
+            finally:
+                process.kill()
+
+
+def _process() -> subprocess.Popen[bytes]:
+    # With -P, modules are not taken from the current folder.
+    command = [sys.executable, "-P", "-m", "relex.dialects.code_worker"]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
