@@ -9,6 +9,7 @@ from relex.passes.cpu.rules.dot_kernel import dot_kernel
 from relex.passes.cpu.rules.extremes import extremes
 from relex.passes.cpu.rules.partial_rows import partial_rows
 from relex.passes.cpu.rules.pieces import pieces
+from relex.passes.cpu.rules.short_rows import short_rows
 from relex.passes.cpu.rules.stencil import stencil
 from relex.passes.cpu.rules.terms_at_once import terms_at_once
 from relex.passes.cpu.rules.tiles import tiles
@@ -32,5 +33,5 @@ def add_rule(name: str, match: Match, *, before: str | None = None) -> None:
         RULES[later] = RULES.pop(later)
 
 
-for rule in (partial_rows, extremes, dot_kernel, terms_at_once, tiles, stencil, columns, transpose, pieces):
+for rule in (partial_rows, extremes, dot_kernel, terms_at_once, tiles, stencil, columns, transpose, pieces, short_rows):
     add_rule(rule.__name__.replace("_", "-"), rule)

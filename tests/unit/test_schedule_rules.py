@@ -95,6 +95,16 @@ def pool(kind: str, size: int, stride: int) -> str:
     }}"""
 
 
+def blocked_pool(padding: int) -> str:
+    a, result = "tensor<1x2x15x15x16xf32>", f"tensor<1x2x{7 + padding}x{7 + padding}x16xf32>"
+    properties = f"pool_size = [3, 3, 1] strides = [2, 2, 1] padding = [{padding}, {padding}, 0]"
+    return f"""
+    func.func @main(%a: {a}) -> {result} {{
+      %0 = relex.max_pool3d %a {properties} : ({a}) -> {result}
+      func.return %0 : {result}
+    }}"""
+
+
 OPEN_PRODUCT = """
 func.func @main(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>) -> tensor<?x?xf32> {
   %0 = relex.matmul %a, %b : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
@@ -136,6 +146,8 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "several outputs for each channel": (convolution(3, 9, 12, 3, 3), "tiles", "tiles"),
     "few terms at a time": (convolution(3, 23, 3, 3, 1, 2), None, None),
     "maximum of windows": (pool("max_pool2d", 33, 2), "stencil", "stencil"),
+    "maximum of windows of blocks": (blocked_pool(0), "stencil", "stencil"),
+    "padding around blocks": (blocked_pool(1), "short-rows", "short-rows"),
     "mean of windows": (pool("avg_pool2d", 17, 1), "stencil", "stencil"),
     "large windows": (convolution(3, 17, 3, 3, 7), "columns", "columns"),
     "columns that fill no panel": (matmul(40, 33, 61), "tiles", "tiles"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from relex.dialects.errors import fail
 from relex.dialects.index.expr import values_in
@@ -46,7 +47,7 @@ def stencil(block: BlockOp, processor: Processor) -> Plan:
     if not as_integers:
         check_at_least(block, cost.MIN_TERMS_OF_COLUMNS, terms, "terms")
     read = [access for access in reduction.reads if uses(access, loop)]
-    rows = max(count([term for term in reduction.terms if _is_across(access, term)]) for access in read)
+    rows = max(count([term for term in reduction.terms if _is_across(access, term, reduction.bits)]) for access in read)
     if rows > cost.MAX_TERMS_AT_ONCE:
         fail(block, f"expected {cost.MAX_TERMS_AT_ONCE} rows or less that are read at the same time, found {rows}")
     check_at_least(block, cost.MIN_COLUMNS_OF_A_STENCIL, count([loop]), "columns")
@@ -56,9 +57,11 @@ def stencil(block: BlockOp, processor: Processor) -> Plan:
     return Plan(summary, lambda schedule: _schedule(schedule, reduction, loop, parts, as_integers))
 
 
-def _is_across(access: BlockAccess, loop: ForOp) -> bool:
-    """Return whether a loop goes from row to row of an operand."""
-    return any(loop.variable in values_in(form) for form in access.element[:-1])
+def _is_across(access: BlockAccess, loop: ForOp, bits: int) -> bool:
+    """Return whether a loop goes from row to row of an operand, where rows are far apart."""
+    shape = access.access.shape
+    steps = (prod(shape[d + 1 :]) for d, form in enumerate(access.element) if loop.variable in values_in(form))
+    return any(step < 0 or step * bits // 8 >= cost.FAR_APART for step in steps)
 
 
 def _parts(loop: ForOp, lanes: int) -> list[int]:

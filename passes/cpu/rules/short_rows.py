@@ -1,0 +1,48 @@
+"""Blocks that do one thing for some rows and another for others, where rows are short."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+
+from relex.dialects.errors import fail
+from relex.dialects.index.expr import values_in
+from relex.dialects.processors import Processor
+from relex.dialects.tir import BlockOp, ForOp, IterKind
+from relex.passes.analysis.dependence import Place, block_accesses
+from relex.passes.analysis.loop_tree import label_of, name_of_block
+from relex.passes.cpu import cost
+from relex.passes.cpu.reductions import check_at_least, count, is_side_by_side, loops_alone, named, uses
+from relex.passes.cpu.rule import Plan
+
+
+def short_rows(block: BlockOp, processor: Processor) -> Plan:
+    """Make a vector of each row, so that a condition on where the row is, as of padding, is decided once for all of it.
+    LLVM makes vectors of longer rows itself.
+
+    ```mlir
+    tir.for %i, %j in (114, 16) {
+      ... // y[i, j] = 1 <= i and i < 113 ? x[i - 1, j] : 0
+    }
+    // short-rows
+    tir.for %i, vectorized %j in (114, 16) {
+      ... // y[i, j] = 1 <= i and i < 113 ? x[i - 1, j] : 0
+    }
+    ```
+    """
+    loops = loops_alone(block)
+    if any(v.kind is not IterKind.SPATIAL for v in block.iter_vars):
+        fail(block, f"expected {name_of_block(block)} to be no reduction")
+    check_at_least(block, cost.MIN_ELEMENTS_IN_PIECES, count(loops), "elements")
+    row = loops[-1]
+    if not isinstance(row.extent, int) or not 1 < row.extent <= cost.MAX_ROW_AS_A_VECTOR:
+        fail(row, f"expected from 2 to {cost.MAX_ROW_AS_A_VECTOR} iterations of {label_of(row)}, found {row.extent}")
+    if not all(is_side_by_side(access, row) for access in block_accesses(block) if uses(access, row)):
+        fail(block, f"expected {name_of_block(block)} to access elements side by side along {label_of(row)}")
+    conditions = [op for op in block.walk() if isinstance(op, arith.CmpiOp)]
+    if not conditions or any(_depends(condition, row) for condition in conditions):
+        fail(block, f"expected conditions in {name_of_block(block)}, and none on {label_of(row)}")
+    return Plan(f"vectors of {row.extent} elements", lambda schedule: schedule.vectorize(named(row)))
+
+
+def _depends(condition: arith.CmpiOp, loop: ForOp) -> bool:
+    return any(loop.variable in values_in(form) for form in Place.of(condition, condition.operands).forms)
