@@ -213,6 +213,20 @@ def conv2d(
     is one number for all sides, two (top and bottom, left and right) or four (top, left, bottom, right).
     """
 
+def conv2d_blocked(
+    data: Operand,
+    weight: Operand,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+) -> Call:
+    """
+    The convolution `relex.conv2d` of data `[N, C / c, H, W, c]`, whose channels are in blocks of `c`, with a weight
+    `[O / o, C / c, h, w, c, o]`: `[N, O / o, H', W', o]`. The numbers of a block are contiguous, as vectors need them.
+    If `c` is 1, the data may be `[N, C, H, W]`. `padding` is one number for all sides, two (top and bottom, left and
+    right) or four (top, left, bottom, right).
+    """
+
 def conv2d_transpose(
     data: Operand,
     weight: Operand,

@@ -26,6 +26,7 @@ from relex.lowering.scf_parallel_for_to_nested_fors import ScfParallelForToNeste
 from relex.lowering.vectorize_loops import VectorizeLoopsPass
 from relex.passes import (
     AnnotateOpPatternPass,
+    BlockChannelsPass,
     BlockRowsPass,
     CancelTransposesPass,
     CompactBuffersPass,
@@ -57,10 +58,10 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,fold-constants{strict=true},cancel-transposes,fold-batch-norm,infer-sizes,localize-sizes,
-    // fuse-attention,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,
-    // schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,annotate-signatures,lower-call-tir,
-    // plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,outline-parallel-loops,
+    // set-target,fold-constants{strict=true},cancel-transposes,fold-batch-norm,block-channels,infer-sizes,
+    // localize-sizes,fuse-attention,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,
+    // split-reductions,schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,annotate-signatures,
+    // lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,outline-parallel-loops,
     // annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,
     // add-packed-entries
     ```
@@ -103,13 +104,13 @@ def pipeline(
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
     cf = [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf()]
     levels: list[tuple[Level, list[ModulePass]]] = [
-        ("graph", [SetTargetPass(), *folding, FoldBatchNormPass(), *sizes, FuseAttentionPass()]),
+        ("graph", [SetTargetPass(), *folding, FoldBatchNormPass(), BlockChannelsPass(), *sizes, FuseAttentionPass()]),
         ("loops", [LegalizeOpsPass(strict), *_fusion(), AnnotateSignaturesPass()]),
         ("core", [*buffers, *loops, ExpandMathPass(), *outline]),
         ("llvm", [*cf, ConvertToLlvmPass(), AddPackedEntriesPass()]),
     ]
     count = [level for level, _ in levels].index(to) + 1
-    left_out = (FoldBatchNormPass, ExpandMathPass) if strict else ()
+    left_out = (FoldBatchNormPass, BlockChannelsPass, ExpandMathPass) if strict else ()
     return [
         (level, [p for p in group if not isinstance(p, left_out)]) for level, group in extend(levels, passes)[:count]
     ]

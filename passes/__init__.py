@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from relex.passes import support as support
     from relex.passes.graph.apply_pdl import ApplyPdlPass as ApplyPdlPass
     from relex.passes.graph.bind_params import BindParamsPass as BindParamsPass
+    from relex.passes.graph.block_channels import BlockChannelsPass as BlockChannelsPass
     from relex.passes.graph.cancel_transposes import CancelTransposesPass as CancelTransposesPass
     from relex.passes.graph.fold_batch_norm import FoldBatchNormPass as FoldBatchNormPass
     from relex.passes.graph.fold_constants import FoldConstantsPass as FoldConstantsPass

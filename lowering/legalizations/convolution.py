@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, i64
 
 from relex.dialects.relex import (
     AvgPool,
+    Conv2dBlockedOp,
     Convolution,
     MaxPool,
     MaxPoolWithIndices,
@@ -65,6 +66,24 @@ def convolution(op: Convolution, x: Tensor, w: Tensor) -> Tensor:
         return sum(source * w[_member(g, outputs, o), c, *inner], axis=terms)
 
     return _by_group(op, [x, w], groups, outputs, element)
+
+
+@legalizes(Conv2dBlockedOp)
+def conv2d_blocked(op: Conv2dBlockedOp, x: Tensor, w: Tensor) -> Tensor:
+    """Legalize to a sum over blocks of channels, the window, and the channels of a block."""
+    windows = op.windows(w.shape)
+    data = _padded(x, windows, 0)
+    block, channel = reduce_axis(w.shape[1], "b"), reduce_axis(w.shape[4], "c")
+    axes = [block, *_window_axes(windows), channel]
+    terms = [axis for axis in axes if axis.extent != 1] or [channel]
+    b, *inner, c = (axis if axis in terms else 0 for axis in axes)
+
+    def element(*index: Axis) -> Expr:
+        n, o, *place, i = index
+        inside = [c] if x.ndim == 5 else []
+        return sum(data[n, b, *_inside(windows, place, inner), *inside] * w[o, b, *inner, c, i], axis=terms)
+
+    return compute(result_shape(op, x, w), element, _name(op), [*"noyxi"])
 
 
 @legalizes(TransposedConvolution)
@@ -224,7 +243,9 @@ def _counted(op: AvgPool, x: Tensor, dimension: int, includes_padding: bool) -> 
 def _padded(x: Tensor, windows: Windows, value: float) -> Tensor:
     if not any(windows.padding) and not windows.ceil_mode:
         return x
-    return padded(x, (0, 0, *windows.before), (0, 0, *windows.ends(x.shape[2:])), value)
+    after = windows.ends(x.shape[2 : 2 + windows.rank])
+    block = [0] * (x.ndim - 2 - windows.rank)
+    return padded(x, (0, 0, *windows.before, *block), (0, 0, *after, *block), value)
 
 
 def _windowed(

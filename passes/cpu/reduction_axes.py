@@ -129,6 +129,16 @@ class ReductionAxes:
         loops = [*self.outer, self.rows, *self.inside]
         return count([loop for loop in loops if not uses(self.right, loop)], cost.LIKELY_EXTENT)
 
+    def outer_for(self, processor: Processor) -> Sequence[ForOp]:
+        """Return the outer loops in the order in which tiles are computed. An operand of the columns that stays in the
+        second-level cache is read as a whole for each part of the other operands, which then come from memory once."""
+        loops = [loop for loop in (*self.outer, self.columns, *self.reduction.terms) if uses(self.right, loop)]
+        size = count(loops, cost.LIKELY_EXTENT) * self.reduction.bits // 8
+        if size > cost.L2_SIZES_FROM_AFAR * processor.l2_bytes:
+            return self.outer
+        others = [access for access in self.reduction.reads if access is not self.right]
+        return sorted(self.outer, key=lambda loop: not any(uses(access, loop) for access in others))
+
     def tile(self, processor: Processor) -> Tile:
         """Return the cheapest tile that fits into the registers of a processor."""
         most = processor.lanes(self.reduction.bits)

@@ -22,6 +22,7 @@ from relex.dialects.relex.bits import LogicalNotOp as LogicalNotOp
 from relex.dialects.relex.bits import LogicalOrOp as LogicalOrOp
 from relex.dialects.relex.bits import LogicalXorOp as LogicalXorOp
 from relex.dialects.relex.bits import RightShiftOp as RightShiftOp
+from relex.dialects.relex.blocked_convolution import Conv2dBlockedOp as Conv2dBlockedOp
 from relex.dialects.relex.calls import PRIMITIVE_ATTR as PRIMITIVE_ATTR
 from relex.dialects.relex.calls import CallDpsPackedOp as CallDpsPackedOp
 from relex.dialects.relex.calls import CallOp as CallOp

@@ -37,6 +37,7 @@ from relex.dialects.relex import (
     ConcatOp,
     Conv1dOp,
     Conv1dTransposeOp,
+    Conv2dBlockedOp,
     Conv2dOp,
     Conv2dTransposeOp,
     Conv3dOp,
@@ -251,6 +252,10 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (partial(MaxPool2dOp, pool_size=[2, 2], strides=[2, 2], padding=[1]), [_floats(1, 2, 4, 5)]),
     (partial(AvgPool2dOp, pool_size=[2, 3], padding=[1, 1], dilation=[1, 2]), [_floats(1, 2, 4, 5)]),
     (partial(AvgPool2dOp, pool_size=[2, 2], padding=[1, 1], count_include_pad=True), [_images(1, 2, 4, 5)]),
+    (
+        partial(Conv2dBlockedOp, strides=[2, 1], padding=[1, 0, 2, 1], dilation=[1, 2]),
+        [_images(2, 2, 5, 6, 3), _images(2, 2, 3, 2, 3, 2)],
+    ),
     (partial(Conv1dOp, padding=[2, 1], dilation=[2]), [_images(2, 3, 5), _images(2, 3, 3)]),
     (partial(Conv3dOp, strides=[1, 2, 1], padding=[1, 0, 1]), [_integers(1, 2, 3, 4, 3), _integers(3, 2, 2, 2, 3)]),
     (partial(Conv1dTransposeOp, strides=[2], padding=[1, 0]), [_images(2, 3, 4), _images(3, 2, 3)]),

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects import parse_module
 from relex.dialects.processors import processor_of
 from relex.dialects.target import Target, set_target
-from relex.dialects.tir import PrimFuncOp
+from relex.dialects.tir import ForOp, PrimFuncOp
 from relex.lowering.relex_pipeline import RelexPipelinePass, pipeline
 from relex.passes import CheckTirPass, ScheduleCpuPass, run_pass
 from relex.passes.cpu.rule import Plan
@@ -102,6 +102,15 @@ def blocked_pool(padding: int) -> str:
     func.func @main(%a: {a}) -> {result} {{
       %0 = relex.max_pool3d %a {properties} : ({a}) -> {result}
       func.return %0 : {result}
+    }}"""
+
+
+def blocked_convolution(channels: int) -> str:
+    a, b = f"tensor<1x{channels}x6x14xf32>", f"tensor<3x{channels}x1x1x1x32xf32>"
+    return f"""
+    func.func @main(%a: {a}, %b: {b}) -> tensor<1x3x6x14x32xf32> {{
+      %0 = relex.conv2d_blocked %a, %b : ({a}, {b}) -> tensor<1x3x6x14x32xf32>
+      func.return %0 : tensor<1x3x6x14x32xf32>
     }}"""
 
 
@@ -227,6 +236,15 @@ def test_scheduled_loops_use_memory_rightly(name: str) -> None:
     module = parse_module(PROGRAMS[name][0])
     set_target(module, AVX512)
     CheckTirPass(undecided="error")(RelexPipelinePass("loops")(module))
+
+
+@pytest.mark.parametrize(("channels", "outer"), [(64, ["n", "y", "o"]), (2048, ["n", "o", "y"])])
+def test_rows_come_from_memory_once_if_weights_stay_in_the_cache(channels: int, outer: list[str]) -> None:
+    module = parse_module(blocked_convolution(channels))
+    set_target(module, AVX512)
+    loops = RelexPipelinePass("loops")(module)
+    labels = [loop.label.data for loop in loops.walk() if isinstance(loop, ForOp) and loop.label]
+    assert [label for label in labels if label in "noy"] == outer
 
 
 def arguments(text: str) -> list[Array]:

@@ -62,7 +62,7 @@ def tiles(block: BlockOp, processor: Processor) -> Plan:
     axes, tile = min(choices, key=lambda choice: choice[0].cost(choice[1], processor))
     heights = tile.heights(axes.row_count, axes.step)
     summary = f"{' and '.join(map(str, heights))} by {tile.vectors} vectors of {tile.lanes} elements"
-    return Plan(summary, lambda schedule: _tile(schedule, axes, heights, tile, processor.vector_registers))
+    return Plan(summary, lambda schedule: _tile(schedule, axes, heights, tile, processor))
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,10 @@ class _Nest:
         return _Nest(block, outer, rows, inside, panels, columns, terms)
 
 
-def _tile(schedule: Schedule, axes: ReductionAxes, heights: Sequence[int], tile: Tile, registers: int) -> None:
-    block = block_named(axes.reduction.block)
-    outer, inside, terms = (list(map(named, loops)) for loops in (axes.outer, axes.inside, axes.reduction.terms))
+def _tile(schedule: Schedule, axes: ReductionAxes, heights: Sequence[int], tile: Tile, processor: Processor) -> None:
+    block, registers = block_named(axes.reduction.block), processor.vector_registers
+    groups = axes.outer_for(processor), axes.inside, axes.reduction.terms
+    outer, inside, terms = (list(map(named, loops)) for loops in groups)
     split_reader(schedule, block)
     columns = named(axes.columns)
     nest = _Nest(block, outer, named(axes.rows), inside, columns, columns, terms)

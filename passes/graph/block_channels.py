@@ -1,0 +1,172 @@
+"""Compute convolutions, and what is between them, with channels in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import AnyFloat, ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.disjoint_set import DisjointSet
+
+from relex.dialects.processors import Processor, processor_of
+from relex.dialects.relex import ConstantOp
+from relex.dialects.relex.operator import tensor_type
+from relex.dialects.target import get_target
+from relex.dialects.walks import walk
+from relex.passes.base import RelexPass
+from relex.passes.numerics import reassociates
+from relex.passes.support.channel_blocks import IN_BLOCKS, InBlocks, from_blocks
+
+
+@dataclass(frozen=True)
+class BlockChannelsPass(RelexPass):
+    """
+    Computes convolutions with constant weights with the channels of their results in blocks, of two vectors of the
+    target or one, which are contiguous: `[N, C / b, H, W, b]`. So the sums of a tile, of neighbouring places in
+    neighbouring channels, are stored in vectors, and weights are read in order. Elementwise operators, `concat`,
+    `batch_norm`, pools and means follow; where something else needs a result, it is brought into the usual order.
+
+    This suits convolutions of a single group whose results reach another convolution or a pool, if vectors divide
+    the channels. Sums add up in another order, so `strict` compilation leaves out this pass.
+
+    ```mlir
+    func.func @main(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x4x4xf32> {
+      %w = relex.constant dense<0.5> : tensor<32x3x3x3xf32>
+      %0 = relex.conv2d %x, %w padding = [1] : (tensor<1x3x8x8xf32>, tensor<32x3x3x3xf32>) -> tensor<1x32x8x8xf32>
+      %1 = relex.relu %0 : (tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32>
+      %2 = relex.max_pool2d %1 pool_size = [2, 2] strides = [2, 2] : (tensor<1x32x8x8xf32>) -> tensor<1x32x4x4xf32>
+      func.return %2 : tensor<1x32x4x4xf32>
+    }
+    // block-channels
+    func.func @main(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x4x4xf32> {
+      %w = relex.constant dense<0.5> : tensor<1x3x3x3x1x32xf32>
+      %0 = relex.conv2d_blocked %x, %w padding = [1]
+          : (tensor<1x3x8x8xf32>, tensor<1x3x3x3x1x32xf32>) -> tensor<1x1x8x8x32xf32>
+      %1 = relex.relu %0 : (tensor<1x1x8x8x32xf32>) -> tensor<1x1x8x8x32xf32>
+      %2 = relex.max_pool3d %1 pool_size = [2, 2, 1] strides = [2, 2, 1]
+          : (tensor<1x1x8x8x32xf32>) -> tensor<1x1x4x4x32xf32>
+      %3 = relex.permute_dims %2 axes = [0, 1, 4, 2, 3] : (tensor<1x1x4x4x32xf32>) -> tensor<1x1x32x4x4xf32>
+      %4 = relex.reshape %3 shape = [1, 32, 4, 4] : (tensor<1x1x32x4x4xf32>) -> tensor<1x32x4x4xf32>
+      func.return %4 : tensor<1x32x4x4xf32>
+    }
+    ```
+    """
+
+    name = "block-channels"
+    numerics = reassociates
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = get_target(op)
+        processor = processor_of(target) if target else None
+        if processor is None or not processor.vector_bits:
+            return
+        ops = list(walk(op))
+        values = _ValuesInBlocks(_block_sizes(ops, processor))
+        for found in ops:
+            values.visit(found)
+        constants = {value.owner for old in values.replaced for value in old.operands}
+        for old in reversed(values.replaced):
+            Rewriter.erase_op(old)
+        for constant in constants:
+            if isinstance(constant, ConstantOp) and not constant.result.uses:
+                Rewriter.erase_op(constant)
+
+
+def _block_sizes(ops: Sequence[Operation], processor: Processor) -> dict[SSAValue, int]:
+    """Return the values that are computed in blocks, and the sizes of these."""
+    regions: DisjointSet[SSAValue] = DisjointSet()
+    values: dict[SSAValue, None] = {}
+    for op in ops:
+        entry = IN_BLOCKS.find(op)
+        if entry is None or entry.leaves or not _is_image(op.results[0]) or (alike := entry.alike(op)) is None:
+            continue
+        operands = [op.operands[i] for i in alike]
+        if (not operands and not entry.slides) or any(value not in values for value in operands):
+            continue
+        result = op.results[0]
+        values[result] = None
+        regions.add(result)
+        for value in operands:
+            regions.union_left(result, value)
+    members: dict[SSAValue, list[SSAValue]] = {}
+    for value in values:
+        members.setdefault(regions.find(value), []).append(value)
+    sizes: dict[SSAValue, int] = {}
+    for region in members.values():
+        if (size := _size(region, processor)) is not None and any(map(_slides, region)):
+            sizes |= dict.fromkeys(region, size)
+    return sizes
+
+
+def _is_image(value: SSAValue) -> bool:
+    """Return whether a value has the dimensions of images, with sizes that are known at compile time."""
+    t = tensor_type(value.type)
+    return t.get_num_dims() == 4 and t.has_static_shape()
+
+
+def _slides(value: SSAValue) -> bool:
+    """Return whether windows slide over a value."""
+    entries = [(IN_BLOCKS.find(use.operation), use) for use in value.uses]
+    return any(e and e.slides and not use.index and e.alike(use.operation) is not None for e, use in entries)
+
+
+def _size(values: Sequence[SSAValue], processor: Processor) -> int | None:
+    """Return the size of blocks that divides the channels of all values; None if there is none."""
+    types = [tensor_type(value.type) for value in values]
+    floats = [t.element_type for t in types if isinstance(t.element_type, AnyFloat)]
+    lanes = processor.lanes(max((t.bitwidth for t in floats), default=32))
+    channels = [t.get_shape()[1] for t in types]
+    return next((size for size in (2 * lanes, lanes) if all(count % size == 0 for count in channels)), None)
+
+
+@dataclass
+class _ValuesInBlocks:
+    """Replaces values by such in blocks."""
+
+    sizes: dict[SSAValue, int]
+    blocked: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    again: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """Values that are needed in the usual order as well, by what they were."""
+    replaced: dict[Operation, None] = field(default_factory=dict[Operation, None])
+
+    def visit(self, op: Operation) -> None:
+        """Compute the result of an operator in blocks, or let it have its operands in the usual order."""
+        entry = IN_BLOCKS.find(op)
+        if entry is not None and (op.results[0] in self.sizes or self._leaves(op, entry)):
+            self._replace(op, entry)
+            return
+        for i, value in enumerate(op.operands):
+            if value in self.blocked:
+                op.operands[i] = self._unblocked(value)
+
+    def _leaves(self, op: Operation, entry: InBlocks) -> bool:
+        return entry.leaves and op.operands[0] in self.blocked and entry.alike(op) is not None
+
+    def _replace(self, op: Operation, entry: InBlocks) -> None:
+        operands = [self.blocked.get(value, value) for value in op.operands]
+        new = entry.make(op, operands, self.sizes.get(op.results[0], 1))
+        result = new[-1].results[0]
+        for made in new:
+            made.location = op.location
+        result.name_hint = op.results[0].name_hint
+        Rewriter.insert_op(new, InsertPoint.before(op))
+        if entry.leaves:
+            op.results[0].replace_all_uses_with(result)
+        else:
+            self.blocked[op.results[0]] = result
+        self.replaced[op] = None
+
+    def _unblocked(self, value: SSAValue) -> SSAValue:
+        """Return a value in the usual order, made once."""
+        if value not in self.again:
+            source = self.blocked[value].owner
+            assert isinstance(source, Operation)
+            new = from_blocks(self.blocked[value])
+            for op in new:
+                op.location = source.location
+            Rewriter.insert_op(new, InsertPoint.after(source))
+            self.again[value] = new[-1].results[0]
+        return self.again[value]

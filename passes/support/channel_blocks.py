@@ -1,0 +1,196 @@
+"""Operators that can be computed with their channels in blocks, the numbers of a block contiguous.
+
+The blocks of a value `[N, C, H, W]` are a value `[N, C / b, H, W, b]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+
+from relex.dialects.arrays import Array, np
+from relex.dialects.relex import (
+    AddOp,
+    AvgPool2dOp,
+    AvgPool3dOp,
+    BatchNormOp,
+    ConcatOp,
+    ConstantOp,
+    Conv2dBlockedOp,
+    Conv2dOp,
+    Elementwise,
+    MaxPool2dOp,
+    MaxPool3dOp,
+    MeanOp,
+    MultiplyOp,
+    PermuteDimsOp,
+    ReshapeOp,
+)
+from relex.dialects.relex.operator import tensor_type
+from relex.dialects.relex.properties import as_integer, as_integers
+from relex.dialects.relex.tensors import array_of
+from relex.dialects.relex.types import rank_of
+from relex.dialects.table import Table
+
+Make = Callable[[Operation, Sequence[SSAValue], int], Sequence[Operation]]
+"""Maps an operator, its operands, in blocks as far as they are computed in blocks, and the size of a block of its
+result to the ops that compute it; the last one has the result."""
+
+
+@dataclass(frozen=True)
+class InBlocks:
+    """What an operator does with the channels of its operands, and how it is computed in blocks."""
+
+    make: Make
+    alike: Callable[[Operation], Sequence[int] | None] = lambda op: ()
+    """Returns the indices of the operands that must have blocks of the same size as the result, constants aside; None
+    if the operator cannot be computed in blocks."""
+    slides: bool = False
+    """Whether a window slides over the data, which is worth blocks."""
+    leaves: bool = False
+    """Whether the result has no blocks, but is as before."""
+
+
+IN_BLOCKS = Table[type[Operation], InBlocks]("operators with channels in blocks")
+"""The operators that can be computed with channels in blocks. Other packages add theirs."""
+
+
+def to_blocks(array: Array, size: int) -> Array:
+    """Return a constant `[N, C, H, W]` in blocks; one that is the same for all channels gets another dimension."""
+    n, channels, *sizes = array.shape
+    if channels == 1:
+        return array[..., np.newaxis]
+    return np.moveaxis(array.reshape(n, channels // size, size, *sizes), 2, -1)
+
+
+def from_blocks(value: SSAValue) -> Sequence[Operation]:
+    """Return the ops that compute a value `[N, C, H, W]` from its blocks."""
+    n, blocks, *sizes, size = tensor_type(value.type).get_shape()
+    shape = (n, blocks * size, *sizes)
+    # Of one place, the channels are in order already.
+    if all(extent == 1 for extent in sizes):
+        return [ReshapeOp(value, shape)]
+    moved = PermuteDimsOp(value, (0, 1, 4, 2, 3))
+    return [moved, ReshapeOp(moved, shape)]
+
+
+def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
+    assert isinstance(op, Conv2dOp)
+    data, weight = operands[0], array_of(op.weight)
+    assert weight is not None
+    outputs, channels, *window = weight.shape
+    block = tensor_type(data.type).get_shape()[4] if rank_of(data) == 5 else 1
+    parts = weight.reshape(outputs // size, size, channels // block, block, *window)
+    constant = ConstantOp(np.ascontiguousarray(parts.transpose(0, 2, 4, 5, 3, 1)))
+    constant.result.name_hint = op.weight.name_hint
+    strides, padding, dilation = (as_integers(p) for p in (op.strides, op.padding, op.dilation))
+    return [constant, Conv2dBlockedOp(data, constant.result, strides, padding, dilation)]
+
+
+def _of_convolution(op: Operation) -> Sequence[int] | None:
+    assert isinstance(op, Conv2dOp)
+    return () if as_integer(op.groups) == 1 and isinstance(op.weight.owner, ConstantOp) else None
+
+
+IN_BLOCKS.add(InBlocks(_convolution, _of_convolution, slides=True), Conv2dOp)
+
+
+def _elementwise(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
+    constants: list[Operation] = []
+    new: list[SSAValue] = []
+    for value in operands:
+        if rank_of(value) < 5 and (array := array_of(value)) is not None:
+            whole = array.reshape((1,) * (4 - array.ndim) + array.shape)
+            constants.append(ConstantOp(np.ascontiguousarray(to_blocks(whole, size))))
+            value = constants[-1].results[0]
+        new.append(value)
+    return [*constants, type(op).create(operands=new, result_types=[_blocked(op, size)], properties=op.properties)]
+
+
+def _blocked(op: Operation, size: int) -> TensorType:
+    t = tensor_type(op.results[0].type)
+    n, channels, *sizes = t.get_shape()
+    return TensorType(t.element_type, (n, channels // size, *sizes, size))
+
+
+def _all_like_the_result(op: Operation) -> Sequence[int] | None:
+    """Return the operands that have channels; None if one has others, or blocks of another shape."""
+    channels = tensor_type(op.results[0].type).get_shape()[1]
+    alike: list[int] = []
+    for i, value in enumerate(op.operands):
+        shape = tensor_type(value.type).get_shape()
+        if isinstance(value.owner, ConstantOp) or not shape:
+            continue
+        if len(shape) != 4 or shape[1] != channels:
+            return None
+        alike.append(i)
+    return alike
+
+
+IN_BLOCKS.add(InBlocks(_elementwise, _all_like_the_result), Elementwise)
+
+
+def _concat(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
+    return [ConcatOp(*operands, axis=1)]
+
+
+def _along_channels(op: Operation) -> Sequence[int] | None:
+    assert isinstance(op, ConcatOp)
+    constant = any(isinstance(value.owner, ConstantOp) for value in op.operands)
+    return None if constant or op.normal_axis != 1 else range(len(op.operands))
+
+
+IN_BLOCKS.add(InBlocks(_concat, _along_channels), ConcatOp)
+
+
+def _normalization(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
+    assert isinstance(op, BatchNormOp)
+    gamma, beta, mean, variance = (cast(Array, array_of(value)) for value in op.operands[1:])
+    factor = gamma / np.sqrt(variance.astype(np.float64) + op.epsilon.value.data)
+    addend = beta - mean * factor
+    by_channel = (to_blocks(a.astype(gamma.dtype).reshape(1, -1, 1, 1), size) for a in (factor, addend))
+    factors, addends = (ConstantOp(np.ascontiguousarray(a)) for a in by_channel)
+    product = MultiplyOp(operands[0], factors.result)
+    return [factors, addends, product, AddOp(product, addends.result)]
+
+
+def _of_constants(op: Operation) -> Sequence[int] | None:
+    assert isinstance(op, BatchNormOp)
+    return (0,) if op.normal_axis == 1 and all(isinstance(v.owner, ConstantOp) for v in op.operands[1:]) else None
+
+
+IN_BLOCKS.add(InBlocks(_normalization, _of_constants), BatchNormOp)
+
+
+def _pool(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
+    """Pool in three dimensions, the last one that of a block, with windows of one channel."""
+    assert isinstance(op, MaxPool2dOp | AvgPool2dOp)
+    windows = op.windows
+    window = (*as_integers(op.pool_size), 1)
+    padding = (*windows.before, 0, *windows.after, 0)
+    strides, dilation = (*windows.strides, 1), (*windows.dilation, 1)
+    if isinstance(op, MaxPool2dOp):
+        return [MaxPool3dOp(operands[0], window, strides, padding, dilation, windows.ceil_mode)]
+    counts = op.count_include_pad is not None
+    return [AvgPool3dOp(operands[0], window, strides, padding, dilation, windows.ceil_mode, counts)]
+
+
+IN_BLOCKS.add(InBlocks(_pool, lambda op: (0,), slides=True), MaxPool2dOp, AvgPool2dOp)
+
+
+def _mean(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
+    """Take the mean of each channel, which leaves the channels in order."""
+    mean = MeanOp(operands[0], (2, 3))
+    return [mean, ReshapeOp(mean, tensor_type(op.results[0].type).get_shape())]
+
+
+def _over_places(op: Operation) -> Sequence[int] | None:
+    assert isinstance(op, MeanOp)
+    return (0,) if op.axes == (2, 3) and rank_of(op.operand) == 4 else None
+
+
+IN_BLOCKS.add(InBlocks(_mean, _over_places, leaves=True), MeanOp)

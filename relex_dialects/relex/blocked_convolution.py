@@ -1,0 +1,81 @@
+"""Convolution of data whose channels are in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import ClassVar
+
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, prop_def
+
+from relex.dialects.arrays import Array, np
+from relex.dialects.dtypes import NUMBERS, tensor_operand_def
+from relex.dialects.errors import InferenceError
+from relex.dialects.relex.operator import Operand, ieee_arithmetic
+from relex.dialects.relex.properties import IntegersConstr
+from relex.dialects.relex.sliding import SlidingWindows, expect_rank
+from relex.dialects.relex.types import SizedType, expect_element_type, expect_equal, same_element_type, shape_str
+from relex.dialects.relex.windows import Windows
+from relex.dialects.sizes import Size
+
+
+@irdl_op_definition
+class Conv2dBlockedOp(SlidingWindows):
+    """
+    The convolution `relex.conv2d` of data `[N, C / c, H, W, c]`, whose channels are in blocks of `c`, with a weight
+    `[O / o, C / c, h, w, c, o]`: `[N, O / o, H', W', o]`. The numbers of a block are contiguous, as vectors need them.
+    If `c` is 1, the data may be `[N, C, H, W]`. `padding` is one number for all sides, two (top and bottom, left and
+    right) or four (top, left, bottom, right).
+
+    ```mlir
+    %y = relex.conv2d_blocked %x, %w padding = [1, 1]
+        : (tensor<1x2x8x8x16xf32>, tensor<4x2x3x3x16x32xf32>) -> tensor<1x4x8x8x32xf32>
+    ```
+    """
+
+    name = "relex.conv2d_blocked"
+    RANK: ClassVar = 2
+
+    data = tensor_operand_def()
+    weight = tensor_operand_def()
+    strides = prop_def(IntegersConstr)
+    padding = prop_def(IntegersConstr)
+    dilation = prop_def(IntegersConstr)
+
+    def __init__(
+        self,
+        data: Operand,
+        weight: Operand,
+        strides: Sequence[int] | None = None,
+        padding: Sequence[int] | None = None,
+        dilation: Sequence[int] | None = None,
+    ):
+        super().__init__(data, weight, properties={"strides": strides, "padding": padding, "dilation": dilation})
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        element_type = same_element_type(*operands)
+        expect_element_type(operands[0], NUMBERS, "operands")
+        data, weight = operands[0].get_shape(), expect_rank(operands[1], 6, "a weight")
+        if len(data) not in (4, 5):
+            raise InferenceError(f"expected data of rank 5, or 4 for blocks of 1 channel, found {shape_str(data)}")
+        expect_equal(data[1], weight[1], "blocks of input channels of data and weight")
+        expect_equal((*data, 1)[4], weight[4], "input channels in a block of data and weight")
+        counts = Windows.read(weight[2:4], properties).counts(data[2:4])
+        return SizedType(element_type, (data[0], weight[0], *counts, weight[5]))
+
+    @property
+    def terms(self) -> int:
+        return prod(self.weight.type.get_shape()[1:5])
+
+    def windows(self, weight: Sequence[Size]) -> Windows:
+        """Return the windows that a weight of this shape slides over."""
+        return Windows.read(weight[2:4], self.properties)
+
+    def evaluate(self, *operands: Array) -> Array:
+        x, weight = operands
+        channels_first = np.moveaxis(x.reshape(*x.shape[:4], -1), 4, 2)
+        parts = self.windows(weight.shape).over(channels_first, 0)
+        with ieee_arithmetic():
+            return np.einsum("nbcxyrs,obrsci->noxyi", parts, weight)

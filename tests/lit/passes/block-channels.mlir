@@ -1,0 +1,76 @@
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},block-channels" | filecheck %s
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},block-channels,block-channels" | filecheck %s
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell features=+avx2},block-channels" | filecheck %s --check-prefix=AVX2
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell features=+avx2},block-channels" --check-each -o /dev/null
+// RUN: relex-opt %s -p block-channels | filecheck %s --check-prefix=NONE
+
+// NONE-NOT: blocked
+
+// Blocks of two vectors; elementwise operators and pools follow, and a mean leaves the channels in order.
+// CHECK-LABEL: func.func @chain
+// CHECK:         [[Y:%.+]] = relex.conv2d_blocked %x, {{.*}} padding = [1] : (tensor<1x3x8x8xf32>, tensor<2x3x3x3x1x32xf32>) -> tensor<1x2x8x8x32xf32>
+// CHECK-NEXT:    [[B:%.+]] = relex.constant dense<1.0> : tensor<1x2x1x1x32xf32>
+// CHECK-NEXT:    [[Z:%.+]] = relex.add [[Y]], [[B]]
+// CHECK-NEXT:    [[P:%.+]] = relex.max_pool3d [[Z]] pool_size = [2, 2, 1] strides = [2, 2, 1] {{.*}} -> tensor<1x2x4x4x32xf32>
+// CHECK:         [[V:%.+]] = relex.conv2d_blocked [[P]], {{.*}} strides = [2, 2] : (tensor<1x2x4x4x32xf32>, tensor<3x2x1x1x32x16xf32>) -> tensor<1x3x2x2x16xf32>
+// CHECK:         [[A:%.+]] = relex.avg_pool3d [[V]] pool_size = [2, 2, 1]
+// CHECK-NEXT:    [[M:%.+]] = relex.mean [[A]] axis = [2, 3] : (tensor<1x3x1x1x16xf32>) -> tensor<1x3x16xf32>
+// CHECK-NEXT:    [[R:%.+]] = relex.reshape [[M]] shape = [1, 48] : (tensor<1x3x16xf32>) -> tensor<1x48xf32>
+// CHECK-NEXT:    func.return [[R]]
+// AVX2-LABEL: func.func @chain
+// AVX2:         relex.conv2d_blocked {{.*}} -> tensor<1x4x8x8x16xf32>
+// AVX2:         relex.conv2d_blocked {{.*}} -> tensor<1x3x2x2x16xf32>
+func.func @chain(%x: tensor<1x3x8x8xf32>) -> tensor<1x48xf32> {
+  %w = relex.constant dense<0.5> : tensor<64x3x3x3xf32>
+  %b = relex.constant dense<1.0> : tensor<64x1x1xf32>
+  %v = relex.constant dense<0.25> : tensor<48x64x1x1xf32>
+  %0 = relex.conv2d %x, %w padding = [1] : (tensor<1x3x8x8xf32>, tensor<64x3x3x3xf32>) -> tensor<1x64x8x8xf32>
+  %1 = relex.add %0, %b : (tensor<1x64x8x8xf32>, tensor<64x1x1xf32>) -> tensor<1x64x8x8xf32>
+  %2 = relex.max_pool2d %1 pool_size = [2, 2] strides = [2, 2] : (tensor<1x64x8x8xf32>) -> tensor<1x64x4x4xf32>
+  %3 = relex.conv2d %2, %v strides = [2, 2] : (tensor<1x64x4x4xf32>, tensor<48x64x1x1xf32>) -> tensor<1x48x2x2xf32>
+  %4 = relex.avg_pool2d %3 pool_size = [2, 2] : (tensor<1x48x2x2xf32>) -> tensor<1x48x1x1xf32>
+  %5 = relex.mean %4 axis = [2, 3] : (tensor<1x48x1x1xf32>) -> tensor<1x48xf32>
+  func.return %5 : tensor<1x48xf32>
+}
+
+// Values that meet have blocks of the same size. What others use is brought into the usual order, once.
+// CHECK-LABEL: func.func @meeting
+// CHECK:         [[A:%.+]] = relex.conv2d_blocked {{.*}} -> tensor<1x2x4x4x16xf32>
+// CHECK:         [[B:%.+]] = relex.conv2d_blocked {{.*}} -> tensor<1x1x4x4x16xf32>
+// CHECK-NEXT:    [[C:%.+]] = relex.concat [[A]], [[B]] axis = 1 : (tensor<1x2x4x4x16xf32>, tensor<1x1x4x4x16xf32>) -> tensor<1x3x4x4x16xf32>
+// CHECK-NEXT:    [[M:%.+]] = relex.permute_dims [[C]] axes = [0, 1, 4, 2, 3] : (tensor<1x3x4x4x16xf32>) -> tensor<1x3x16x4x4xf32>
+// CHECK-NEXT:    [[R:%.+]] = relex.reshape [[M]] shape = [1, 48, 4, 4] : (tensor<1x3x16x4x4xf32>) -> tensor<1x48x4x4xf32>
+// CHECK-NEXT:    [[P:%.+]] = relex.max_pool3d [[C]]
+// CHECK:         [[G:%.+]] = relex.conv2d [[R]], {{.*}} groups = 48
+// CHECK:         func.return [[R]], {{.*}}, [[G]]
+func.func @meeting(%x: tensor<1x4x4x4xf32>)
+    -> (tensor<1x48x4x4xf32>, tensor<1x48x2x2xf32>, tensor<1x48x4x4xf32>) {
+  %w = relex.constant dense<0.5> : tensor<32x4x1x1xf32>
+  %v = relex.constant dense<0.25> : tensor<16x4x1x1xf32>
+  %u = relex.constant dense<2.0> : tensor<48x1x1x1xf32>
+  %0 = relex.conv2d %x, %w : (tensor<1x4x4x4xf32>, tensor<32x4x1x1xf32>) -> tensor<1x32x4x4xf32>
+  %1 = relex.conv2d %x, %v : (tensor<1x4x4x4xf32>, tensor<16x4x1x1xf32>) -> tensor<1x16x4x4xf32>
+  %2 = relex.concat %0, %1 axis = 1 : (tensor<1x32x4x4xf32>, tensor<1x16x4x4xf32>) -> tensor<1x48x4x4xf32>
+  %3 = relex.max_pool2d %2 pool_size = [2, 2] strides = [2, 2] : (tensor<1x48x4x4xf32>) -> tensor<1x48x2x2xf32>
+  %4 = relex.conv2d %2, %u groups = 48 : (tensor<1x48x4x4xf32>, tensor<48x1x1x1xf32>) -> tensor<1x48x4x4xf32>
+  func.return %2, %3, %4 : tensor<1x48x4x4xf32>, tensor<1x48x2x2xf32>, tensor<1x48x4x4xf32>
+}
+
+// Neither a convolution that only elementwise operators follow, nor channels that fill no vectors, nor weights from
+// outside, nor images of unknown size.
+// CHECK-LABEL: func.func @others
+// CHECK-NOT:     blocked
+func.func @others(%x: tensor<1x4x4x4xf32>, %w: tensor<32x4x1x1xf32>, %y: tensor<?x4x4x4xf32>)
+    -> (tensor<1x32x4x4xf32>, tensor<1x12x1x1xf32>, tensor<1x32x1x1xf32>, tensor<?x32x1x1xf32>) {
+  %v = relex.constant dense<0.5> : tensor<32x4x1x1xf32>
+  %u = relex.constant dense<0.25> : tensor<12x4x1x1xf32>
+  %0 = relex.conv2d %x, %v : (tensor<1x4x4x4xf32>, tensor<32x4x1x1xf32>) -> tensor<1x32x4x4xf32>
+  %1 = relex.relu %0 : (tensor<1x32x4x4xf32>) -> tensor<1x32x4x4xf32>
+  %2 = relex.conv2d %x, %u : (tensor<1x4x4x4xf32>, tensor<12x4x1x1xf32>) -> tensor<1x12x4x4xf32>
+  %3 = relex.max_pool2d %2 pool_size = [4, 4] : (tensor<1x12x4x4xf32>) -> tensor<1x12x1x1xf32>
+  %4 = relex.conv2d %x, %w : (tensor<1x4x4x4xf32>, tensor<32x4x1x1xf32>) -> tensor<1x32x4x4xf32>
+  %5 = relex.max_pool2d %4 pool_size = [4, 4] : (tensor<1x32x4x4xf32>) -> tensor<1x32x1x1xf32>
+  %6 = relex.conv2d %y, %v : (tensor<?x4x4x4xf32>, tensor<32x4x1x1xf32>) -> tensor<?x32x4x4xf32>
+  %7 = relex.max_pool2d %6 pool_size = [4, 4] : (tensor<?x32x4x4xf32>) -> tensor<?x32x1x1xf32>
+  func.return %1, %3, %5, %7 : tensor<1x32x4x4xf32>, tensor<1x12x1x1xf32>, tensor<1x32x1x1xf32>, tensor<?x32x1x1xf32>
+}

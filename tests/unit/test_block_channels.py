@@ -1,0 +1,115 @@
+"""Convolutions with channels in blocks, compared with what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from programs import interpreted
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects.machine import Target
+from relex.dialects.relex import Conv2dBlockedOp, Conv2dOp, PermuteDimsOp
+from relex.dialects.target import set_target
+from relex.frontend import BlockBuilder, Var, const, op
+from relex.lowering import RelexPipelinePass
+from relex.passes import BlockChannelsPass
+from relex.runtime import build
+
+RNG = np.random.default_rng(0)
+AVX2 = Target("x86_64-unknown-linux-gnu", "haswell", "")
+
+
+def constant(*shape: int, dtype: str = "float32") -> Any:
+    return const(RNG.standard_normal(shape).astype(dtype))
+
+
+def as_list(found: Any) -> list[Any]:
+    return list(cast(Sequence[Any], found)) if isinstance(found, list | tuple) else [found]
+
+
+def network(body: Callable[[Any], Any], dtype: str = "float32") -> ModuleOp:
+    builder = BlockBuilder()
+    x = Var("x", (2, 3, 7, 6), dtype)
+    with builder.function("main", [x]):
+        results = [builder.emit(y) for y in as_list(body(x))]
+        builder.emit_func_output(results if len(results) > 1 else results[0])
+    return builder.get()
+
+
+def convolved(x: Any, outputs: int = 16, inputs: int = 3, window: int = 3, **options: Any) -> Any:
+    return op.conv2d(x, constant(outputs, inputs, window, window), padding=[window // 2], **options)
+
+
+def two(x: Any, **options: Any) -> Any:
+    return convolved(convolved(x), 8, 16, **options)
+
+
+def normal(x: Any, channels: int) -> Any:
+    variance = const(RNG.random(channels).astype("float32") + 0.5)
+    return op.batch_norm(x, constant(channels), constant(channels), constant(channels), variance)
+
+
+def residual(x: Any) -> list[Any]:
+    first = op.relu(op.add(convolved(x), constant(16, 1, 1)))
+    second = op.add(convolved(first, 16, 16), first)
+    # One more that is needed in the usual order.
+    return [convolved(second, 24, 16, 1, strides=[2, 1]), first]
+
+
+def joined(x: Any) -> Any:
+    parts = [convolved(x, 32), op.max_pool2d(convolved(x, 8), [3, 3], strides=[1, 1], padding=[1, 1])]
+    return convolved(op.concat(parts, axis=1), 16, 40, dilation=[2, 1])
+
+
+NETWORKS: dict[str, Callable[[Any], Any]] = {
+    "two": two,
+    "residual": residual,
+    "joined": joined,
+    "normalized": lambda x: convolved(op.relu(normal(convolved(x), 16)), 8, 16, 1),
+    "ceil": lambda x: op.max_pool2d(convolved(x), [2, 2], strides=[2, 2], ceil_mode=True),
+    "mean": lambda x: op.mean(op.avg_pool2d(convolved(x), [3, 2], padding=[1, 0, 0, 1]), axis=[2, 3], keepdims=True),
+    "padding counts": lambda x: op.avg_pool2d(convolved(x), [3, 3], padding=[1, 1], count_include_pad=True),
+    "a number for each place": lambda x: convolved(op.multiply(constant(7, 6), convolved(x)), 8, 16),
+    "groups": lambda x: op.max_pool2d(convolved(convolved(convolved(x), 16, 1, groups=16), 8, 16), [2, 2]),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_results_agree_up_to_rounding(name: str) -> None:
+    module = network(NETWORKS[name])
+    set_target(module, AVX2)
+    x = RNG.standard_normal((2, 3, 7, 6)).astype("float32")
+    wanted = interpreted(str(module), "graph")["main"](x)
+    blocked = BlockChannelsPass()(module)
+    blocked.verify()
+    assert any(isinstance(o, Conv2dBlockedOp) for o in blocked.walk())
+    for found in (interpreted(str(blocked), "graph")["main"](x), build(module)["main"](x)):
+        for one, other in zip(as_list(found), as_list(wanted), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-4)
+
+
+def test_doubles_have_narrower_blocks() -> None:
+    module = network(lambda x: op.max_pool2d(op.conv2d(x, constant(8, 3, 1, 1, dtype="float64")), [2, 2]), "float64")
+    set_target(module, AVX2)
+    (found,) = (o for o in BlockChannelsPass()(module).walk() if isinstance(o, Conv2dBlockedOp))
+    assert found.result.type.get_shape() == (2, 1, 7, 6, 8)
+
+
+def test_a_residual_connection_costs_no_transposes() -> None:
+    module = network(lambda x: residual(x)[:1])
+    set_target(module, AVX2)
+    blocked = BlockChannelsPass()(module)
+    # The last convolution reaches nothing, and stays.
+    assert sum(isinstance(o, Conv2dOp) for o in blocked.walk()) == 1
+    assert sum(isinstance(o, PermuteDimsOp) for o in blocked.walk()) == 1
+
+
+def test_strict_compilation_keeps_the_order_of_sums() -> None:
+    for strict in (False, True):
+        module = network(two)
+        set_target(module, AVX2)
+        lowered = RelexPipelinePass(to="graph", strict=strict)(module)
+        assert any(isinstance(o, Conv2dBlockedOp) for o in lowered.walk()) is not strict
