@@ -6,9 +6,10 @@ linear if its time per op is the same in all columns. `--sizes` sets other numbe
 `--model` prints the time of each pass in the default compilation of one model, from text to callable; without a file it
 compiles the perceptron of the examples. `--passes` prints a table of all passes that take 1 % or more of the time of
 some program, with the milliseconds and the share in each: of the networks of the examples and, if the package onnx is
-installed, of those of `benchmarks.models` that are named. `--cache` prints the seconds of `build` for the same networks where no kernel is known, where all are in memory, and
-where all are in files, and the time on the clock where none is known. `--operators` prints microseconds per operator in graphs of
-that many operators. All times are processor times, so other programs do not count.
+installed, of those of `benchmarks.models` that are named. `--cache` prints the seconds of `build` for the same networks
+where no kernel is known, where all are in memory, and where all are in files, and the time on the clock where none is
+known. `--operators` prints microseconds per operator in graphs of that many operators. All times are processor times,
+so other programs do not count.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from xdsl.irdl import irdl_op_definition, prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import NUMBERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import Operand, ieee_arithmetic
+from relex.dialects.relex.operator import Operand
 from relex.dialects.relex.properties import IntegersConstr
 from relex.dialects.relex.sliding import SlidingWindows, expect_rank
 from relex.dialects.relex.types import SizedType, expect_element_type, expect_equal, same_element_type, shape_str
@@ -73,9 +73,7 @@ class Conv2dBlockedOp(SlidingWindows):
         """Return the windows that a weight of this shape slides over."""
         return Windows.read(weight[2:4], self.properties)
 
-    def evaluate(self, *operands: Array) -> Array:
-        x, weight = operands
+    def evaluate(self, x: Array, weight: Array) -> Array:
         channels_first = np.moveaxis(x.reshape(*x.shape[:4], -1), 4, 2)
         parts = self.windows(weight.shape).over(channels_first, 0)
-        with ieee_arithmetic():
-            return np.einsum("nbcxyrs,obrsci->noxyi", parts, weight)
+        return np.einsum("nbcxyrs,obrsci->noxyi", parts, weight)
