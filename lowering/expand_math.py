@@ -15,6 +15,7 @@ from relex.dialects.table import Table
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter
 from relex.lowering.math_approximations.formulas import erf, exp, log, tanh
 from relex.lowering.math_approximations.numbers import F32, F64, Floats
+from relex.lowering.math_approximations.trigonometry import cos, sin, tan
 
 EXPANSIONS = ConversionTable("expand-math")
 """Conversion rules for the ops of `math` that have a formula."""
@@ -26,8 +27,9 @@ FORMULAS = Table[type[Operation], Mapping[ElementType, Callable[[Floats], Floats
 @dataclass(frozen=True)
 class ExpandMathPass(ConversionPass):
     """
-    Replaces `math.exp`, `log` and `tanh` of f32 and f64, and `erf` of f32, on scalars and vectors, by arithmetic
-    without branches or calls, so that loops around them can be vectorized and vectors are computed as a whole.
+    Replaces `math.exp`, `log` and `tanh` of f32 and f64, and `erf`, `sin`, `cos` and `tan` of f32, on scalars and
+    vectors, by arithmetic without branches or calls, so that loops around them can be vectorized and vectors are
+    computed as a whole.
 
     ```mlir
     %0 = math.exp %x : f32
@@ -39,9 +41,10 @@ class ExpandMathPass(ConversionPass):
     %0 = arith.mulf %5, %power : f32
     ```
 
-    Results are off by less than 1.5 ULP, including subnormal ones: for f32, exp, log and tanh were tested on all
-    inputs, with FMA and without, the others on samples. NaN, infinities and zeros give the same results as the C
-    library. Fast-math flags are not used.
+    Results are off by less than 1.5 ULP, including subnormal ones; sin, cos and tan by less than 0.502, however large
+    the angle. For f32, exp, log and tanh were tested on all inputs, with FMA and without, sin, cos and tan on one of
+    211, the others on samples. NaN, infinities and zeros give the same results as the C library. Fast-math flags are
+    not used.
 
     Other functions and types are left to `convert-math-to-libm`, as are all functions in `strict` compilation.
     """
@@ -66,7 +69,10 @@ def add_formulas(kind: type[Operation], formulas: Mapping[ElementType, Callable[
     EXPANSIONS.add(expand, kind)
 
 
+add_formulas(math.CosOp, {F32: cos})
 add_formulas(math.ErfOp, {F32: erf})
 add_formulas(math.ExpOp, {F32: exp, F64: exp})
 add_formulas(math.LogOp, {F32: log, F64: log})
+add_formulas(math.SinOp, {F32: sin})
+add_formulas(math.TanOp, {F32: tan})
 add_formulas(math.TanhOp, {F32: tanh, F64: tanh})

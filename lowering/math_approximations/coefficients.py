@@ -85,3 +85,19 @@ ERFC = (
     -8.961172e-07,
 )
 """`1 - erf(x)` in powers of `x - 2.5`, for `x` from 1 to 4. Error: 2**-26."""
+
+TURNS = (
+    0.15915494272485375,
+    3.6704158115630214e-10,
+    5.690025167992954e-19,
+    1.4703036846932608e-27,
+    2.5867171752090537e-36,
+)
+REST_OF_TURNS = 9.458140970740169e-46
+"""`1 / (2 pi)` in parts; those in the first line have 29 bits, so that their products with an f32 are exact in f64."""
+
+SIN = {F64: (-0.1666666664077645, 0.008333329302433185, -0.00019839311489770896, 2.71811415773476e-06)}
+"""`(sin(x) / x - 1) / z` with `z = x**2`, for `x` up to a quarter of pi. Error: 2**-37 of `sin(x)`."""
+
+COS = {F64: (-0.49999999694227903, 0.0416666203290749, -0.0013886680759818456, 2.438348357813902e-05)}
+"""`(cos(x) - 1) / z` with `z = x**2`, for `x` up to a quarter of pi. Error: 2**-33 of `cos(x)`."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Self, TypeVar
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType, VectorType
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, VectorType
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
@@ -106,6 +106,17 @@ class Floats(_Numbers):
 
     def __abs__(self) -> Floats:
         return self.new(math.AbsFOp(self.value))
+
+    def rounded(self) -> Floats:
+        """Return the nearest integer, the even one of two."""
+        return self.new(math.RoundEvenOp(self.value))
+
+    def to(self, element: Float32Type | Float64Type) -> Floats:
+        """Convert to another type of elements."""
+        old = self.value.type
+        kind = VectorType(element, old.shape, old.scalable_dims) if isa(old, VectorType) else element
+        op = arith.ExtFOp if record_of(element).bits > self.format.bits else arith.TruncFOp
+        return self.new(op(self.value, kind))
 
     def with_sign_of(self, other: Floats) -> Floats:
         """Return the magnitude with the sign of another float."""

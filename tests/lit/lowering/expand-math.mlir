@@ -2,9 +2,9 @@
 // RUN: relex-opt %s -p expand-math,convert-to-llvm -t llvm | filecheck %s --check-prefix=LLVM
 // RUN: relex-opt %s -p relex-pipeline{strict=true} -t llvm | filecheck %s --check-prefix=STRICT
 
-// LLVM-NOT: {{tanh|expf|logf|erff|exp.f32|exp.v|log.v}}
+// LLVM-NOT: {{tanh|sin|cos|tanf|expf|logf|erff|exp.f32|exp.v|log.v}}
 // LLVM:     double @"erf"(
-// LLVM-NOT: {{tanh|expf|logf|erff|exp.f32|exp.v|log.v}}
+// LLVM-NOT: {{tanh|sin|cos|tanf|expf|logf|erff|exp.f32|exp.v|log.v}}
 
 // STRICT: float @"llvm.exp.f32"(
 // STRICT: <4 x double> @"llvm.tanh.v4f64"(
@@ -46,6 +46,20 @@ func.func @others(%x: vector<3xf32>, %y: f32) -> (vector<3xf32>, f32) {
   %0 = math.log %x : vector<3xf32>
   %1 = math.erf %y : f32
   func.return %0, %1 : vector<3xf32>, f32
+}
+
+// Angles are reduced in f64.
+// CHECK-LABEL: func.func @angles
+// CHECK:     arith.extf {{.*}} : vector<4xf32> to vector<4xf64>
+// CHECK:     math.roundeven {{.*}} : vector<4xf64>
+// CHECK:     arith.truncf {{.*}} : vector<4xf64> to vector<4xf32>
+// CHECK-NOT: math.{{sin|cos|tan}}
+// CHECK:     func.return
+func.func @angles(%x: vector<4xf32>) -> (vector<4xf32>, vector<4xf32>, vector<4xf32>) {
+  %0 = math.sin %x : vector<4xf32>
+  %1 = math.cos %x : vector<4xf32>
+  %2 = math.tan %x : vector<4xf32>
+  func.return %0, %1, %2 : vector<4xf32>, vector<4xf32>, vector<4xf32>
 }
 
 // There are no formulas for these.
