@@ -10,6 +10,10 @@ installed, of those of `benchmarks.models` that are named. `--cache` prints the 
 where no kernel is known, where all are in memory, and where all are in files, and the time on the clock where none is
 known. `--operators` prints microseconds per operator in graphs of that many operators. All times are processor times,
 so other programs do not count.
+
+`--builds` prints a table of whole builds: processor and wall time, the share of each stage, and peak memory as a
+multiple of the weights, for networks and files, and for graphs of so many operators, as `equal:300`;
+`benchmarks.stages` says more.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from benchmarks import stages
 from relex.dialects import make_context, parse_module
 from relex.dialects.upstream.verifier import verify_module
 from relex.lowering.llvm.object_code import compile_module
@@ -153,6 +158,9 @@ EXAMPLES = {"MLP": "digits/mlp.mlir", "LeNet": "lenet/lenet.mlir"}
 """Networks in the examples, each with a function for one image and one for a batch."""
 
 
+BUILDS = [*EXAMPLES, *(f"{kind}:{n}" for kind in ("chain", "fan", "equal", "distinct") for n in (10, 100, 1000, 3000))]
+
+
 def example(file: str) -> ModuleOp:
     """Return a network of the examples with its weights."""
     path = MODEL.parents[1] / file
@@ -264,10 +272,16 @@ def main() -> None:
     parser.add_argument("--passes", nargs="*", metavar="NETWORK", help="print the shares of all passes")
     parser.add_argument("--cache", nargs="*", metavar="NETWORK", help="print what known kernels save")
     parser.add_argument("--operators", type=int, nargs="+", help="print the times of passes for graphs of so many")
+    parser.add_argument("--builds", nargs="*", metavar="PROGRAM", help="print the stages of whole builds")
     parser.add_argument("--model", type=Path, nargs="?", const=MODEL, help="compile this model instead")
     arguments = parser.parse_args()
     if arguments.model is not None:
         print_model(arguments.model)
+        return
+    if arguments.builds is not None:
+        print(f"{'build':24}{stages.TITLES}")
+        for name in arguments.builds or BUILDS:
+            print(stages.measured(name), flush=True)
         return
     for names, is_cache in ((arguments.passes, False), (arguments.cache, True)):
         if names is None:

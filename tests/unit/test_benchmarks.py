@@ -267,3 +267,19 @@ def test_aims() -> None:
     reached = {aim.text: aim.reached(full) for aim in aims.AIMS}
     verdicts = [aim.met(value) for aim in aims.AIMS if (value := reached[aim.text]) is not None]
     assert verdicts == [False, True, True, True, True, True, True, True, False]
+
+
+@pytest.mark.parametrize("program", ["chain:2", "fan:3", "equal:3", "distinct:3"])
+def test_the_stages_of_a_build(program: str) -> None:
+    stages = module("stages")
+    row = stages.measure(program)
+    assert tuple(row.stages) == stages.STAGES
+    assert all(row.stages[stage] > 0 for stage in ("import", "graph", "schedule", "lowering", "LLVM", "link"))
+    assert str(row).startswith(program)
+    assert len(str(row)) == 24 + len(stages.TITLES)
+
+
+def test_layers_have_as_many_operators_as_asked_for() -> None:
+    for is_distinct in (False, True):
+        layers = module("stages").layers(30, is_distinct)
+        assert sum(op.name in ("relex.dense", "relex.add", "relex.relu") for op in layers.walk()) == 30
