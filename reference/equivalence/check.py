@@ -150,6 +150,16 @@ class _Reference:
         calls = (op for op in self.module.walk() if isinstance(op, CallDpsPackedOp) and op.side_effects is not None)
         return known | frozenset(op.callee.data for op in calls)
 
+    def narrowed(self, function: Operation | None) -> _Reference:
+        """Return a private function with the equal sizes that a pass has found in all of its calls: it may rely on
+        them."""
+        if self.is_public or function is None or isinstance(function, llvm.FuncOp):
+            return self
+        stated = interface_of(function)
+        if stated.dims == self.interface.dims or not stated.equals(self.interface):
+            return self
+        return replace(self, interface=stated, calls={}, is_proved=False)
+
     def samples(self) -> Iterator[tuple[Sample, list[Any], Outcome]]:
         """Yield samples with their arguments and the outcome of the function."""
         for sample in samples(self.seed, self.count):
@@ -305,6 +315,7 @@ class Checker:
         name = before.name
         unproved: NotComparable | None = None
         try:
+            before = before.narrowed(find_function(after.module, name))
             call = _Call.of(before, after.module, same_call_of(p), together((*before.unchecked, p)))
             if call is None:
                 return None

@@ -67,6 +67,11 @@ class Interface:
         """The arguments that are results as well."""
         return () if self.fills else tuple(spec for spec in self.inputs if spec.is_buffer)
 
+    @property
+    def dims(self) -> tuple[tuple[str, ...], ...]:
+        """The names of the sizes of the arguments."""
+        return tuple(spec.dims for spec in self.inputs)
+
     def lowered_from(self, other: Interface) -> bool:
         """Return whether this is `other`, an interface on values, with buffers for the results that are not scalars."""
         inputs = (*other.inputs, *(spec for spec in other.outputs if spec.shape is not None))

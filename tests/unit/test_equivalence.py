@@ -513,3 +513,18 @@ def test_the_same_seed_gives_the_same_check(operator: type[Any]) -> None:
             check_equivalent(module, parse_module(LINEAR.replace("add %0, %z", "subtract %0, %z")), seed=7)
         results.append(str(caught.value))
     assert results[0] == results[1]
+
+
+def test_sizes_that_are_equal_in_all_calls() -> None:
+    """A pass states which sizes of a private function are equal in all of its calls; later ones rely on it."""
+    text = """
+    func.func @main(%x: tensor<?x5xi32>) -> tensor<?x5xi32> {
+      %0 = relex.cumprod %x axis = 0 : (tensor<?x5xi32>) -> tensor<?x5xi32>
+      %1 = relex.expand_dims %0 axis = [2] : (tensor<?x5xi32>) -> tensor<?x5x1xi32>
+      %2 = relex.squeeze %1 axis = [2] : (tensor<?x5x1xi32>) -> tensor<?x5xi32>
+      %3 = relex.maximum %x, %2 : (tensor<?x5xi32>, tensor<?x5xi32>) -> tensor<?x5xi32>
+      func.return %3 : tensor<?x5xi32>
+    }
+    """
+    report = check_pass(RelexPipelinePass("loops"), parse_module(text), samples=1)
+    assert ("merge-loops", "fused_expand_dims_squeeze_maximum") in report.compared
