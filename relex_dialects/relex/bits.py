@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 
-from relex.dialects.dtypes import FLOATS, INTEGERS, integer_limits, is_unsigned, record_of
-from relex.dialects.relex.elementwise import BinaryFunction, Element, Functions, Predicate, UnaryFunction
+from relex.dialects.dtypes import INTEGERS, integer_limits, is_unsigned, record_of
+from relex.dialects.relex.elementwise import BinaryFunction, Element, FloatFunction, Functions, Predicate, UnaryFunction
 from relex.dialects.relex.operator import Exactness, tensor_type
 
 
@@ -204,10 +204,8 @@ class RightShiftOp(_Shift):
         return f.right_shift(x, f.select((count >= 0) & (count < last), count, last))
 
 
-class _Question(Predicate, UnaryFunction, ABC):
+class _Question(Predicate, FloatFunction, ABC):
     """A question about a float."""
-
-    ALLOWED: ClassVar = FLOATS
 
 
 @irdl_op_definition

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
@@ -12,7 +12,7 @@ from xdsl.irdl import irdl_op_definition
 
 from relex.dialects.dtypes import tensor_operand_def
 from relex.dialects.relex.elementwise import BinaryFunction, Element, Formula, Functions, Predicate
-from relex.dialects.relex.operator import Exactness, Operand
+from relex.dialects.relex.operator import Movement, Operand
 from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
 
 
@@ -99,7 +99,7 @@ class GreaterEqualOp(Comparison):
 
 
 @irdl_op_definition
-class WhereOp(Formula):
+class WhereOp(Movement, Formula):
     """
     The elements of one tensor where a condition is true, those of another where it is false.
 
@@ -109,8 +109,6 @@ class WhereOp(Formula):
     """
 
     name = "relex.where"
-    EXACTNESS: ClassVar = Exactness.BITS
-    MOVES: ClassVar = True
 
     condition = tensor_operand_def()
     x = tensor_operand_def()

@@ -94,6 +94,12 @@ class UnaryFunction(Formula, UnaryElementwise, ABC):
     """A function of one number."""
 
 
+class FloatFunction(UnaryFunction, ABC):
+    """A function of one float."""
+
+    ALLOWED: ClassVar = FLOATS
+
+
 class BinaryFunction(Formula, BinaryElementwise, ABC):
     """A function of two numbers."""
 

@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import INTEGERS, tensor_operand_def, var_tensor_operand_def
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, tensor_type
+from relex.dialects.relex.operator import AlongAxis, Movement, Operand, tensor_type
 from relex.dialects.relex.properties import (
     IntegerConstr,
     IntegersConstr,
@@ -40,7 +40,7 @@ from relex.dialects.sizes import MAX_SIZE, Size, at_most, count, larger, smaller
 
 
 @irdl_op_definition
-class ConcatOp(AlongAxis):
+class ConcatOp(Movement, AlongAxis):
     """
     The concatenation of tensors along a dimension, by default the first; their other sizes are equal.
 
@@ -50,8 +50,6 @@ class ConcatOp(AlongAxis):
     """
 
     name = "relex.concat"
-    EXACTNESS: ClassVar = Exactness.BITS
-    MOVES: ClassVar = True
 
     tensors = var_tensor_operand_def()
     axis = prop_def(IntegerConstr, default_value=integer(0))
@@ -82,7 +80,7 @@ class ConcatOp(AlongAxis):
 
 
 @irdl_op_definition
-class StridedSliceOp(Operator):
+class StridedSliceOp(Movement):
     """
     Every `strides`-th element from `begin` up to but excluding `end` along each of `axes`, as in Python's slices:
     negative positions count from the end, positions out of range are clipped, and a negative stride goes backwards.
@@ -101,8 +99,6 @@ class StridedSliceOp(Operator):
     """
 
     name = "relex.strided_slice"
-    EXACTNESS: ClassVar = Exactness.BITS
-    MOVES: ClassVar = True
 
     operand = tensor_operand_def()
     like = var_tensor_operand_def()
@@ -198,7 +194,7 @@ def _clipped(place: Size, size: Size, low: Size, high: Size) -> Size:
 
 
 @irdl_op_definition
-class TakeOp(Operator):
+class TakeOp(Movement):
     """
     The elements at the given positions along a dimension; the dimensions of `indices` replace that dimension. Without
     `axis` the operand has one dimension. Indices are clipped to the valid range, as in NumPy's mode `clip`: no index
@@ -211,8 +207,6 @@ class TakeOp(Operator):
     """
 
     name = "relex.take"
-    EXACTNESS: ClassVar = Exactness.BITS
-    MOVES: ClassVar = True
 
     operand = tensor_operand_def()
     indices = tensor_operand_def()
@@ -257,7 +251,7 @@ def only_axis(properties: Mapping[str, Attribute], shape: Sequence[Size]) -> int
 
 
 @irdl_op_definition
-class PadOp(Operator):
+class PadOp(Movement):
     """
     The tensor surrounded by `pad_value`, by default 0: `pad_width` has the widths before and after each dimension.
 
@@ -269,8 +263,6 @@ class PadOp(Operator):
 
     name = "relex.pad"
     SCRIPT_NAMESPACE: ClassVar = "nn"
-    EXACTNESS: ClassVar = Exactness.BITS
-    MOVES: ClassVar = True
 
     operand = tensor_operand_def()
     pad_width = prop_def(IntegersConstr)

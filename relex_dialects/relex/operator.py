@@ -261,6 +261,13 @@ class SeveralResults(Operator, ABC):
         return self.evaluate_results(*operands)[0]
 
 
+class Movement(Operator, ABC):
+    """An operator that only moves elements, and so is exact in every bit of them."""
+
+    EXACTNESS: ClassVar = Exactness.BITS
+    MOVES: ClassVar = True
+
+
 class AlongAxis(Operator, ABC):
     """An operator along one dimension of its first operand, the property `axis`."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
@@ -12,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import tensor_operand_def, var_tensor_operand_def
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import Exactness, Operand, Operator
+from relex.dialects.relex.operator import Movement, Operand
 from relex.dialects.relex.properties import IntegersConstr, TextsConstr, as_integers, as_list
 from relex.dialects.relex.size_properties import names_of_sizes, open_shape, quotient, shape_for
 from relex.dialects.relex.types import Shape, SizedType, expect_integers, normalize_axes, rank_of, shape_str
@@ -20,7 +19,7 @@ from relex.dialects.sizes import Size, Sizes, count, equal
 
 
 @irdl_op_definition
-class PermuteDimsOp(Operator):
+class PermuteDimsOp(Movement):
     """
     The dimensions in another order: dimension `i` of the result is dimension `axes[i]` of the operand. By default the
     order is reversed.
@@ -32,8 +31,6 @@ class PermuteDimsOp(Operator):
     """
 
     name = "relex.permute_dims"
-    EXACTNESS: ClassVar = Exactness.BITS
-    MOVES: ClassVar = True
 
     operand = tensor_operand_def()
     axes = opt_prop_def(IntegersConstr)
@@ -62,12 +59,9 @@ def _order(properties: Mapping[str, Attribute], rank: int) -> Shape:
     return normalize_axes(expect_integers(as_integers(axes), "axes", count=rank), rank)
 
 
-class ToShape(Operator, ABC):
+class ToShape(Movement, ABC):
     """An operator with a property for the shape of its result, in which -1 stands for a size to infer, or for one that
     is known at run time: then `sizes` has an expression for each -1, or an empty text for a size to infer."""
-
-    EXACTNESS: ClassVar = Exactness.BITS
-    MOVES: ClassVar = True
 
     operand = tensor_operand_def()
     like = var_tensor_operand_def()
@@ -131,7 +125,7 @@ def _wrong_count(old: Sequence[Size], new: Sequence[Size]) -> InferenceError:
 
 
 @irdl_op_definition
-class ExpandDimsOp(Operator):
+class ExpandDimsOp(Movement):
     """
     The tensor with new dimensions of size 1, which become the dimensions `axis` of the result.
 
@@ -141,8 +135,6 @@ class ExpandDimsOp(Operator):
     """
 
     name = "relex.expand_dims"
-    EXACTNESS: ClassVar = Exactness.BITS
-    MOVES: ClassVar = True
 
     operand = tensor_operand_def()
     axis = prop_def(IntegersConstr)
@@ -164,7 +156,7 @@ class ExpandDimsOp(Operator):
 
 
 @irdl_op_definition
-class SqueezeOp(Operator):
+class SqueezeOp(Movement):
     """
     The tensor without the dimensions `axis`, whose size is 1; by default without all dimensions of size 1.
 
@@ -175,8 +167,6 @@ class SqueezeOp(Operator):
     """
 
     name = "relex.squeeze"
-    EXACTNESS: ClassVar = Exactness.BITS
-    MOVES: ClassVar = True
 
     operand = tensor_operand_def()
     axis = opt_prop_def(IntegersConstr)

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC
-from typing import ClassVar
-
 from xdsl.irdl import irdl_op_definition
 
-from relex.dialects.dtypes import FLOATS
-from relex.dialects.relex.elementwise import UnaryFunction
-
-
-class _FloatFunction(UnaryFunction, ABC):
-    """A function of one float, the scalar function of the same name."""
-
-    ALLOWED: ClassVar = FLOATS
+from relex.dialects.relex.elementwise import FloatFunction
 
 
 @irdl_op_definition
-class SinOp(_FloatFunction):
+class SinOp(FloatFunction):
     """
     The sine of an angle in radians; NaN for infinity.
 
@@ -31,7 +21,7 @@ class SinOp(_FloatFunction):
 
 
 @irdl_op_definition
-class CosOp(_FloatFunction):
+class CosOp(FloatFunction):
     """
     The cosine of an angle in radians; NaN for infinity.
 
@@ -44,7 +34,7 @@ class CosOp(_FloatFunction):
 
 
 @irdl_op_definition
-class TanOp(_FloatFunction):
+class TanOp(FloatFunction):
     """
     The tangent of an angle in radians; NaN for infinity.
 
@@ -57,7 +47,7 @@ class TanOp(_FloatFunction):
 
 
 @irdl_op_definition
-class AsinOp(_FloatFunction):
+class AsinOp(FloatFunction):
     """
     The inverse sine, from -pi/2 to pi/2; NaN outside of -1 to 1.
 
@@ -70,7 +60,7 @@ class AsinOp(_FloatFunction):
 
 
 @irdl_op_definition
-class AcosOp(_FloatFunction):
+class AcosOp(FloatFunction):
     """
     The inverse cosine, from 0 to pi; NaN outside of -1 to 1.
 
@@ -83,7 +73,7 @@ class AcosOp(_FloatFunction):
 
 
 @irdl_op_definition
-class AtanOp(_FloatFunction):
+class AtanOp(FloatFunction):
     """
     The inverse tangent, from -pi/2 to pi/2.
 
@@ -96,7 +86,7 @@ class AtanOp(_FloatFunction):
 
 
 @irdl_op_definition
-class SinhOp(_FloatFunction):
+class SinhOp(FloatFunction):
     """
     The hyperbolic sine.
 
@@ -109,7 +99,7 @@ class SinhOp(_FloatFunction):
 
 
 @irdl_op_definition
-class CoshOp(_FloatFunction):
+class CoshOp(FloatFunction):
     """
     The hyperbolic cosine.
 
@@ -122,7 +112,7 @@ class CoshOp(_FloatFunction):
 
 
 @irdl_op_definition
-class AsinhOp(_FloatFunction):
+class AsinhOp(FloatFunction):
     """
     The inverse hyperbolic sine.
 
@@ -135,7 +125,7 @@ class AsinhOp(_FloatFunction):
 
 
 @irdl_op_definition
-class AcoshOp(_FloatFunction):
+class AcoshOp(FloatFunction):
     """
     The inverse hyperbolic cosine, which is not negative; NaN below 1.
 
@@ -148,7 +138,7 @@ class AcoshOp(_FloatFunction):
 
 
 @irdl_op_definition
-class AtanhOp(_FloatFunction):
+class AtanhOp(FloatFunction):
     """
     The inverse hyperbolic tangent; infinite for -1 and 1, NaN beyond.
 

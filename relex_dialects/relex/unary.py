@@ -10,9 +10,9 @@ from typing import ClassVar
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
-from relex.dialects.dtypes import FLOATS, NUMBERS, ElementConstr, record_of
+from relex.dialects.dtypes import NUMBERS, ElementConstr, record_of
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.elementwise import Element, Functions, UnaryFunction
+from relex.dialects.relex.elementwise import Element, FloatFunction, Functions, UnaryFunction
 from relex.dialects.relex.operator import Exactness, Operand
 from relex.dialects.relex.properties import ScalarConstr, expect_scalar, number
 from relex.dialects.relex.types import SizedType
@@ -49,7 +49,7 @@ class AbsOp(UnaryFunction):
 
 
 @irdl_op_definition
-class SqrtOp(UnaryFunction):
+class SqrtOp(FloatFunction):
     """
     The square root, correctly rounded; NaN for negative numbers.
 
@@ -60,11 +60,10 @@ class SqrtOp(UnaryFunction):
 
     name = "relex.sqrt"
     EXACTNESS: ClassVar = Exactness.NUMBERS
-    ALLOWED: ClassVar = FLOATS
 
 
 @irdl_op_definition
-class RsqrtOp(UnaryFunction):
+class RsqrtOp(FloatFunction):
     """
     The reciprocal of the square root, both correctly rounded; infinite for zero, with its sign.
 
@@ -75,14 +74,13 @@ class RsqrtOp(UnaryFunction):
 
     name = "relex.rsqrt"
     EXACTNESS: ClassVar = Exactness.NUMBERS
-    ALLOWED: ClassVar = FLOATS
 
     def formula(self, f: Functions, x: Element) -> Element:
         return 1 / f.sqrt(x)
 
 
 @irdl_op_definition
-class ExpOp(UnaryFunction):
+class ExpOp(FloatFunction):
     """
     The exponential function.
 
@@ -92,11 +90,10 @@ class ExpOp(UnaryFunction):
     """
 
     name = "relex.exp"
-    ALLOWED: ClassVar = FLOATS
 
 
 @irdl_op_definition
-class LogOp(UnaryFunction):
+class LogOp(FloatFunction):
     """
     The natural logarithm; minus infinity for zero, NaN for negative numbers.
 
@@ -106,11 +103,10 @@ class LogOp(UnaryFunction):
     """
 
     name = "relex.log"
-    ALLOWED: ClassVar = FLOATS
 
 
 @irdl_op_definition
-class TanhOp(UnaryFunction):
+class TanhOp(FloatFunction):
     """
     The hyperbolic tangent.
 
@@ -120,11 +116,10 @@ class TanhOp(UnaryFunction):
     """
 
     name = "relex.tanh"
-    ALLOWED: ClassVar = FLOATS
 
 
 @irdl_op_definition
-class ErfOp(UnaryFunction):
+class ErfOp(FloatFunction):
     """
     The error function.
 
@@ -134,11 +129,10 @@ class ErfOp(UnaryFunction):
     """
 
     name = "relex.erf"
-    ALLOWED: ClassVar = FLOATS
 
 
 @irdl_op_definition
-class SigmoidOp(UnaryFunction):
+class SigmoidOp(FloatFunction):
     """
     The logistic function `1 / (1 + exp(-x))`.
 
@@ -148,14 +142,13 @@ class SigmoidOp(UnaryFunction):
     """
 
     name = "relex.sigmoid"
-    ALLOWED: ClassVar = FLOATS
 
     def formula(self, f: Functions, x: Element) -> Element:
         return 1 / (1 + f.exp(-x))
 
 
 @irdl_op_definition
-class SiluOp(UnaryFunction):
+class SiluOp(FloatFunction):
     """
     `x * sigmoid(x)`, computed as `x / (1 + exp(-x))`; NaN for minus infinity.
 
@@ -166,14 +159,13 @@ class SiluOp(UnaryFunction):
 
     name = "relex.silu"
     SCRIPT_NAMESPACE: ClassVar = "nn"
-    ALLOWED: ClassVar = FLOATS
 
     def formula(self, f: Functions, x: Element) -> Element:
         return x / (1 + f.exp(-x))
 
 
 @irdl_op_definition
-class GeluOp(UnaryFunction):
+class GeluOp(FloatFunction):
     """
     `x` times the cumulative normal distribution at `x`, in the exact form `x / 2 * (1 + erf(x / sqrt(2)))`; NaN for
     minus infinity.
@@ -185,7 +177,6 @@ class GeluOp(UnaryFunction):
 
     name = "relex.gelu"
     SCRIPT_NAMESPACE: ClassVar = "nn"
-    ALLOWED: ClassVar = FLOATS
 
     def formula(self, f: Functions, x: Element) -> Element:
         return x * 0.5 * (1 + f.erf(x * sqrt(0.5)))
