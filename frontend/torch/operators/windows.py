@@ -84,20 +84,9 @@ def conv_transpose(
 
 
 @imports("aten.convolution", "aten._convolution")
-def convolution_of_either_kind(
-    node: Node,
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Numbers,
-    padding: Numbers,
-    dilation: Numbers,
-    transposed: bool,
-    output_padding: Numbers,
-    groups: int,
-    *options: bool,
-) -> Operand:
+def convolution_of_either_kind(node: Node, x: Tensor, *arguments: Any) -> Operand:
     """A convolution, or a transposed one."""
+    weight, bias, stride, padding, dilation, transposed, output_padding, groups, *_ = arguments
     if transposed:
         return conv_transpose(node, x, weight, bias, stride, padding, output_padding, groups, dilation)
     return conv(node, x, weight, bias, stride, padding, dilation, groups)
