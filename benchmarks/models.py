@@ -1,4 +1,4 @@
-"""Models of ONNX: the nine networks of the package onnx, with random weights, and a block of a transformer.
+"""Models of ONNX: the nine networks of the package onnx, with random weights, and blocks of transformers.
 
 The files of the package have the number 0.02 in place of weights. Here weights are random, from a seed, and a final
 softmax is left out: results that are right by accident would show.
@@ -7,6 +7,7 @@ softmax is left out: results that are right by accident would show.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from math import prod
@@ -75,34 +76,144 @@ def _model(nodes: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any], 
     return onnx.helper.make_model(graph, opset_imports=sets, ir_version=IR_VERSION)
 
 
-def transformer_block(width: int, heads: int, seed: int = 0) -> Any:
-    """Return a block of a transformer in the form in which PyTorch's exporter writes it: the sizes of the batch and of
-    the sequence are open, and shapes are computed in the graph. It has self-attention and two dense layers, each with
-    layer normalization before it and a residual connection around it."""
-    onnx: Any = import_module("onnx")
-    random = np.random.default_rng(seed)
-    depth = width // heads
-    arrays: dict[str, Any] = {
-        "wide": random.normal(0, width**-0.5, (width, 4 * width)),
-        "wide_bias": random.normal(0, 0.1, 4 * width),
-        "narrow": random.normal(0, width**-0.5 / 2, (4 * width, width)),
-        "narrow_bias": random.normal(0, 0.1, width),
-        **{name: random.normal(1, 0.1, width) for name in ("gain1", "gain2")},
-        **{name: random.normal(0, 0.1, width) for name in ("shift1", "shift2")},
-        **{f"weight_{name}": random.normal(0, width**-0.5, (width, width)) for name in "qkvo"},
-        **{f"bias_{name}": random.normal(0, 0.1, width) for name in "qkvo"},
-        "scale": depth**0.5,
-        "root": 2**0.5,
-        "half": 0.5,
-        "unit": 1.0,
-    }
-    constants = {name: np.asarray(array, np.float32) for name, array in arrays.items()}
-    integers = {"zero": 0, "one": 1, "axis0": [0], "heads": [heads], "depth": [depth], "width": [width]}
-    constants |= {name: np.array(number, np.int64) for name, number in integers.items()}
-    info: Any = onnx.helper.make_tensor_value_info
-    sizes = ["batch", "length", width]
-    ends = [info(name, onnx.TensorProto.FLOAT, sizes) for name in ("x", "y")]
-    return _model(_block_nodes(), ends[:1], ends[1:], constants, [onnx.helper.make_opsetid("", 17)])
+@dataclass(frozen=True)
+class Block:
+    """A block of a transformer in the form in which PyTorch's exporter writes it: the sizes of the batch and of the
+    sequence are open, and shapes are computed in the graph. It has self-attention and two dense layers."""
+
+    width: int
+    heads: int
+    is_normalized_after: bool = False
+    """Whether layer normalization comes after each residual connection, as in BERT, or before what it goes around."""
+    is_causal: bool = False
+    """Whether tokens see earlier ones alone, and keys and values of earlier calls are inputs, as in GPT; its Gaussian
+    error linear unit is the approximate one."""
+
+    def model(self, seed: int = 0) -> Any:
+        """Return the block as a `ModelProto` with random weights."""
+        onnx: Any = import_module("onnx")
+        info: Any = onnx.helper.make_tensor_value_info
+        f32 = onnx.TensorProto.FLOAT
+        ends = [info(name, f32, ["batch", "length", self.width]) for name in ("x", "y")]
+        cached = ["batch", self.heads, "past", self.width // self.heads]
+        caches = [info(name, f32, cached) for name in ("past_k", "past_v")] if self.is_causal else []
+        used = {name for node in self._nodes() for name in node.input}
+        constants = {name: array for name, array in self._constants(seed).items() if name in used}
+        sets = [onnx.helper.make_opsetid("", 17)]
+        return _model(self._nodes(), [ends[0], *caches], ends[1:], constants, sets)
+
+    def _constants(self, seed: int) -> dict[str, Any]:
+        random, width, depth = np.random.default_rng(seed), self.width, self.width // self.heads
+        arrays: dict[str, Any] = {
+            "wide": random.normal(0, width**-0.5, (width, 4 * width)),
+            "wide_bias": random.normal(0, 0.1, 4 * width),
+            "narrow": random.normal(0, width**-0.5 / 2, (4 * width, width)),
+            "narrow_bias": random.normal(0, 0.1, width),
+            **{name: random.normal(1, 0.1, width) for name in ("gain1", "gain2")},
+            **{name: random.normal(0, 0.1, width) for name in ("shift1", "shift2")},
+            **{f"weight_{name}": random.normal(0, width**-0.5, (width, width)) for name in "qkvo"},
+            **{f"bias_{name}": random.normal(0, 0.1, width) for name in "qkvo"},
+            "scale": depth**0.5,
+            "root": 2**0.5,
+            "half": 0.5,
+            "unit": 1.0,
+            "three": 3.0,
+            "cubic": 0.044715,
+            "slope": (2 / np.pi) ** 0.5,
+            "never": -np.inf,
+        }
+        integers = {"zero": 0, "one": 1, "two": 2, "axis0": [0], "axis1": [1]}
+        integers |= {"heads": [self.heads], "depth": [depth], "width": [width]}
+        constants = {name: np.asarray(array, np.float32) for name, array in arrays.items()}
+        return constants | {name: np.array(number, np.int64) for name, number in integers.items()}
+
+    def _nodes(self) -> list[Any]:
+        after = self.is_normalized_after
+        return [
+            _node("Shape", "x", "shape"),
+            _node("Gather", "shape zero", "b"),
+            _node("Gather", "shape one", "t"),
+            _node("Unsqueeze", "b axis0", "b1"),
+            _node("Unsqueeze", "t axis0", "t1"),
+            _node("Concat", "b1 t1 heads depth", "split", axis=0),
+            _node("Concat", "b1 t1 width", "joined", axis=0),
+            *([] if after else [_normal("x", 1)]),
+            *(part for name in "qkv" for part in self._head(name, "x" if after else "normal1")),
+            _node("MatMul", "q kt", "scores"),
+            _node("Div", "scores scale", "scaled"),
+            *(self._mask() if self.is_causal else []),
+            _node("Softmax", "masked" if self.is_causal else "scaled", "attention", axis=-1),
+            _node("MatMul", "attention v", "mixed"),
+            _node("Transpose", "mixed", "mixed_t", perm=[0, 2, 1, 3]),
+            _node("Reshape", "mixed_t joined", "flat"),
+            _node("MatMul", "flat weight_o", "projected"),
+            _node("Add", "projected bias_o", "output"),
+            _node("Add", "x output", "residual"),
+            _normal("residual", 1 if after else 2),
+            _node("MatMul", "normal1 wide" if after else "normal2 wide", "hidden"),
+            _node("Add", "hidden wide_bias", "hidden_b"),
+            *(self._approximate_unit() if self.is_causal else self._unit()),
+            _node("MatMul", "active narrow", "narrowed"),
+            _node("Add", "narrowed narrow_bias", "narrowed_b"),
+            _node("Add", "normal1 narrowed_b" if after else "residual narrowed_b", "sum" if after else "y"),
+            *([_normal("sum", 2, "y")] if after else []),
+        ]
+
+    def _head(self, name: str, source: str) -> list[Any]:
+        """Project to the heads of queries, keys or values, and append these to those of earlier calls. Keys are
+        transposed."""
+        is_cached = self.is_causal and name in "kv"
+        order, result = ([0, 2, 3, 1], "kt") if name == "k" and not is_cached else ([0, 2, 1, 3], name)
+        cached = [_node("Concat", f"past_{name} {name}_new", "k_all" if name == "k" else "v", axis=2)]
+        transposed = [_node("Transpose", "k_all", "kt", perm=[0, 1, 3, 2])] if name == "k" else []
+        return [
+            _node("MatMul", f"{source} weight_{name}", f"{name}_product"),
+            _node("Add", f"{name}_product bias_{name}", f"{name}_flat"),
+            _node("Reshape", f"{name}_flat split", f"{name}_split"),
+            _node("Transpose", f"{name}_split", f"{name}_new" if is_cached else result, perm=order),
+            *([*cached, *transposed] if is_cached else []),
+        ]
+
+    def _mask(self) -> list[Any]:
+        """A token sees those of earlier calls, and those of this one up to itself."""
+        return [
+            _node("Shape", "past_k", "past_shape"),
+            _node("Gather", "past_shape two", "past"),
+            _node("Add", "past t", "keys"),
+            _node("Range", "past keys one", "rows"),
+            _node("Range", "zero keys one", "columns"),
+            _node("Unsqueeze", "rows axis1", "rows1"),
+            _node("LessOrEqual", "columns rows1", "seen"),
+            _node("Where", "seen scaled never", "masked"),
+        ]
+
+    def _unit(self) -> list[Any]:
+        """The Gaussian error linear unit."""
+        return [
+            _node("Div", "hidden_b root", "divided"),
+            _node("Erf", "divided", "error"),
+            _node("Add", "error unit", "shifted"),
+            _node("Mul", "hidden_b shifted", "product"),
+            _node("Mul", "product half", "active"),
+        ]
+
+    def _approximate_unit(self) -> list[Any]:
+        """The same by the hyperbolic tangent."""
+        return [
+            _node("Pow", "hidden_b three", "power"),
+            _node("Mul", "power cubic", "bent"),
+            _node("Add", "hidden_b bent", "curve"),
+            _node("Mul", "curve slope", "angle"),
+            _node("Tanh", "angle", "error"),
+            _node("Add", "error unit", "shifted"),
+            _node("Mul", "hidden_b shifted", "product"),
+            _node("Mul", "product half", "active"),
+        ]
+
+
+def transformer_block(width: int, heads: int) -> Any:
+    """Return a block with layer normalization before attention, and before the two dense layers."""
+    return Block(width, heads).model()
 
 
 def _node(operator: str, inputs: str, output: str, **attributes: Any) -> Any:
@@ -110,60 +221,22 @@ def _node(operator: str, inputs: str, output: str, **attributes: Any) -> Any:
     return make_node(operator, inputs.split(), [output], **attributes)
 
 
-def _block_nodes() -> list[Any]:
-    return [
-        _node("Shape", "x", "shape"),
-        _node("Gather", "shape zero", "b"),
-        _node("Gather", "shape one", "t"),
-        _node("Unsqueeze", "b axis0", "b1"),
-        _node("Unsqueeze", "t axis0", "t1"),
-        _node("Concat", "b1 t1 heads depth", "split", axis=0),
-        _node("Concat", "b1 t1 width", "joined", axis=0),
-        _node("LayerNormalization", "x gain1 shift1", "normal1", axis=-1),
-        *(part for name in "qkv" for part in _head_nodes(name)),
-        _node("MatMul", "q kt", "scores"),
-        _node("Div", "scores scale", "scaled"),
-        _node("Softmax", "scaled", "attention", axis=-1),
-        _node("MatMul", "attention v", "mixed"),
-        _node("Transpose", "mixed", "mixed_t", perm=[0, 2, 1, 3]),
-        _node("Reshape", "mixed_t joined", "flat"),
-        _node("MatMul", "flat weight_o", "projected"),
-        _node("Add", "projected bias_o", "output"),
-        _node("Add", "x output", "residual"),
-        _node("LayerNormalization", "residual gain2 shift2", "normal2", axis=-1),
-        _node("MatMul", "normal2 wide", "hidden"),
-        _node("Add", "hidden wide_bias", "hidden_b"),
-        # The Gaussian error linear unit.
-        _node("Div", "hidden_b root", "divided"),
-        _node("Erf", "divided", "error"),
-        _node("Add", "error unit", "shifted"),
-        _node("Mul", "hidden_b shifted", "product"),
-        _node("Mul", "product half", "active"),
-        _node("MatMul", "active narrow", "narrowed"),
-        _node("Add", "narrowed narrow_bias", "narrowed_b"),
-        _node("Add", "residual narrowed_b", "y"),
-    ]
-
-
-def _head_nodes(name: str) -> list[Any]:
-    """Project to the heads of queries, keys or values; keys are transposed."""
-    order, result = ([0, 2, 3, 1], "kt") if name == "k" else ([0, 2, 1, 3], name)
-    return [
-        _node("MatMul", f"normal1 weight_{name}", f"{name}_product"),
-        _node("Add", f"{name}_product bias_{name}", f"{name}_flat"),
-        _node("Reshape", f"{name}_flat split", f"{name}_split"),
-        _node("Transpose", f"{name}_split", result, perm=order),
-    ]
+def _normal(source: str, number: int, result: str | None = None) -> Any:
+    """Normalize each token."""
+    output = result or f"normal{number}"
+    return _node("LayerNormalization", f"{source} gain{number} shift{number}", output, axis=-1)
 
 
 MODELS: Mapping[str, Callable[[], Any]] = {
     **{name: partial(network, name) for name in NETWORKS},
     "transformer block": partial(transformer_block, 256, 4),
+    "BERT layer": Block(768, 12, is_normalized_after=True).model,
+    "GPT block": Block(768, 12, is_causal=True).model,
 }
 """What makes the models that rows name."""
 
 
-def expected(model: Any, x: Any) -> Any:
+def expected(model: Any, *inputs: Any) -> Any:
     """Return what another implementation computes: ONNX Runtime if it is installed, else `onnx.reference`."""
     try:
         runtime: Any = import_module("onnxruntime")
@@ -171,4 +244,5 @@ def expected(model: Any, x: Any) -> Any:
         session = import_module("onnx.reference").ReferenceEvaluator(model)
     else:
         session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    return session.run(None, {model.graph.input[0].name: x})[0]
+    names = [given.name for given in model.graph.input]
+    return session.run(None, dict(zip(names, inputs, strict=True)))[0]

@@ -58,6 +58,10 @@ class Operators(Protocol):
         """Layer normalization along the last axis, with an epsilon of 1e-5."""
         ...
 
+    def attention(self, q: Any, k: Any, v: Any, scale: float) -> Any:
+        """The softmax of q k^T * scale, times v, for queries q[H, N, D], keys k[H, M, D] and values v[H, M, D]."""
+        ...
+
     def transpose(self, x: Any) -> Any:
         """Transpose a matrix into new memory."""
         ...
@@ -159,6 +163,11 @@ def layer_norm(ops: Operators, x: Any, scale: Any, shift: Any) -> Any:
     return ops.layer_norm(x, scale, shift)
 
 
+def attention(ops: Operators, q: Any, k: Any, v: Any) -> Any:
+    """Attention of several heads."""
+    return ops.attention(q, k, v, 0.125)
+
+
 def transpose(ops: Operators, x: Any) -> Any:
     """A transposed matrix."""
     return ops.transpose(x)
@@ -230,6 +239,13 @@ def reductions() -> Iterator[Row]:
     yield Row("reductions", "layer_norm 64x1024", layer_norm, {"x": (64, 1024)}, {"scale": (1024,), "shift": (1024,)})
 
 
+def attentions() -> Iterator[Row]:
+    """Yield attention of 12 heads of 64, for a single query and for as many as there are keys."""
+    for queries, keys in ((1, 1000), (128, 128), (512, 512), (1024, 1024)):
+        cache = {name: (12, keys, 64) for name in "kv"}
+        yield Row("attention", f"attention {queries}x{keys}", attention, {"q": (12, queries, 64), **cache})
+
+
 def only_a_file(ops: Operators, *tensors: Any) -> Any:
     """Stand for the computation of a row that is an ONNX file."""
     raise TypeError("the row is an ONNX file")
@@ -242,6 +258,14 @@ def files() -> Iterator[Row]:
     for batch, length in ((1, 128), (8, 64)):
         name, shape = f"transformer block, {batch}x{length}", (batch, length, 256)
         yield Row("ONNX files", name, only_a_file, {"x": shape}, model="transformer block")
+    for length in (128, 512):
+        yield Row(
+            "ONNX files", f"BERT layer, {length} tokens", only_a_file, {"x": (1, length, 768)}, model="BERT layer"
+        )
+    for length, past in ((512, 0), (1, 1000)):
+        name = f"GPT block, {length} tokens after {past}"
+        cache = {name: (1, 12, past, 64) for name in ("past_k", "past_v")}
+        yield Row("ONNX files", name, only_a_file, {"x": (1, length, 768), **cache}, model="GPT block")
 
 
 def doubles() -> Iterator[Row]:
@@ -252,5 +276,8 @@ def doubles() -> Iterator[Row]:
             yield replace(row, group="f64", name=f"{row.name}, f64", dtype="float64")
 
 
-ROWS = {row.name: row for row in (*networks(), *files(), *products(), *elementwise(), *reductions(), *doubles())}
+ROWS = {
+    row.name: row
+    for row in (*networks(), *files(), *products(), *elementwise(), *reductions(), *attentions(), *doubles())
+}
 """All rows by name, in the order of the tables."""

@@ -80,7 +80,7 @@ class ContenderHost:
     def expected(self, row: Row, inputs: Sequence[Array]) -> Array:
         """Return the result of a row, computed in float64, or by ONNX Runtime."""
         if row.model:
-            return np.asarray(expected(MODELS[row.model](), inputs[0]))
+            return np.asarray(expected(MODELS[row.model](), *inputs))
         wide = [array.astype(np.float64) for tensors in make_arrays(row) for array in tensors.values()]
         return np.asarray(row.apply(NumPyOperators(), wide))
 

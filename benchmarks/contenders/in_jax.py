@@ -50,6 +50,9 @@ class JaxOperators:
     def layer_norm(self, x: Any, scale: Any, shift: Any) -> Any:
         return jax.nn.standardize(x, epsilon=1e-5) * scale + shift
 
+    def attention(self, q: Any, k: Any, v: Any, scale: float) -> Any:
+        return jax.nn.softmax(q @ k.swapaxes(1, 2) * scale) @ v
+
     def transpose(self, x: Any) -> Any:
         return x.T
 

@@ -46,6 +46,9 @@ class NumPyOperators:
         variance = (centered * centered).mean(-1, keepdims=True)
         return centered / np.sqrt(variance + x.dtype.type(1e-5)) * scale + shift
 
+    def attention(self, q: Any, k: Any, v: Any, scale: float) -> Any:
+        return self.matmul(self.softmax(self.matmul(q, np.swapaxes(k, 1, 2)) * scale), v)
+
     def transpose(self, x: Any) -> Any:
         return np.ascontiguousarray(x.T)
 

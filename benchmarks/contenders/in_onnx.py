@@ -62,6 +62,11 @@ class OnnxOperators:
     def layer_norm(self, x: Any, scale: Any, shift: Any) -> Any:
         return self._node("LayerNormalization", x, scale, shift, epsilon=1e-5)
 
+    def attention(self, q: Any, k: Any, v: Any, scale: float) -> Any:
+        scores = self.matmul(q, self._node("Transpose", k, perm=[0, 2, 1]))
+        self.constants["scale"] = np.array(scale, np.float32)
+        return self.matmul(self.softmax(self.multiply(scores, "scale")), v)
+
     def transpose(self, x: Any) -> Any:
         return self._node("Transpose", x, perm=[1, 0])
 

@@ -47,6 +47,10 @@ class RelexOperators:
     def layer_norm(self, x: Any, scale: Any, shift: Any) -> Any:
         return self.emit(self.op.layer_norm(x, scale, shift))
 
+    def attention(self, q: Any, k: Any, v: Any, scale: float) -> Any:
+        scores = self.matmul(q, self.emit(self.op.permute_dims(k, [0, 2, 1])))
+        return self.matmul(self.softmax(self.multiply(scores, scale)), v)
+
     def transpose(self, x: Any) -> Any:
         return self.emit(self.op.permute_dims(x))
 

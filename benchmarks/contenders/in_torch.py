@@ -56,6 +56,9 @@ class TorchOperators:
     def layer_norm(self, x: Any, scale: Any, shift: Any) -> Any:
         return functional.layer_norm(x, scale.shape, scale, shift, 1e-5)
 
+    def attention(self, q: Any, k: Any, v: Any, scale: float) -> Any:
+        return functional.scaled_dot_product_attention(q, k, v, scale=scale)
+
     def transpose(self, x: Any) -> Any:
         return x.T.contiguous()
 

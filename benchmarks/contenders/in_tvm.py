@@ -52,6 +52,10 @@ class TvmOperators:
     def layer_norm(self, x: Any, scale: Any, shift: Any) -> Any:
         return self.emit(relax.op.nn.layer_norm(x, scale, shift, axes=-1, epsilon=1e-5))
 
+    def attention(self, q: Any, k: Any, v: Any, scale: float) -> Any:
+        scores = self.matmul(q, self.emit(relax.op.permute_dims(k, [0, 2, 1])))
+        return self.matmul(self.softmax(self.multiply(scores, relax.const(scale, "float32"))), v)
+
     def transpose(self, x: Any) -> Any:
         return self.emit(relax.op.permute_dims(x))
 

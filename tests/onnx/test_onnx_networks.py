@@ -42,3 +42,14 @@ def test_transformer_block_of_open_sizes() -> None:
         x = tokens(*sizes)
         wanted = models.expected(model, x)
         assert difference(main(x), wanted) < TOLERANCE
+
+
+@pytest.mark.parametrize(
+    ("length", "past"), [(7, None), (5, 0), (1, 9)], ids=["normalized after", "causal", "causal, with earlier calls"]
+)
+def test_other_blocks(length: int, past: int | None) -> None:
+    model = models.Block(WIDTH, HEADS, is_normalized_after=past is None, is_causal=past is not None).model()
+    random = np.random.default_rng(0)
+    caches = [random.normal(size=(2, HEADS, past, WIDTH // HEADS)).astype(np.float32) for _ in "kv" if past is not None]
+    found = build(from_onnx(model))["main"](tokens(2, length), *caches)
+    assert difference(found, models.expected(model, tokens(2, length), *caches)) < TOLERANCE

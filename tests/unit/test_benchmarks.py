@@ -123,6 +123,7 @@ ROWS_OF_ALL_OPERATORS = [
     "maxima of rows, 1000x1000",
     "softmax 64x1000",
     "layer_norm 64x1024",
+    "attention 128x128",
 ]
 
 
@@ -137,7 +138,7 @@ def test_others_compute_what_numpy_does(title: str) -> None:
         pytest.skip(f"{title} is not installed")
     worker = module("worker").Worker(partial(module("worker").ContenderHost, title))
     try:
-        for row in ("LeNet, batch 1", "layer_norm 64x1024"):
+        for row in ("LeNet, batch 1", "layer_norm 64x1024", "attention 128x128"):
             assert worker.ask("prepare", row) > 0
     finally:
         worker.close()
@@ -215,6 +216,7 @@ def test_limits() -> None:
     assert counted("matmul 17x33x65") == 2 * 17 * 33 * 65
     assert counted("MLP 784-128-10, batch 16") == 2 * 16 * (784 * 128 + 128 * 10)
     assert counted("LeNet, batch 1") == 2 * (64 * 8 * 9 + 16 * 16 * 72 + 256 * 64 + 64 * 10)
+    assert counted("attention 1x1000") == 2 * 2 * 12 * 1000 * 64
     assert counted("sum, 1000") == 0
 
 
