@@ -121,7 +121,7 @@ BUFFERS_OF_A_BLOCK = 4
 """Room for a block of rows, in buffers as large as the largest one: one is read while the next one is written, and half
 of the room is for others."""
 
-MIN_STEPS_TO_ALLOCATE = 2**14
+MIN_STEPS_TO_ALLOCATE = 2**12
 """Steps of an iteration for which a local buffer on the heap is allocated; it takes some 50 nanoseconds."""
 
 # Tiles of vector registers

@@ -12,6 +12,7 @@ from relex.dialects.errors import PassError
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind, PrimFuncOp, loops_around
 from relex.passes.analysis.buffers import accesses_in, buffers_written
 from relex.passes.analysis.loop_tree import blocks_in, loops_of
+from relex.passes.analysis.op_patterns import reuses_operands
 from relex.passes.analysis.sharing import has_views
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
@@ -29,7 +30,7 @@ class CompactBuffersPass(RelexPass):
 
     A buffer stays as it is if iterations hand on elements in it, or if the loop is vectorized or unrolled; also if what
     an iteration uses would not fit on the stack, unless it stays in the second-level cache of the module's target, and
-    iterations take so long that memory may be allocated in each.
+    iterations of a nest with products take so long that memory may be allocated in each.
 
     ```mlir
     %T = tir.alloc_buffer : memref<64x100xf32>
@@ -89,9 +90,12 @@ def _writer_in_loops(alloc: AllocBufferOp, function: PrimFuncOp, nearby: int) ->
 
 
 def _takes_long(loop: ForOp) -> bool:
-    """Return whether an iteration of a loop makes up for an allocation."""
-    steps = (count([inner for inner in loops_of(block) if loop.is_ancestor(inner)]) for block in blocks_in(loop))
-    return sum(steps) // max(1, count([loop])) >= cost.MIN_STEPS_TO_ALLOCATE
+    """Return whether an iteration of a loop in a nest with products makes up for an allocation."""
+    if not any(map(reuses_operands, blocks_in([loop, *loops_around(loop)][-1]))):
+        return False  # Rows of other nests may be few elements each, if their number is not known.
+    inner = ([inner for inner in loops_of(block) if loop.is_ancestor(inner)] for block in blocks_in(loop))
+    steps = sum(count(loops, cost.LIKELY_SIZE) for loops in inner)
+    return steps // max(1, count([loop], cost.LIKELY_SIZE)) >= cost.MIN_STEPS_TO_ALLOCATE
 
 
 def _holds(loop: ForOp, alloc: AllocBufferOp) -> bool:
