@@ -287,11 +287,7 @@ class Elements(NDArrayOperatorsMixin):
         if function in _MOVES:
             first, *rest = args
             if isinstance(first, list | tuple):
-                items: Sequence[Any] = first
-                parts = [self.lifted(x) for x in items]
-                if len({x.dtype for x in parts}) > 1:
-                    raise Unknown(f"{function.__name__} of several types")
-                return parts[0].derived(function([x.ids for x in parts], *rest, **options))
+                return self._joined(function, args[0], *rest, **options)
             others: list[object] = [*rest, *options.values()]
             if Elements in map(type, others):
                 raise Unknown("indices that are symbols")
@@ -313,6 +309,12 @@ class Elements(NDArrayOperatorsMixin):
             x, low, high = args
             return np.minimum(np.maximum(x, low), high)
         raise Unknown(f"numpy.{getattr(function, '__name__', function)}")
+
+    def _joined(self, function: Any, arrays: Sequence[Any], *rest: Any, **options: Any) -> Elements:
+        parts = [self.lifted(x) for x in arrays]
+        if len({x.dtype for x in parts}) > 1:
+            raise Unknown(f"{function.__name__} of several types")
+        return parts[0].derived(function([x.ids for x in parts], *rest, **options))
 
     def _where(self, condition: Any, a: Any, b: Any) -> Elements:
         condition = self.lifted(condition)

@@ -286,6 +286,24 @@ def test_checking(tmp_path: Path) -> None:
     assert re.fullmatch("\n".join(lines), run.stderr.strip()), run.stderr
 
 
+def test_proofs(tmp_path: Path) -> None:
+    """The commands of the page print what stands after them, and its certificate holds."""
+    page = (DOCS / "proofs.md").read_text()
+    for name, text in re.findall(r"^`([\w.]+)`\n\n^```\w+\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        (tmp_path / name).write_text(text)
+    commands = re.findall(r"^`relex-opt ([^`]*)`\n\n^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(commands) == 2
+    for command, shown in commands:
+        run = subprocess.run([*RELEX_OPT, *command.split()], cwd=tmp_path, capture_output=True, text=True)
+        assert run.returncode == ("--load-passes" in command)
+        lines = [re.escape(line).replace(r"\.\.\.", ".*") for line in shown.splitlines()]
+        assert re.fullmatch("\n".join(lines), run.stderr.strip()), run.stderr
+    verify = "program.mlir --verify-certificate c.json"
+    assert f"`relex-opt {verify}`" in page
+    run = subprocess.run([*RELEX_OPT, *verify.split()], cwd=tmp_path, capture_output=True, text=True)
+    assert run.stdout.startswith("c.json holds: ")
+
+
 def test_tracing_rules(tmp_path: Path) -> None:
     """The commands of the page print what stands after them, but for numbers, and its test passes."""
     page = (DOCS / "tracing-rules.md").read_text()
