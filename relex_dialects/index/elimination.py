@@ -13,7 +13,7 @@ of the Omega test), there is a solution for the variable.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from math import gcd
 
@@ -160,7 +160,7 @@ def eliminate(
     remaining = set(variables)
     order: list[Bounds] = []
     while remaining:
-        variable = _cheapest(left, remaining)
+        variable = _cheapest(left, remaining, dark)
         remaining.remove(variable)
         lower = [c.form for c in left if unknowns(c.form).get(variable, 0) > 0]
         upper = [c.form for c in left if unknowns(c.form).get(variable, 0) < 0]
@@ -173,13 +173,20 @@ def eliminate(
     return left, order
 
 
-def _cheapest(inequalities: Iterable[Constraint], variables: Collection[Variable]) -> Variable:
-    """Return the variable whose elimination adds the fewest inequalities."""
-    lower, upper = Counter[Variable](), Counter[Variable]()
+def _cheapest(inequalities: Iterable[Constraint], variables: Collection[Variable], dark: bool) -> Variable:
+    """Return the variable whose elimination adds the fewest inequalities; with `dark`, that which loses least: the rows
+    of blocks of tiles, `78 b + 13 t + r`, have no gaps if the variables go in the order of their factors."""
+    lower, upper = defaultdict[Variable, list[int]](list), defaultdict[Variable, list[int]](list)
     for c in inequalities:
         for variable, factor in unknowns(c.form).items():
-            (lower if factor > 0 else upper)[variable] += 1
-    return min(variables, key=lambda v: lower[v] * upper[v] - lower[v] - upper[v])
+            (lower if factor > 0 else upper)[variable].append(abs(factor))
+
+    def rank(v: Variable) -> tuple[int, int]:
+        growth = len(lower[v]) * len(upper[v]) - len(lower[v]) - len(upper[v])
+        gap = (max(lower[v], default=1) - 1) * (max(upper[v], default=1) - 1)
+        return (gap, growth) if dark else (growth, gap)
+
+    return min(variables, key=rank)
 
 
 def _combined(variable: Variable, low: Index, high: Index, dark: bool) -> Constraint:
