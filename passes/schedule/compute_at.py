@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.index.expr import IndexExpr, terms_of
+from relex.dialects.index.expr import IndexExpr, span_of, terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule.blocks import ComputeAtOp
-from relex.dialects.tir import BlockOp, ForOp, IterKind, loops_around
+from relex.dialects.tir import BlockOp, ForOp, IterKind, IterVar, loops_around
 from relex.passes.analysis.buffers import accesses_in, buffers_written, check_only_writer, local_buffer
 from relex.passes.analysis.dependence import Element, block_accesses
 from relex.passes.analysis.footprints import Interval, Region, covers, region_of
@@ -33,6 +36,7 @@ from relex.passes.schedule.code_motion import (
     stands_before,
 )
 from relex.passes.schedule.new_names import NewNames
+from relex.passes.schedule.rebind import with_variables
 from relex.passes.schedule.table import primitive
 
 
@@ -61,11 +65,12 @@ def compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
         fail(block, f"expected {name_of(buffer)} to be read in {label_of(loop)}")
     check_independent(block, list(accesses_from(branch, other)), exempt=[buffer])
     region = region_of([reader.element for reader in readers], loop)
-    placement = Placement(block, loop, _ranges(block, element, region))
+    variables = _variables_read(block, element, region)
+    placement = Placement(block, loop, _ranges(variables, element, region))
     first = next(op for op in loop.body.block.ops if any(op.is_ancestor(reader.block) for reader in readers))
     late, labels = find_late_values(block, other), placement.labels(names)
     move_before(late, other)
-    placement.move(InsertPoint.before(first), labels)
+    replace(placement, block=with_variables(block, variables)).move(InsertPoint.before(first), labels)
 
 
 def written_element(block: BlockOp) -> tuple[SSAValue, Element]:
@@ -94,10 +99,23 @@ def _check_whole_reduction(block: BlockOp, other: Operation) -> None:
         fail(block, f"expected the loops of the reduction {name_of_block(block)} around it alone")
 
 
-def _ranges(block: BlockOp, element: Element, region: Region) -> list[Interval | None]:
+def _variables_read(block: BlockOp, element: Element, region: Region) -> list[IterVar]:
+    """Return the variables of a block, with extents that end where nothing beyond is read."""
+    needed = {index: interval for index, interval in zip(element, region, strict=True) if interval is not None}
+    return [_up_to(v, needed.get(IndexExpr.of(v.variable))) for v in block.iter_vars]
+
+
+def _up_to(v: IterVar, interval: Interval | None) -> IterVar:
+    if interval is None or not isinstance(v.extent, int):
+        return v
+    end = span_of(interval.base).high + interval.extent
+    return replace(v, extent=int(end)) if end < v.extent else v
+
+
+def _ranges(variables: Sequence[IterVar], element: Element, region: Region) -> list[Interval | None]:
     """Return for each variable of a block the values that a region of its buffer needs."""
     ranges: list[Interval | None] = []
-    for v in block.iter_vars:
+    for v in variables:
         index = IndexExpr.of(v.variable)
         interval = region[element.index(index)] if index in element else None
         ranges.append(interval if interval is not None and _is_part(interval, v.extent) else None)

@@ -151,6 +151,38 @@ def test_a_variable_that_a_shared_loop_drives_stays_bound_to_it() -> None:
     check(schedule, "linear")
 
 
+def test_what_is_moved_computes_only_what_is_read() -> None:
+    """The copy has 10 rows, of which 8 are read, two in each iteration of the outer loop."""
+    schedule = Schedule(
+        parse_module("""
+        tir.prim_func @f(%X: memref<10xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+          %T = tir.alloc_buffer : memref<10xf32>
+          tir.for %i @i in (10) {
+            tir.block @T (%vi: spatial<10> = %i) {
+              %x = memref.load %X[%vi] : memref<10xf32>
+              memref.store %x, %T[%vi] : memref<10xf32>
+            }
+          }
+          tir.for %o @o, %j @j in (4, 2) {
+            %c2 = arith.constant 2 : index
+            %row = arith.muli %o, %c2 : index
+            %at = arith.addi %row, %j : index
+            tir.block @Y (%vi: spatial<8> = %at) {
+              %t = memref.load %T[%vi] : memref<10xf32>
+              memref.store %t, %Y[%vi] : memref<8xf32>
+            }
+          }
+        }""")
+    )
+    copy = schedule.get_block("T")
+    schedule.compute_at(copy, schedule.get_loops(schedule.get_block("Y"))[0])
+    schedule.compact_buffer(copy, 0)
+    text = str(schedule.module)
+    assert "tir.alloc_buffer : memref<2xf32>" in text
+    x = np.arange(10, dtype=np.float32)
+    assert np.array_equal(interpret(schedule.module)["f"](x), x[:8])
+
+
 @irdl_op_definition
 class RenameOp(PrimitiveOp):
     """Gives a loop another label."""
