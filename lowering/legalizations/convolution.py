@@ -80,6 +80,9 @@ def conv2d_blocked(op: Conv2dBlockedOp, x: Tensor, w: Tensor) -> Tensor:
 
     def element(*index: Axis) -> Expr:
         n, o, *place, i = index
+        if op.depthwise is not None:
+            inside = [i] if x.ndim == 5 else []
+            return sum(data[n, o, *_inside(windows, place, inner), *inside] * w[o, b, *inner, c, i], axis=terms)
         inside = [c] if x.ndim == 5 else []
         return sum(data[n, b, *_inside(windows, place, inner), *inside] * w[o, b, *inner, c, i], axis=terms)
 

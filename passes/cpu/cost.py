@@ -169,6 +169,11 @@ MIN_ROWS_TO_PACK_CONTIGUOUS = 64
 MIN_SCATTERED_COLUMNS = 8
 """Columns if the results of a vector must be stored one by one."""
 
+# Blocks of channels
+
+SHARE_OF_ZEROS = 1 / 32
+"""Zeros that may fill the last block, relative to the channels."""
+
 # Threads
 
 PER_CYCLE = 2

@@ -12,11 +12,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.disjoint_set import DisjointSet
 
 from relex.dialects.processors import Processor, processor_of
-from relex.dialects.relex import ConstantOp
+from relex.dialects.relex import ConcatOp, ConstantOp, Conv2dOp
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.target import get_target
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
+from relex.passes.cpu import cost
 from relex.passes.numerics import reassociates
 from relex.passes.support.channel_blocks import IN_BLOCKS, InBlocks, from_blocks
 
@@ -29,8 +30,9 @@ class BlockChannelsPass(RelexPass):
     neighbouring channels, are stored in vectors, and weights are read in order. Elementwise operators, `concat`,
     `batch_norm`, pools and means follow; where something else needs a result, it is brought into the usual order.
 
-    This suits convolutions of a single group whose results reach another convolution or a pool, if vectors divide
-    the channels. Sums add up in another order, so `strict` compilation leaves out this pass.
+    This suits convolutions of a single group whose results reach another window or a mean, if vectors divide the
+    channels or nearly so, and those with a group for each channel of data in blocks. Sums add up in another order, so
+    `strict` compilation leaves out this pass.
 
     ```mlir
     func.func @main(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x4x4xf32> {
@@ -96,7 +98,7 @@ def _block_sizes(ops: Sequence[Operation], processor: Processor) -> dict[SSAValu
         members.setdefault(regions.find(value), []).append(value)
     sizes: dict[SSAValue, int] = {}
     for region in members.values():
-        if (size := _size(region, processor)) is not None and any(map(_slides, region)):
+        if (size := _size(region, processor)) is not None and any(map(_is_worth_it, region)):
             sizes |= dict.fromkeys(region, size)
     return sizes
 
@@ -107,19 +109,31 @@ def _is_image(value: SSAValue) -> bool:
     return t.get_num_dims() == 4 and t.has_static_shape()
 
 
-def _slides(value: SSAValue) -> bool:
-    """Return whether windows slide over a value."""
+def _is_worth_it(value: SSAValue) -> bool:
+    """Return whether windows slide over a value, or the mean of its channels is taken."""
     entries = [(IN_BLOCKS.find(use.operation), use) for use in value.uses]
-    return any(e and e.slides and not use.index and e.alike(use.operation) is not None for e, use in entries)
+    found = (e for e, use in entries if e and not use.index and e.alike(use.operation) is not None)
+    return any(e.slides or e.leaves for e in found)
 
 
 def _size(values: Sequence[SSAValue], processor: Processor) -> int | None:
-    """Return the size of blocks that divides the channels of all values; None if there is none."""
+    """Return the size of the blocks of some values; None if there is none. It divides their channels, or some zeros
+    fill the last block, which no convolution adds up."""
     types = [tensor_type(value.type) for value in values]
     floats = [t.element_type for t in types if isinstance(t.element_type, AnyFloat)]
     lanes = processor.lanes(max((t.bitwidth for t in floats), default=32))
     channels = [t.get_shape()[1] for t in types]
-    return next((size for size in (2 * lanes, lanes) if all(count % size == 0 for count in channels)), None)
+    may_fill = not any(isinstance(v.owner, ConcatOp) or _is_convolved(v) for v in values)
+    return next((size for size in (2 * lanes, lanes) if all(_fits(count, size, may_fill) for count in channels)), None)
+
+
+def _fits(channels: int, size: int, may_fill: bool) -> bool:
+    missing = -channels % size
+    return missing == 0 or (may_fill and missing <= cost.SHARE_OF_ZEROS * channels)
+
+
+def _is_convolved(value: SSAValue) -> bool:
+    return any(isinstance(use.operation, Conv2dOp) for use in value.uses)
 
 
 @dataclass
@@ -164,7 +178,7 @@ class _ValuesInBlocks:
         if value not in self.again:
             source = self.blocked[value].owner
             assert isinstance(source, Operation)
-            new = from_blocks(self.blocked[value])
+            new = from_blocks(self.blocked[value], tensor_type(value.type).get_shape())
             for op in new:
                 op.location = source.location
             Rewriter.insert_op(new, InsertPoint.after(source))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import TensorType
@@ -29,6 +30,7 @@ from relex.dialects.relex import (
     MultiplyOp,
     PermuteDimsOp,
     ReshapeOp,
+    StridedSliceOp,
 )
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.properties import as_integer, as_integers
@@ -60,40 +62,53 @@ IN_BLOCKS = Table[type[Operation], InBlocks]("operators with channels in blocks"
 
 
 def to_blocks(array: Array, size: int) -> Array:
-    """Return a constant `[N, C, H, W]` in blocks; one that is the same for all channels gets another dimension."""
+    """Return a constant `[N, C, H, W]` in blocks, the last one filled with zeros; one that is the same for all channels
+    gets another dimension."""
     n, channels, *sizes = array.shape
     if channels == 1:
         return array[..., np.newaxis]
-    return np.moveaxis(array.reshape(n, channels // size, size, *sizes), 2, -1)
+    return np.moveaxis(_filled(array, 1, size).reshape(n, -1, size, *sizes), 2, -1)
 
 
-def from_blocks(value: SSAValue) -> Sequence[Operation]:
-    """Return the ops that compute a value `[N, C, H, W]` from its blocks."""
+def _filled(array: Array, axis: int, size: int) -> Array:
+    """Return an array with zeros up to a multiple of a size along an axis."""
+    widths = [(0, -extent % size if d == axis else 0) for d, extent in enumerate(array.shape)]
+    return np.pad(array, widths)
+
+
+def from_blocks(value: SSAValue, shape: Sequence[int]) -> Sequence[Operation]:
+    """Return the ops that compute a value of a shape `[N, C, H, W]` from its blocks, or from those of the mean of its
+    channels, `[N, C / b, b]`."""
     n, blocks, *sizes, size = tensor_type(value.type).get_shape()
-    shape = (n, blocks * size, *sizes)
     # Of one place, the channels are in order already.
-    if all(extent == 1 for extent in sizes):
-        return [ReshapeOp(value, shape)]
-    moved = PermuteDimsOp(value, (0, 1, 4, 2, 3))
-    return [moved, ReshapeOp(moved, shape)]
+    ops: list[Operation] = [] if prod(sizes) == 1 else [PermuteDimsOp(value, (0, 1, 4, 2, 3))]
+    ops.append(ReshapeOp(ops[-1] if ops else value, (n, blocks * size, *shape[2:])))
+    if blocks * size != shape[1]:
+        ops.append(StridedSliceOp(ops[-1], [1], [0], [shape[1]]))
+    return ops
 
 
 def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
     assert isinstance(op, Conv2dOp)
-    data, weight = operands[0], array_of(op.weight)
-    assert weight is not None
-    outputs, channels, *window = weight.shape
+    data, weight = operands[0], cast(Array, array_of(op.weight))
     block = tensor_type(data.type).get_shape()[4] if rank_of(data) == 5 else 1
-    parts = weight.reshape(outputs // size, size, channels // block, block, *window)
+    filled = _filled(weight, 0, size)
+    if is_depthwise := as_integer(op.groups) != 1:
+        block = 1
+    _, channels, *window = filled.shape
+    parts = filled.reshape(-1, size, channels // block, block, *window)
     constant = ConstantOp(np.ascontiguousarray(parts.transpose(0, 2, 4, 5, 3, 1)))
     constant.result.name_hint = op.weight.name_hint
     strides, padding, dilation = (as_integers(p) for p in (op.strides, op.padding, op.dilation))
-    return [constant, Conv2dBlockedOp(data, constant.result, strides, padding, dilation)]
+    return [constant, Conv2dBlockedOp(data, constant.result, strides, padding, dilation, is_depthwise)]
 
 
 def _of_convolution(op: Operation) -> Sequence[int] | None:
     assert isinstance(op, Conv2dOp)
-    return () if as_integer(op.groups) == 1 and isinstance(op.weight.owner, ConstantOp) else None
+    array, groups = array_of(op.weight), as_integer(op.groups)
+    if array is None or (groups > 1 and (groups, 1) != array.shape[:2]):
+        return None
+    return (0,) if groups > 1 else ()
 
 
 IN_BLOCKS.add(InBlocks(_convolution, _of_convolution, slides=True), Conv2dOp)
@@ -114,7 +129,7 @@ def _elementwise(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequ
 def _blocked(op: Operation, size: int) -> TensorType:
     t = tensor_type(op.results[0].type)
     n, channels, *sizes = t.get_shape()
-    return TensorType(t.element_type, (n, channels // size, *sizes, size))
+    return TensorType(t.element_type, (n, -(-channels // size), *sizes, size))
 
 
 def _all_like_the_result(op: Operation) -> Sequence[int] | None:
@@ -185,7 +200,10 @@ IN_BLOCKS.add(InBlocks(_pool, lambda op: (0,), slides=True), MaxPool2dOp, AvgPoo
 def _mean(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
     """Take the mean of each channel, which leaves the channels in order."""
     mean = MeanOp(operands[0], (2, 3))
-    return [mean, ReshapeOp(mean, tensor_type(op.results[0].type).get_shape())]
+    n, channels = tensor_type(op.operands[0].type).get_shape()[:2]
+    ops = [mean, *from_blocks(mean.result, (n, channels))]
+    shape = tensor_type(op.results[0].type).get_shape()
+    return ops if len(shape) == 2 else [*ops, ReshapeOp(ops[-1], shape)]
 
 
 def _over_places(op: Operation) -> Sequence[int] | None:

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import ClassVar
 
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import NUMBERS, tensor_operand_def
@@ -25,12 +26,15 @@ class Conv2dBlockedOp(SlidingWindows):
     """
     The convolution `relex.conv2d` of data `[N, C / c, H, W, c]`, whose channels are in blocks of `c`, with a weight
     `[O / o, C / c, h, w, c, o]`: `[N, O / o, H', W', o]`. The numbers of a block are contiguous, as vectors need them.
-    If `c` is 1, the data may be `[N, C, H, W]`. `padding` is one number for all sides, two (top and bottom, left and
+    If `c` is 1, the data may be `[N, C, H, W]`. With `depthwise`, each channel is convolved on its own, with a weight
+    `[C / c, 1, h, w, 1, c]`. `padding` is one number for all sides, two (top and bottom, left and
     right) or four (top, left, bottom, right).
 
     ```mlir
     %y = relex.conv2d_blocked %x, %w padding = [1, 1]
         : (tensor<1x2x8x8x16xf32>, tensor<4x2x3x3x16x32xf32>) -> tensor<1x4x8x8x32xf32>
+    %z = relex.conv2d_blocked %x, %v strides = [2, 2] depthwise
+        : (tensor<1x2x8x8x16xf32>, tensor<2x1x3x3x1x16xf32>) -> tensor<1x2x3x3x16xf32>
     ```
     """
 
@@ -42,6 +46,7 @@ class Conv2dBlockedOp(SlidingWindows):
     strides = prop_def(IntegersConstr)
     padding = prop_def(IntegersConstr)
     dilation = prop_def(IntegersConstr)
+    depthwise = opt_prop_def(UnitAttr)
 
     def __init__(
         self,
@@ -50,8 +55,10 @@ class Conv2dBlockedOp(SlidingWindows):
         strides: Sequence[int] | None = None,
         padding: Sequence[int] | None = None,
         dilation: Sequence[int] | None = None,
+        depthwise: bool = False,
     ):
-        super().__init__(data, weight, properties={"strides": strides, "padding": padding, "dilation": dilation})
+        properties = {"strides": strides, "padding": padding, "dilation": dilation, "depthwise": depthwise}
+        super().__init__(data, weight, properties=properties)
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -60,8 +67,12 @@ class Conv2dBlockedOp(SlidingWindows):
         data, weight = operands[0].get_shape(), expect_rank(operands[1], 6, "a weight")
         if len(data) not in (4, 5):
             raise InferenceError(f"expected data of rank 5, or 4 for blocks of 1 channel, found {shape_str(data)}")
-        expect_equal(data[1], weight[1], "blocks of input channels of data and weight")
-        expect_equal((*data, 1)[4], weight[4], "input channels in a block of data and weight")
+        blocks, channels = (0, 5) if "depthwise" in properties else (1, 4)
+        expect_equal(data[1], weight[blocks], "blocks of input channels of data and weight")
+        expect_equal((*data, 1)[4], weight[channels], "input channels in a block of data and weight")
+        if "depthwise" in properties:
+            expect_equal(weight[1], 1, "input channels of a channel and")
+            expect_equal(weight[4], 1, "input channels of a channel and")
         counts = Windows.read(weight[2:4], properties).counts(data[2:4])
         return SizedType(element_type, (data[0], weight[0], *counts, weight[5]))
 
@@ -76,4 +87,6 @@ class Conv2dBlockedOp(SlidingWindows):
     def evaluate(self, x: Array, weight: Array) -> Array:
         channels_first = np.moveaxis(x.reshape(*x.shape[:4], -1), 4, 2)
         parts = self.windows(weight.shape).over(channels_first, 0)
+        if self.depthwise is not None:
+            return np.einsum("nbcxyrs,bprsqc->nbxyc", parts, weight)
         return np.einsum("nbcxyrs,obrsci->noxyi", parts, weight)

@@ -73,6 +73,8 @@ NETWORKS: dict[str, Callable[[Any], Any]] = {
     "mean": lambda x: op.mean(op.avg_pool2d(convolved(x), [3, 2], padding=[1, 0, 0, 1]), axis=[2, 3], keepdims=True),
     "padding counts": lambda x: op.avg_pool2d(convolved(x), [3, 3], padding=[1, 1], count_include_pad=True),
     "a number for each place": lambda x: convolved(op.multiply(constant(7, 6), convolved(x)), 8, 16),
+    "filled with zeros": lambda x: op.mean(op.relu(op.add(convolved(x, 63), constant(1, 63, 1, 1))), axis=[2, 3]),
+    "filled, then the largest": lambda x: op.max_pool2d(op.exp(convolved(x, 63)), [2, 2]),
     "groups": lambda x: op.max_pool2d(convolved(convolved(convolved(x), 16, 1, groups=16), 8, 16), [2, 2]),
 }
 
