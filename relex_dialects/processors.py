@@ -31,8 +31,17 @@ class Processor:
     l1_bytes: int = 2**15
     """The size of the first-level data cache of a core."""
 
+    l1_ways: int = 8
+    """The lines of the first-level data cache that hold addresses of the same remainder, its associativity."""
+
+    line_bytes: int = 64
+    """The size of a cache line."""
+
     l2_bytes: int = 2**20
     """The size of the second-level cache of a core."""
+
+    l3_bytes: int = 2**22
+    """The size of the third-level cache, for each core."""
 
     has_maximum: bool = False
     """Whether an instruction gives the larger of two floats, or NaN if one is NaN, as `arith.maximumf` does."""

@@ -135,6 +135,25 @@ COST_OF_L2 = 3
 L1_SIZES_OF_A_PANEL = 0.5
 """Size of a panel, in first-level caches, up to which it stays there from one tile to the next, beside the rows."""
 
+L3_SIZES_OF_A_BLOCK = 0.5
+"""Size of a block of rows, in third-level caches, that stays there while panels pass by. Each panel comes from memory
+once for each block, so that larger blocks are better than those that fit into the second-level cache."""
+
+L2_SIZES_OF_ALL_ROWS = 0.5
+"""Size of all rows, in second-level caches, up to which they stay there without blocks."""
+
+MIN_TILES_IN_A_BLOCK = 4
+"""Tiles that use a panel when it has come from memory."""
+
+ENOUGH_BLOCKS = 4
+"""Blocks of rows for threads to share."""
+
+MIN_PANELS_FOR_BLOCKS = 8
+"""Panels that use each row; with fewer, copying it costs more than it saves."""
+
+MAX_COPIED_AT_ONCE = 64
+"""Elements of a row that are copied at the same time, some vectors."""
+
 MAX_ROWS = 16
 """Rows of a tile; more are more code, and not faster."""
 

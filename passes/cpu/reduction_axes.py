@@ -104,6 +104,23 @@ class ReductionAxes:
         return element.index(IndexExpr.of(column)) if is_alone else None
 
     @property
+    def left(self) -> BlockAccess | None:
+        """The only other operand, if its rows are contiguous along the terms, and indexed by the rows in one dimension;
+        otherwise None."""
+        lefts = [access for access in self.reduction.reads if access.buffer is not self.right.buffer]
+        if len(lefts) != 1 or len(self.reduction.terms) != 1 or self.inside:
+            return None
+        (left,), (terms,), row = lefts, self.reduction.terms, self.rows.variable
+        by_rows = [index for index in left.element if row in values_in(index)]
+        return left if by_rows == [IndexExpr.of(row)] and left.element[-1] == IndexExpr.of(terms.variable) else None
+
+    @property
+    def left_dimension(self) -> int:
+        """The dimension of the left operand that the rows index."""
+        assert self.left is not None
+        return self.left.element.index(IndexExpr.of(self.rows.variable))
+
+    @property
     def output_dimension(self) -> int:
         """The dimension of the result that the columns index."""
         return self.reduction.written.index(IndexExpr.of(self.columns.variable))

@@ -294,13 +294,13 @@ def test_proofs(tmp_path: Path) -> None:
     commands = re.findall(r"^`relex-opt ([^`]*)`\n\n^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(commands) == 2
     for command, shown in commands:
-        run = subprocess.run([*RELEX_OPT, *command.split()], cwd=tmp_path, capture_output=True, text=True)
+        run = subprocess.run([tool("relex-opt"), *command.split()], cwd=tmp_path, capture_output=True, text=True)
         assert run.returncode == ("--load-passes" in command)
         lines = [re.escape(line).replace(r"\.\.\.", ".*") for line in shown.splitlines()]
         assert re.fullmatch("\n".join(lines), run.stderr.strip()), run.stderr
     verify = "program.mlir --verify-certificate c.json"
     assert f"`relex-opt {verify}`" in page
-    run = subprocess.run([*RELEX_OPT, *verify.split()], cwd=tmp_path, capture_output=True, text=True)
+    run = subprocess.run([tool("relex-opt"), *verify.split()], cwd=tmp_path, capture_output=True, text=True)
     assert run.stdout.startswith("c.json holds: ")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 
 from xdsl.ir.affine import AffineExpr, AffineMap
 
@@ -13,9 +14,11 @@ from relex.dialects.tir import BlockOp
 from relex.passes.analysis.buffers import buffers_read, buffers_written
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import find_block, loops_of
+from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_axes import ReductionAxes, suitable
-from relex.passes.cpu.reductions import block_named, element_written, named
+from relex.passes.cpu.reductions import block_named, count, element_written, named
 from relex.passes.cpu.register_tiles import Tile
+from relex.passes.cpu.row_blocks import RowBlocks, row_blocks
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.steps import move_consumer, part, split_reader, unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
@@ -33,7 +36,9 @@ def tiles(block: BlockOp, processor: Processor) -> Plan:
     packed operand compute more than is stored; without packing, a guard keeps them in bounds. If the operand is a
     constant in every call, `rewrite-layout` packs it at compile time: then it is worth it even for one row. Rows left
     over by tiles of one height are done in lower tiles; their number may be known only at run time. So may the number
-    of columns, if they are contiguous: those left over by full tiles are done in narrow tiles with a guard.
+    of columns, if they are contiguous: those left over by full tiles are done in narrow tiles with a guard. Rows of an
+    operand that is too large for a cache are done in blocks, all columns of a block before the next one; rows that
+    would evict each other from the first-level cache are copied (`row_blocks.py`).
 
     ```mlir
     tir.for %i, %j, %k in (256, 128, 784) {
@@ -60,9 +65,29 @@ def tiles(block: BlockOp, processor: Processor) -> Plan:
 
     choices = suitable(ReductionAxes.all_of(block), tiled)
     axes, tile = min(choices, key=lambda choice: choice[0].cost(choice[1], processor))
-    heights = tile.heights(axes.row_count, axes.step)
+    blocks = row_blocks(axes, tile, processor)
+    heights = blocks.heights(tile, axes.row_count, axes.step)
     summary = f"{' and '.join(map(str, heights))} by {tile.vectors} vectors of {tile.lanes} elements"
-    return Plan(summary, lambda schedule: _tile(schedule, axes, heights, tile, processor))
+    if blocks.tiles:
+        summary += f", in blocks of {blocks.tiles * tile.rows} rows"
+    tiling = _Tiling(axes, tile, heights, blocks, processor)
+    return Plan(summary, lambda schedule: _tile(schedule, tiling))
+
+
+@dataclass(frozen=True)
+class _Tiling:
+    """The tile for the largest part of a reduction, the heights of all tiles, and the blocks of rows for the first."""
+
+    axes: ReductionAxes
+    tile: Tile
+    heights: Sequence[int]
+    blocks: RowBlocks
+    processor: Processor
+
+    @property
+    def registers(self) -> int:
+        """The number of vector registers."""
+        return self.processor.vector_registers
 
 
 @dataclass(frozen=True)
@@ -84,33 +109,36 @@ class _Nest:
         return _Nest(block, outer, rows, inside, panels, columns, terms)
 
 
-def _tile(schedule: Schedule, axes: ReductionAxes, heights: Sequence[int], tile: Tile, processor: Processor) -> None:
-    block, registers = block_named(axes.reduction.block), processor.vector_registers
-    groups = axes.outer_for(processor), axes.inside, axes.reduction.terms
+def _tile(schedule: Schedule, tiling: _Tiling) -> None:
+    axes, tile = tiling.axes, tiling.tile
+    block = block_named(axes.reduction.block)
+    groups = axes.outer_for(tiling.processor), axes.inside, axes.reduction.terms
     outer, inside, terms = (list(map(named, loops)) for loops in groups)
     split_reader(schedule, block)
     columns = named(axes.columns)
     nest = _Nest(block, outer, named(axes.rows), inside, columns, columns, terms)
     if not axes.has_known_columns:
         rest, copies = part(schedule, block, columns, tile.columns)
-        _tile_columns(schedule, nest.copied_to(rest, copies), axes, heights[-2:], replace(tile, vectors=1), registers)
-    _tile_columns(schedule, nest, axes, heights, tile, registers)
+        heights = tile.heights(axes.row_count, axes.step)[-2:]
+        narrow = replace(tiling, tile=replace(tile, vectors=1), heights=heights, blocks=RowBlocks())
+        _tile_columns(schedule, nest.copied_to(rest, copies), narrow)
+    _tile_columns(schedule, nest, tiling)
 
 
-def _tile_columns(
-    schedule: Schedule, nest: _Nest, axes: ReductionAxes, heights: Sequence[int], tile: Tile, registers: int
-) -> None:
+def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     """Tile a nest whose columns are one loop, in parts for the rows that fill tiles of each height."""
+    axes, tile, blocks = tiling.axes, tiling.tile, tiling.blocks
     panels, columns = schedule.split(nest.columns, [None, tile.columns])
     nest = replace(nest, panels=panels, columns=columns)
     if axes.is_packed(tile):
         _pack_columns(schedule, nest.block, axes, tile)
-    *first, last = heights
+    *first, last = tiling.heights
     for height in first:
-        rest = nest.copied_to(*part(schedule, nest.block, nest.rows, height // axes.step))
-        _tile_nest(schedule, nest, replace(tile, rows=height), axes, registers)
-        nest = rest
-    _tile_nest(schedule, nest, replace(tile, rows=last), axes, registers)
+        rest = nest.copied_to(*part(schedule, nest.block, nest.rows, height // axes.step * max(1, blocks.tiles)))
+        _tile_nest(schedule, nest, replace(tiling, tile=replace(tile, rows=height)))
+        tiling, nest = replace(tiling, blocks=RowBlocks()), rest
+        blocks = tiling.blocks
+    _tile_nest(schedule, nest, replace(tiling, tile=replace(tile, rows=last)))
 
 
 def _pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: Tile) -> None:
@@ -135,13 +163,17 @@ def _pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: T
         schedule.vectorize(column)
 
 
-def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes, registers: int) -> None:
+def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     """Tile a nest; the height of the tile divides its rows."""
-    row_tile, row = schedule.split(nest.rows, [None, tile.rows // axes.step])
+    axes, tile = tiling.axes, tiling.tile
+    blocks, row_tile, row = _split_rows(schedule, nest, tiling)
     panels, *inner = [nest.panels]
-    if (count := axes.panels_at_once(tile, registers)) > 1:
-        panels, *inner = schedule.split(nest.panels, [None, count])
-    schedule.reorder(*nest.outer, panels, row_tile, *nest.terms, row, *nest.inside, *inner, nest.columns)
+    if (at_once := axes.panels_at_once(tile, tiling.registers)) > 1:
+        panels, *inner = schedule.split(nest.panels, [None, at_once])
+    outer = [*nest.outer, *blocks]
+    schedule.reorder(*outer, panels, row_tile, *nest.terms, row, *nest.inside, *inner, nest.columns)
+    if tiling.blocks.stride:
+        _copy_rows(schedule, nest.block, outer, tiling)
     epilogue = move_consumer(schedule, nest.block, row_tile)
     schedule.compact_buffer(nest.block, 0)
     if not axes.is_stored_in_vectors:
@@ -152,6 +184,34 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tile: Tile, axes: ReductionAxes,
     init = schedule.decompose_reduction(nest.block, nest.terms[0])
     for user in (init, nest.block, epilogue):
         _use_registers(schedule, user, nest, row_tile, tile.lanes)
+
+
+def _split_rows(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> tuple[Sequence[Loop], Loop, Loop]:
+    """Split the rows of a nest; return the loops of their blocks, if any, of the tiles, and of the rows in them."""
+    height = tiling.tile.rows // tiling.axes.step
+    if not tiling.blocks.tiles:
+        tile, row = schedule.split(nest.rows, [None, height])
+        return [], tile, row
+    block, tile, row = schedule.split(nest.rows, [None, tiling.blocks.tiles, height])
+    return [block], tile, row
+
+
+def _copy_rows(schedule: Schedule, block: Block, outer: Sequence[Loop], tiling: _Tiling) -> None:
+    """Copy the rows of the left operand, in the innermost of some loops if there are any, to a distance from each other
+    at which the first-level cache holds a line of each."""
+    left = tiling.axes.left
+    assert left is not None
+    copy = schedule.cache_read(block, buffers_read(tiling.axes.reduction.block).index(left.buffer))
+    if outer:
+        schedule.compute_at(copy, outer[-1])
+        schedule.compact_buffer(copy, 0)
+    rank = len(left.element)
+    row, term = AffineExpr.dimension(tiling.axes.left_dimension), AffineExpr.dimension(rank - 1)
+    schedule.transform_layout(copy, ("write", 0), AffineMap(rank, 0, (row, term % tiling.blocks.stride)))
+    length = gcd(count(tiling.axes.reduction.terms), cost.MAX_COPIED_AT_ONCE)
+    if length >= tiling.tile.lanes:
+        _, terms = schedule.split(schedule.get_loops(copy)[-1], [None, length])
+        schedule.vectorize(terms)
 
 
 def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:

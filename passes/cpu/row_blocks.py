@@ -1,0 +1,78 @@
+"""Blocks of rows: the part of an operand that a CPU keeps in a cache while all panels of the other one pass by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+
+from relex.dialects.processors import Processor
+from relex.passes.analysis.loop_tree import function_of
+from relex.passes.cpu import cost
+from relex.passes.cpu.reduction_axes import ReductionAxes
+from relex.passes.cpu.reductions import count
+from relex.passes.cpu.register_tiles import Tile
+
+
+@dataclass(frozen=True)
+class RowBlocks:
+    """
+    The rows of an operand in blocks of some tiles, and whether they are copied.
+
+    A tile reads one element of each of its rows at a time. Rows whose distance is a power of two share sets of the
+    first-level cache, and evict each other: then they are copied, so that they are `stride` elements apart.
+    """
+
+    tiles: int = 0
+    """The number of tiles in a block; 0 if all rows are one block."""
+
+    stride: int = 0
+    """The distance of neighbouring rows of the copy, in elements; 0 if there is none."""
+
+    def heights(self, tile: Tile, rows: int | None, step: int) -> list[int]:
+        """Return the heights of tiles for a number of rows: of those in blocks, and then of those for the remainder."""
+        if not self.tiles or rows is None:
+            return tile.heights(rows, step)
+        return [tile.rows, *tile.heights(rows % (self.tiles * tile.rows))]
+
+
+def row_blocks(axes: ReductionAxes, tile: Tile, processor: Processor) -> RowBlocks:
+    """Return the blocks for the rows of a reduction that is computed in tiles."""
+    left, rows = axes.left, axes.row_count
+    if left is None or rows is None or DYNAMIC_INDEX in left.access.shape:
+        return RowBlocks()
+    if not function_of(axes.reduction.block).noalias:
+        return RowBlocks()  # A copy might miss what the result overwrites.
+    if -(-axes.column_count // tile.columns) < cost.MIN_PANELS_FOR_BLOCKS:
+        return RowBlocks()
+    size, terms = axes.reduction.bits // 8, count(axes.reduction.terms)
+    distance = prod(left.access.shape[axes.left_dimension + 1 :]) * size
+    is_copied = lines_in_a_set(tile.rows, distance, processor) >= processor.l1_ways
+    stride = _spread(tile.rows, terms, size, processor) if is_copied else 0
+    if rows * terms * size <= (cost.L2_SIZES_OF_ALL_ROWS * processor.l2_bytes if is_copied else processor.l3_bytes):
+        return RowBlocks(0, stride)
+    fitting = int(cost.L3_SIZES_OF_A_BLOCK * processor.l3_bytes) // (tile.rows * (stride or terms) * size)
+    return RowBlocks(_tiles_in_a_block(rows // tile.rows, fitting), stride)
+
+
+def lines_in_a_set(rows: int, distance: int, processor: Processor) -> int:
+    """Return how many lines, one of each of some rows that are `distance` bytes apart, share a set of the first-level
+    cache."""
+    sets = processor.l1_bytes // processor.l1_ways // processor.line_bytes
+    return max(Counter(row * distance // processor.line_bytes % sets for row in range(rows)).values())
+
+
+def _spread(rows: int, terms: int, size: int, processor: Processor) -> int:
+    """Return a distance of rows, in elements, at which as few lines as possible share a set."""
+    line = processor.line_bytes // size
+    first = -(-terms // line) * line
+    return min((first, first + line), key=lambda stride: lines_in_a_set(rows, stride * size, processor))
+
+
+def _tiles_in_a_block(tiles: int, fitting: int) -> int:
+    """Return the number of tiles in a block if so many fit, or up to half of that, so that few are left over; 0 if all
+    of them are one block."""
+    most = max(min(fitting, tiles // cost.ENOUGH_BLOCKS), cost.MIN_TILES_IN_A_BLOCK)
+    return min(range(most, most // 2 - 1, -1), key=lambda count: tiles % count) if tiles > most else 0
