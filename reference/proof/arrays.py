@@ -8,7 +8,9 @@ numbers become the terms of the ops that compute them. What is not in the tables
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import reduce
+from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +18,8 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.lib.stride_tricks import sliding_window_view
 from xdsl.dialects import math
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import is_float_dtype, numpy_dtype, storage_of
-from relex.dialects.relex import Exactness, Operator
-from relex.dialects.relex.elementwise import Formula
+from relex.dialects.dtypes import is_float_dtype
 from relex.reference.interpreter.budget import take
 from relex.reference.interpreter.math import FUNCTIONS
 from relex.reference.proof.heads import head_of
@@ -90,6 +87,7 @@ _REDUCTIONS: dict[Any, str] = {
     np.any: "logical_or",
     np.all: "logical_and",
 }
+_SCANS: dict[Any, str] = {np.cumsum: "add", np.cumprod: "multiply"}
 _STARTS = {"add": 0, "multiply": 1, "logical_or": False, "logical_and": True}
 
 
@@ -221,7 +219,7 @@ class Elements(NDArrayOperatorsMixin):
         if name in ("invert", "logical_not"):
             return self._call("bitwise_xor", [self.lifted(dtype.type(-1 if dtype.kind == "i" else 1)), *operands])
         if name == "absolute" and dtype.kind == "i":
-            return self.applied(Head("math.absi", dtype, "", np.abs), operands)
+            return self._call("maximum", [*operands, self._call("negative", operands)])
         if name == "isnan":
             return self._call("not_equal", operands * 2)
         if name == "square":
@@ -259,6 +257,13 @@ class Elements(NDArrayOperatorsMixin):
         )
         shape = [1 if a in axes else n for a, n in enumerate(self.shape)] if keepdims else rows.shape[:-1]
         return self.derived(np.array(found, np.int64).reshape(shape), x.dtype)
+
+    def _scan(self, name: str, axis: int = -1, dtype: Any = None) -> Elements:
+        x = self if dtype is None else self.astype(dtype)
+        make = self.terms.make(replace(self._head(name, x.dtype), properties=""))
+        rows = np.moveaxis(x.ids, axis, -1)
+        found = [list(accumulate(row, make)) for row in rows.reshape(-1, rows.shape[-1]).tolist()]
+        return x.derived(np.moveaxis(np.array(found, np.int64).reshape(rows.shape), -1, axis))
 
     def _products(self, a: Elements, b: Elements) -> Elements:
         """Return the sums of products along the last dimension."""
@@ -300,6 +305,8 @@ class Elements(NDArrayOperatorsMixin):
         if function is np.pad and set(options) <= {"constant_values"}:
             value = self.lifted(options.get("constant_values", 0), self.dtype)
             return self.derived(np.pad(self.ids, args[1], constant_values=int(value.ids)))
+        if function in _SCANS:
+            return args[0]._scan(_SCANS[function], *args[1:], **options)
         if function is np.round and len(args) == 1:
             return self._call("rint", [args[0]])
         if function is np.einsum:
@@ -346,55 +353,3 @@ def _cast(source: np.dtype[Any], target: np.dtype[Any]) -> str:
     if source.kind == "b":
         return "arith.extui"
     return "arith.extsi" if target.itemsize > source.itemsize else "arith.trunci"
-
-
-class _Functions:
-    """The functions of formulas."""
-
-    maximum: Any = staticmethod(np.maximum)
-    minimum: Any = staticmethod(np.minimum)
-    select: Any = staticmethod(np.where)
-
-    @staticmethod
-    def erf(x: Elements) -> Elements:
-        """Apply the error function."""
-        return x.applied(head_of(math.ErfOp.name, x.dtype), [x])
-
-    @staticmethod
-    def cast(x: Elements, element_type: Attribute) -> Elements:
-        """Convert to another type."""
-        return x.astype(numpy_dtype(element_type))
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("bitcast", "power", "trunc_divide"):
-            raise Unknown(name)
-        return getattr(np, name)
-
-
-def _constants(terms: Terms, operands: Sequence[Array]) -> list[Any] | None:
-    """Return the numbers of operands that are all constants; None if they are not."""
-    values = [[terms.value(terms.settle(t)) for t in x.reshape(-1).tolist()] for x in operands]
-    if any(v is None for row in values for v in row):
-        return None
-    return [np.array(row).reshape(x.shape) for row, x in zip(values, operands, strict=True)]
-
-
-def evaluate(
-    op: Operator, terms: Terms, operands: Sequence[Array], dtypes: Sequence[np.dtype[Any]]
-) -> tuple[tuple[Array, np.dtype[Any]], ...] | None:
-    """Return the terms and dtypes of an operator's results by its NumPy meaning; None if that cannot be evaluated on
-    symbols."""
-    rounded = op.EXACTNESS is Exactness.ROUNDED
-    types = (value.type for value in (*op.operands, *op.results))
-    if any(isa(t, TensorType) and storage_of(t.element_type) != t.element_type for t in types):
-        return None  # Terms do not know which integers are unsigned.
-    arrays: list[Any] = [Elements(terms, x, d, is_rounded=rounded) for x, d in zip(operands, dtypes, strict=True)]
-    try:
-        if (constants := _constants(terms, operands)) is not None:
-            plain = [np.asarray(x, d) for x, d in zip(constants, dtypes, strict=True)]
-            return tuple((terms.constants(x), x.dtype) for x in map(np.asarray, op.evaluate_results(*plain)))
-        found = (op.formula(_Functions(), *arrays),) if isinstance(op, Formula) else op.evaluate_results(*arrays)
-        results = [x if isinstance(x, Elements) else arrays[0].lifted(np.asarray(x)) for x in found]
-    except (Unknown, TypeError, ValueError, IndexError, AttributeError, KeyError):
-        return None
-    return tuple((x.ids, x.dtype) for x in results)

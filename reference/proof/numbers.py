@@ -27,8 +27,8 @@ from relex.reference.interpreter.budget import take
 from relex.reference.interpreter.memory import Buffer, signless
 from relex.reference.interpreter.numbers import Numbers
 from relex.reference.interpreter.program import Function
-from relex.reference.proof.arrays import evaluate
 from relex.reference.proof.heads import element_dtype
+from relex.reference.proof.operators import evaluate
 from relex.reference.proof.rules import make_term, reduction_term
 from relex.reference.proof.terms import UNDEFINED, Head, Terms
 

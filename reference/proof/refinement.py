@@ -12,8 +12,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.utils import FastMathFlag
+
 from relex.reference.proof.rules import EXACT_PRODUCT
 from relex.reference.proof.terms import CHAINS, COMMUTATIVE, CONSTANT, ELEMENT, SUM, UNDEFINED, Head, Terms
+
+_FLAGS = frozenset(flag.value for flag in FastMathFlag)
 
 
 @dataclass(frozen=True)
@@ -177,4 +181,5 @@ def _loses_flags(old: str, new: str) -> bool:
     """Return whether properties are the same, except for flags that went."""
     if old == new:
         return True
-    return all("=" not in part for part in (old, new)) and set(new.split(",")) - {""} <= set(old.split(","))
+    before, after = ({part.strip() for part in text.split(",")} - {""} for text in (old, new))
+    return after <= before and before - after <= _FLAGS

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from mistaken_passes import MISTAKES, RIGHT
 from wrong_rewrites import CASES
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -15,8 +16,9 @@ from relex.dialects.errors import CompileError
 from relex.dialects.relex import SubtractOp
 from relex.lowering import RelexPipelinePass
 from relex.passes import RelexPass, placed
-from relex.reference import check_pass
-from relex.reference.equivalence.check import NotEquivalentError, Report
+from relex.reference import FuzzError, check_pass, fuzz_pass
+from relex.reference.equivalence.check import NotEquivalentError, Report, explain
+from relex.reference.fuzzing.sources import Programs
 from relex.reference.proof.verdicts import Kind
 from relex.runtime import build
 
@@ -108,3 +110,40 @@ def test_build_with_wrong_pass():
     with pytest.raises(CompileError, match="pass 'swaps' changes what @main computes") as e:
         build(text, passes=[placed(SwapsPass(), before="legalize-ops")], proof=True)
     assert "result[0] is arith.addf(%x[0], arith.negf(%y[0])) before and arith.addf(%y[0]," in str(e.value)
+
+
+@pytest.mark.parametrize("name", ["swap-operands", "transposed-axes", "nan-lost", "negative-zero", "empty-forgotten"])
+def test_mistakes(name: str):
+    """On the program that fuzzing finds, a mistake is refuted by an element, and by arguments that show it."""
+    with pytest.raises(FuzzError) as found:
+        fuzz_pass(MISTAKES[name].p)
+    with pytest.raises(NotEquivalentError) as e:
+        check_pass(found.value.finding.p, found.value.finding.module, proof=True)
+    difference = e.value.difference
+    assert difference.terms is not None
+    assert difference.arguments
+    assert difference.terms.place in "\n".join(explain(difference))
+
+
+@pytest.mark.parametrize("name", ["absorb", "permute-once"])
+def test_right_passes(name: str):
+    """Passes that look like mistakes, and are none, are proved on generated programs that they change."""
+    p = RIGHT[name]()
+    programs = [made for n in range(12) if (made := Programs(p, None, 0).make(n)) is not None]
+    found = [f.verdict.kind for made in programs for f in check_pass(p, made.module, proof=True).findings]
+    assert found.count(Kind.PROVED) >= 3
+    assert Kind.OPEN not in found
+
+
+def test_rounding_is_not_proved():
+    """A pass that regroups sums on purpose is checked within its tolerance, and not proved."""
+    text = """
+    func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = relex.add %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %1 = relex.add %0, %z : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      func.return %1 : tensor<4xf32>
+    }
+    """
+    (found,) = check_pass(RIGHT["regroup"](), parse_module(text), proof=True).findings
+    assert found.verdict.kind is Kind.CHECKED
+    assert found.verdict.why.startswith("its terms differ: result[0] is arith.addf(")
