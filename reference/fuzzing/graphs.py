@@ -19,7 +19,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import element_type_of, numpy_dtype
 from relex.dialects.errors import InferenceError, RelexError
-from relex.dialects.relex import ConstantOp, Operator, Relex, SlidingWindows
+from relex.dialects.relex import ConstantOp, Conv2dBlockedOp, Operator, Relex, SlidingWindows
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.properties import (
     ElementConstr,
@@ -162,6 +162,9 @@ class Draw:
         elif issubclass(kind, SlidingWindows) and self.random.random() < 0.8:
             first = (1, 2, *[self.random.choice([3, 4])] * kind.RANK)
         beside = self.related(first)
+        if issubclass(kind, Conv2dBlockedOp) and len(first) == 4:
+            # No random shape fits.
+            beside = (2, first[1], 2, 2, 1, 3)
         shapes = [first, *(beside if self.random.random() < 0.6 else self.related(first) for _ in range(count - 1))]
         is_mixed = count > 1 and self.random.random() < 0.3
         return [self.tensor(shape, self.random.choice([dtype, *DTYPES]) if is_mixed else dtype) for shape in shapes]
