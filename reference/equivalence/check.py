@@ -158,7 +158,12 @@ class _Reference:
         stated = interface_of(function)
         if stated.dims == self.interface.dims or not stated.equals(self.interface):
             return self
-        return replace(self, interface=stated, calls={}, is_proved=False)
+        # The first form of the function gives the sizes of its results, too.
+        first = self
+        while first.earlier is not None:
+            first = first.earlier
+        interface = first.interface.with_dims(stated.dims)
+        return replace(first, interface=interface, calls={}, unchecked=self.unchecked, is_slow=self.is_slow)
 
     def samples(self) -> Iterator[tuple[Sample, list[Any], Outcome]]:
         """Yield samples with their arguments and the outcome of the function."""

@@ -72,6 +72,11 @@ class Interface:
         """The names of the sizes of the arguments."""
         return tuple(spec.dims for spec in self.inputs)
 
+    def with_dims(self, dims: Sequence[tuple[str, ...]]) -> Interface:
+        """Return the interface with other names of the sizes of the arguments."""
+        named = (replace(spec, dims=names) for spec, names in zip(self.inputs, dims, strict=True))
+        return replace(self, inputs=tuple(named))
+
     def lowered_from(self, other: Interface) -> bool:
         """Return whether this is `other`, an interface on values, with buffers for the results that are not scalars."""
         inputs = (*other.inputs, *(spec for spec in other.outputs if spec.shape is not None))
