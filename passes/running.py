@@ -17,7 +17,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, wraps
+from functools import cache, cached_property, wraps
 from typing import Any, TypeVar, cast
 
 from xdsl.context import Context
@@ -198,7 +198,9 @@ def _method_of(pattern: RewritePattern) -> Callable[[Operation, PatternRewriter]
     if function is type(pattern).match_and_rewrite:
         return pattern.match_and_rewrite
     kind = variables_of(type(pattern).match_and_rewrite)["expected_type"]
-    return lambda op, rewriter: function(pattern, op, rewriter) if isinstance(op, kind) else None
+    # Ops are of few classes, and patterns see each op.
+    suits = cache(lambda found: issubclass(found, kind))
+    return lambda op, rewriter: function(pattern, op, rewriter) if suits(type(op)) else None
 
 
 _rewrite_region = PatternRewriteWalker.rewrite_region

@@ -64,8 +64,12 @@ def argument_attrs(function: Operation) -> list[DictionaryAttr] | None:
 
 def argument_attr(function: Operation, index: int, name: str) -> Attribute | None:
     """Return an attribute of an argument, if it has it."""
-    attrs = argument_attrs(function)
-    return attrs[index].data.get(name) if attrs is not None else None
+    attrs = function.properties.get("arg_attrs")
+    # Asked often: only the attributes of this argument are checked.
+    if not isinstance(attrs, ArrayAttr) or len(attrs.data) != len(arguments(function)):
+        return None
+    of_argument: Attribute = attrs.data[index]
+    return of_argument.data.get(name) if isinstance(of_argument, DictionaryAttr) else None
 
 
 def result_attrs(function: Operation, count: int) -> list[DictionaryAttr]:

@@ -137,9 +137,10 @@ def build_constant(value: float, type: Attribute) -> arith.ConstantOp:
     """Build a constant; of a vector type, a splat."""
     if isinstance(type, AnyFloat):
         return arith.ConstantOp(FloatAttr(float(value), type))
-    if isa(type, VectorType[AnyFloat]):
+    is_vector = isinstance(type, VectorType)
+    if is_vector and isa(type, VectorType[AnyFloat]):
         return arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [value]))
-    if isa(type, VectorType[IntegerType | IndexType]):
+    if is_vector and isa(type, VectorType[IntegerType | IndexType]):
         return arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [int(value)]))
     if not isa(type, IntegerType | IndexType):
         raise ValueError(f"no constants of {type}")

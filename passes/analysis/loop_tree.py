@@ -93,7 +93,7 @@ def name_of_block(block: BlockOp) -> str:
 
 def function_of(op: Operation) -> PrimFuncOp:
     """Return the loop function around `op`."""
-    found = next((scope for scope in (op, *ancestors(op)) if isinstance(scope, PrimFuncOp)), None)
+    found = next((scope for scope in (op, *ancestors(op)) if type(scope) is PrimFuncOp), None)
     return found or fail(op, "expected to stand in a 'tir.prim_func'")
 
 
@@ -110,14 +110,14 @@ def variables_of_kind(block: BlockOp, kind: IterKind) -> set[SSAValue]:
 
 def blocks_in(scope: Operation) -> Iterator[BlockOp]:
     """Yield the blocks in `scope`, except those nested in other blocks."""
-    return (op for op in steps_in(scope) if isinstance(op, BlockOp))
+    return (op for op in steps_in(scope) if type(op) is BlockOp)
 
 
 def loops_in(scope: Operation) -> Iterator[ForOp]:
     """Yield the loops in `scope`, starting with `scope` itself if it is one, except those inside of blocks."""
     if isinstance(scope, ForOp):
         yield scope
-    yield from (op for op in steps_in(scope) if isinstance(op, ForOp))
+    yield from (op for op in steps_in(scope) if type(op) is ForOp)
 
 
 def only_step(loop: ForOp) -> Operation | None:

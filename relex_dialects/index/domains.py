@@ -26,6 +26,8 @@ class Counting:
 
 def constant_value(value: SSAValue) -> int | None:
     """Return the integer value of a constant; None for other values."""
+    if isinstance(value, BlockArgument):
+        return None
     owner = value.owner
     # Most constants are of `arith`: asking for the trait takes ten times as long.
     attr = owner.value if type(owner) is arith.ConstantOp else ConstantLike.get_constant_value(value)

@@ -23,12 +23,13 @@ class Access:
     @property
     def buffer(self) -> SSAValue:
         """The buffer that is accessed."""
-        return self.op.memref
+        # The accessors of xDSL, which look for optional operands, take several times as long.
+        return self.op.operands[self.is_write]
 
     @property
     def indices(self) -> tuple[SSAValue, ...]:
         """The indices of the element."""
-        return tuple(self.op.indices)
+        return tuple(self.op.operands[1 + self.is_write :])
 
     @property
     def is_write(self) -> bool:

@@ -249,5 +249,6 @@ class InitOp(IRDLOperation):
 
 def loops_around(op: Operation) -> Iterator[ForOp]:
     """Return the loops around `op`, innermost first, up to the enclosing block or function."""
-    inside = takewhile(lambda scope: not isinstance(scope, BlockOp), ancestors(op))
-    return (scope for scope in inside if isinstance(scope, ForOp))
+    # Classes are compared, as in `is_access`.
+    inside = takewhile(lambda scope: type(scope) is not BlockOp, ancestors(op))
+    return (scope for scope in inside if type(scope) is ForOp)

@@ -104,7 +104,8 @@ class ForOp(Counting, IRDLOperation):
     @property
     def variable(self) -> BlockArgument:
         """The loop variable."""
-        return self.body.block.args[0]
+        # Asked often: accessors of xDSL take longer.
+        return self.regions[0].blocks[0].args[0]
 
     @property
     def nest(self) -> list[ForOp]:
