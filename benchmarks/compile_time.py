@@ -8,8 +8,8 @@ compiles the perceptron of the examples. `--passes` prints a table of all passes
 some program, with the milliseconds and the share in each: of the networks of the examples and, if the package onnx is
 installed, of those of `benchmarks.models` that are named. `--cache` prints the seconds of `build` for the same networks
 where no kernel is known, where all are in memory, and where all are in files, and the time on the clock where none is
-known. `--operators` prints microseconds per operator in graphs of that many operators. All times are processor times,
-so other programs do not count.
+known. `--operators` prints microseconds per operator in graphs of that many operators. All other times are processor
+times, so other programs do not count.
 
 `--builds` prints a table of whole builds: processor and wall time, the share of each stage, and peak memory as a
 multiple of the weights, for networks and files, and for graphs of so many operators, as `equal:300`;

@@ -86,6 +86,9 @@ class _Writer:
                 return sha256(data).hexdigest()
             case tuple():
                 return [self._exact(part, attr) for part in cast("tuple[Any, ...]", data)]
+            case frozenset():
+                # Their own order is another one in each process.
+                return sorted(repr(self._exact(part, attr)) for part in cast("frozenset[Any]", data))
             case Mapping():
                 return sorted((key, self._exact(part, attr)) for key, part in cast("Mapping[str, Any]", data).items())
             case Attribute():

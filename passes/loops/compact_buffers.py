@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -19,6 +20,7 @@ from relex.passes.cpu import cost
 from relex.passes.cpu.nearby import bytes_nearby, bytes_used
 from relex.passes.cpu.reductions import count
 from relex.passes.schedule.compact_buffer import compact_buffer
+from relex.passes.support.remembered import rewrite_once
 
 
 @dataclass(frozen=True)
@@ -59,11 +61,14 @@ class CompactBuffersPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         nearby = bytes_nearby(op)
-        for function in op.ops:
-            if isinstance(function, PrimFuncOp) and not has_views(function):
-                for alloc in [inner for inner in function.walk() if isinstance(inner, AllocBufferOp)]:
-                    with suppress(PassError):
-                        _compact(alloc, function, nearby)
+        for function in [f for f in op.ops if isinstance(f, PrimFuncOp) and not has_views(f)]:
+            rewrite_once(function, f"{self.name} {nearby}", partial(_compact_all, nearby=nearby))
+
+
+def _compact_all(function: PrimFuncOp, nearby: int) -> None:
+    for alloc in [inner for inner in function.walk() if isinstance(inner, AllocBufferOp)]:
+        with suppress(PassError):
+            _compact(alloc, function, nearby)
 
 
 def _compact(alloc: AllocBufferOp, function: PrimFuncOp, nearby: int) -> None:
