@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from relex.passes.graph.set_target import SetTargetPass as SetTargetPass
     from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass as AnnotateOpPatternPass
     from relex.passes.loops.apply_schedule import ApplySchedulePass as ApplySchedulePass
+    from relex.passes.loops.apply_tuning import ApplyTuningPass as ApplyTuningPass
     from relex.passes.loops.block_rows import BlockRowsPass as BlockRowsPass
     from relex.passes.loops.check_tir import CheckTirPass as CheckTirPass
     from relex.passes.loops.compact_buffers import CompactBuffersPass as CompactBuffersPass

@@ -78,7 +78,9 @@ class _Writer:
     def _exact(self, data: Any, attr: Attribute) -> object:
         """Return something whose text tells all about the data of an attribute."""
         match data:
-            case str() | int() | None:
+            case str():
+                return str.__str__(data)  # the text of a member of an enumeration, as it is read back
+            case int() | None:
                 return data
             case float():
                 return struct.pack("<d", data)

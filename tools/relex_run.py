@@ -108,6 +108,11 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add_load_passes(parser)
     parser.add_argument(
+        "--tuned",
+        metavar="FILE.mlir",
+        help="schedule loops as relex-tune found to be fastest",
+    )
+    parser.add_argument(
         "--dump-pass-pipeline",
         action="store_true",
         help="print the passes that run on stderr, as relex-opt -p takes them",
@@ -178,7 +183,7 @@ def _run(args: argparse.Namespace) -> None:
         import_file(path)
     if args.library:
         explain_library_errors(dict(map(read_text, args.library)))
-    args.passes = passes_of(plugins)
+    args.passes = [*passes_of(plugins), *tuning(args)]
     inputs = [read(text) for read, text in args.inputs]
     if PurePath(args.file).suffix == SAVED:
         with doing("Link"):
@@ -227,6 +232,15 @@ def passes_of(plugins: Plugins) -> Sequence[ModulePass]:
     return passes
 
 
+def tuning(args: argparse.Namespace) -> Sequence[ModulePass]:
+    """Return the pass for the schedules in a file, if one is given."""
+    if not args.tuned:
+        return []
+    from relex.passes import ApplyTuningPass
+
+    return [ApplyTuningPass(args.tuned)]
+
+
 def dump_pipeline(args: argparse.Namespace) -> None:
     """Print the passes that the program is compiled or lowered by."""
     from relex.lowering.relex_pipeline import RelexPipelinePass
@@ -264,7 +278,7 @@ def load_saved(args: argparse.Namespace) -> Executable:
     """Load the executable in a file. Options that affect compilation are errors."""
     from relex.runtime.saving import load
 
-    of_programs = ("params", "metadata", "shapes", "values", "load_passes")
+    of_programs = ("params", "metadata", "shapes", "values", "load_passes", "tuned")
     options = (*of_programs, "profile", "save", "strict", "dump_pass_pipeline")
     if found := [option.replace("_", "-") for option in options if getattr(args, option)]:
         raise ToolError(f"'{args.file}' is compiled already: expected it without --{found[0]}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -13,6 +14,7 @@ from xdsl.transforms.common_subexpression_elimination import cse
 from relex.dialects.errors import CompileRemark, Diagnostic, PassError, diagnose
 from relex.dialects.functions import remove_argument_attr, set_argument_attr
 from relex.dialects.processors import Processor, processor_of
+from relex.dialects.schedule import PrimitiveOp
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.target import get_target
 from relex.dialects.tir import BlockOp, LoopKind, PrimFuncOp
@@ -26,6 +28,9 @@ from relex.passes.cpu.table import RULES
 from relex.passes.schedule import Block, Schedule
 from relex.passes.support.remembered import rewrite_once
 from relex.passes.support.stated_sizes import state_sizes
+
+SCHEDULED_ATTR = "relex.scheduled"
+"""On a loop function that has its schedule and is left as it is."""
 
 
 @dataclass(frozen=True)
@@ -72,25 +77,27 @@ class ScheduleCpuPass(RelexPass):
             return
         state_sizes(op, of_private=False)
         name_sizes(op)
-        _mark_constants(op)
+        mark_constants(op)
         functions = [f for f in op.ops if isinstance(f, PrimFuncOp)]
         for func in parts(functions, lambda f: f.sym_name.data):
+            if func.attributes.pop(SCHEDULED_ATTR, None) is not None:
+                continue
             if self.explain:
                 for decision in schedule_function(func, processor):
                     warnings.warn(CompileRemark(decision.diagnostic), stacklevel=2)
             else:
                 rewrite_once(func, f"{self.name} {processor}", lambda func: schedule_function(func, processor))
-        _unmark_constants(op)
+        unmark_constants(op)
 
 
-def _mark_constants(module: ModuleOp) -> None:
+def mark_constants(module: ModuleOp) -> None:
     """Mark the inputs of loop functions that are constants in every call, for `is_constant_input`."""
     for known in known_calls(module):
         for i in known.constants:
             set_argument_attr(known.func, i, CONSTANT_ATTR, UnitAttr())
 
 
-def _unmark_constants(module: ModuleOp) -> None:
+def unmark_constants(module: ModuleOp) -> None:
     """Remove the marks, which need not hold after the pass."""
     for func in (op for op in module.ops if isinstance(op, PrimFuncOp)):
         remove_argument_attr(func, CONSTANT_ATTR)
@@ -122,24 +129,48 @@ class Decision:
         return replace(said, notes=tuple(f"not {rule}: {reason}" for rule, reason in self.refusals.items()))
 
 
-def schedule_function(func: PrimFuncOp, processor: Processor) -> list[Decision]:
+@dataclass(frozen=True)
+class Scheduled:
+    """A function after its default schedule, the steps, and the decisions, block by block."""
+
+    function: PrimFuncOp
+    steps: Sequence[PrimitiveOp]
+    decisions: Sequence[Decision]
+
+
+def schedule_function(func: PrimFuncOp, processor: Processor) -> Sequence[Decision]:
     """Schedule each block of a function by the first rule that suits it. Return the decisions, block by block."""
+    found = scheduled(func, processor)
+    if found.function is not func:
+        Rewriter.replace_op(func, found.function)
+    return found.decisions
+
+
+def scheduled(func: PrimFuncOp, processor: Processor, *, without: Container[str] = ()) -> Scheduled:
+    """Return a function with each block scheduled by the first rule that suits it, leaving out some rules. The function
+    is not modified; it is returned if there is nothing to do."""
     name = func.sym_name.data
     schedule = first = Schedule(ModuleOp([func.clone()]), sizes_are_stated=True)
     decisions: list[Decision] = []
+    steps: list[PrimitiveOp] = []
     for block in [b.block_name.data for b in blocks_in(func)]:
-        schedule, decision = _schedule_block(schedule, Block(name, block), processor)
+        before = schedule
+        schedule, decision = _schedule_block(schedule, Block(name, block), processor, without)
         decisions.append(decision)
-    if schedule is not first:
-        new = schedule.function(name)
-        if any(map(has_unknown, new.function_type.inputs)):
-            cse(new)  # The steps recompute sizes wherever they need them.
-        new.detach()
-        Rewriter.replace_op(func, new)
-    return decisions
+        if schedule is not before:
+            steps += before.steps_of(name)
+    if schedule is first:
+        return Scheduled(func, (), decisions)
+    new = schedule.function(name)
+    if any(map(has_unknown, new.function_type.inputs)):
+        cse(new)  # The steps recompute sizes wherever they need them.
+    new.detach()
+    return Scheduled(new, [*steps, *schedule.steps_of(name)], decisions)
 
 
-def _schedule_block(schedule: Schedule, name: Block, processor: Processor) -> tuple[Schedule, Decision]:
+def _schedule_block(
+    schedule: Schedule, name: Block, processor: Processor, without: Container[str]
+) -> tuple[Schedule, Decision]:
     """Return the schedule with the steps for a block added, and the decision."""
     schedule.get_loops(name)  # gives all loops labels
     block = find_block(schedule.function(name.func), name.name)
@@ -147,6 +178,8 @@ def _schedule_block(schedule: Schedule, name: Block, processor: Processor) -> tu
         return schedule, Decision(block, None, "scheduled already", {})
     refusals: dict[str, str] = {}
     for rule, match in RULES.items():
+        if rule in without:
+            continue
         try:
             plan = match(block, processor)
             trial = _carried_out(plan, schedule)

@@ -38,6 +38,10 @@ class Schedule(Steps):
         """Return all steps so far as schedules for `apply-schedule`: one `schedule.sequence` per function."""
         return ModuleOp([SequenceOp(name, [op.clone() for op in steps]) for name, steps in self._steps.items()])
 
+    def steps_of(self, func: str) -> list[PrimitiveOp]:
+        """Return copies of the steps of a function so far."""
+        return [op.clone() for op in self._steps.get(func, ())]
+
     def apply(self, func: str, op: PrimitiveOp) -> Any:
         """Apply a primitive to a function; return the blocks and loops that its function returns, by name. Raises
         `CompileError` for an invalid one."""

@@ -1,0 +1,86 @@
+"""`relex-tune`: find faster schedules for a program by measuring."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path, PurePath
+from time import monotonic
+
+from relex.dialects.errors import CompileError
+from relex.dialects.readers import known_suffixes
+from relex.tools.arguments import normalize, raise_tool_errors
+from relex.tools.diagnostics import ToolError, file_kind, parse_source, read_source, run_tool
+from relex.tools.model_inputs import add_model_arguments, model_options
+from relex.tools.progress import with_progress
+from relex.tools.version import VersionAction
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the argument parser of the tool."""
+    parser = argparse.ArgumentParser(
+        prog="relex-tune",
+        description="Measures schedules of each loop function of a program beside the default one, and writes those "
+        "that are faster into a file, for apply-schedule, apply-tuning and build. Each of them is proved to use memory "
+        "correctly, and compared with the default one on generated arguments.",
+    )
+    parser.add_argument("file", help="an .mlir, .py, .onnx or .pt2 file")
+    parser.add_argument("--minutes", type=float, default=5.0, help="how long (5)")
+    parser.add_argument(
+        "--output", metavar="FILE.mlir", help="where the schedules are written (beside the program: NAME.tuned.mlir)"
+    )
+    parser.add_argument("--resume", action="store_true", help="go on with the file that was written before")
+    parser.add_argument("--strict", action="store_true", help="tune the program as --strict compiles it")
+    add_model_arguments(parser)
+    parser.add_argument("--version", action=VersionAction)
+    parser.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
+    raise_tool_errors(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run the tool with parsed arguments."""
+    from relex.dialects.target import get_target
+    from relex.tools.tuning.record import Record
+    from relex.tools.tuning.tuner import Tuned, Tuner, gains, loop_functions
+
+    until = monotonic() + args.minutes * 60
+    if not args.minutes > 0:
+        raise ToolError(f"expected --minutes to be more than 0, found {args.minutes:g}")
+    source = read_source(args.file, lambda name: file_kind(name, known_suffixes(), ""))
+    path = Path(args.output or PurePath(args.file).with_suffix(".tuned.mlir"))
+    try:
+        kind = file_kind(source.name, known_suffixes(), "")
+        module = parse_source(source, kind, model_options(args, source.name, kind))
+        module = loop_functions(module, strict=args.strict)
+    except CompileError as e:
+        raise CompileError([source.show(d) for d in e.diagnostics]) from e
+    target = get_target(module)
+    assert target is not None
+    record = Record.load(path, target) if args.resume else Record(target)
+    tuner = Tuner.of(module, record)
+    tuned: list[Tuned] = []
+
+    def is_time_left() -> bool:
+        return monotonic() < until
+
+    for func, calls in with_progress(tuner.pending(), sys.stderr):
+        if not is_time_left():
+            break
+        tuned.append(tuner.tune(func, calls, is_time_left))
+        record.save(path)
+    print("\n".join(gains(tuned)))
+    if tuner.left_out:
+        print(f"{len(tuner.left_out)} loop functions were left out: their sizes are known at run time only")
+    print(f"{path} has the schedules: relex-run --tuned {path} {args.file}")
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the tool on its arguments (those of the process by default) and return the exit code."""
+    args = sys.argv[1:] if args is None else args
+    return run_tool("relex-tune", lambda: run(make_parser().parse_args(normalize(args, ()))), debug="--debug" in args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
