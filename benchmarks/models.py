@@ -6,7 +6,7 @@ softmax is left out: results that are right by accident would show.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -74,6 +74,78 @@ def _model(nodes: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any], 
     tensors = [onnx.numpy_helper.from_array(array, name) for name, array in arrays.items()]
     graph = onnx.helper.make_graph(nodes, "net", inputs, outputs, tensors)
     return onnx.helper.make_model(graph, opset_imports=sets, ir_version=IR_VERSION)
+
+
+CONVOLUTIONS = {
+    "ResNet-50": (
+        (3, 224, 64, 7, 2),
+        (64, 56, 64, 1, 1),
+        (64, 56, 64, 3, 1),
+        (64, 56, 256, 1, 1),
+        (256, 56, 64, 1, 1),
+        (256, 56, 128, 1, 1),
+        (128, 56, 128, 3, 2),
+        (256, 56, 512, 1, 2),
+        (128, 28, 128, 3, 1),
+        (128, 28, 512, 1, 1),
+        (512, 28, 128, 1, 1),
+        (256, 28, 256, 3, 2),
+        (256, 14, 256, 3, 1),
+        (256, 14, 1024, 1, 1),
+        (1024, 14, 256, 1, 1),
+        (512, 14, 512, 3, 2),
+        (512, 7, 512, 3, 1),
+        (512, 7, 2048, 1, 1),
+        (2048, 7, 512, 1, 1),
+    ),
+    "MobileNet": (
+        (32, 112, 64, 1, 1),
+        (64, 112, 64, 3, 2),
+        (128, 56, 128, 1, 1),
+        (128, 56, 128, 3, 1),
+        (256, 28, 256, 1, 1),
+        (256, 28, 256, 3, 1),
+        (512, 14, 512, 1, 1),
+        (512, 14, 512, 3, 1),
+        (1024, 7, 1024, 1, 1),
+        (1024, 7, 1024, 3, 1),
+    ),
+}
+"""Layers of networks: input channels, height and width, output channels, the side of the window, and the stride.
+Windows of MobileNet have a group for each channel."""
+
+
+def convolution(network: str, channels: int, size: int, outputs: int, window: int, stride: int, seed: int = 0) -> Any:
+    """Return a layer of a network: a convolution with bias and `Relu`. The mean of each channel follows, so that the
+    result of the layer may have any layout, as inside of the network."""
+    onnx: Any = import_module("onnx")
+    random = np.random.default_rng(seed)
+    groups = channels if network == "MobileNet" and window > 1 else 1
+    arrays = {
+        "w": _weights((outputs, channels // groups, window, window), False, random),
+        "b": _weights((outputs,), False, random),
+    }
+    padding = [window // 2] * 4
+    nodes = [
+        _node("Conv", "x w b", "sums", group=groups, strides=[stride] * 2, pads=padding),
+        _node("Relu", "sums", "active"),
+        _node("GlobalAveragePool", "active", "y"),
+    ]
+    info: Any = onnx.helper.make_tensor_value_info
+    x = info("x", onnx.TensorProto.FLOAT, [1, channels, size, size])
+    y = info("y", onnx.TensorProto.FLOAT, [1, outputs, 1, 1])
+    return _model(nodes, [x], [y], arrays, [onnx.helper.make_opsetid("", 17)])
+
+
+def layers() -> Iterator[tuple[str, tuple[int, ...], Callable[[], Any]]]:
+    """Yield the names of the layers, the shapes of their data, and what makes their models."""
+    for name, rows in CONVOLUTIONS.items():
+        for row in rows:
+            channels, size, outputs, window, stride = row
+            kind = f"depthwise {window}x{window}" if name == "MobileNet" and window > 1 else f"{window}x{window}"
+            title = f"{name}: {kind}, {channels} to {outputs} channels at {size}x{size}"
+            model = partial(convolution, name, *row)
+            yield title + (f", stride {stride}" if stride > 1 else ""), (1, channels, size, size), model
 
 
 @dataclass(frozen=True)
@@ -232,6 +304,7 @@ MODELS: Mapping[str, Callable[[], Any]] = {
     "transformer block": partial(transformer_block, 256, 4),
     "BERT layer": Block(768, 12, is_normalized_after=True).model,
     "GPT block": Block(768, 12, is_causal=True).model,
+    **{name: model for name, _, model in layers()},
 }
 """What makes the models that rows name."""
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from benchmarks.models import NETWORKS
+from benchmarks.models import NETWORKS, layers
 
 Shape = tuple[int, ...]
 Shapes = Mapping[str, Shape]
@@ -268,6 +268,12 @@ def files() -> Iterator[Row]:
         yield Row("ONNX files", name, only_a_file, {"x": (1, length, 768), **cache}, model="GPT block")
 
 
+def convolutions() -> Iterator[Row]:
+    """Yield layers of networks, one for each shape."""
+    for name, shape, _ in layers():
+        yield Row("convolutions by layer", name, only_a_file, {"x": shape}, model=name)
+
+
 def doubles() -> Iterator[Row]:
     """Yield some of the rows above in double precision."""
     chosen = ("MLP 784-128-10, batch 16", "dense 512x1024x1024", "matmul 127x253x511", "relu(x * y + y), 100000")
@@ -278,6 +284,7 @@ def doubles() -> Iterator[Row]:
 
 ROWS = {
     row.name: row
-    for row in (*networks(), *files(), *products(), *elementwise(), *reductions(), *attentions(), *doubles())
+    for rows in (networks(), files(), convolutions(), products(), elementwise(), reductions(), attentions(), doubles())
+    for row in rows
 }
 """All rows by name, in the order of the tables."""
