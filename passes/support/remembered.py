@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from io import StringIO
 from typing import Protocol
 
@@ -72,17 +73,24 @@ def _text(function: PrimFuncOp) -> str:
     return text.getvalue()
 
 
+@lru_cache(maxsize=128)
+def _parsed(text: str) -> PrimFuncOp | None:
+    """Return a remembered function, to be cloned; None if it cannot be read."""
+    try:
+        (function,) = parse_module(text, verify=False).ops
+    except (CompileError, ValueError):
+        return None
+    return function if isinstance(function, PrimFuncOp) else None
+
+
 def _is_replaced(function: PrimFuncOp, text: str) -> bool:
     """Replace a function by a remembered one. Returns False if it cannot be read."""
     if text == UNCHANGED:
         return True
-    try:
-        (new,) = parse_module(text, verify=False).ops
-    except (CompileError, ValueError):
+    known = _parsed(text)
+    if known is None:
         return False
-    if not isinstance(new, PrimFuncOp):
-        return False
-    new.detach()
+    new = known.clone()
     new.sym_name = function.sym_name
     for old_argument, argument in zip(function.args, new.args, strict=True):
         argument.name_hint = old_argument.name_hint
