@@ -5,15 +5,18 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.utils.arg_spec import ArgSpec
 
 from relex.dialects.errors import CompileError, Diagnostic, RelexError
-from relex.reference.proof.certificate import Certificate
 from relex.tools.checking import PROOF, CheckOptions
 from relex.tools.diagnostics import ToolError, read_text, write_bytes
 from relex.tools.pipelines import parse_passes
 from relex.version import __version__
+
+if TYPE_CHECKING:
+    from relex.reference.proof.certificate import Certificate
 
 
 @dataclass
@@ -46,6 +49,8 @@ class Certificates:
         """Return the certificate that gets the steps of this run, if one is needed."""
         if self.options is None or (self.path is None and self.verified is None):
             return None
+        from relex.reference.proof.certificate import Certificate
+
         self.current = Certificate(__version__, self.options.seed, self.options.samples)
         return self.current
 
@@ -72,6 +77,8 @@ def passes_of_certificate(path: str, given: Sequence[ArgSpec]) -> list[ArgSpec]:
 
 
 def _read(path: str) -> Certificate:
+    from relex.reference.proof.certificate import Certificate
+
     _, text = read_text(path)
     try:
         return Certificate.from_json(text)

@@ -18,8 +18,6 @@ from xdsl.passes import ModulePass
 from relex.dialects.errors import CompileError, diagnose
 from relex.dialects.parser import parse_module
 from relex.passes.base import steps_of
-from relex.reference.proof.certificate import Certificate, Step, hash_of
-from relex.reference.proof.verdicts import Kind
 from relex.tools.arguments import parse_numbers
 from relex.tools.diagnostics import ToolError
 from relex.tools.instrumentation import Instrumentation
@@ -28,6 +26,7 @@ from relex.tools.reproducer import as_text, write_reproducer
 
 if TYPE_CHECKING:
     from relex.reference.equivalence.check import Checker, Difference
+    from relex.reference.proof.certificate import Certificate
 
 
 PROOF = "proof"
@@ -95,6 +94,9 @@ class CheckEach(Instrumentation):
 
     def _certify(self, p: ModulePass, module: ModuleOp) -> None:
         """Report what is not proved, and add a step to the certificate."""
+        from relex.reference.proof.certificate import Step
+        from relex.reference.proof.verdicts import Kind
+
         assert self._checker is not None
         findings = self._checker.report.findings[self._found :]
         self._found += len(findings)
@@ -107,7 +109,11 @@ class CheckEach(Instrumentation):
             self.certificate.steps.append(Step(pass_text(p), before, self._hash, tuple(findings)))
 
     def _hash_of(self, module: ModuleOp) -> str:
-        return hash_of(as_text(module, self.context)) if self.certificate is not None else ""
+        if self.certificate is None:
+            return ""
+        from relex.reference.proof.certificate import hash_of
+
+        return hash_of(as_text(module, self.context))
 
     def _tell(self) -> None:
         """Report the functions that are not checked."""
