@@ -185,6 +185,10 @@ MIN_USES_TO_PACK = 8
 MIN_ROWS_TO_PACK_CONTIGUOUS = 64
 """Rows from which on columns are packed that are contiguous already, since vectors that a tile reads lie far apart."""
 
+PANELS_TOGETHER = 4
+"""Panels that are packed at the same time, or a divisor of it: they use more of each page that a row of the operand is
+on."""
+
 MIN_SCATTERED_COLUMNS = 8
 """Columns if the results of a vector must be stored one by one."""
 

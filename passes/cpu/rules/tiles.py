@@ -158,8 +158,13 @@ def _pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: T
     if has_parts:
         schedule.partition([column], tile.columns)
     panel, column = schedule.split(column, [None, tile.columns])
-    schedule.reorder(panel, *loops, column)
-    if has_parts or axes.has_full_panels(tile):
+    is_in_vectors = has_parts or axes.has_full_panels(tile)
+    inner: list[Loop] = []
+    if is_in_vectors and axes.is_unit_stride and not axes.has_constant_columns:
+        together = gcd(axes.column_count // tile.columns, cost.PANELS_TOGETHER)
+        panel, *inner = schedule.split(panel, [None, together]) if together > 1 else [panel]
+    schedule.reorder(panel, *loops, *inner, column)
+    if is_in_vectors:
         schedule.vectorize(column)
 
 
