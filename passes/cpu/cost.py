@@ -148,8 +148,11 @@ MIN_TILES_IN_A_BLOCK = 4
 ENOUGH_BLOCKS = 4
 """Blocks of rows for threads to share."""
 
-MIN_PANELS_FOR_BLOCKS = 8
+MIN_PANELS_FOR_COPIES = 8
 """Panels that use each row; with fewer, copying it costs more than it saves."""
+
+MIN_PANELS_FOR_BLOCKS = 16
+"""Panels that use each row; with fewer, it costs as little to read it from memory again for each."""
 
 MAX_COPIED_AT_ONCE = 64
 """Elements of a row that are copied at the same time, some vectors."""

@@ -45,11 +45,12 @@ def row_blocks(axes: ReductionAxes, tile: Tile, processor: Processor) -> RowBloc
         return RowBlocks()
     if not function_of(axes.reduction.block).noalias:
         return RowBlocks()  # A copy might miss what the result overwrites.
-    if -(-axes.column_count // tile.columns) < cost.MIN_PANELS_FOR_BLOCKS:
-        return RowBlocks()
     size, terms = axes.reduction.bits // 8, count(axes.reduction.terms)
     distance = prod(left.access.shape[axes.left_dimension + 1 :]) * size
+    panels = -(-axes.column_count // tile.columns)
     is_copied = lines_in_a_set(tile.rows, distance, processor) >= processor.l1_ways
+    if panels < (cost.MIN_PANELS_FOR_COPIES if is_copied else cost.MIN_PANELS_FOR_BLOCKS):
+        return RowBlocks()
     stride = _spread(tile.rows, terms, size, processor) if is_copied else 0
     if rows * terms * size <= (cost.L2_SIZES_OF_ALL_ROWS * processor.l2_bytes if is_copied else processor.l3_bytes):
         return RowBlocks(0, stride)
