@@ -41,18 +41,18 @@ func.func @chain(%x: tensor<1x3x8x8xf32>) -> tensor<1x48xf32> {
 // CHECK-NEXT:    [[M:%.+]] = relex.permute_dims [[C]] axes = [0, 1, 4, 2, 3] : (tensor<1x3x4x4x16xf32>) -> tensor<1x3x16x4x4xf32>
 // CHECK-NEXT:    [[R:%.+]] = relex.reshape [[M]] shape = [1, 48, 4, 4] : (tensor<1x3x16x4x4xf32>) -> tensor<1x48x4x4xf32>
 // CHECK-NEXT:    [[P:%.+]] = relex.max_pool3d [[C]]
-// CHECK:         [[G:%.+]] = relex.conv2d [[R]], {{.*}} groups = 48
+// CHECK:         [[G:%.+]] = relex.conv2d [[R]], {{.*}} groups = 24
 // CHECK:         func.return [[R]], {{.*}}, [[G]]
 func.func @meeting(%x: tensor<1x4x4x4xf32>)
     -> (tensor<1x48x4x4xf32>, tensor<1x48x2x2xf32>, tensor<1x48x4x4xf32>) {
   %w = relex.constant dense<0.5> : tensor<32x4x1x1xf32>
   %v = relex.constant dense<0.25> : tensor<16x4x1x1xf32>
-  %u = relex.constant dense<2.0> : tensor<48x1x1x1xf32>
+  %u = relex.constant dense<2.0> : tensor<48x2x1x1xf32>
   %0 = relex.conv2d %x, %w : (tensor<1x4x4x4xf32>, tensor<32x4x1x1xf32>) -> tensor<1x32x4x4xf32>
   %1 = relex.conv2d %x, %v : (tensor<1x4x4x4xf32>, tensor<16x4x1x1xf32>) -> tensor<1x16x4x4xf32>
   %2 = relex.concat %0, %1 axis = 1 : (tensor<1x32x4x4xf32>, tensor<1x16x4x4xf32>) -> tensor<1x48x4x4xf32>
   %3 = relex.max_pool2d %2 pool_size = [2, 2] strides = [2, 2] : (tensor<1x48x4x4xf32>) -> tensor<1x48x2x2xf32>
-  %4 = relex.conv2d %2, %u groups = 48 : (tensor<1x48x4x4xf32>, tensor<48x1x1x1xf32>) -> tensor<1x48x4x4xf32>
+  %4 = relex.conv2d %2, %u groups = 24 : (tensor<1x48x4x4xf32>, tensor<48x2x1x1xf32>) -> tensor<1x48x4x4xf32>
   func.return %2, %3, %4 : tensor<1x48x4x4xf32>, tensor<1x48x2x2xf32>, tensor<1x48x4x4xf32>
 }
 
