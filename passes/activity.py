@@ -54,10 +54,14 @@ def doing(name: str) -> Generator[None]:
             watcher.end()
 
 
+def reach(name: str, done: int, count: int) -> None:
+    """Say which part of the stage begins, after `done` of `count` parts."""
+    for watcher in _watchers.get():
+        watcher.reach(name, done, count)
+
+
 def parts(items: Sequence[T], name: Callable[[T], str]) -> Generator[T]:
     """Yield the parts of a stage; `name` returns the name of each."""
-    told = _watchers.get()
     for done, item in enumerate(items):
-        for watcher in told:
-            watcher.reach(name(item), done, len(items))
+        reach(name(item), done, len(items))
         yield item

@@ -41,7 +41,7 @@ class Progress:
 
     def reach(self, name: str, done: int, count: int) -> None:
         """Show the part that begins."""
-        self._part = f" {done + 1}/{count} {name}"
+        self._part = f" {done + 1}/{count} {name}".rstrip()
 
     def end(self) -> None:
         """Show the stage around the innermost one."""

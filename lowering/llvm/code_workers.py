@@ -16,6 +16,7 @@ from threading import Lock, Thread
 
 from relex.dialects.code_generator import Emitted, Source, compile_source
 from relex.dialects.code_worker import receive, send
+from relex.passes.activity import reach
 
 SECONDS_PER_BYTE = 1e-5
 """What LLVM takes for its text, in seconds on a common machine."""
@@ -34,6 +35,8 @@ def compile_sources(sources: Sequence[Source]) -> list[Emitted]:
     for thread in threads:
         thread.start()
     while (place := work.take()) is not None:
+        # Kernels have no names that tell anybody anything.
+        reach("", work.begun - 1, len(sources))
         work.found[place] = compile_source(sources[place])
     for thread in threads:
         thread.join()
@@ -53,6 +56,11 @@ class _Work:
         self._left = sorted(range(len(sources)), key=lambda i: len(sources[i].text))
         self._lock = Lock()
         self.found: dict[int, Emitted] = {}
+
+    @property
+    def begun(self) -> int:
+        """The number of modules that have been taken."""
+        return len(self._sources) - len(self._left)
 
     def take(self) -> int | None:
         """Return the place of a module that nobody compiles yet, if there is one."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing, redirect_stderr
 from dataclasses import dataclass, field
 from select import select
+from typing import ClassVar
 
 import pytest
 from xdsl.context import Context
@@ -115,6 +116,14 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pty]:
         yield terminal
 
 
+KERNELS = """
+func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = relex.matmul %x, %y : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = relex.softmax %0 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  func.return %1 : tensor<64x64xf32>
+}
+"""
+
 PROGRAM = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { func.return %x : tensor<2xf32> }"
 
 
@@ -131,6 +140,26 @@ def test_builds_show_it(terminal: Pty) -> None:
     with redirect_stderr(terminal.file):
         build(PROGRAM, passes=[placed(waits, after="fuse-ops")])
     assert waits.shown
+
+
+def test_kernels_are_counted_while_llvm_compiles_them() -> None:
+    seen: list[tuple[str, int, int]] = []
+
+    class Watcher:
+        stages: ClassVar[list[str]] = []
+
+        def begin(self, stage: str) -> None:
+            self.stages.append(stage)
+
+        def reach(self, name: str, done: int, count: int) -> None:
+            seen.append((self.stages[-1], done, count))
+
+        def end(self) -> None:
+            self.stages.pop()
+
+    with watched_by(Watcher()):
+        build(KERNELS, cache=False)
+    assert [found for found in seen if found[0] == "LLVM"] == [("LLVM", 0, 2), ("LLVM", 1, 2)]
 
 
 def test_nothing_is_shown_for_a_moment(terminal: Pty, monkeypatch: pytest.MonkeyPatch) -> None:
