@@ -2,21 +2,44 @@
 // vector of a row. Registers decide on the tile: 32 of 512 bits, 16 of 256 bits, 16 and 32 of
 // 128 bits.
 
-// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=x86-64-v4 features=+avx512f},relex-pipeline" -t asm | python %S/Inputs/multiplying_loops.py | filecheck %s --check-prefix=V4
-// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=x86-64-v3 features=+avx2},relex-pipeline" -t asm | python %S/Inputs/multiplying_loops.py | filecheck %s --check-prefix=V3
-// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=x86-64},relex-pipeline" -t asm | python %S/Inputs/multiplying_loops.py | filecheck %s --check-prefix=SSE
-// RUN: relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu},relex-pipeline" -t asm | python %S/Inputs/multiplying_loops.py | filecheck %s --check-prefix=NEON
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=x86-64-v4 features=+avx512f},relex-pipeline" -t asm | python %S/Inputs/multiplying_loops.py | sort -rn | filecheck %s --check-prefix=V4
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=x86-64-v3 features=+avx2},relex-pipeline" -t asm | python %S/Inputs/multiplying_loops.py | sort -rn | filecheck %s --check-prefix=V3
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=x86-64},relex-pipeline" -t asm | python %S/Inputs/multiplying_loops.py | sort -rn | filecheck %s --check-prefix=SSE
+// RUN: relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu},relex-pipeline" -t asm | python %S/Inputs/multiplying_loops.py | sort -rn | filecheck %s --check-prefix=NEON
 
-// Most rows, and those that are left over.
+// The loops of all three functions, those with the most multiplications first.
 
-// V4: {{^}}26 multiplications, 15 loads, 0 on the stack{{$}}
+// V4: {{^}}28 multiplications, 16 loads, 0 on the stack{{$}}
+// V4-NEXT: {{^}}26 multiplications, 15 loads, 0 on the stack{{$}}
 // V4-NEXT: {{^}}24 multiplications, 14 loads, 0 on the stack{{$}}
+// V4-NEXT: {{^}}16 multiplications, 8 loads, 0 on the stack{{$}}
+// V4-NEXT: {{^}}16 multiplications, 17 loads, 0 on the stack{{$}}
+// V4-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
+// V4-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
 // V3: {{^}}12 multiplications, 8 loads, 0 on the stack{{$}}
+// V3-NEXT: {{^}}12 multiplications, 8 loads, 0 on the stack{{$}}
+// V3-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
+// V3-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
+// V3-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
+// V3-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
+// V3-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
 // V3-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
 // SSE: {{^}}12 multiplications, 8 loads, 0 on the stack{{$}}
+// SSE-NEXT: {{^}}12 multiplications, 8 loads, 0 on the stack{{$}}
+// SSE-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
+// SSE-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
+// SSE-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
 // SSE-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
-// NEON: {{^}}26 multiplications, 14 loads, 0 on the stack{{$}}
+// SSE-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
+// NEON: {{^}}28 multiplications, 15 loads, 0 on the stack{{$}}
+// NEON-NEXT: {{^}}26 multiplications, 14 loads, 0 on the stack{{$}}
 // NEON-NEXT: {{^}}24 multiplications, 12 loads, 0 on the stack{{$}}
+// NEON-NEXT: {{^}}16 multiplications, 7 loads, 0 on the stack{{$}}
+// NEON-NEXT: {{^}}16 multiplications, 17 loads, 0 on the stack{{$}}
+// NEON-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
+// NEON-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
+
+// Most rows, and those that are left over.
 tir.prim_func @dense(%X: memref<64x784xf32>, %W: memref<784x128xf32>, %B: memref<128xf32>) outs(%Z: memref<64x128xf32>) attributes {tir.noalias} {
   %zero = arith.constant 0.0 : f32
   %Y = tir.alloc_buffer : memref<64x128xf32>
@@ -45,19 +68,6 @@ tir.prim_func @dense(%X: memref<64x784xf32>, %W: memref<784x128xf32>, %B: memref
 }
 
 // Any number of rows: in tiles of three heights.
-
-// V4-NEXT: {{^}}28 multiplications, 16 loads, 0 on the stack{{$}}
-// V4-NEXT: {{^}}16 multiplications, 8 loads, 0 on the stack{{$}}
-// V4-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
-// V3-NEXT: {{^}}12 multiplications, 8 loads, 0 on the stack{{$}}
-// V3-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
-// V3-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
-// SSE-NEXT: {{^}}12 multiplications, 8 loads, 0 on the stack{{$}}
-// SSE-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
-// SSE-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
-// NEON-NEXT: {{^}}28 multiplications, 15 loads, 0 on the stack{{$}}
-// NEON-NEXT: {{^}}16 multiplications, 7 loads, 0 on the stack{{$}}
-// NEON-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
 tir.prim_func @any(%X: memref<?x784xf32> {relex.dims = ["n", ""]}, %W: memref<784x128xf32>, %B: memref<128xf32>) outs(%Z: memref<?x128xf32> {relex.dims = ["n", ""]}) attributes {tir.noalias} {
   %c0 = arith.constant 0 : index
   %n = memref.dim %X, %c0 : memref<?x784xf32>
@@ -88,11 +98,6 @@ tir.prim_func @any(%X: memref<?x784xf32> {relex.dims = ["n", ""]}, %W: memref<78
 }
 
 // Channels as columns: the elements of the rows are multiplied as they are loaded.
-
-// V4-NEXT: {{^}}16 multiplications, 17 loads, 0 on the stack{{$}}
-// V3-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
-// SSE-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
-// NEON-NEXT: {{^}}16 multiplications, 17 loads, 0 on the stack{{$}}
 tir.prim_func @channels(%X: memref<4x8x6x6xf32>, %K: memref<16x8x3x3xf32>) outs(%Y: memref<4x16x4x4xf32>) attributes {tir.noalias} {
   %zero = arith.constant 0.0 : f32
   tir.for %n, %o, %y, %x, %c, %r, %s in (4, 16, 4, 4, 8, 3, 3) {

@@ -1,6 +1,6 @@
 // RUN: rm -rf %t && relex-opt %s -p canonicalize,relex-pipeline{to=graph},legalize-ops --dump-dir %t/deep > %t.out
 // RUN: ls %t/deep | filecheck %s
-// RUN: diff %t/deep/08_legalize-ops.mlir %t.out
+// RUN: diff %t/deep/10_legalize-ops.mlir %t.out
 // RUN: relex-opt %t/deep/01_canonicalize.mlir -p relex-pipeline{to=graph},legalize-ops | diff - %t.out
 // CHECK:      00_input.mlir
 // CHECK-NEXT: 01_canonicalize.mlir
@@ -10,7 +10,9 @@
 // CHECK-NEXT: 05_fold-batch-norm.mlir
 // CHECK-NEXT: 06_block-channels.mlir
 // CHECK-NEXT: 07_infer-sizes.mlir
-// CHECK-NEXT: 08_legalize-ops.mlir
+// CHECK-NEXT: 08_localize-sizes.mlir
+// CHECK-NEXT: 09_fuse-attention.mlir
+// CHECK-NEXT: 10_legalize-ops.mlir
 // CHECK-NOT:  {{.}}
 
 // A folder for each program of a file that holds several.
