@@ -100,6 +100,7 @@ def spread_of(number: Any) -> Any:
     return _spread_of_sum(number)
 
 
+@np.errstate(all="ignore")
 def _spread_of_sum(total: Any) -> Any:
     """Return the spread of sums of terms in any order. A sum of n numbers is off by at most n roundings of the sum of
     their absolute values; if all partial sums are multiples of one number and small enough to be representable, none is

@@ -85,7 +85,7 @@ class Conv2dBlockedOp(SlidingWindows):
         return Windows.read(weight[2:4], self.properties)
 
     def evaluate(self, x: Array, weight: Array) -> Array:
-        channels_first = np.moveaxis(x.reshape(*x.shape[:4], -1), 4, 2)
+        channels_first = np.moveaxis(x.reshape((*x.shape, 1)[:5]), 4, 2)
         parts = self.windows(weight.shape).over(channels_first, 0)
         if self.depthwise is not None:
             return np.einsum("nbcxyrs,bprsqc->nbxyc", parts, weight)

@@ -79,9 +79,15 @@ def test_each_block_is_what_the_command_prints(page: str, monkeypatch: pytest.Mo
 
 
 def test_schedules_in_python(tmp_path: Path) -> None:
+    page = (DOCS / "schedules.md").read_text()
     (tmp_path / "linear.mlir").write_text(steps("schedules.md")[0][1])
-    blocks = re.findall(r"^```python\n(.*?)^```$", (DOCS / "schedules.md").read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 2
+    (program,) = re.findall(r"in `sums.mlir`:\n\n^```mlir\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "sums.mlir").write_text(program)
+    ((command, shown),) = re.findall(r"^`(relex-tune [^`]*)`\n\n^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    run = subprocess.run([sys.executable, "-m", "relex.tools.relex_tune", *command.split()[1:]], cwd=tmp_path, capture_output=True, text=True)
+    assert_shows(shown, run.stdout)
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 3
     for code in blocks:
         run = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True)
         assert run.returncode == 0, run.stderr

@@ -22,6 +22,7 @@ EXPECTED = {
         *(f"{kind}{rank}d" for kind in ("avg_pool", "conv", "max_pool") for rank in (1, 2, 3)),
         *(f"max_pool{rank}d_with_indices" for rank in (1, 2, 3)),
         *(f"conv{rank}d_transpose" for rank in (1, 2, 3)),
+        "conv2d_blocked",
     ],
     OpPattern.OPAQUE: [
         *("argsort", "cumprod", "cumsum", "gather_elements", "gather_nd", "scatter_elements", "scatter_nd", "sort"),

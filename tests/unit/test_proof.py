@@ -117,8 +117,9 @@ def test_mistakes(name: str):
     """On the program that fuzzing finds, a mistake is refuted by an element, and by arguments that show it."""
     with pytest.raises(FuzzError) as found:
         fuzz_pass(MISTAKES[name].p)
+    finding = found.value.finding
     with pytest.raises(NotEquivalentError) as e:
-        check_pass(found.value.finding.p, found.value.finding.module, proof=True)
+        check_pass(finding.p, finding.module, seed=finding.number, proof=True)
     difference = e.value.difference
     assert difference.terms is not None
     assert difference.arguments
