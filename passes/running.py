@@ -198,8 +198,12 @@ def _method_of(pattern: RewritePattern) -> Callable[[Operation, PatternRewriter]
     if function is type(pattern).match_and_rewrite:
         return pattern.match_and_rewrite
     kind = variables_of(type(pattern).match_and_rewrite)["expected_type"]
+
     # Ops are of few classes, and patterns see each op.
-    suits = cache(lambda found: issubclass(found, kind))
+    @cache
+    def suits(found: type[Operation]) -> bool:
+        return issubclass(found, kind)
+
     return lambda op, rewriter: function(pattern, op, rewriter) if suits(type(op)) else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation
@@ -65,10 +66,13 @@ def argument_attrs(function: Operation) -> list[DictionaryAttr] | None:
 def argument_attr(function: Operation, index: int, name: str) -> Attribute | None:
     """Return an attribute of an argument, if it has it."""
     attrs = function.properties.get("arg_attrs")
-    # Asked often: only the attributes of this argument are checked.
-    if not isinstance(attrs, ArrayAttr) or len(attrs.data) != len(arguments(function)):
+    if not isinstance(attrs, ArrayAttr):
         return None
-    of_argument: Attribute = attrs.data[index]
+    # Asked often: only the attributes of this argument are checked.
+    all_attrs = cast("tuple[Attribute, ...]", attrs.data)  # pyright: ignore[reportUnknownMemberType]
+    if len(all_attrs) != len(arguments(function)):
+        return None
+    of_argument = all_attrs[index]
     return of_argument.data.get(name) if isinstance(of_argument, DictionaryAttr) else None
 
 

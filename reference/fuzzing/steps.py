@@ -143,8 +143,14 @@ class RandomStep:
         self._schedule.rfactor(block, self._loop(block), self._loop(block))
 
 
-_TWICE = [RandomStep.split, RandomStep.reorder, RandomStep.rfactor, RandomStep.transform_layout]
-_TWICE += [RandomStep.compute_at, RandomStep.reverse_compute_at]
+_TWICE: list[Callable[[RandomStep], None]] = [
+    RandomStep.split,
+    RandomStep.reorder,
+    RandomStep.rfactor,
+    RandomStep.transform_layout,
+    RandomStep.compute_at,
+    RandomStep.reverse_compute_at,
+]
 STEPS: list[Callable[[RandomStep], None]] = [
     *_TWICE,
     *_TWICE,
