@@ -87,7 +87,10 @@ def reduced(x: Tensor, axes: Sequence[int], function: ReduceFunction, name: str,
     def element(*i: Axis) -> Expr:
         at = dict(zip(_kept(x, axes, keepdims), i, strict=True)) | places
         value = x[*(at[d] for d in range(x.ndim))]
-        return function(value, list(places.values())) if places else value
+        if places:
+            return function(value, list(places.values()))
+        # A sum begins with 0, and 0 + -0 is 0.
+        return value + 0 if function is sum and isinstance(value.type, AnyFloat) else value
 
     return compute(reduced_shape(x.shape, axes, keepdims), element, name=name)
 

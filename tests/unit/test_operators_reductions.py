@@ -190,3 +190,11 @@ def test_type_rules() -> None:
 def test_refused(make: MakeOperator, shape: tuple[int, ...], dtype: str, message: str) -> None:
     with pytest.raises(InferenceError, match=message):
         infer(make, tensor_of(np.zeros(shape, dtype)))
+
+
+@pytest.mark.parametrize("axis", [[], [0]])
+def test_a_sum_of_minus_zero(axis: list[int]) -> None:
+    """A sum begins with 0, whatever its terms are."""
+    x = np.array([[-0.0]], np.float32)
+    make = partial(SumOp, axis=axis)
+    assert np.signbit(native(make, x)) == np.signbit(expected(make, x))
