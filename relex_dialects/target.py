@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 
 from relex.dialects.errors import fail
 from relex.dialects.machine import Target as Target
+from relex.dialects.processors import Processor, processor_of
 
 TARGET_ATTR = "relex.target"
 
@@ -33,6 +34,12 @@ def get_target(module: ModuleOp) -> Target | None:
     if "triple" not in fields:
         fail(module, f"expected a 'triple' in '{TARGET_ATTR}'")
     return Target(**fields)
+
+
+def processor_in(module: ModuleOp) -> Processor | None:
+    """Return the processor that a module is compiled for; None if it names no target, or one without a record."""
+    target = get_target(module)
+    return processor_of(target) if target is not None else None
 
 
 def set_target(module: ModuleOp, target: Target) -> None:

@@ -8,8 +8,7 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, ShapedType
 from xdsl.ir import SSAValue
 
-from relex.dialects.processors import processor_of
-from relex.dialects.target import get_target
+from relex.dialects.target import processor_in
 from relex.dialects.tir import ForOp
 from relex.passes.analysis.dependence import Element
 from relex.passes.analysis.footprints import region_of
@@ -20,8 +19,7 @@ from relex.passes.cpu.reductions import bits_of
 def bytes_nearby(module: ModuleOp) -> int:
     """Return the size of buffers that stay in the second-level cache, beside what else a nest reads; 0 if the target is
     none that `schedule-cpu` knows."""
-    target = get_target(module)
-    processor = processor_of(target) if target else None
+    processor = processor_in(module)
     return int(cost.L2_SIZES_OF_A_BLOCK * processor.l2_bytes) if processor else 0
 
 

@@ -11,10 +11,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.disjoint_set import DisjointSet
 
-from relex.dialects.processors import Processor, processor_of
+from relex.dialects.processors import Processor
 from relex.dialects.relex import ConcatOp, ConstantOp, Conv2dOp
 from relex.dialects.relex.operator import tensor_type
-from relex.dialects.target import get_target
+from relex.dialects.target import processor_in
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
@@ -61,8 +61,7 @@ class BlockChannelsPass(RelexPass):
     numerics = reassociates
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = get_target(op)
-        processor = processor_of(target) if target else None
+        processor = processor_in(op)
         if processor is None or not processor.vector_bits:
             return
         ops = list(walk(op))

@@ -13,10 +13,10 @@ from xdsl.transforms.common_subexpression_elimination import cse
 
 from relex.dialects.errors import CompileRemark, Diagnostic, PassError, diagnose
 from relex.dialects.functions import remove_argument_attr, set_argument_attr
-from relex.dialects.processors import Processor, processor_of
+from relex.dialects.processors import Processor
 from relex.dialects.schedule import PrimitiveOp
 from relex.dialects.sizes.attributes import has_unknown
-from relex.dialects.target import get_target
+from relex.dialects.target import processor_in
 from relex.dialects.tir import BlockOp, LoopKind, PrimFuncOp
 from relex.passes.activity import parts
 from relex.passes.analysis.constant_inputs import CONSTANT_ATTR, known_calls
@@ -71,8 +71,7 @@ class ScheduleCpuPass(RelexPass):
     explain: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = get_target(op)
-        processor = processor_of(target) if target else None
+        processor = processor_in(op)
         if processor is None:
             return
         state_sizes(op, of_private=False)

@@ -11,8 +11,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 
 from relex.dialects.errors import CompileError, CompileRemark, Diagnostic, diagnose
 from relex.dialects.functions import LEAST_ATTR
-from relex.dialects.processors import processor_of
-from relex.dialects.target import get_target
+from relex.dialects.target import processor_in
 from relex.dialects.tir import ForOp, PrimFuncOp
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, loops_of, name_of_block
 from relex.passes.base import RelexPass
@@ -49,8 +48,7 @@ class ShareLoopsPass(RelexPass):
     explain: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = get_target(op)
-        processor = processor_of(target) if target else None
+        processor = processor_in(op)
         if processor is None:
             return
         for function in [f for f in op.ops if isinstance(f, PrimFuncOp)]:

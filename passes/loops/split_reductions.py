@@ -13,8 +13,8 @@ from xdsl.ir import Region
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.errors import CompileError, fail
-from relex.dialects.processors import Processor, processor_of
-from relex.dialects.target import get_target
+from relex.dialects.processors import Processor
+from relex.dialects.target import processor_in
 from relex.dialects.tir import BlockOp, ForOp, InitOp, PrimFuncOp
 from relex.passes.analysis.loop_tree import blocks_in, find_block, loops_of, name_of_block
 from relex.passes.analysis.reductions import combiner_of
@@ -53,8 +53,7 @@ class SplitReductionsPass(RelexPass):
     name = "split-reductions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = get_target(op)
-        processor = processor_of(target) if target else None
+        processor = processor_in(op)
         if processor is None:
             return
         for function in [f for f in op.ops if isinstance(f, PrimFuncOp)]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import TypeVar
 
 from xdsl.ir.affine import AffineExpr, AffineMap
 
@@ -12,8 +11,6 @@ from relex.dialects.tir import AllocBufferOp, BlockOp
 from relex.passes.analysis.buffers import buffers_written
 from relex.passes.analysis.loop_tree import guard_of
 from relex.passes.schedule import Block, Loop, Schedule
-
-T = TypeVar("T")
 
 FACTORS = [[None, 2], [2, None], [None, 8], [None, 4, 2], [3, None, 1], [1, None], [None], [5, 4]]
 
@@ -76,8 +73,9 @@ class RandomStep:
 
     def fuse(self) -> None:
         loops = self._schedule.get_loops(self._block())
-        first = self._random.randint(0, max(len(loops) - 2, 0))
-        self._schedule.fuse(*loops[first : first + 2])
+        if loops:
+            first = self._random.randint(0, max(len(loops) - 2, 0))
+            self._schedule.fuse(*loops[first : first + 2])
 
     def reorder(self) -> None:
         loops = self._schedule.get_loops(self._block())
