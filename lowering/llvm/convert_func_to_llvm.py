@@ -16,8 +16,9 @@ from xdsl.utils.hints import isa
 from relex.dialects.functions import C_INTERFACE_ATTR, SIGNATURE_ATTR
 from relex.dialects.libraries import BUFFERS_ATTR, library_function
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
+from relex.lowering.llvm.buffers import Buffer, Number
 from relex.lowering.llvm.c_interface import call, extract, new_function, wrap_declaration, wrap_definition
-from relex.lowering.llvm.descriptor import ALIGNED, Descriptor, field_name, field_type, positions
+from relex.lowering.llvm.descriptor import ALIGNED, BASE, Descriptor, field_name, field_type, positions
 from relex.lowering.llvm.interface import seal
 from relex.lowering.llvm.parallel_calls import is_shared, share_call
 from relex.lowering.llvm.types import LLVM_TYPES, convert_type
@@ -106,6 +107,9 @@ def convert_return(op: func.ReturnOp, conversion: Conversion) -> None:
 @FUNC_TO_LLVM.rule(func.CallOp)
 def convert_call(op: func.CallOp, conversion: Conversion) -> None:
     """Convert a call: memrefs are passed as fields, several results are unpacked, parallel calls go to the runtime."""
+    if is_shared(op):
+        share_call(op, [n for old in op.arguments for n in _passed(op, conversion, old)], conversion)
+        return
     arguments: list[SSAValue] = []
     for old in op.arguments:
         if isa(old.type, MemRefType):
@@ -113,15 +117,21 @@ def convert_call(op: func.CallOp, conversion: Conversion) -> None:
             arguments += map(descriptor.field, positions(old.type.get_num_dims()))
         else:
             arguments.append(conversion.value(old))
-    if is_shared(op):
-        share_call(op, arguments, conversion)
-        return
     types = [convert_type(op, result.type) for result in op.results]
     new = conversion.add(call(op.callee, arguments, _result_type(op, op.result_types)))
     if len(types) < 2:
         conversion.replace(*new.results)
         return
     conversion.replace(*(conversion.add(extract(new.results[0], [i], kind)).res for i, kind in enumerate(types)))
+
+
+def _passed(op: func.CallOp, conversion: Conversion, old: SSAValue) -> Sequence[Number]:
+    """Return what an argument is passed as, with the numbers that its type states."""
+    if not isa(old.type, MemRefType):
+        return [conversion.value(old)]
+    buffer = Buffer(op, conversion, old)
+    pointers = map(buffer.descriptor.field, (BASE, ALIGNED))
+    return [*pointers, buffer.offset, *buffer.sizes, *buffer.strides]
 
 
 def _passed_types(op: Operation, old: Attribute) -> list[Attribute]:

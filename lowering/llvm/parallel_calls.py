@@ -1,14 +1,15 @@
 """Parallel calls, whose iterations are distributed over threads: see `relex.lowering.outline_parallel_loops`.
 
 The function that runs a range of iterations is called through `chunk(frame, first, last)`; the frame is an array of
-64-bit words that holds its other arguments. `_relex_parallel(chunk, frame, first, last)` returns when all iterations
-have run. The runtime of relex provides it; object code for other programs contains a weak definition that runs the
-iterations in order, and that a linker drops in favor of another.
+64-bit words that holds its other arguments, except sizes and strides that types state. `_relex_parallel(chunk, frame,
+first, last)` returns when all iterations have run. The runtime of relex provides it; object code for other programs
+contains a weak definition that runs the iterations in order, and that a linker drops in favor of another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 
 import llvmlite.ir as ir
 from xdsl.builder import Builder
@@ -20,6 +21,7 @@ from xdsl.rewriter import InsertPoint
 from relex.dialects.functions import PARALLEL_ATTR
 from relex.dialects.machine import PARALLEL_ENTRY
 from relex.lowering.conversion import Conversion
+from relex.lowering.llvm.buffers import Number, as_value
 from relex.lowering.llvm.c_interface import call, new_function
 from relex.lowering.llvm.helpers import call_library
 from relex.lowering.llvm.types import PTR
@@ -32,32 +34,41 @@ def is_shared(op: func.CallOp) -> bool:
     return PARALLEL_ATTR in op.attributes and not op.results
 
 
-def share_call(op: func.CallOp, arguments: Sequence[SSAValue], conversion: Conversion) -> None:
-    """Convert a parallel call; `arguments` are the converted ones, the range first."""
+def share_call(op: func.CallOp, arguments: Sequence[Number], conversion: Conversion) -> None:
+    """Convert a parallel call; `arguments` are the converted ones, the range first. Those that are known at compile
+    time are numbers, and the same in all calls of the function."""
     first, last, *others = arguments
-    name, types = op.callee.root_reference.data, [value.type for value in others]
+    name, known = op.callee.root_reference.data, [n if isinstance(n, int) else n.type for n in others]
     chunk = f"{name}_chunk"
-    conversion.declare(chunk, lambda: _chunk(chunk, op.callee, types), at_end=True)
-    frame = _frame(op, len(others))
-    for word, value in enumerate(others):
+    conversion.declare(chunk, lambda: _chunk(chunk, op.callee, known), at_end=True)
+    passed = [value for value in others if not isinstance(value, int)]
+    frame = _frame(op, len(passed))
+    for word, value in enumerate(passed):
         place = conversion.add(llvm.GEPOp(frame, [word], i64)).result
         conversion.add(llvm.StoreOp(value, place))
     function = conversion.add(llvm.AddressOfOp(chunk, PTR)).result
     function.name_hint = "chunk"
-    call_library(conversion, PARALLEL_ENTRY, [function, frame, first, last])
+    call_library(conversion, PARALLEL_ENTRY, [function, frame, *(as_value(conversion, n) for n in (first, last))])
     conversion.replace()
 
 
-def _chunk(name: str, callee: SymbolRefAttr, types: Sequence[Attribute]) -> llvm.FuncOp:
-    """Build the function that threads call for a part of the range."""
+def _chunk(name: str, callee: SymbolRefAttr, known: Sequence[Attribute | int]) -> llvm.FuncOp:
+    """Build the function that threads call for a part of the range. For each argument after the range, `known` has its
+    type if the frame holds it, or the number that it is."""
     block = Block(arg_types=[PTR, i64, i64])
     frame, first, last = block.args
     for argument, hint in zip(block.args, ("frame", "first", "last"), strict=True):
         argument.name_hint = hint
     builder = Builder(InsertPoint.at_end(block))
+    numbers = dict.fromkeys(n for n in known if isinstance(n, int))
+    constants = {n: builder.insert(llvm.ConstantOp(IntegerAttr(n, i64), i64)).result for n in numbers}
     others: list[SSAValue] = []
-    for word, kind in enumerate(types):
-        place = builder.insert(llvm.GEPOp(frame, [word], i64)).result
+    words = count()
+    for kind in known:
+        if isinstance(kind, int):
+            others.append(constants[kind])
+            continue
+        place = builder.insert(llvm.GEPOp(frame, [next(words)], i64)).result
         others.append(builder.insert(llvm.LoadOp(place, kind)).dereferenced_value)
     builder.insert(call(callee, [first, last, *others], VOID))
     builder.insert(llvm.ReturnOp())
@@ -70,8 +81,8 @@ def _frame(op: Operation, words: int) -> SSAValue:
     region = op.parent_region()
     assert region is not None
     builder = Builder(InsertPoint.at_start(region.blocks[0]))
-    count = builder.insert(llvm.ConstantOp(IntegerAttr(max(words, 1), i64), i64)).result
-    frame = builder.insert(llvm.AllocaOp(count, i64)).res
+    size = builder.insert(llvm.ConstantOp(IntegerAttr(max(words, 1), i64), i64)).result
+    frame = builder.insert(llvm.AllocaOp(size, i64)).res
     frame.name_hint = "frame"
     return frame
 
