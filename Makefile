@@ -20,7 +20,7 @@ QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/ru
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all quick onnx-suite fuzz lit unit lint typecheck bench tvm torch format clean
+.PHONY: help demo test test-all quick onnx-suite fuzz mutants lit unit lint typecheck bench tvm torch format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,10 @@ unit: $(STAMPS)/relex $(STAMPS)/test ## run the pytest tests
 MINUTES ?= 5
 fuzz: $(STAMPS)/relex $(STAMPS)/test ## check generated programs for some MINUTES
 	$(BIN)/relex-fuzz --minutes $(MINUTES) $(FUZZ)
+
+# Which, and how: `make mutants MUTANTS="--seed 7 --count 20 --files 'passes/graph/*'"`.
+mutants: $(STAMPS)/relex $(STAMPS)/test ## make small mistakes in a copy of the compiler, and see that tests notice
+	$(BIN)/python tests/mutants/mutants.py $(MUTANTS)
 
 lint: $(STAMPS)/dev ## check style and format
 	$(BIN)/ruff check

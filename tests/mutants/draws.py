@@ -1,0 +1,82 @@
+"""Which edits are made: drawn from all places of the source by a seed."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from random import Random
+
+from edits import KINDS, Edit, Source, edits
+
+ROOMS = ("relex_dialects", "passes", "lowering", "runtime")
+"""The folders of the source that are edited: what makes code of programs. What checks it is not."""
+
+ONLY_SPEED = {
+    "passes/cpu/cost.py": "the numbers of the cost model",
+    "passes/cpu/cycles.py": "how long code takes",
+    "passes/cpu/nearby.py": "the processors whose choices are candidates",
+    "runtime/garbage.py": "when memory of Python is collected",
+    "relex_dialects/processors.py": "sizes of caches and registers",
+}
+"""Files whose mistakes make programs slower, and nothing else."""
+
+ONLY_SHOWN = {
+    "passes/activity.py": "what the compiler is doing, on a terminal",
+    "passes/progress.py": "a bar on a terminal",
+    "passes/tracing.py": "what rules did, for people",
+    "passes/crashes.py": "what is said when the compiler fails",
+    "runtime/call_log.py": "calls, for people",
+}
+"""Files whose mistakes change what people read about a compilation, not what is compiled."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """An edit of a file. The place among the edits that were drawn is its number."""
+
+    number: int
+    file: str
+    edit: Edit
+    is_late: bool
+    """Whether the edit is in a function, which runs after the file was imported."""
+
+    def describe(self, data: bytes) -> str:
+        """Return what is changed, for a table."""
+        return self.edit.describe(data)
+
+
+class Draws:
+    """All edits of some files."""
+
+    def __init__(self, root: Path, patterns: Sequence[str] = ()):
+        self.sources: dict[str, bytes] = {}
+        self._places: defaultdict[tuple[str, str], list[tuple[str, Edit]]] = defaultdict(list)
+        for room in ROOMS:
+            for path in sorted((root / room).rglob("*.py")):
+                name = path.relative_to(root).as_posix()
+                if name in ONLY_SPEED | ONLY_SHOWN or (patterns and not any(fnmatch(name, p) for p in patterns)):
+                    continue
+                self.sources[name] = path.read_bytes()
+                for edit in edits(self.sources[name]):
+                    self._places[room, edit.kind].append((name, edit))
+
+    def draw(self, seed: int, number: int) -> Iterator[Mutant]:
+        """Yield edits to take as the one with a number: the first one that Python can import. Numbers go through the
+        folders and the kinds of edits in turn, so that each is met equally often."""
+        rooms = [room for room in ROOMS if any(room == met for met, _ in self._places)]
+        of_room = number // len(rooms)
+        wanted = rooms[number % len(rooms)], list(KINDS)[of_room % len(KINDS)]
+        places = self._places[wanted] or [place for found in self._places.values() for place in found]
+        for name, edit in Random(f"{seed} {number}").sample(places, len(places)):
+            yield Mutant(number, name, edit, is_in_function(self.sources[name], edit))
+
+
+def is_in_function(data: bytes, edit: Edit) -> bool:
+    """Return whether an edit is in a function."""
+    source = Source(data)
+    functions = (source.span(node) for node in ast.walk(source.tree) if isinstance(node, ast.FunctionDef))
+    return any(start < edit.start and edit.end <= end for start, end in functions)
