@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -22,12 +23,12 @@ from relex.lowering.llvm.parts import compile_each, compile_parts
 from relex.lowering.llvm.pool_allocations import PoolAllocationsPass
 from relex.lowering.llvm.split_kernels import SplitKernelsPass
 from relex.lowering.relex_pipeline import pipeline
+from relex.lowering.support.loop_kernels import NotKnownError
 from relex.lowering.support.signatures import refusals
 from relex.passes.activity import doing
 from relex.passes.base import Level, apply_pass, verify_each
 from relex.passes.extension import AnyExtension
 from relex.passes.progress import showing_progress
-from relex.passes.support.remembered import remembering
 from relex.passes.tracing import current_trace
 from relex.runtime.cache_key import cache_key, compiler_key
 from relex.runtime.callbacks import LibraryUse
@@ -167,9 +168,7 @@ def compile_program(
 def _compile(
     program: ModuleOp, *, instrument: Instrument | None, kernels: Kernels | None, **options: Any
 ) -> CompiledProgram:
-    mark = kernels.mark if kernels is not None else None
-    with remembering(kernels):
-        lowered = lower_program(program, instrument=instrument, mark=mark, **options)
+    lowered = lower_program(program, instrument=instrument, kernels=kernels, **options)
     check_registered(lowered.libraries)
     for p in (PoolAllocationsPass(), SplitKernelsPass()):
         p.apply(make_context(), lowered.module)
@@ -210,17 +209,36 @@ def lower_program(
     target: Target | None = None,
     instrument: Instrument | None = None,
     passes: Iterable[AnyExtension] = (),
-    mark: Callable[[ModuleOp], None] | None = None,
+    kernels: Kernels | None = None,
 ) -> LoweredProgram:
-    """Run the default pipeline, with `passes` in it, on a copy of a module. `mark` gets the module at the core level.
+    """Run the default pipeline, with `passes` in it, on a copy of a module. What `kernels` finds is not lowered.
 
     The module is verified after each level if rules or passes of others take part, or if the environment variable
     `RELEX_VERIFY` is set, as in the tests of relex; in any case, if something fails, to name the pass to blame.
     """
-    module = _prepared(program, target)
-    context = make_context()
-    begun: list[ModulePass] = []
+    passes = tuple(passes)
     levels = pipeline(strict=strict, passes=passes)
+    prepared = partial(_prepared, program, target)
+    if kernels is None:
+        return _lowered(prepared, levels, instrument)
+    while True:
+        try:
+            with kernels.lowering(f"strict={strict}") as loops:
+                # Passes of others may look at any function between two of ours.
+                return _lowered(prepared, levels, None if passes else loops.before, kernels.mark)
+        except NotKnownError as e:
+            kernels.forget(e.recipes)
+
+
+def _lowered(
+    prepared: Callable[[], ModuleOp],
+    levels: Sequence[tuple[Level, Sequence[ModulePass]]],
+    instrument: Instrument | None,
+    mark: Callable[[ModuleOp], None] | None = None,
+) -> LoweredProgram:
+    """Run the passes of some levels on a module. `mark` gets it at the core level."""
+    module, context = prepared(), make_context()
+    begun: list[ModulePass] = []
     is_verified = bool(os.environ.get(VERIFY_VARIABLE)) or _is_of_others(levels)
     for level, group in levels:
         begun += group
@@ -236,9 +254,11 @@ def lower_program(
                     verify_module(module)
             if mark is not None and level == "core":
                 mark(module)
+        except NotKnownError:
+            raise
         except Exception:
             # Verifying after each pass is slow; it is done only now, to name the pass that broke the module.
-            verify_each(begun, _prepared(program, target))
+            verify_each(begun, prepared())
             raise
     return LoweredProgram(module, entry_signatures(module), library_uses(module))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from threading import Lock
 from typing import TypeVar, cast
@@ -20,6 +20,8 @@ from relex.dialects.json_codec import Buffer, Plain, from_plain, to_plain
 from relex.dialects.machine import ObjectCode
 from relex.lowering.llvm.parts import compile_each
 from relex.lowering.support.kernels import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, mark_kernels
+from relex.lowering.support.loop_kernels import LoopFunction, LoopKernels, root_of
+from relex.passes.support.remembered import remembering
 from relex.runtime.compile_cache import FOLDER_VARIABLE, OFF, CacheOption, CompileCache, default_folder
 from relex.runtime.container import pack, unpack
 
@@ -51,12 +53,13 @@ class Text:
         return len(self.code)
 
 
-EntryT = TypeVar("EntryT", Kernel, Text)
-SUFFIXES: dict[type, str] = {Kernel: ".kernel", Text: ".function"}
+Entry = Kernel | Text | LoopFunction
+EntryT = TypeVar("EntryT", Kernel, Text, LoopFunction)
+SUFFIXES: dict[type, str] = {Kernel: ".kernel", Text: ".function", LoopFunction: ".loops"}
 """The suffixes of files with each kind of entry."""
 
 
-def _packed(entry: Kernel | Text) -> list[Buffer]:
+def _packed(entry: Entry) -> list[Buffer]:
     return pack(lambda store: to_plain(entry, store))
 
 
@@ -66,20 +69,21 @@ class _Memory:
     def __init__(self, limit: int):
         self.limit = limit
         self._lock = Lock()
-        self._entries = OrderedDict[str, Kernel | Text]()
+        self._entries = OrderedDict[str, Entry]()
         self._size = 0
 
-    def get(self, key: str) -> Kernel | Text | None:
+    def get(self, key: str) -> Entry | None:
         with self._lock:
             if (entry := self._entries.get(key)) is not None:
                 self._entries.move_to_end(key)
             return entry
 
-    def put(self, key: str, entry: Kernel | Text) -> None:
+    def put(self, key: str, entry: Entry) -> None:
         with self._lock:
-            if key not in self._entries:
-                self._entries[key] = entry
-                self._size += len(entry)
+            if (old := self._entries.pop(key, None)) is not None:
+                self._size -= len(old)
+            self._entries[key] = entry
+            self._size += len(entry)
             while self._size > self.limit:
                 self._size -= len(self._entries.popitem(last=False)[1])
 
@@ -116,7 +120,7 @@ class KernelCache:
                 MEMORY.put(key, entry)
         return entry if isinstance(entry, kind) else None
 
-    def put(self, entries: Mapping[str, Kernel | Text]) -> None:
+    def put(self, entries: Mapping[str, Entry]) -> None:
         """Store entries; where that fails, they are made again the next time."""
         for key, entry in entries.items():
             MEMORY.put(key, entry)
@@ -131,9 +135,11 @@ class Kernels:
 
     def __init__(self, cache: KernelCache):
         self._cache = cache
-        self._found: dict[str, ObjectCode] = {}
-        """The code that the cache had, by symbol."""
-        self._new: dict[str, Kernel | Text] = {}
+        self._found: dict[str, Kernel] = {}
+        """The kernels that the cache had, by symbol."""
+        self._new: dict[str, Entry] = {}
+        self._loops: LoopKernels | None = None
+        self._forgotten: set[str] = set()
 
     def recall(self, *facts: str) -> str | None:
         """Return the text of a function that was rewritten before."""
@@ -144,19 +150,58 @@ class Kernels:
         """Keep the text of a function, when the program is compiled."""
         self._new[self._cache.key(*facts)] = Text(text.encode())
 
+    @contextmanager
+    def lowering(self, *facts: str) -> Generator[LoopKernels]:
+        """Find kernels for a program that is lowered in the `with` block."""
+        self._found.clear()
+        self._loops = LoopKernels(facts, self._recall_loops, self._resolve)
+        with remembering(self):
+            yield self._loops
+
+    def forget(self, recipes: Iterable[str]) -> None:
+        """Take loop functions for unknown from now on, with their variants."""
+        self._forgotten.update(map(root_of, recipes))
+
+    def _recall_loops(self, recipe: str) -> LoopFunction | None:
+        """Return what is known of a loop function, if its code is there."""
+        if root_of(recipe) in self._forgotten:
+            return None
+        found = self._cache.get(LoopFunction, self._key_of(recipe))
+        if found is None or (found.kernel and self._cache.get(Kernel, found.kernel) is None):
+            return None
+        return found
+
+    def _key_of(self, recipe: str) -> str:
+        return self._cache.key("loops", recipe)
+
+    def _resolve(self, recipe: str) -> CompiledAs | None:
+        known = self._recall_loops(recipe)
+        kernel = self._cache.get(Kernel, known.kernel) if known is not None and known.kernel else None
+        if known is None or kernel is None:
+            return None
+        return replace(self._link(kernel), temporaries=known.temporaries)
+
+    def _link(self, kernel: Kernel) -> CompiledAs:
+        """Have the code of a kernel linked to the program."""
+        self._found[kernel.symbol] = kernel
+        return CompiledAs(kernel.symbol, kernel.arguments)
+
     def mark(self, module: ModuleOp) -> None:
         """Look for the kernels of a module at the core level, and leave out those that are found."""
-        target = module_target(module)
+        self._target = module_target(module)
 
         def find(described: str) -> tuple[str, CompiledAs | None]:
-            key = self._cache.key(described, str(target))
+            key = self._cache.key(described, str(self._target))
             kernel = self._cache.get(Kernel, key)
-            if kernel is None:
-                return key, None
-            self._found[kernel.symbol] = ObjectCode((kernel.code,), (kernel.symbol,), kernel.imports, {}, target)
-            return key, CompiledAs(kernel.symbol, kernel.arguments)
+            return key, None if kernel is None else self._link(kernel)
 
-        mark_kernels(module, find)
+        if self._loops is None:
+            mark_kernels(module, find)
+            return
+        recipes = self._loops.take_recipes(module)
+        for recipe, known in self._loops.learn(mark_kernels(module, find), recipes).items():
+            if known.kernel or self._recall_loops(recipe) is None:
+                self._new[self._key_of(recipe)] = known
 
     def compile(self, modules: Sequence[ModuleOp]) -> Iterable[ObjectCode]:
         """Compile the kernels that were not found and keep their code. Returns all code that the program needs."""
@@ -164,7 +209,8 @@ class Kernels:
         new = (_kernel(module, code) for module, code in zip(modules, codes, strict=True))
         self._cache.put(self._new | dict(filter(None, new)))
         compiled = {name for code in codes for name in code.functions}
-        return [*codes, *(code for symbol, code in self._found.items() if symbol not in compiled)]
+        found = [kernel for symbol, kernel in self._found.items() if symbol not in compiled]
+        return [*codes, *(ObjectCode((k.code,), (k.symbol,), k.imports, {}, self._target) for k in found)]
 
 
 def _kernel(module: ModuleOp, code: ObjectCode) -> tuple[str, Kernel] | None:

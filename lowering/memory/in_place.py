@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
@@ -17,6 +18,7 @@ from relex.dialects.tir import CallOp, ForOp, PrimFuncOp
 from relex.dialects.tir.op_pattern import OP_PATTERN_ATTR
 from relex.lowering.memory.lifetimes import Lifetime, lifetimes, uses_of_memory
 from relex.lowering.memory.needs import BufferSizes
+from relex.lowering.support.kernels import RECIPE_ATTR, CompiledAs
 from relex.passes.analysis.dependence import Meeting, Place
 from relex.passes.analysis.instances import comes_first, scopes_around
 from relex.passes.analysis.sharing import is_understood
@@ -115,6 +117,8 @@ def may_share_place(function: PrimFuncOp, source: int, target: int) -> bool:
     That is legal if nothing else uses either, and no element is read after it has been written, nor in another
     iteration of a loop around both: it may be parallel, or be vectorized.
     """
+    if (known := CompiledAs.of(function)) is not None:
+        return (source, target) in known.in_place
     read, written = function.args[source], function.args[target]
     if read.type != written.type or _dims(function, source) != _dims(function, target):
         return False
@@ -129,6 +133,14 @@ def may_share_place(function: PrimFuncOp, source: int, target: int) -> bool:
     return all(map(is_understood, function.body.block.ops)) and not any(
         _may_clobber(store, load, function) for store in stores for load in loads
     )
+
+
+def pairs_in_place(function: PrimFuncOp) -> Iterator[tuple[int, int]]:
+    """Yield the inputs and outputs of a function that may be the same memory, in pairs."""
+    for target in range(function.num_inputs, len(function.args)):
+        for source in range(function.num_inputs):
+            if may_share_place(function, source, target):
+                yield source, target
 
 
 def _may_clobber(store: memref.StoreOp, load: memref.LoadOp, function: PrimFuncOp) -> bool:
@@ -162,4 +174,10 @@ def in_place(function: PrimFuncOp, source: int, target: int, name: str) -> PrimF
     # The pattern no longer holds: it reads what it writes.
     new.attributes.pop(OP_PATTERN_ATTR, None)
     new.attributes.pop(SIGNATURE_ATTR, None)
+    if isinstance(recipe := function.attributes.get(RECIPE_ATTR), StringAttr):
+        new.attributes[RECIPE_ATTR] = StringAttr(f"{recipe.data} {source}={target}")
+    if (known := CompiledAs.of(function)) is not None:
+        # Other arguments may share memory as before: whether they do depends on nothing but their uses.
+        left = [pair for pair in known.in_place if source not in pair and target not in pair]
+        replace(known, in_place=tuple((kept.index(i), kept.index(j)) for i, j in left)).mark(new)
     return new

@@ -15,6 +15,7 @@ from relex.dialects.sizes.limits import bytes_of
 from relex.dialects.sizes.modules import sizes_at_entry
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.walks import walk
+from relex.lowering.support.kernels import CompiledAs
 
 
 class BufferSizes:
@@ -78,6 +79,8 @@ class MemoryNeeds:
         of recursive calls too."""
         if name not in self._functions:
             return ()
+        if name not in self._found and (known := CompiledAs.of(self._functions[name])) is not None:
+            self._found[name], self._sources[name] = known.temporaries, {}
         if name not in self._found:
             self._found[name] = self._compute(self._functions[name])
         return self._found[name]

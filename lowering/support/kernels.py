@@ -26,31 +26,44 @@ COMPILED_ATTR = "relex.compiled"
 ARGUMENTS_ATTR = "relex.arguments"
 """On the module of a kernel: the positions of the arguments that it takes, among those of the function that it was."""
 
+RECIPE_ATTR = "relex.recipe"
+"""On a loop function, and what it is lowered to, while a program is compiled: a digest of what it was before its loops
+were scheduled, and then which arguments have become one."""
+
 _NOINLINE = StringAttr("noinline")
 
 
 @dataclass(frozen=True)
 class CompiledAs:
-    """The symbol of a kernel's code, and the positions of the arguments that it takes."""
+    """The symbol of a kernel's code, and the positions of the arguments that it takes. Of a loop function, whose body
+    told it, also the memory in bytes that a call needs, and the pairs of arguments that may be the same memory."""
 
     symbol: str
     arguments: tuple[int, ...]
+    temporaries: tuple[int, ...] = ()
+    in_place: tuple[tuple[int, int], ...] = ()
 
     def mark(self, function: Operation) -> None:
         """State that the code of a function is there."""
-        places = DenseArrayBase.from_list(i64, self.arguments)
-        function.attributes[COMPILED_ATTR] = DictionaryAttr({"symbol": StringAttr(self.symbol), "arguments": places})
+        lists = {name: getattr(self, name) for name in ("arguments", "temporaries")}
+        lists["in_place"] = [number for pair in self.in_place for number in pair]
+        stated = {name: DenseArrayBase.from_list(i64, numbers) for name, numbers in lists.items() if numbers}
+        function.attributes[COMPILED_ATTR] = DictionaryAttr({"symbol": StringAttr(self.symbol), **stated})
 
     @classmethod
     def of(cls, function: Operation) -> CompiledAs | None:
         """Return what a function states; None if its code is not there."""
         stated = function.attributes.get(COMPILED_ATTR)
-        if not isinstance(stated, DictionaryAttr):
+        if not isinstance(stated, DictionaryAttr) or not isinstance(symbol := stated.data.get("symbol"), StringAttr):
             return None
-        symbol, places = stated.data.get("symbol"), stated.data.get("arguments")
-        if not isinstance(symbol, StringAttr) or not isa(places, DenseArrayBase[IntegerType]):
-            return None
-        return cls(symbol.data, places.get_values())
+
+        def numbers(name: str) -> tuple[int, ...]:
+            found = stated.data.get(name)
+            return found.get_values() if isa(found, DenseArrayBase[IntegerType]) else ()
+
+        pairs = numbers("in_place")
+        in_place = tuple(zip(pairs[::2], pairs[1::2], strict=True))
+        return cls(symbol.data, numbers("arguments"), numbers("temporaries"), in_place)
 
 
 def is_kernel(function: Operation) -> bool:
@@ -101,8 +114,8 @@ def local_names(part: Part) -> dict[str, str]:
     return {name: f"k{i}" for i, name in enumerate(internal)}
 
 
-def mark_kernels(module: ModuleOp, find: Callable[[str], tuple[str, CompiledAs | None]]) -> None:
-    """Mark the kernels of a module at the core level.
+def mark_kernels(module: ModuleOp, find: Callable[[str], tuple[str, CompiledAs | None]]) -> dict[str, str]:
+    """Mark the kernels of a module at the core level, and return the keys of their code by name.
 
     `find` takes the fingerprint of a kernel. It returns the key under which its code is to be kept, which is stated on
     the kernel, and what is known of the code if it is there. Then the body goes, with the functions that only it calls.
@@ -118,11 +131,15 @@ def mark_kernels(module: ModuleOp, find: Callable[[str], tuple[str, CompiledAs |
     # A kernel that another one calls is compiled with it.
     holders = Counter(name for part in parts for name in part)
     unneeded: list[Operation] = []
+    keys: dict[str, str] = {}
     for part in parts:
         (name, function), *_ = part.items()
         if holders[name] > 1 or not isinstance(function, func.FuncOp) or function.function_type.outputs:
             continue
+        if CompiledAs.of(function) is not None:
+            continue
         key, known = find(fingerprint(part.values(), local_names(part)))
+        keys[name] = key
         if known is None:
             function.attributes[KEY_ATTR] = StringAttr(key)
         else:
@@ -130,6 +147,7 @@ def mark_kernels(module: ModuleOp, find: Callable[[str], tuple[str, CompiledAs |
             _empty(function)
             unneeded += (op for op in part.values() if not _is_declaration(op))
     erase_unused(module, unneeded)
+    return keys
 
 
 def _is_function(op: Operation) -> bool:

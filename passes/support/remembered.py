@@ -53,6 +53,8 @@ def rewrite_once(function: PrimFuncOp, step: str, rewrite: Callable[[PrimFuncOp]
     """Rewrite a loop function in its module by `rewrite`, in place or by another one of its name, or as that was done
     before with an equal one. The result may depend on nothing but the function and what `step` tells. Names of the
     function and of its arguments stay."""
+    if function.body.block.first_op is None:
+        return  # Its code is known.
     memory, name = _MEMORY.get(), function.sym_name.data
     module = function.parent_op()
     if memory is None or not isinstance(module, ModuleOp) or name in symbols_used(function):
@@ -64,18 +66,19 @@ def rewrite_once(function: PrimFuncOp, step: str, rewrite: Callable[[PrimFuncOp]
         rewrite(function)
         new = next(op for op in module.ops if isinstance(op, PrimFuncOp) and op.sym_name.data == name)
         is_same = new is function and fingerprint([function], {name: ""}) == facts[1]
-        memory.remember(UNCHANGED if is_same else _text(new), *facts)
+        memory.remember(UNCHANGED if is_same else function_text(new), *facts)
 
 
-def _text(function: PrimFuncOp) -> str:
+def function_text(function: PrimFuncOp) -> str:
+    """Return the exact text of a loop function."""
     text = StringIO()
     ExactPrinter(stream=text).print_op(function)
     return text.getvalue()
 
 
 @lru_cache(maxsize=128)
-def _parsed(text: str) -> PrimFuncOp | None:
-    """Return a remembered function, to be cloned; None if it cannot be read."""
+def parsed_function(text: str) -> PrimFuncOp | None:
+    """Return a function from its text, to be cloned; None if it cannot be read."""
     try:
         (function,) = parse_module(text, verify=False).ops
     except (CompileError, ValueError):
@@ -87,7 +90,7 @@ def _is_replaced(function: PrimFuncOp, text: str) -> bool:
     """Replace a function by a remembered one. Returns False if it cannot be read."""
     if text == UNCHANGED:
         return True
-    known = _parsed(text)
+    known = parsed_function(text)
     if known is None:
         return False
     new = known.clone()

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from programs import Array
 from test_compile_cache import shifted
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 from relex.dialects import RelexError, parse_module
 from relex.dialects.machine import ObjectCode
@@ -23,9 +25,11 @@ from relex.dialects.tir import PrimFuncOp
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.lowering.legalizations import LEGALIZATIONS
 from relex.lowering.te import Tensor
+from relex.passes.cpu import cost
 from relex.passes.loops import schedule_cpu
-from relex.runtime import build, cache_key, compile_cache, kernel_cache, load
-from relex.runtime.kernel_cache import MEMORY, Kernel
+from relex.runtime import build, cache_key, compilation, compile_cache, kernel_cache, load
+from relex.runtime.kernel_cache import MEMORY, Kernel, Kernels
+from relex.runtime.sources import AnyProgram
 
 X = np.linspace(-1, 1, 8 * 24, dtype=np.float32).reshape(8, 24)
 
@@ -130,10 +134,139 @@ def test_a_loop_function_is_scheduled_once(monkeypatch: pytest.MonkeyPatch):
     assert scheduled == ["twice"]
 
 
-def test_the_code_does_not_depend_on_the_cache():
-    programs = [build(layers([24, 16]), cache=cache) for cache in (False, None, None)]
-    parts = [sorted(program._program.code.parts) for program in programs]  # pyright: ignore[reportPrivateUsage]
-    assert parts[0] == parts[1] == parts[2]
+def code_of(program: AnyProgram, *, cache: bool | None = None) -> tuple[object, ...]:
+    """The machine code of a program, its constants, and what its callers are told."""
+    compiled = build(program, cache=cache)._program  # pyright: ignore[reportPrivateUsage]
+    constants = {name: bytes(data) for name, data in compiled.code.constants.items()}
+    return sorted(compiled.code.parts), constants, compiled.signatures
+
+
+def residual(count: int, width: int = 32) -> ModuleOp:
+    """Layers that are added to what they are applied to, in place but for the first."""
+    rng = np.random.default_rng(0)
+    bb, x = BlockBuilder(), Var("x", (width, width), "float32")
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            y = x
+            for _ in range(count):
+                weight = const(rng.random((width, width), np.float32) / width)
+                y = bb.emit(op.add(bb.emit(op.dense(bb.emit(op.exp(y)), weight)), y))
+            y = bb.emit_output(bb.emit(op.sum(y, axis=[1])))
+        bb.emit_func_output(y)
+    return bb.get()
+
+
+MANY_COPIES = "\n".join(
+    f"""
+func.func @dense{n}(%x: tensor<{n}x64xf32>) -> tensor<{n}x640xf32> {{
+  %w = relex.constant dense<0.5> : tensor<640x64xf32>
+  %y = relex.dense %x, %w : (tensor<{n}x64xf32>, tensor<640x64xf32>) -> tensor<{n}x640xf32>
+  func.return %y : tensor<{n}x640xf32>
+}}"""
+    for n in (1, 64, 512)
+)
+"""Functions with the same constant, which each packs in its own way."""
+
+PROGRAMS: dict[str, Callable[[], AnyProgram]] = {
+    "constants are packed": lambda: layers([24, 16]),
+    "in place": lambda: residual(3),
+    "one constant, packed differently": lambda: MANY_COPIES,
+    "two results": lambda: (
+        """
+    func.func @main(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+      %0 = relex.exp %x : (tensor<64x64xf32>) -> tensor<64x64xf32>
+      %1 = relex.permute_dims %0 axes = [1, 0] : (tensor<64x64xf32>) -> tensor<64x64xf32>
+      %2 = relex.negative %1 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+      func.return %2, %1 : tensor<64x64xf32>, tensor<64x64xf32>
+    }"""
+    ),
+    "sizes that are known at run time": lambda: (
+        """
+    func.func @main(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+      %0 = relex.softmax %x : (tensor<?x64xf32>) -> tensor<?x64xf32>
+      func.return %0 : tensor<?x64xf32>
+    }"""
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_code_does_not_depend_on_the_cache(name: str):
+    program = PROGRAMS[name]
+    expected = code_of(program(), cache=False)
+    assert [code_of(program()) == expected for _ in range(2)] == [True, True]
+    MEMORY.clear()
+    assert code_of(program()) == expected
+
+
+def forgotten(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The functions that were taken for known at first, and are not."""
+    found: list[str] = []
+    forget = Kernels.forget
+
+    def see(self: Kernels, recipes: Sequence[str]) -> None:
+        found.extend(recipes)
+        forget(self, recipes)
+
+    monkeypatch.setattr(Kernels, "forget", see)
+    return found
+
+
+def test_a_function_that_was_only_needed_in_place(monkeypatch: pytest.MonkeyPatch, compiled: Callable[[], int]):
+    """It is compiled as it is when that is needed, and then known in both forms."""
+    exp = """
+      %1 = relex.exp %0 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+      %2 = relex.cumsum %1 axis = 0 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+      func.return %2 : tensor<64x64xf32>
+    }"""
+    programs = [
+        f"""
+    func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {{
+      %0 = relex.cumsum %x axis = 0 : (tensor<64x64xf32>) -> tensor<64x64xf32> {exp}""",
+        f"func.func @main(%0: tensor<64x64xf32>) -> tensor<64x64xf32> {{ {exp}",
+    ]
+    expected, forgot = [code_of(program, cache=False) for program in programs], forgotten(monkeypatch)
+    assert code_of(programs[0]) == expected[0]
+    assert not forgot
+    assert code_of(programs[1]) == expected[1]
+    assert len(forgot) == 1
+    compiled()
+    assert [code_of(program) for program in programs] == expected
+    assert (len(forgot), compiled()) == (1, 0)
+
+
+def test_constants_that_too_many_functions_pack(monkeypatch: pytest.MonkeyPatch):
+    """A function that packs a constant in one program has it packed by nobody in another."""
+    functions = MANY_COPIES.split("\n\n")
+    forgot = forgotten(monkeypatch)
+    monkeypatch.setattr(cost, "PACKED_BYTES_ALLOWED", 0)
+    monkeypatch.setattr(cost, "MAX_PACKED_GROWTH", 1)
+    for function in functions:
+        build(function)
+    assert not forgot
+    assert code_of(MANY_COPIES) == code_of(MANY_COPIES, cache=False)
+    assert forgot
+
+
+def test_known_functions_are_visited_by_no_pass(monkeypatch: pytest.MonkeyPatch):
+    """After fusion, nothing is left of their loops but what packs constants."""
+    visited: dict[str, int] = {}
+    apply_pass = compilation.apply_pass
+
+    def count(p: ModulePass, context: Context, module: ModuleOp) -> None:
+        functions = [f for f in module.ops if isinstance(f, PrimFuncOp)]
+        visited[p.name] = max((sum(1 for _ in f.body.walk()) for f in functions), default=0)
+        apply_pass(p, context, module)
+
+    monkeypatch.setattr(compilation, "apply_pass", count)
+    build(layers([24, 16]))
+    before = dict(visited)
+    MEMORY.clear()
+    build(layers([24, 16]))
+    names = list(visited)
+    after_fusion = names[names.index("inline-blocks") :]
+    assert {name for name in after_fusion if visited[name]} == {"rewrite-layout"}
+    assert 0 < visited["rewrite-layout"] < before["rewrite-layout"] / 2
 
 
 def test_other_constants_and_names_are_the_same_kernels(compiled: Callable[[], int]):
@@ -217,7 +350,7 @@ def test_a_folder_that_is_named_has_all(folder: Path, tmp_path: Path, monkeypatc
     monkeypatch.setenv("RELEX_CACHE", str(tmp_path / "named"))
     build(layers([24]))
     assert files(folder) == []
-    assert {Path(name).suffix for name in files(tmp_path / "named")} == {".relex", ".kernel", ".function"}
+    assert {Path(name).suffix for name in files(tmp_path / "named")} == {".relex", ".kernel", ".function", ".loops"}
 
 
 def test_a_folder_that_others_can_write_is_not_used(folder: Path, compiled: Callable[[], int]):

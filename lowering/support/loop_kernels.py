@@ -1,0 +1,259 @@
+"""Loop functions whose code is known: they are not scheduled, lowered and compiled again.
+
+A loop function is looked up as soon as fusion has made it. One that is known loses its body, and passes over loops have
+nothing to do for it. What its callers ask of it is kept with its code: how it packs constants, which arguments may
+share memory, and how much memory a call needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from relex.dialects.features import module_target
+from relex.dialects.fingerprint import fingerprint
+from relex.dialects.sizes.attributes import has_unknown
+from relex.dialects.symbols import symbols_used
+from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
+from relex.dialects.tir.accesses import is_pure
+from relex.dialects.walks import ancestors
+from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
+from relex.lowering.memory.in_place import pairs_in_place
+from relex.lowering.memory.needs import MemoryNeeds
+from relex.lowering.plan_memory import PlanMemoryPass
+from relex.lowering.support.kernels import RECIPE_ATTR, CompiledAs
+from relex.passes.analysis.constant_inputs import known_calls
+from relex.passes.analysis.loop_tree import blocks_in
+from relex.passes.loops.inline_blocks import InlineBlocksPass
+from relex.passes.loops.merge_loops import MergeLoopsPass
+from relex.passes.loops.rewrite_layout import RewriteLayoutPass
+from relex.passes.loops.schedule_cpu import SCHEDULED_ATTR
+from relex.passes.support.remembered import function_text, parsed_function
+from relex.passes.support.reorderings import reorderings
+
+
+@dataclass(frozen=True)
+class LoopFunction:
+    """What is known of a loop function. `kernel` is the key of its code; it is empty if only variants of the function
+    were compiled, which work in place."""
+
+    kernel: str = ""
+    packing: bytes = b""
+    """The text of a function of the same arguments that does nothing but pack constants; empty if there are none."""
+    temporaries: tuple[int, ...] = ()
+    in_place: tuple[tuple[int, int], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.packing)
+
+
+class NotKnownError(Exception):
+    """Functions were taken for known, and something is asked of them that is not. `recipes` are theirs."""
+
+    def __init__(self, recipes: Sequence[str]):
+        super().__init__(*recipes)
+        self.recipes = recipes
+
+
+@dataclass(frozen=True)
+class _Packing:
+    """A function that packs constants, and one of the same arguments that does nothing else."""
+
+    function: PrimFuncOp
+    alone: PrimFuncOp
+    buffers: Sequence[AllocBufferOp]
+    """The buffers that the function packs constants into."""
+    arguments: Sequence[BlockArgument]
+    """The arguments of the function before constants are packed at compile time."""
+
+    @classmethod
+    def of(cls, function: PrimFuncOp, constants: Sequence[int]) -> _Packing | None:
+        """Return the packing of the arguments that are constants; None if other things are done between."""
+        copies = [copy for i in constants for copy in reorderings(function, function.args[i])]
+        nests = {_outermost(copy.block, function): copy for copy in copies}
+        if len(nests) < len(copies) or any([*blocks_in(nest)] != [copy.block] for nest, copy in nests.items()):
+            return None
+        buffers = [copy.buffer for copy in copies]
+        block = Block(arg_types=function.function_type.inputs)
+        values: dict[SSAValue, SSAValue] = dict(zip(function.args, block.args, strict=True))
+        for op in function.body.block.ops if copies else ():
+            if op in nests or op in buffers or (is_pure(op) and not op.regions):
+                block.add_op(op.clone(values))
+        alone = PrimFuncOp("packing", function.input_types, function.output_types, Region(block))
+        return cls(function, alone, buffers, function.args)
+
+    @property
+    def is_done(self) -> bool:
+        """True if all constants were packed at compile time."""
+        return all(buffer.parent is None for buffer in self.buffers)
+
+    def text(self) -> bytes:
+        """Return the text of the function that packs constants. It uses the arguments that the function reads."""
+        if not self.buffers:
+            return b""
+        block, left = self.alone.body.block, self.function.args
+        for old, new in zip(self.arguments, block.args, strict=True):
+            if old in left and new.uses:
+                zero = arith.ConstantOp(IntegerAttr(0, IndexType()))
+                block.add_ops([zero, memref.DimOp(new, zero)])
+        return function_text(self.alone).encode()
+
+
+@dataclass
+class LoopKernels:
+    """The loop functions of a program while it is lowered.
+
+    `recall` returns what is known of a function, given its recipe; `resolve` also gets its code. `facts` say how
+    functions are lowered.
+    """
+
+    facts: Sequence[str]
+    recall: Callable[[str], LoopFunction | None]
+    resolve: Callable[[str], CompiledAs | None]
+    learned: dict[str, LoopFunction] = field(default_factory=dict[str, LoopFunction])
+    _packing: list[tuple[str, _Packing | None]] = field(default_factory=list["tuple[str, _Packing | None]"])
+
+    def before(self, p: ModulePass, module: ModuleOp) -> None:
+        """Look at the loop functions of a module before a pass. Raises `NotKnownError`."""
+        for kind, step in _STEPS.items():
+            if isinstance(p, kind):
+                step(self, module)
+
+    def look_up(self, module: ModuleOp) -> None:
+        """Empty the loop functions that are known, and give all of them a recipe."""
+        for known in known_calls(module):
+            function = known.func
+            if not _may_be_known(function):
+                continue
+            described = fingerprint([function], {function.sym_name.data: ""})
+            facts = (*self.facts, str(module_target(module)), described, str(sorted(known.constants)))
+            recipe = sha256("\n".join(facts).encode()).hexdigest()[:32]
+            function.attributes[RECIPE_ATTR] = StringAttr(recipe)
+            if (found := self.recall(recipe)) is not None:
+                _set_body(function, Region(Block(arg_types=function.function_type.inputs)))
+                CompiledAs("", (), in_place=found.in_place).mark(function)
+
+    def state_packing(self, module: ModuleOp) -> None:
+        """Let known functions pack constants, and note how others do it."""
+        constants = {known.func: sorted(known.constants) for known in known_calls(module)}
+        for recipe, function in _loop_functions(module):
+            if CompiledAs.of(function) is None:
+                self._packing.append((recipe, _Packing.of(function, constants.get(function, ()))))
+            elif (found := self.recall(recipe)) is None:
+                raise NotKnownError([recipe])
+            elif found.packing:
+                known = parsed_function(found.packing.decode())
+                if known is None or known.function_type != function.function_type:
+                    raise NotKnownError([recipe])
+                _set_body(function, known.clone().detach_region(0))
+
+    def check_packing(self, module: ModuleOp) -> None:
+        """Check that constants were packed as usual: they are not if many functions pack the same one."""
+        known = [(recipe, f) for recipe, f in _loop_functions(module) if CompiledAs.of(f) is not None]
+        _expect_none(recipe for recipe, f in known if any(isinstance(op, AllocBufferOp) for op in f.body.ops))
+        for _, function in known:
+            _set_body(function, Region(Block(arg_types=function.function_type.inputs)))
+        for recipe, packing in self._packing:
+            if packing is not None and packing.is_done:
+                self.learned[recipe] = LoopFunction(packing=packing.text())
+        for recipe, packing in self._packing:
+            if packing is None or not packing.is_done:
+                self.learned.pop(recipe, None)
+
+    def find_pairs(self, module: ModuleOp) -> None:
+        """Note which arguments of functions may share memory."""
+        for recipe, function in _loop_functions(module):
+            if CompiledAs.of(function) is None and recipe in self.learned:
+                self.learned[recipe] = replace(self.learned[recipe], in_place=tuple(pairs_in_place(function)))
+
+    def find_code(self, module: ModuleOp) -> None:
+        """State the code of known functions."""
+        known = [(recipe, f) for recipe, f in _loop_functions(module) if CompiledAs.of(f) is not None]
+        codes = {recipe: self.resolve(recipe) for recipe, _ in known}
+        _expect_none(recipe for recipe, code in codes.items() if code is None)
+        for recipe, function in known:
+            if (code := codes[recipe]) is not None:
+                code.mark(function)
+
+    def take_recipes(self, module: ModuleOp) -> dict[str, tuple[str, tuple[int, ...]]]:
+        """Remove the recipes from a module at the core level. Return those of functions that may be known from now on,
+        each with the memory that a call needs, by the names of the functions."""
+        found: dict[str, tuple[str, tuple[int, ...]]] = {}
+        needs = MemoryNeeds(module)
+        for recipe, function in _functions(module):
+            del function.attributes[RECIPE_ATTR]
+            if (
+                isinstance(function, func.FuncOp)
+                and root_of(recipe) in self.learned
+                and CompiledAs.of(function) is None
+            ):
+                name = function.sym_name.data
+                found[name] = recipe, tuple(size for size in needs.of(name) if isinstance(size, int))
+        return found
+
+    def learn(
+        self, kernels: Mapping[str, str], recipes: Mapping[str, tuple[str, tuple[int, ...]]]
+    ) -> dict[str, LoopFunction]:
+        """Return what is known from now on, by recipe, given the keys of the code of functions by name."""
+        for name, (recipe, temporaries) in recipes.items():
+            if name in kernels:
+                known = self.learned.get(recipe, LoopFunction())
+                self.learned[recipe] = replace(known, kernel=kernels[name], temporaries=temporaries)
+        compiled = {root_of(recipe) for recipe, known in self.learned.items() if known.kernel}
+        return {recipe: known for recipe, known in self.learned.items() if root_of(recipe) in compiled}
+
+
+_STEPS: dict[type[ModulePass], Callable[[LoopKernels, ModuleOp], None]] = {
+    InlineBlocksPass: LoopKernels.look_up,
+    RewriteLayoutPass: LoopKernels.state_packing,
+    MergeLoopsPass: LoopKernels.check_packing,
+    PlanMemoryPass: LoopKernels.find_pairs,
+    ConvertTirToScfPass: LoopKernels.find_code,
+}
+"""What is done before passes."""
+
+
+def _functions(module: ModuleOp) -> Iterator[tuple[str, Operation]]:
+    """Yield the functions that have recipes."""
+    for op in list(module.ops):
+        recipe = op.attributes.get(RECIPE_ATTR)
+        if isinstance(recipe, StringAttr):
+            yield recipe.data, op
+
+
+def _loop_functions(module: ModuleOp) -> Iterator[tuple[str, PrimFuncOp]]:
+    return ((recipe, op) for recipe, op in _functions(module) if isinstance(op, PrimFuncOp))
+
+
+def root_of(recipe: str) -> str:
+    """Return the recipe of the function that a variant was made of."""
+    return recipe.partition(" ")[0]
+
+
+def _may_be_known(function: PrimFuncOp) -> bool:
+    """Return whether nothing but a function and its target decides what becomes of it: its callers decide on sizes that
+    are known at run time."""
+    is_done = SCHEDULED_ATTR in function.attributes
+    return not is_done and not any(map(has_unknown, function.function_type.inputs)) and not symbols_used(function)
+
+
+def _expect_none(unknown: Iterable[str]) -> None:
+    """Raise `NotKnownError` for the recipes of functions, if there are any."""
+    if recipes := [*unknown]:
+        raise NotKnownError(recipes)
+
+
+def _set_body(function: PrimFuncOp, body: Region) -> None:
+    function.detach_region(function.body).drop_all_references()
+    function.add_region(body)
+
+
+def _outermost(block: BlockOp, function: PrimFuncOp) -> Operation:
+    """Return the op in the body of a function that a block stands in."""
+    return next(op for op in (block, *ancestors(block)) if op.parent_op() is function)
