@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from threading import Lock, Thread
+from threading import Lock, Thread, Timer
 
 from relex.dialects.code_generator import Emitted, Source, compile_source
 from relex.dialects.code_worker import receive, send
@@ -24,11 +24,14 @@ SECONDS_PER_BYTE = 1e-5
 MIN_SECONDS = 2.0
 """The work from which on other processes are worth their start."""
 
+PATIENCE = 30.0
+"""How often what a module is estimated to take, and as many seconds more, a process has for it."""
+
 
 def compile_sources(sources: Sequence[Source]) -> list[Emitted]:
     """Compile modules, in several processes if that takes long. Whatever fails elsewhere is compiled here. Raises
     `RuntimeError` for text that is not LLVM IR."""
-    seconds = SECONDS_PER_BYTE * sum(len(source.text) for source in sources)
+    seconds = sum(map(_seconds, sources))
     others = min(_cores(), len(sources)) - 1 if seconds >= MIN_SECONDS else 0
     work = _Work(sources)
     threads = [Thread(target=work.serve, daemon=True) for _ in range(others)]
@@ -41,6 +44,11 @@ def compile_sources(sources: Sequence[Source]) -> list[Emitted]:
     for thread in threads:
         thread.join()
     return [work.found[i] if i in work.found else compile_source(source) for i, source in enumerate(sources)]
+
+
+def _seconds(source: Source) -> float:
+    """Return what LLVM is estimated to take for a module."""
+    return SECONDS_PER_BYTE * len(source.text)
 
 
 def _cores() -> int:
@@ -68,7 +76,7 @@ class _Work:
             return self._left.pop() if self._left else None
 
     def serve(self) -> None:
-        """Have another process compile modules until none is left, or until it fails."""
+        """Have another process compile modules until none is left, or until it fails or takes too long."""
         with suppress(OSError, ValueError, KeyError, TypeError), _process() as process:
             assert process.stdin is not None
             assert process.stdout is not None
@@ -76,14 +84,27 @@ class _Work:
                 while (place := self.take()) is not None:
                     source = self._sources[place]
                     head = {"target": asdict(source.target), "level": source.level}
-                    send(process.stdin, head, source.text.encode())
-                    answer = receive(process.stdout)
+                    with _ended_after(process, PATIENCE * (1 + _seconds(source))):
+                        send(process.stdin, head, source.text.encode())
+                        answer = receive(process.stdout)
                     if answer is None:
                         return
                     facts, code = answer
                     self.found[place] = Emitted(code, tuple(facts["functions"]), tuple(facts["imports"]))
             finally:
                 process.kill()
+
+
+@contextmanager
+def _ended_after(process: subprocess.Popen[bytes], seconds: float) -> Generator[None]:
+    """End a process unless the `with` block ends before: whoever waits for its answer finds that it has none."""
+    timer = Timer(seconds, process.kill)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _process() -> subprocess.Popen[bytes]:

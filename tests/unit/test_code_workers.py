@@ -57,6 +57,8 @@ FAILURES = {
     "says nothing": "#!/bin/sh\nhead -c 10 >/dev/null\n",
     "says something else": "#!/bin/sh\necho hello\ncat >/dev/null\n",
     "says too little": "#!/bin/sh\necho '{\"size\": 100}'\n",
+    "hangs": "#!/bin/sh\nexec sleep 1000\n",
+    "hangs after it has read": "#!/bin/sh\nhead -c 10 >/dev/null\nexec sleep 1000\n",
 }
 
 
@@ -66,7 +68,18 @@ def test_processes_that_fail(tmp_path: Path, failure: str, monkeypatch: pytest.M
     executable.write_text(FAILURES[failure])
     executable.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(executable))
+    monkeypatch.setattr(code_workers, "PATIENCE", 0.5)
     assert compile_sources(SOURCES) == [compile_source(source) for source in SOURCES]
+
+
+def test_a_process_that_hangs_with_much_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: list[Source]):
+    executable = tmp_path / "python"
+    executable.write_text(FAILURES["hangs"])
+    executable.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(executable))
+    monkeypatch.setattr(code_workers, "PATIENCE", 0.5)
+    long = [Source(f"{source.text};{' ' * 2**17}", source.target, 1) for source in SOURCES]
+    assert compile_sources(long) == [compile_source(source) for source in SOURCES]
 
 
 def test_wrong_text_is_refused_here():
