@@ -20,6 +20,9 @@ from relex.lowering.llvm.types import constant, convert_type, vector_alignment
 Number = SSAValue | int
 """An i64 value, or an int if it is known at compile time."""
 
+MOST_IN_ADDRESS = 2**31 - 1
+"""The largest index that `llvm.getelementptr` states itself."""
+
 MAY_WRAP = IntegerAttr(0, i32)
 NO_SIGNED_WRAP = IntegerAttr(llvm.OverflowAttr([llvm.OverflowFlag.NO_SIGNED_WRAP]).to_int(), i32)
 NO_WRAP = IntegerAttr(llvm.OverflowAttr(list(llvm.OverflowFlag)).to_int(), i32)
@@ -85,15 +88,14 @@ class Buffer:
         # Only static strides are known not to be negative.
         positive = all(stride is not None and stride >= 0 for stride in strides)
         no_wrap = MAY_WRAP if not inside else NO_WRAP if positive else NO_SIGNED_WRAP
-        position: SSAValue | None = None
+        position: Number = 0
         for dim, (index, stride) in enumerate(zip(conversion.values(indices), strides, strict=True)):
-            step = index
-            if stride != 1:
-                factor = self.descriptor.field(stride_at(dim)) if stride is None else constant(conversion, stride)
-                step = conversion.add(llvm.MulOp(index, factor, overflow=no_wrap)).res
-            position = step if position is None else conversion.add(llvm.AddOp(position, step, overflow=no_wrap)).res
-        if position is None:
+            factor = self.descriptor.known(stride_at(dim)) if stride is None else stride
+            position = total(conversion, position, product(conversion, known(index), factor, no_wrap), no_wrap)
+        if position == 0:
             return pointer
+        if isinstance(position, int) and not 0 < position <= MOST_IN_ADDRESS:
+            position = constant(conversion, position)
         address = llvm.GEPOp.from_mixed_indices(pointer, [position], element)
         set_inbounds(address, inside)
         return conversion.add(address).result
@@ -138,14 +140,22 @@ def as_value(conversion: Conversion, number: Number) -> SSAValue:
     return constant(conversion, number) if isinstance(number, int) else number
 
 
-def product(conversion: Conversion, lhs: Number, rhs: Number) -> Number:
-    """Return `lhs * rhs`, folded if both are known."""
-    return _folded(conversion, mul, llvm.MulOp, 1, lhs, rhs)
+def known(value: SSAValue) -> Number:
+    """Return an i64 value as a number, if it is a constant."""
+    owner = value.owner
+    return owner.value.value.data if isinstance(owner, llvm.ConstantOp) and isa(owner.value, IntegerAttr) else value
 
 
-def total(conversion: Conversion, lhs: Number, rhs: Number) -> Number:
-    """Return `lhs + rhs`, folded if both are known."""
-    return _folded(conversion, add, llvm.AddOp, 0, lhs, rhs)
+def product(conversion: Conversion, lhs: Number, rhs: Number, overflow: IntegerAttr = MAY_WRAP) -> Number:
+    """Return `lhs * rhs`, folded if it is known."""
+    if 0 in (lhs, rhs):
+        return 0
+    return _folded(conversion, mul, llvm.MulOp, 1, lhs, rhs, overflow)
+
+
+def total(conversion: Conversion, lhs: Number, rhs: Number, overflow: IntegerAttr = MAY_WRAP) -> Number:
+    """Return `lhs + rhs`, folded if it is known."""
+    return _folded(conversion, add, llvm.AddOp, 0, lhs, rhs, overflow)
 
 
 def _folded(
@@ -155,12 +165,13 @@ def _folded(
     neutral: int,
     lhs: Number,
     rhs: Number,
+    overflow: IntegerAttr,
 ) -> Number:
     if isinstance(lhs, int) and isinstance(rhs, int):
         return compute(lhs, rhs)
     if neutral in (lhs, rhs):
         return rhs if lhs == neutral else lhs
-    return conversion.add(op(as_value(conversion, lhs), as_value(conversion, rhs))).res
+    return conversion.add(op(as_value(conversion, lhs), as_value(conversion, rhs), overflow=overflow)).res
 
 
 def contiguous_strides(conversion: Conversion, sizes: Sequence[Number], innermost: Number = 1) -> list[Number]:

@@ -32,6 +32,27 @@ func.func @load(%x: memref<4x8xf32>, %i: index, %j: index) -> f32 {
   func.return %0 : f32
 }
 
+// Constant indices are no arithmetic, unless the address is too far away for `llvm.getelementptr`.
+// CHECK-LABEL: llvm.func @constant_places
+func.func @constant_places(%near: memref<4x8xf32>, %far: memref<4x3000000000xi8>, %place: index) -> i8 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  // CHECK-NOT:  llvm.mul
+  // CHECK:      [[V:%.+]] = llvm.load %near : !llvm.ptr -> f32
+  %0 = memref.load %near[%c0, %c0] : memref<4x8xf32>
+  // CHECK-NEXT: [[FIRST:%.+]] = llvm.getelementptr inbounds %near[%place] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  // CHECK-NEXT: llvm.store [[V]], [[FIRST]] : f32, !llvm.ptr
+  memref.store %0, %near[%c0, %place] : memref<4x8xf32>
+  // CHECK-NEXT: [[LATER:%.+]] = llvm.getelementptr inbounds %near[10] : (!llvm.ptr) -> !llvm.ptr, f32
+  // CHECK-NEXT: llvm.store [[V]], [[LATER]] : f32, !llvm.ptr
+  memref.store %0, %near[%c1, %c2] : memref<4x8xf32>
+  // CHECK-NEXT: [[FAR:%.+]] = llvm.mlir.constant(3000000002) : i64
+  // CHECK-NEXT: llvm.getelementptr inbounds %far[[[FAR]]] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+  %1 = memref.load %far[%c1, %c2] : memref<4x3000000000xi8>
+  func.return %1 : i8
+}
+
 // Strides that are not known may be negative.
 // CHECK-LABEL: llvm.func @strided
 func.func @strided(%s: memref<?x?xi8, strided<[?, 1], offset: ?>>, %v: i8, %k: index) {
