@@ -43,6 +43,7 @@ from relex.dialects.tir.accesses import variables_in
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
 from relex.dialects.walks import ancestors, walk
 from relex.lowering.lower_call_tir import ALIGNMENT
+from relex.lowering.support.folding import folded
 from relex.lowering.support.init_nests import InitNest, empty_loop, init_nest, outer_operands
 from relex.lowering.vectors import VECTORIZED_ATTR
 from relex.passes.base import RelexPass
@@ -60,9 +61,10 @@ _SCHEDULED = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
 class ConvertTirToScfPass(RelexPass):
     """
     Turns loop functions into functions of `scf.for` loops. Blocks dissolve: their variables are replaced by the values
-    bound to them. An init runs in a loop nest of its own before the reduction; if the two share loops, or anything in
-    them comes between, it runs in the first step of the reduction, or, if there is none, for all values of the spatial
-    variables. Small local buffers live on the stack, others on the heap.
+    bound to them. So do loops of one iteration, and sums and products of constants. An init runs in a loop nest of its
+    own before the reduction; if the two share loops, or anything in them comes between, it runs in the first step of
+    the reduction, or, if there is none, for all values of the spatial variables. Small local buffers live on the stack,
+    others on the heap.
 
     A `vectorized` loop is marked `relex.vectorized` for `vectorize-loops`. An `unrolled` loop carries the annotation
     that makes LLVM unroll it, and other loops around these carry the one that forbids it. A `parallel` loop becomes an
@@ -178,7 +180,11 @@ class _Lowering:
         self._emit_scope(loop.body.block, self._open_loop(loop, builder))
 
     def _open_loop(self, loop: ForOp, builder: Builder) -> Builder:
-        """Emit the `scf.for` or `scf.parallel` of a loop, and return a builder for its body."""
+        """Emit the `scf.for` or `scf.parallel` of a loop, and return a builder for its body. The body of a loop of
+        one iteration takes its place."""
+        if loop.extent == 1 and not _runs_in_parallel(loop):
+            self._values[loop.variable] = self._constant(0)
+            return builder
         extent = self._extent(loop.extent, loop, builder)
         if not _runs_in_parallel(loop):
             return self._open_for(loop.variable, extent, loop, builder)
@@ -291,6 +297,9 @@ class _Lowering:
         self._set(op.results, new.results)
 
     def _emit_other(self, op: Operation, builder: Builder) -> None:
+        if (found := folded(op, self._values)) is not None:
+            self._values[op.results[0]] = self._constant(found) if isinstance(found, int) else found
+            return
         new = op.clone_without_regions(self._values)
         for region, old in zip(new.regions, op.regions, strict=True):
             for block in old.blocks:

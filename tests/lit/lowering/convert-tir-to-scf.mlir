@@ -175,3 +175,22 @@ tir.prim_func @kinds(%X: memref<8x2x16xf32>) outs(%Y: memref<2x16xf32>) {
     }
   }
 }
+
+// A loop of one iteration is its body, and what its variable is multiplied with is 0.
+// CHECK-LABEL: func.func @once(
+tir.prim_func @once(%X: memref<1x8x1xf32>) outs(%Y: memref<1x8x1xf32>) {
+  %c8 = arith.constant 8 : index
+  // CHECK:      scf.for %j = %c0 to %c8
+  // CHECK-NEXT:   [[X:%.+]] = memref.load %X[%c0, %j, %c0]
+  // CHECK-NEXT:   memref.store [[X]], %Y[%c0, %j, %c0]
+  // CHECK-NEXT: }
+  // CHECK-NEXT: func.return
+  tir.for %i, %io, %j, unrolled %k in (1, 1, 8, 1) {
+    %a = arith.muli %io, %c8 : index
+    %b = arith.addi %a, %j : index
+    tir.block @Y (%vi: spatial<1> = %i, %vj: spatial<8> = %b, %vk: spatial<1> = %k) {
+      %x = memref.load %X[%vi, %vj, %vk] : memref<1x8x1xf32>
+      memref.store %x, %Y[%vi, %vj, %vk] : memref<1x8x1xf32>
+    }
+  }
+}
