@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import element_type_of, numpy_dtype, storage_of
-from relex.dialects.errors import ExecutionError, InferenceError, RelexError, UnsupportedError, describe
+from relex.dialects.errors import ExecutionError, RelexError, UnsupportedError, describe
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.llvm.object_code import compile_module
 from relex.reference.equivalence.bounded import Undecided, plain, spread_of
@@ -134,9 +134,6 @@ class Runner:
                 results = call(*_as_arguments(function, inputs), *map(Buffer, lifted))
         except ExecutionError as e:
             raise NotComparable(e.diagnostics[0].message) from e
-        except InferenceError as e:
-            # NumPy broadcasts what the operator does not.
-            raise NotComparable(str(e)) from e
         if outputs is not None:
             return _in_order(interface, lifted, results)
         return [*results, *_written(interface, inputs)]

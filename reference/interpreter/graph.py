@@ -20,7 +20,8 @@ from relex.dialects.relex import (
     ConstantOp,
     Operator,
 )
-from relex.dialects.relex.types import shape_str
+from relex.dialects.relex.types import SizedType, shape_str, tensor_type
+from relex.dialects.sizes import gathering, names_in
 from relex.reference.interpreter.library import library_call
 from relex.reference.interpreter.memory import Buffer, dimension
 from relex.reference.interpreter.program import STEPS, Binary, Preparation, Run, Values, guarded, shape_of
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 
 @STEPS.rule(Operator)
 def interpret_operator(op: Operator, preparation: Preparation) -> Run:
-    """Evaluate an operator and check the types of its results."""
+    """Evaluate an operator and check the types of its results, and the sizes that the types of its operands leave
+    open."""
     guarded_evaluate = guarded(op, op.evaluate_results)
 
     def evaluate(*arrays: Array) -> Array | tuple[Array, ...]:
@@ -41,7 +43,35 @@ def interpret_operator(op: Operator, preparation: Preparation) -> Run:
             _check_fits(op, value, result.type)
         return values[0] if len(values) == 1 else values
 
-    return preparation.numbers.function(op, evaluate)
+    run = preparation.numbers.function(op, evaluate)
+    if not any(DYNAMIC_INDEX in tensor_type(t).get_shape() for t in op.operand_types):
+        return run
+    check = _size_check(op)
+
+    def run_checked(*arrays: Array) -> Any:
+        check(*arrays)
+        return run(*arrays)
+
+    return run_checked
+
+
+def _size_check(op: Operator) -> Callable[..., None]:
+    """Return a function that stops at `op` unless it accepts arrays of these sizes: NumPy accepts more, since it
+    broadcasts sizes of 1 that its inference takes for others."""
+    types = [SizedType.of(tensor_type(t), f"operand{i}") for i, t in enumerate(op.operand_types)]
+    with gathering() as requirements:
+        op.infer_results(types, op.properties)
+    infer = guarded(op, op.infer_results)
+
+    def check(*arrays: Array) -> None:
+        infer([SizedType(t.element_type, a.shape) for t, a in zip(types, arrays, strict=True)], op.properties)
+        found = {f"operand{i}_{d}": size for i, array in enumerate(arrays) for d, size in enumerate(array.shape)}
+        for requirement in requirements:
+            if not requirement.substitute(found).holds:
+                used = dict.fromkeys([*names_in(requirement.lhs), *names_in(requirement.rhs)])
+                stop(op, f"expected {requirement}, found {', '.join(f'{name} = {found[name]}' for name in used)}")
+
+    return check
 
 
 def _check_fits(op: Operation, value: Array, t: Attribute) -> None:

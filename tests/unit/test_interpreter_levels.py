@@ -11,6 +11,8 @@ import pytest
 from programs import LEVELS, Array, interpreted, operator_program, random_array, tensor_of
 from xdsl.utils.test_value import create_ssa_value
 
+from relex.dialects import parse_module
+from relex.dialects.errors import ExecutionError
 from relex.dialects.relex import (
     AddOp,
     DenseOp,
@@ -26,6 +28,7 @@ from relex.dialects.relex import (
 )
 from relex.lowering.relex_pipeline import Level
 from relex.reference import interpret
+from relex.reference.interpreter.program import Program
 from relex.runtime import build
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
@@ -205,6 +208,28 @@ def test_levels_call_each_other(checked: bool) -> None:
     same[:] = constant[:] = 7
     np.testing.assert_array_equal(x, [1, 2, 3, np.nan])
     np.testing.assert_array_equal(interpret(MIXED)["main"](x)[2], [1, 2, 3, 4])
+
+
+def test_sizes_that_inference_refuses() -> None:
+    """NumPy broadcasts what an operator takes for another size; the interpreter refuses it as inference does."""
+    module = parse_module(
+        """
+        func.func @channels(%x: tensor<1x?x4xf32>, %w: tensor<1x2x4xf32>) -> tensor<1x2x7xf32> {
+          %0 = relex.conv1d_transpose %x, %w padding = [0, 0]
+              : (tensor<1x?x4xf32>, tensor<1x2x4xf32>) -> tensor<1x2x7xf32>
+          func.return %0 : tensor<1x2x7xf32>
+        }
+        func.func @sum(%x: tensor<?xf32>, %y: tensor<3xf32>) -> tensor<3xf32> {
+          %0 = relex.add %x, %y : (tensor<?xf32>, tensor<3xf32>) -> tensor<3xf32>
+          func.return %0 : tensor<3xf32>
+        }
+        """
+    )
+    channels, total = map(Program(module).function, module.ops)
+    with pytest.raises(ExecutionError, match="expected equal input channels of data and weight, found 3 and 1"):
+        channels(np.ones((1, 3, 4), np.float32), np.ones((1, 2, 4), np.float32))
+    with pytest.raises(ExecutionError, match="expected 3 == operand0_0, found operand0_0 = 1"):
+        total(np.ones(1, np.float32), np.ones(3, np.float32))
 
 
 def test_functions_on_buffers_write_in_place() -> None:
