@@ -241,7 +241,7 @@ def rounded(tensor: Tensor, type: Attribute) -> Tensor:
     """Return a computed tensor with its elements converted to a type."""
     if tensor.type == type:
         return tensor
-    if tensor.body is None or isinstance(tensor.body, Reduction):
+    if tensor.body is None or isinstance(tensor.body, Reduction | Procedure):
         total = replace(tensor, name="total")
         return compute(tensor.shape, lambda *i: cast(total[*i], type), name=tensor.name)
     return replace(tensor, type=type, body=cast(tensor.body, type))

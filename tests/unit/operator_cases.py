@@ -293,6 +293,8 @@ NARROW: list[tuple[MakeOperator, list[Array]]] = [
         (DenseOp, [_images(2, 3), _images(4, 3)]),
         (partial(SumOp, axis=(-1,)), [_images(3, 5)]),
         (ArgmaxOp, [_floats(3, 5)]),
+        (partial(CumsumOp, axis=0), [_images(3, 5)]),
+        (SortOp, [_images(3, 5)]),
         (SoftmaxOp, [_images(3, 5)]),
         (partial(ConcatOp, axis=-1), [_floats(2, 3), _floats(2, 1)]),
         (partial(PadOp, pad_width=[0, 1, 2, 0], pad_value=-np.inf), [_floats(2, 3)]),

@@ -11,6 +11,8 @@ from operator_checks import SPECIAL, assert_same, check, expected, infer, native
 from programs import Array, MakeOperator, random_array, tensor_of
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i64
 
+from relex.dialects.dtypes import DTYPES as ELEMENTS
+from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import DTypeError, InferenceError
 from relex.dialects.relex import (
     ArgsortOp,
@@ -92,6 +94,14 @@ def test_scans(operator: MakeOperator, reference: Any, shape: tuple[int, ...]) -
         assert_same(rows[..., 1:], np.moveaxis(wanted, axis, -1)[..., :-1])
         assert (rows[..., :1] == (operator is CumprodOp)).all()
         check(partial(operator, axis=axis, exclusive=True, reverse=True), x)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_floats_without_arithmetic(dtype: str) -> None:
+    """Sums are those of f32, rounded once."""
+    x = random_array(np.random.default_rng(4), "float32", (3, 5)).astype(numpy_dtype(ELEMENTS[dtype]))
+    check(partial(CumprodOp, axis=1, exclusive=True), x)
+    check(partial(ScatterElementsOp, reduction="add"), x, np.array([[0, 2], [0, 1], [2, 2]]), x[:, :2])
 
 
 def test_sums_are_added_in_order() -> None:
