@@ -79,8 +79,7 @@ def _room(place: Index, extents: Mapping[BlockArgument, int]) -> Span:
             case Remainder(divisor=divisor):
                 room += Span(0, divisor - 1).scaled(factor)
             case Quotient(dividend=dividend, divisor=divisor):
-                span = _room(dividend, extents)
-                room += Span(span.low // divisor, span.high // divisor).scaled(factor)
+                room += _room(dividend, extents).divided(divisor).scaled(factor)
             case BlockArgument():
                 room += Span(0, extents[atom] - 1).scaled(factor)
             case _:

@@ -13,8 +13,18 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.index.elimination import Contradiction
-from relex.dialects.index.expr import Extreme, Index, IndexExpr, atom_of, never_negative, span_of
+from relex.dialects.index.expr import (
+    Extreme,
+    Index,
+    IndexExpr,
+    atom_of,
+    larger,
+    never_negative,
+    smaller,
+    span_of,
+)
 from relex.dialects.index.from_ir import index_of
+from relex.dialects.index.span import Span
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import BlockOp, ForOp, IterKind, PrimFuncOp
 from relex.passes.analysis.dependence import equal_atoms
@@ -98,6 +108,15 @@ def test_values_and_spans(drawn: tuple[Index, list[int]]) -> None:
     form, values = drawn
     assert [value(form, point) for point in POINTS] == values
     assert all(span_of(form).low <= v <= span_of(form).high for v in values)
+
+
+def test_spans_of_one_variable_are_exact() -> None:
+    """Their ends are the least and the largest value."""
+    k = IndexExpr.of(VARIABLES[2])
+    for dividend, divisor, factor in product((k, k - 3, k * 3 + 1, larger(k, 2), smaller(k, 1)), (2, 3), (-1, 2)):
+        form = dividend // divisor * factor
+        values = [value(form, point) for point in POINTS]
+        assert span_of(form) == Span(min(values), max(values)), form
 
 
 @given(forms())
