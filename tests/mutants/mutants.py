@@ -25,7 +25,7 @@ from typing import NoReturn
 from campaign import FILE, Campaign, Verdict, equivalents
 from covering import Covering
 from draws import Draws, Mutant
-from tree import HANGS, PROBED, ROOT, Tests, Tree
+from tree import PROBED, ROOT, Tests, Tree
 
 from relex.tools.progress import with_progress
 
@@ -123,10 +123,7 @@ class Trial:
     def failing(self, mutant: Mutant, tests: Tests, until: float) -> str | None:
         """Return the first test that fails with the mutant."""
         with self.tree.edited(mutant.file, self.changed(mutant)):
-            found = tests.run(self.tree, until - monotonic(), self.campaign.unsound)
-        # A machine that is busy may need as long without the mutant.
-        hangs = found is not None and found.startswith("time limit")
-        return None if hangs and tests.run(self.tree, HANGS, self.campaign.unsound) is not None else found
+            return tests.run(self.tree, until - monotonic(), self.campaign.unsound)
 
     def check(self) -> None:
         """Run the tests that noticed mutants without any mutant."""

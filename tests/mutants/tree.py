@@ -12,7 +12,6 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -128,17 +127,13 @@ class Tests:
         return self.names[0].endswith(".mlir")
 
     def run(self, tree: Tree, seconds: float, without: Sequence[str] = ()) -> str | None:
-        """Return the first test that fails, a text with `time limit` if they hang, None if all are right."""
+        """Return the first test that fails or hangs, None if all are right or there is no time left to tell."""
         names = [name for name in self.names if name not in without]
         if not names:
             return None
         options = ["--max-failures=1"] if self.is_lit else ["-x", *(f"--deselect={name}" for name in without)]
-        started = monotonic()
         ended = tree.python(*self._runner, *options, *names, seconds=seconds)
-        if ended.status is None:
-            # What takes all of a short time that was left says nothing.
-            return f"time limit: {names[0]}" if monotonic() - started >= HANGS else None
-        return None if ended.status in (0, NO_TESTS) else next(iter(self._failed(ended)), names[0])
+        return None if ended.status in (None, 0, NO_TESTS) else next(iter(self._failed(ended)), names[0])
 
     def all_failing(self, tree: Tree, seconds: float) -> list[str]:
         """Return all tests that fail."""
@@ -147,18 +142,20 @@ class Tests:
     @property
     def _runner(self) -> list[str]:
         if self.is_lit:
-            return ["-c", "from lit.main import main; main()", "--succinct", "--workers=1"]
-        return ["-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--tb=no"]
+            return ["-c", "from lit.main import main; main()", "--succinct", "--workers=1", f"--timeout={HANGS}"]
+        hangs = ("-o", f"faulthandler_timeout={HANGS}", "-o", "faulthandler_exit_on_timeout=true")
+        return ["-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--tb=no", *hangs]
 
     def _failed(self, ended: Ended) -> list[str]:
         if self.is_lit:
             found = re.findall(r"^(?:FAIL|TIMEOUT|UNRESOLVED): \S+ :: (\S+)", ended.output, re.MULTILINE)
             return [f"tests/lit/{name}" for name in dict.fromkeys(found)]
-        return re.findall(r"^(?:FAILED|ERROR) (tests/[^\s:]+(?:::.*?)?)(?: - .*)?$", ended.output, re.MULTILINE)
+        failed = re.findall(r"^(?:FAILED|ERROR) (tests/[^\s:]+(?:::.*?)?)(?: - .*)?$", ended.output, re.MULTILINE)
+        return failed or re.findall(r"File .*(tests/\w+/test_\w+\.py)", ended.output)[:1]
 
 
-HANGS = 240.0
-"""Seconds after which tests do not come to an end."""
+HANGS = 90
+"""Seconds after which a test does not come to an end."""
 
 NO_TESTS = 5
 """The status of pytest if all tests were left out."""
