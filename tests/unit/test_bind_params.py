@@ -148,6 +148,7 @@ def test_safetensors(tmp_path: Path) -> None:
     [
         (b"", "expected a header"),
         (b"\xff" * 20, "expected a header of 18446744073709551615 bytes, found a file of 20"),
+        (bytes(8), "expected a header in JSON"),
         (b"\2" + bytes(7) + b"{]", "expected a header in JSON"),
         (safetensors([], b""), "expected a header with the names of arrays"),
         (safetensors({"w": 3}, b""), "expected dtype, shape and data_offsets of 'w'"),

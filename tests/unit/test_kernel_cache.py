@@ -28,7 +28,7 @@ from relex.lowering.te import Tensor
 from relex.passes.cpu import cost
 from relex.passes.loops import schedule_cpu
 from relex.runtime import build, cache_key, compilation, compile_cache, kernel_cache, load
-from relex.runtime.kernel_cache import MEMORY, Kernel, Kernels
+from relex.runtime.kernel_cache import MEMORY, Kernel, Kernels, Text
 from relex.runtime.sources import AnyProgram
 
 X = np.linspace(-1, 1, 8 * 24, dtype=np.float32).reshape(8, 24)
@@ -281,6 +281,15 @@ def test_a_layer_that_changes_costs_that_layer(compiled: Callable[[], int]):
     all_layers = compiled()
     build(layers([24, 18]))
     assert 0 < compiled() < all_layers
+
+
+def test_memory_keeps_what_was_used_last(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(MEMORY, "limit", 20)
+    for key in ("a", "b"):
+        MEMORY.put(key, Text(bytes(10)))
+    assert MEMORY.get("a") is not None
+    MEMORY.put("c", Text(bytes(10)))
+    assert [key for key in "abc" if MEMORY.get(key) is not None] == ["a", "c"]
 
 
 def test_other_processes_find_them(folder: Path):

@@ -15,6 +15,7 @@ from relex.dialects.errors import RelexError, ShapeError, UnknownNameError
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.analysis.work import Work, work_of
 from relex.runtime import Executable, Profile, build, register_func, remove_func
+from relex.runtime import profile as runtime_profile
 from relex.runtime.call_log import CAPACITY, CallLog
 from relex.runtime.compilation import compile_program
 
@@ -46,6 +47,13 @@ def test_a_row_for_a_call() -> None:
     assert row.bytes_per_second == pytest.approx(row.bytes / row.seconds)
     assert row.flops_per_second == pytest.approx(row.flops / row.seconds)
     assert profile.runs >= 3
+
+
+@pytest.mark.parametrize(("seconds", "runs"), [(0.0, 3), (60.0, 5)])
+def test_how_often_it_runs(seconds: float, runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime_profile, "MIN_SECONDS", seconds)
+    monkeypatch.setattr(runtime_profile, "MAX_RUNS", 5)
+    assert build(LINEAR).profile(ones(3, 30), ones(20, 30), ones(20)).runs == runs
 
 
 def test_the_table() -> None:

@@ -147,6 +147,7 @@ def test_wrong_registrations(call: Callable[[], object], message: str) -> None:
         (SoftmaxOp, {"axis": "rows"}, "expected axis to be an integer, found str"),
         (SoftmaxOp, {"axis": StringAttr("rows")}, 'expected axis to be an integer, found "rows"'),
         (SoftmaxOp, {"axis": 1 << 63}, "expected an integer of 64 bits, found 9223372036854775808"),
+        (SoftmaxOp, {"axis": -(1 << 63)}, "expected an axis in -2..1 for rank 2, found -9223372036854775808"),
         (SumOp, {"axis": [0, 1.5]}, "expected axis to be a list of integers, found list of int and float"),
         (SumOp, {"keepdims": "yes"}, "expected keepdims to be True or False, found str"),
         (ReshapeOp, {"shape": 3}, "expected shape to be a list of integers, found int"),
