@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Protocol, TypeVar, cast
 
 from xdsl.dialects.builtin import (
@@ -11,19 +12,17 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
-    IndexType,
     IntegerAttr,
-    IntegerType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
-    UnitAttr,
 )
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.traits import SymbolTable, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.symbol_table import get_name_if_symbol
 
+from relex.dialects.table import is_own
 from relex.dialects.walks import ancestors, walk
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -101,28 +100,37 @@ def is_private(op: Operation) -> bool:
 
 
 def _named_by(op: Operation) -> Iterator[str]:
-    for attr in (*op.properties.values(), *op.attributes.values()):
-        if type(attr) not in _NAMELESS:
-            yield from _named_in(attr)
+    for attrs in (op.properties, op.attributes):
+        for attr in attrs.values():
+            if _may_name(type(attr)):
+                yield from _named_in(attr)
 
 
-_NAMELESS = {StringAttr, IntegerAttr, IntegerType, IndexType, UnitAttr, DenseArrayBase, DenseIntOrFPElementsAttr}
+_NAMELESS = (StringAttr, IntegerAttr, DenseArrayBase, DenseIntOrFPElementsAttr)
 """Frequent attributes that refer to no symbols."""
+
+
+@cache
+def _may_name(kind: type[Attribute]) -> bool:
+    """Return whether attributes of a class may refer to symbols. Types do not, but perhaps those of other packages."""
+    if not issubclass(kind, ParametrizedAttribute | ArrayAttr | DictionaryAttr) or issubclass(kind, _NAMELESS):
+        return False
+    return not (issubclass(kind, TypeAttribute) and is_own(kind.__module__))
 
 
 def _named_in(attr: Attribute) -> Iterator[str]:
     match attr:
         case SymbolRefAttr():
             yield attr.root_reference.data
+            return
         case ArrayAttr(data=parts):
-            for part in parts:
-                yield from _named_in(part)
-        case DictionaryAttr(data=parts):
-            for part in parts.values():
-                yield from _named_in(part)
+            inner = parts
+        case DictionaryAttr(data=named):
+            inner = named.values()
         case ParametrizedAttribute(parameters=parts):
-            for part in parts:
-                if type(part) not in _NAMELESS:
-                    yield from _named_in(part)
+            inner = parts
         case _:
             return
+    for part in inner:
+        if _may_name(type(part)):
+            yield from _named_in(part)

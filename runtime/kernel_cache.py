@@ -11,9 +11,9 @@ from hashlib import sha256
 from threading import Lock
 from typing import TypeVar, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, ModuleOp, StringAttr
-from xdsl.utils.hints import isa
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
+from relex.dialects.dtypes import dense_integers
 from relex.dialects.exceptions import RelexError
 from relex.dialects.features import module_target
 from relex.dialects.json_codec import Buffer, Plain, from_plain, to_plain
@@ -215,10 +215,10 @@ class Kernels:
 
 def _kernel(module: ModuleOp, code: ObjectCode) -> tuple[str, Kernel] | None:
     """Return the code of a kernel's module and its key; None if it has none."""
-    key, places = module.attributes.get(KEY_ATTR), module.attributes.get(ARGUMENTS_ATTR)
-    if not isinstance(key, StringAttr) or not isa(places, DenseArrayBase[IntegerType]):
+    key, places = module.attributes.get(KEY_ATTR), dense_integers(module.attributes.get(ARGUMENTS_ATTR))
+    if not isinstance(key, StringAttr) or places is None:
         return None
-    return key.data, Kernel(code.functions[0], places.get_values(), code.imports, code.code)
+    return key.data, Kernel(code.functions[0], places, code.imports, code.code)
 
 
 def find_folder(option: CacheOption, programs: CompileCache | None) -> CompileCache | None:

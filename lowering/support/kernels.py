@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, IntegerType, ModuleOp, StringAttr, i64
-from xdsl.ir import Attribute, Block, Operation, Region
-from xdsl.utils.hints import isa
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, ModuleOp, StringAttr, i64
+from xdsl.ir import Block, Operation, Region
 from xdsl.utils.symbol_table import get_name_if_symbol
 
+from relex.dialects.dtypes import dense_integers
 from relex.dialects.fingerprint import fingerprint
 from relex.dialects.functions import PARALLEL_ATTR
 from relex.dialects.symbols import erase_unused, is_private, symbols_used
@@ -57,21 +57,18 @@ class CompiledAs:
         if not isinstance(stated, DictionaryAttr) or not isinstance(symbol := stated.data.get("symbol"), StringAttr):
             return None
 
-        def numbers(name: str) -> tuple[int, ...]:
-            found = stated.data.get(name)
-            return found.get_values() if isa(found, DenseArrayBase[IntegerType]) else ()
-
-        pairs = numbers("in_place")
-        in_place = tuple(zip(pairs[::2], pairs[1::2], strict=True))
-        return cls(symbol.data, numbers("arguments"), numbers("temporaries"), in_place)
+        arguments, temporaries, pairs = (
+            dense_integers(stated.data.get(name)) or () for name in ("arguments", "temporaries", "in_place")
+        )
+        return cls(symbol.data, arguments, temporaries, tuple(zip(pairs[::2], pairs[1::2], strict=True)))
 
 
 def is_kernel(function: Operation) -> bool:
     """Return whether a function is private, has a body, and is not to be inlined."""
     passthrough = function.attributes.get("passthrough")
     return (
-        isa(passthrough, ArrayAttr[Attribute])
-        and _NOINLINE in passthrough.data
+        isinstance(passthrough, ArrayAttr)
+        and _NOINLINE in passthrough
         and is_internal(function)
         and bool(function.regions[0].blocks)
     )

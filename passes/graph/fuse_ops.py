@@ -168,8 +168,9 @@ class _Fusion:
         if name not in self._patterns:
             callee = self._functions[name]
             known = get_op_pattern(callee)
-            looked_at = pattern_of_function(callee) if isinstance(callee, PrimFuncOp) else OpPattern.OPAQUE
-            self._patterns[name] = known or looked_at
+            if known is None:
+                known = pattern_of_function(callee) if isinstance(callee, PrimFuncOp) else OpPattern.OPAQUE
+            self._patterns[name] = known
         return self._patterns[name]
 
     def _outline(self, ops: Sequence[Operation]) -> CallOp:

@@ -24,7 +24,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import AttrConstraint, BaseAttr, OptPropertyDef, PropertyDef
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import ELEMENT_TYPES, ElementConstr, integer_limits
+from relex.dialects.dtypes import ELEMENT_TYPES, ElementConstr, dense_integers, integer_limits
 from relex.dialects.errors import DTypeError, InferenceError, RangeError, kind_of
 from relex.dialects.relex.types import SizedType, tensor_type
 
@@ -155,9 +155,10 @@ def as_integers(attr: Attribute) -> tuple[int, ...]:
     """Return the integers in a property, which may be only one. Raises `InferenceError` for any other attribute."""
     if isinstance(attr, IntegerAttr):
         return (attr.value.data,)
-    if not isa(attr, DenseArrayBase[IntegerType]):
+    found = dense_integers(attr)
+    if found is None:
         raise InferenceError(f"expected an array of integers, found {attr}")
-    return tuple(attr.iter_values())
+    return found
 
 
 def expect_scalar(attr: Attribute, tensor: SizedType) -> float:
@@ -183,7 +184,7 @@ def python_value(attr: Attribute | None) -> Any:
             return number(attr)
         case StringAttr():
             return attr.data
-        case DenseArrayBase() if isa(attr, DenseArrayBase[IntegerType]):
-            return as_integers(attr)
+        case DenseArrayBase() if (integers := dense_integers(attr)) is not None:
+            return integers
         case _:
             return attr
