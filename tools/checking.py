@@ -150,9 +150,12 @@ class CheckEach(Instrumentation):
 
 @dataclass
 class VerifyRoundtrip(Instrumentation):
-    """Prints the program after each pass and parses it again, which must give the same program."""
+    """Prints the program after each pass and parses it again, which must give the same program. The same text is not
+    parsed twice: many passes change nothing."""
 
     context: Context
+    _last: tuple[str, ModuleOp] | None = None
+    """The text that was parsed last, and what it says."""
 
     def start(self, module: ModuleOp) -> None:
         self._verify(module, "the input")
@@ -162,19 +165,26 @@ class VerifyRoundtrip(Instrumentation):
             self._verify(module, f"the program after pass '{p.name}'")
 
     def _verify(self, module: ModuleOp, what: str) -> None:
+        if (found := find_difference(module, self._read_back(module, what))) is not None:
+            op, difference = found
+            raise CompileError(
+                diagnose(op, f"expected {what} to be printed and read back as it is, found {difference}")
+            )
+
+    def _read_back(self, module: ModuleOp, what: str) -> ModuleOp:
         text = as_text(module, self.context)
+        if self._last is None or self._last[0] != text:
+            self._last = text, self._parse(text, module, what)
+        return self._last[1]
+
+    def _parse(self, text: str, module: ModuleOp, what: str) -> ModuleOp:
         try:
-            again = parse_module(text, "<printed>", context=self.context, verify=False)
+            return parse_module(text, "<printed>", context=self.context, verify=False)
         except CompileError as e:
             problem = e.diagnostics[0]
             line = (text.splitlines() or [""])[max(problem.line - 1, 0)].strip()
             message = f"expected the text of {what} to be readable, found {problem.message} in '{line}'"
             raise CompileError(diagnose(module, message)) from e
-        if (found := find_difference(module, again)) is not None:
-            op, difference = found
-            raise CompileError(
-                diagnose(op, f"expected {what} to be printed and read back as it is, found {difference}")
-            )
 
 
 def find_difference(module: ModuleOp, again: ModuleOp) -> tuple[Operation, str] | None:
