@@ -40,10 +40,11 @@ class Edit:
         return source[:start] + f"__import__('os')._exit({status})".encode() + source[end:]
 
     def describe(self, source: bytes) -> str:
-        """Return the changed expression or statement before and after, each on one line."""
-        start, end = self.place
+        """Return the changed lines before and after, as one line."""
         after = self.apply(source)
-        texts = source[start:end], after[start : end + len(after) - len(source)]
+        begin = source.rfind(b"\n", 0, self.start) + 1
+        rest = min(len(source) - self.end, (source[self.end :] + b"\n").index(b"\n"))
+        texts = source[begin : self.end + rest], after[begin : len(after) - (len(source) - self.end) + rest]
         before, now = (" ".join(text.decode().split()) for text in texts)
         return f"{before} => {now}"
 
@@ -296,7 +297,7 @@ def lost_flag(source: Source, node: ast.AST) -> Iterator[Edit]:
 
 def with_comma(data: bytes, start: int, end: int) -> tuple[int, int]:
     """Return the bytes of an argument with the comma after it, or the one before."""
-    if after := re.compile(rb"\s*,\s*").match(data, end):
+    if after := re.compile(rb"\s*, *").match(data, end):
         return start, after.end()
     before = re.search(rb",\s*$", data[:start])
     return before.start() if before else start, end

@@ -154,7 +154,7 @@ class Tests:
         return failed or re.findall(r"File .*(tests/\w+/test_\w+\.py)", ended.output)[:1]
 
 
-HANGS = 90
+HANGS = 180
 """Seconds after which a test does not come to an end."""
 
 NO_TESTS = 5
