@@ -152,6 +152,11 @@ def parts_left_out(node: ast.AST) -> Sequence[ast.AST | None]:
             return [node.slice]
         case ast.Call(args=args, keywords=keywords) if called(node) in TYPES:
             return [*args[1:], *keywords]
+        case ast.ExceptHandler(type=caught):
+            return [caught]
+        # The order of what is looked through does not matter.
+        case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Tuple() as values]):
+            return [values]
         case ast.Call(keywords=keywords):
             return [keyword for keyword in keywords if keyword.arg in ASSERTED]
         case _:
@@ -228,7 +233,7 @@ OPERATORS: dict[type[ast.operator], str] = {ast.Add: "-", ast.Sub: "+", ast.Mult
 OPPOSITES = {"min": "max", "max": "min", "any": "all", "all": "any"}
 """What a function is taken for."""
 
-SYMMETRIC = {"array_equal", "gcd", "lcm", "union", "intersection"}
+SYMMETRIC = {"array_equal", "gcd", "lcm", "union", "intersection", "suppress"}
 """Functions whose arguments may stand in any order."""
 
 ASSERTED = {"strict"}

@@ -10,7 +10,7 @@ from campaign import Campaign, Verdict, equivalents
 from covering import Covering
 from draws import ONLY_SHOWN, ONLY_SPEED, ROOMS, Draws
 from edits import KINDS, edits
-from tree import ROOT
+from tree import ROOT, Ended, Tests
 
 MISTAKES = {
     "comparison": {
@@ -32,6 +32,7 @@ MISTAKES = {
         "f(a, b)": ["f(b, a)"],
         "f(a, *b)": [],
         "gcd(a, b)": [],
+        "a in (b, c)": [],
         "min(a, b)": ["max(a, b)"],
         "(a, b, c)": ["(b, a, c)", "(a, c, b)"],
     },
@@ -143,6 +144,44 @@ def test_every_file_has_tests(covering: Covering):
     """Beyond those of everything."""
     files = [file for room in ROOMS for file in (ROOT / room).rglob("*.py") if file.stem != "__init__"]
     assert [file for file in files if min(distance for distance, _ in covering.tests(file)) > 3] == []
+
+
+PRINTED = {
+    "tests/lit/passes/a.mlir": """\
+FAIL: relex :: passes/a.mlir (1 of 3)
+TIMEOUT: relex :: passes/b.mlir (2 of 3)
+********************
+Failed Tests (1):
+  relex :: passes/a.mlir
+""",
+    "tests/unit/test_a.py": """\
+..F
+FAILED tests/unit/test_a.py::test_x[f32 - 1] - AssertionError: a - b
+FAILED tests/unit/test_a.py::test_y
+ERROR tests/unit/test_b.py
+2 failed, 1 error in 0.10s
+""",
+    "tests/unit/test_c.py": """\
+Timeout (0:03:00)!
+Thread 0x0001 (most recent call first):
+  File "/tmp/tree/passes/a.py", line 7 in f
+  File "/tmp/tree/tests/unit/test_c.py", line 70 in test_x
+""",
+}
+FAILED = {
+    "tests/lit/passes/a.mlir": ["tests/lit/passes/a.mlir", "tests/lit/passes/b.mlir"],
+    "tests/unit/test_a.py": [
+        "tests/unit/test_a.py::test_x[f32 - 1]",
+        "tests/unit/test_a.py::test_y",
+        "tests/unit/test_b.py",
+    ],
+    "tests/unit/test_c.py": ["tests/unit/test_c.py"],
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_what_failed(name: str):
+    assert Tests((name,)).failed(Ended(1, PRINTED[name])) == FAILED[name]
 
 
 def test_campaign(tmp_path: Path):

@@ -133,11 +133,11 @@ class Tests:
             return None
         options = ["--max-failures=1"] if self.is_lit else ["-x", *(f"--deselect={name}" for name in without)]
         ended = tree.python(*self._runner, *options, *names, seconds=seconds)
-        return None if ended.status in (None, 0, NO_TESTS) else next(iter(self._failed(ended)), names[0])
+        return None if ended.status in (None, 0, NO_TESTS) else next(iter(self.failed(ended)), names[0])
 
     def all_failing(self, tree: Tree, seconds: float) -> list[str]:
         """Return all tests that fail."""
-        return self._failed(tree.python(*self._runner, *self.names, seconds=seconds)) if self.names else []
+        return self.failed(tree.python(*self._runner, *self.names, seconds=seconds)) if self.names else []
 
     @property
     def _runner(self) -> list[str]:
@@ -146,13 +146,17 @@ class Tests:
         hangs = ("-o", f"faulthandler_timeout={HANGS}", "-o", "faulthandler_exit_on_timeout=true")
         return ["-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--tb=no", *hangs]
 
-    def _failed(self, ended: Ended) -> list[str]:
+    def failed(self, ended: Ended) -> list[str]:
+        """Return the tests that failed or hung, from what was printed."""
         if self.is_lit:
             found = re.findall(r"^(?:FAIL|TIMEOUT|UNRESOLVED): \S+ :: (\S+)", ended.output, re.MULTILINE)
             return [f"tests/lit/{name}" for name in dict.fromkeys(found)]
-        failed = re.findall(r"^(?:FAILED|ERROR) (tests/[^\s:]+(?:::.*?)?)(?: - .*)?$", ended.output, re.MULTILINE)
+        failed = re.findall(FAILED, ended.output, re.MULTILINE)
         return failed or re.findall(r"File .*(tests/\w+/test_\w+\.py)", ended.output)[:1]
 
+
+FAILED = r"^(?:FAILED|ERROR) (tests/[^\s:]+(?:::[\w:]+(?:\[.*?\])?)?)(?= - |$)"
+"""How pytest says that a test failed."""
 
 HANGS = 180
 """Seconds after which a test does not come to an end."""
