@@ -25,10 +25,10 @@ def positive_pairs(widths: Sequence[int]) -> list[tuple[int, int]]:
 
 def padded(site: Site, x: Operand, widths: Sequence[int], mode: str, value: float) -> Operand:
     """Return a tensor surrounded by a number, or by its own elements: by widths before each dimension, then after each.
-    Negative widths are cut off."""
+    Negative widths are cut off; what is cut off at one end may still be reflected at the other, as in PyTorch."""
     half = len(widths) // 2
     for axis, (before, after) in enumerate(zip(widths[:half], widths[half:], strict=True)):
-        if before < 0 or after < 0:
+        if min(before, after) < 0 and (mode != "reflect" or max(before, after) <= 0):
             x = op.strided_slice(x, [axis], [max(-before, 0)], [after if after < 0 else LAST])
     pairs = positive_pairs(widths)
     if mode == "constant":
@@ -43,7 +43,10 @@ def padded(site: Site, x: Operand, widths: Sequence[int], mode: str, value: floa
             size = site.shape(x)[axis]
             if isinstance(size, IndexExpr):
                 refuse(f"padding with elements along a dimension that is open: {size}", "mode")
-            x = op.take(x, Known(_places(size, pair, mode)), axis)
+            places = _places(size, pair, mode)
+            if mode == "reflect":
+                places = places[max(-widths[axis], 0) : len(places) + min(widths[half + axis], 0)]
+            x = op.take(x, Known(places), axis)
     return x
 
 

@@ -183,6 +183,16 @@ def test_negative_indices_and_slices() -> None:
         assert np.allclose(result, wanted.numpy())
 
 
+def test_reflections_of_what_is_cut_off() -> None:
+    def padded(self: Any, x: Any) -> Any:
+        widths = [(-4, 4), (-1, 2), (2, -3), (-1, -1), (1, 2)]
+        return tuple(torch.nn.functional.pad(x, pair, mode="reflect") for pair in widths)
+
+    x = torch.rand(2, 5)
+    for result, wanted in zip(interpret(from_exported(exported(padded, x)))["main"](x), padded(None, x), strict=True):
+        assert np.allclose(result, wanted.numpy())
+
+
 def test_half_precision() -> None:
     program = exported(linear, torch.ones(2, 3, dtype=torch.bfloat16), layer=nn.Linear(3, 2).to(torch.bfloat16))
     assert "tensor<2x3xbf16>" in str(from_exported(program))
