@@ -38,6 +38,11 @@ def with_progress(items: Sequence[T], file: TextIO) -> Generator[T]:
 
 def bar(done: int, count: int, seconds: float) -> str:
     """Return the text of the bar after `done` of `count` items and `seconds` seconds."""
-    filled = WIDTH * done // count
     left = f"{seconds / done * (count - done):.0f} s left" if done else "starting"
-    return f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{count}, {left}  "
+    return f"{cells(done / count)} {done}/{count}, {left}  "
+
+
+def cells(share: float) -> str:
+    """Return the bar itself, of which a share is done."""
+    filled = int(WIDTH * min(share, 1.0))
+    return f"[{'#' * filled}{'.' * (WIDTH - filled)}]"

@@ -11,6 +11,7 @@ from time import monotonic
 
 from relex.tools.arguments import normalize, raise_tool_errors
 from relex.tools.diagnostics import ToolError, run_tool
+from relex.tools.progress import cells
 from relex.tools.version import VersionAction
 
 
@@ -74,12 +75,18 @@ def campaign(args: argparse.Namespace) -> None:
     minutes = 5.0 if args.minutes is None and args.programs is None else args.minutes
     begin, before = monotonic(), state.seconds
     until = begin + minutes * 60 if minutes is not None else float("inf")
-    last = state.number + args.programs if args.programs is not None else float("inf")
+    more = args.programs if args.programs is not None else float("inf")
+    last = state.programs + more
 
     def numbers() -> Iterator[int]:
-        while monotonic() < until and state.number < last:
-            state.number += 1
-            yield state.number - 1
+        for count, number in enumerate(state.numbers()):
+            yield number
+            if monotonic() >= until or count + 1 >= more:
+                return
+
+    def done() -> float:
+        by_time = (monotonic() - begin) / (until - begin)
+        return max(by_time, 1 - (last - state.programs) / more if more < float("inf") else 0.0)
 
     print(f"relex-fuzz --seed {state.seed}: {', '.join(state.subjects)}", flush=True)
     wrong = state.wrong
@@ -88,7 +95,7 @@ def campaign(args: argparse.Namespace) -> None:
         for outcome in outcomes(setting, numbers(), args.jobs or processors()):
             state.add(outcome)
             state.seconds = before + monotonic() - begin
-            show_progress(f"{state.programs} programs, {state.wrong} wrong, {state.seconds:.0f} s")
+            show_progress(f"{cells(done())} {state.programs} programs, {state.wrong} wrong, {state.seconds:.0f} s")
             if outcome.verdict == "wrong":
                 show_progress("")
                 print(f"{outcome.subject}: {outcome.message}\n  {outcome.path}", flush=True)

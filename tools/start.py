@@ -42,6 +42,11 @@ def _imported(tool: str) -> Callable[..., int]:
         main: Callable[..., int] = import_module(tool).main
     finally:
         gc.enable()
+    collect_seldom()
+    return main
+
+
+def collect_seldom() -> None:
+    """Let the garbage collector pass over what is there now, and look at new objects seldom."""
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
-    return main

@@ -213,8 +213,8 @@ class _Reference:
         determines it. Raises `NotComparable` if that is unknown."""
         shapes = self.shapes(outcome)
         try:
-            numbers = ReassociatedNumbers() if numerics.reassociates else BoundedNumbers()
-            spreads = self.runner.spreads(self.name, self.interface, arguments, shapes, numbers)
+            kind = ReassociatedNumbers if numerics.reassociates else BoundedNumbers
+            spreads = self.runner.spreads(self.name, self.interface, arguments, shapes, kind)
         except NotComparable:
             if self.earlier is None:
                 raise

@@ -58,6 +58,7 @@ class Runner:
         self.module = module
         self._program = Program(module, numbers=Numbers(checked=True))
         self._code: LoadedCode | None = None
+        self._bounded: dict[type[BoundedNumbers], Program] = {}
 
     def run(self, name: str, interface: Interface, arguments: Sequence[Any], shapes: Shapes | None) -> Outcome:
         """Call a function. `shapes` are those of the results, if known; they are required if the function gets buffers
@@ -97,17 +98,17 @@ class Runner:
         interface: Interface,
         arguments: Sequence[Any],
         shapes: Shapes,
-        numbers: BoundedNumbers | None = None,
+        kind: type[BoundedNumbers] = BoundedNumbers,
     ) -> list[Array]:
         """Return how far apart two correct results of a call may lie, elementwise: as the ops say, or in the arithmetic
-        of `numbers`. Raises `NotComparable` if that is unknown."""
-        numbers = numbers or BoundedNumbers()
+        of numbers of that kind. Raises `NotComparable` if that is unknown."""
+        program = self._bounded.setdefault(kind, Program(self.module, numbers=kind()))
         inputs = [
             value if spec.is_index else plain(_input(spec, value))
             for spec, value in zip(interface.inputs, arguments, strict=True)
         ]
         try:
-            found = self.run_on(numbers, name, interface, inputs, shapes, STEPS // BOUNDED_STEPS)
+            found = self._run_program(program, name, interface, inputs, shapes, STEPS // BOUNDED_STEPS)
         except Undecided:
             raise NotComparable("it decides by numbers that rounding may change") from None
         return [np.asarray(spread_of(np.asarray(x))) for x in found]
@@ -123,12 +124,23 @@ class Runner:
     ) -> list[Any]:
         """Call a function in another representation of numbers, which `inputs` have already, and return the results in
         it. Raises `NotComparable` if it cannot be called, or takes more steps."""
+        return self._run_program(Program(self.module, numbers=numbers), name, interface, inputs, shapes, steps)
+
+    def _run_program(
+        self,
+        program: Program,
+        name: str,
+        interface: Interface,
+        inputs: Sequence[Any],
+        shapes: Shapes | None,
+        steps: int,
+    ) -> list[Any]:
         function = find_function(self.module, name)
         if function is None or isinstance(function, llvm.FuncOp):
             raise NotComparable("machine code does not say what rounding may change")
-        call = Program(self.module, numbers=numbers).function(function)
+        call = program.function(function)
         outputs = _outputs(function, interface, shapes)
-        lifted = [numbers.fresh_array(a.shape, a.dtype, element_type_of(a.dtype)) for a in outputs or ()]
+        lifted = [program.numbers.fresh_array(a.shape, a.dtype, element_type_of(a.dtype)) for a in outputs or ()]
         try:
             with interpreting(steps):
                 results = call(*_as_arguments(function, inputs), *map(Buffer, lifted))

@@ -17,7 +17,8 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import element_type_of, numpy_dtype
+from relex.dialects.dtypes import DTYPES as ELEMENT_TYPES
+from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import InferenceError, RelexError
 from relex.dialects.relex import ConstantOp, Conv2dBlockedOp, Operator, Relex, SlidingWindows
 from relex.dialects.relex.operator import tensor_type
@@ -55,6 +56,9 @@ SHAPES: list[Shape] = [
     (2, 3, 4, 5),
 ]
 DTYPES = ["float32", "float64", "int8", "int32", "int64", "bool"]
+MORE_SHAPES: list[Shape] = [*SHAPES, *SHAPES, (7,), (17,), (33,), (2, 17), (13, 3), (5, 19), (8, 16), (1, 0, 2)]
+"""Other shapes as well: primes, multiples of what vectors hold, and some elements more."""
+DTYPES_OF_PROGRAMS = [*DTYPES, *DTYPES, "float16", "bfloat16", "int16", "uint8", "uint16", "uint32", "uint64"]
 MOST_ELEMENTS = 4096
 ATTEMPTS = 400
 """How often operands and properties are drawn for an operator."""
@@ -118,14 +122,22 @@ class Graph:
 class Draw:
     """Draws types, properties and operators."""
 
-    def __init__(self, random: Random, *, dynamic: float = 0.0):
+    def __init__(
+        self,
+        random: Random,
+        *,
+        dynamic: float = 0.0,
+        dtypes: Sequence[str] = DTYPES,
+        shapes: Sequence[Shape] = SHAPES,
+        most: int = MOST_ELEMENTS,
+    ):
         self.random = random
-        self.dtype = random.choice(["float32"] * 6 + DTYPES)
-        self._dynamic = dynamic
+        self.dtype = random.choice(["float32"] * (len(dtypes) // 3 * 3) + list(dtypes))
+        self._dynamic, self._dtypes, self._shapes, self._most = dynamic, dtypes, shapes, most
 
     def shape(self) -> Shape:
         """Return the shape of a new argument."""
-        return self.random.choice(SHAPES)
+        return self.random.choice(self._shapes)
 
     def related(self, shape: Shape) -> Shape:
         """Return a shape that an operand beside one of the given shape may have."""
@@ -139,11 +151,11 @@ class Draw:
     def tensor(self, shape: Shape, dtype: str | None = None) -> Tensor:
         """Return a type, in which some sizes may be dynamic."""
         sizes = [DYNAMIC_INDEX if self.random.random() < self._dynamic else size for size in shape]
-        return TensorType(element_type_of(np.dtype(dtype or self.dtype)), sizes)
+        return TensorType(ELEMENT_TYPES[dtype or self.dtype], sizes)
 
     def array(self, shape: Shape, dtype: str | None = None) -> Array:
         """Return the contents of a constant: one number everywhere, or random ones."""
-        kind = np.dtype(dtype or self.dtype)
+        kind = numpy_dtype(ELEMENT_TYPES[dtype or self.dtype])
         if self.random.random() < 0.6:
             number = self.random.choice([0, 1, -1, 2] if kind.kind != "b" else [0, 1])
             return np.full(shape, number).astype(kind)
@@ -155,7 +167,7 @@ class Draw:
         count = self.random.randint(1, 3) if kind.is_variadic() else len(kind.operand_names())
         if not count:
             return []
-        dtype = self.dtype if self.random.random() < 0.6 else self.random.choice(DTYPES)
+        dtype = self.dtype if self.random.random() < 0.6 else self.random.choice(self._dtypes)
         first = self.shape()
         if anchor is not None:
             first, dtype = tuple(anchor.get_shape()), _dtype_name(anchor)
@@ -167,7 +179,9 @@ class Draw:
             beside = (2, first[1], 2, 2, 1, 3)
         shapes = [first, *(beside if self.random.random() < 0.6 else self.related(first) for _ in range(count - 1))]
         is_mixed = count > 1 and self.random.random() < 0.3
-        return [self.tensor(shape, self.random.choice([dtype, *DTYPES]) if is_mixed else dtype) for shape in shapes]
+        return [
+            self.tensor(shape, self.random.choice([dtype, *self._dtypes]) if is_mixed else dtype) for shape in shapes
+        ]
 
     def properties(
         self, kind: type[Operator], operands: Sequence[Attribute], fixed: Mapping[str, Any], named: Container[str] = ()
@@ -175,7 +189,7 @@ class Draw:
         """Return properties for operands of these types: those that are fixed, most of the named ones, and others.
         Raises an error for fixed ones of the wrong kind."""
         declared = kind.get_irdl_definition().properties
-        like = operands[0] if operands else TensorType(element_type_of(np.dtype(self.dtype)), ())
+        like = operands[0] if operands else TensorType(ELEMENT_TYPES[self.dtype], ())
         length = self.random.randint(0, 4)
         drawn: dict[str, Attribute | None] = {}
         for name, definition in declared.items():
@@ -199,7 +213,7 @@ class Draw:
             return random.choice([0, 1, -1, 3, 0.5, 1e-3])
         if constraint == FlagConstr:
             return random.random() < 0.5
-        return element_type_of(np.dtype(random.choice(DTYPES))) if constraint == ElementConstr else None
+        return ELEMENT_TYPES[random.choice(self._dtypes)] if constraint == ElementConstr else None
 
     def _integers(self, shape: Shape, length: int) -> list[int]:
         """Return a list of dimensions, of sizes, or of small numbers."""
@@ -255,7 +269,7 @@ class Draw:
             if (found := self._inferred(kind, known, {})) is None:
                 continue
             properties, results = found
-            if any(prod(max(size, 1) for size in t.get_shape()) > MOST_ELEMENTS for t in results):
+            if any(prod(max(size, 1) for size in t.get_shape()) > self._most for t in results):
                 continue
             values = [value or self.leaf(graph, t) for value, t in zip(operands, types, strict=True)]
             return graph.add(kind.create(operands=values, properties=properties, result_types=results))
@@ -278,10 +292,16 @@ def _dtype_name(t: Tensor) -> str:
     return numpy_dtype(t.element_type).name
 
 
-def random_graph(random: Random, kinds: Sequence[type[Operator]] = (), size: int = 6, dynamic: float = 0.0) -> ModuleOp:
+def random_graph(
+    random: Random,
+    kinds: Sequence[type[Operator]] = (),
+    size: int = 6,
+    dynamic: float = 0.0,
+    draw: Draw | None = None,
+) -> ModuleOp:
     """Return a module with a function @main of up to `size` operators of these kinds, by default of all. It returns
     what no operator uses, and some of the values that are used too."""
-    graph, draw = Graph(), Draw(random, dynamic=dynamic)
+    graph, draw = Graph(), draw or Draw(random, dynamic=dynamic)
     for kind in random.choices(kinds or OPERATORS, k=random.randint((size + 1) // 2, size)):
         draw.grow(graph, kind)
     return graph.module(list(returned_of(random, graph.values)))

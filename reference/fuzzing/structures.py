@@ -25,7 +25,7 @@ from relex.dialects.relex import (
     SubtractOp,
     UnaryElementwise,
 )
-from relex.reference.fuzzing.graphs import Draw, Graph, random_graph
+from relex.reference.fuzzing.graphs import DTYPES_OF_PROGRAMS, MORE_SHAPES, Draw, Graph, random_graph
 
 UNARY: list[type[Operator]] = [kind for kind in Relex.operations if issubclass(kind, UnaryElementwise)]
 BINARY: list[type[Operator]] = [kind for kind in Relex.operations if issubclass(kind, BinaryElementwise)]
@@ -33,7 +33,7 @@ BINARY: list[type[Operator]] = [kind for kind in Relex.operations if issubclass(
 
 def layers(random: Random) -> ModuleOp:
     """Return a chain of equal layers; their weights are constants, each its own or one of all, or arguments."""
-    width, rows = random.choice([1, 3, 4, 9]), random.choice([1, 2, 5])
+    width, rows = random.choice([1, 3, 4, 9, 17]), random.choice([1, 2, 5])
     graph, draw = Graph(), Draw(random)
     draw.dtype = random.choice(["float32", "float32", "float64", "int32"])
     value = graph.argument(draw.tensor((rows, width)))
@@ -49,7 +49,7 @@ def layers(random: Random) -> ModuleOp:
 
     shared = (weight(width, width), weight(width)) if is_shared else None
     step = random.choice(norm)
-    for _ in range(random.randint(2, 8)):
+    for _ in range(random.choice([2, 2, 3, 4, 8])):
         w, b = shared or (weight(width, width), weight(width))
         hidden = graph.add(step(graph.add(AddOp(graph.add(DenseOp(value, w)), b))))
         value = graph.add(AddOp(hidden, value)) if random.random() < 0.5 else hidden
@@ -61,7 +61,7 @@ def fan(random: Random) -> ModuleOp:
     graph, draw = Graph(), Draw(random)
     draw.dtype = random.choice(["float32", "float64"])
     value = graph.argument(draw.tensor((random.choice([1, 3, 16]), random.choice([1, 4, 7]))))
-    parts = [_unary(graph, draw, value) for _ in range(random.randint(3, 16))]
+    parts = [_unary(graph, draw, value) for _ in range(random.choice([3, 4, 6, 8, 16]))]
     if random.random() < 0.5:
         return graph.module([graph.add(ConcatOp(*parts, axis=random.choice([0, 1])))])
     total = parts[0]
@@ -76,7 +76,7 @@ def deep(random: Random) -> ModuleOp:
     draw.dtype = random.choice(["float32", "float32", "int64"])
     shape = draw.shape()
     values = [graph.argument(draw.tensor(shape)), graph.constant(draw.array(shape))]
-    for _ in range(random.randint(10, 60)):
+    for _ in range(random.choice([8, 10, 12, 20, 60])):
         kind = random.choice([AddOp, SubtractOp, MultiplyOp, ReluOp, ReluOp])
         operands = [values[-1], random.choice(values)] if kind is not ReluOp else [values[-1]]
         values.append(graph.add(kind(*random.sample(operands, len(operands)))))
@@ -89,7 +89,7 @@ def block(random: Random) -> ModuleOp:
     draw.dtype = "float32"
     rows, width = random.choice([1, 3]), random.choice([3, 8])
     value = graph.argument(draw.tensor((rows, width)))
-    for _ in range(random.randint(1, 3)):
+    for _ in range(random.choice([1, 1, 2, 3])):
         scale, shift = (graph.constant(_numbers(random, (width,), "float32")) for _ in range(2))
         hidden = graph.add(LayerNormOp(value, scale, shift, axes=[-1]))
         shapes = (2 * width, width), (width, 2 * width)
@@ -100,8 +100,11 @@ def block(random: Random) -> ModuleOp:
 
 
 def mixture(random: Random) -> ModuleOp:
-    """Return a random graph of all operators."""
-    return random_graph(random, dynamic=random.choice([0, 0, 0, 0.3]))
+    """Return a random graph of all operators: most are small, as a mistake seldom takes more, and the time goes into
+    other ones."""
+    dynamic, most = random.choice([0, 0, 0, 0.3]), random.choice([64, 256, 256, 1024])
+    draw = Draw(random, dynamic=dynamic, dtypes=DTYPES_OF_PROGRAMS, shapes=MORE_SHAPES, most=most)
+    return random_graph(random, size=random.choice([1, 2, 2, 3, 3, 4, 6]), draw=draw)
 
 
 STRUCTURES: list[Callable[[Random], ModuleOp]] = [mixture, mixture, mixture, mixture, layers, fan, deep, block]

@@ -10,12 +10,19 @@ from random import Random
 from textwrap import dedent
 
 import pytest
+from xdsl.context import Context
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from relex.dialects import parse_module, verify_module
-from relex.dialects.relex import ReluOp
+from relex.dialects.relex import AddOp, ReluOp, SubtractOp
+from relex.lowering.relex_pipeline import pipeline
 from relex.reference.fuzzing.structures import STRUCTURES
 from relex.tools.campaign import workers
+from relex.tools.campaign.comparing import difference_after
 from relex.tools.campaign.state import FILE, State
 from relex.tools.campaign.subject import Case, Skip, Subject
 from relex.tools.campaign.subjects.equivalents import equivalent
@@ -113,6 +120,40 @@ def test_campaign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state = State.load(tmp_path)
     assert (state.seed, state.subjects, state.number, state.programs) == (5, ["texts", "scripts"], 3, 3)
     assert "3 programs in" in capsys.readouterr().out
+
+
+def test_programs_that_were_begun_are_tried_again(tmp_path: Path) -> None:
+    State(5, ["texts"], number=4, pending=[1, 3]).save(tmp_path)
+    assert main(["--resume", "--programs=3", "--jobs=1", f"--output={tmp_path}"]) == 0
+    state = State.load(tmp_path)
+    assert (state.number, state.pending, state.programs) == (5, [], 3)
+
+
+OTHERS: dict[type[Operation], type[Operation]] = {AddOp: SubtractOp, arith.AddfOp: arith.SubfOp}
+
+
+class SubtractInsteadPass(ModulePass):
+    """Subtracts where a program adds."""
+
+    name = "subtract-instead"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for old in [inner for inner in op.walk() if type(inner) in OTHERS]:
+            other = OTHERS[type(old)]
+            new = other.create(operands=old.operands, result_types=old.result_types, properties=old.properties)
+            Rewriter.replace_op(old, new)
+
+
+@pytest.mark.parametrize("mistaken", [None, "graph", "loops", "core", "llvm"])
+def test_a_difference_names_the_pass(mistaken: str | None) -> None:
+    """Levels are compared with each other; where they differ, it is said after which pass."""
+    stages = [[SubtractInsteadPass(), *passes] if level == mistaken else passes for level, passes in pipeline()]
+    found = difference_after(stages, parse_module(PROGRAM), 0)
+    if mistaken is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert "pass 'subtract-instead' changes what @main computes: " in found.splitlines()[0]
 
 
 WORKER = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -24,6 +25,8 @@ class State:
     seed: int
     subjects: list[str]
     number: int = 0
+    pending: list[int] = field(default_factory=list[int])
+    """The numbers of programs that have begun, but whose outcome is not known: they are tried again."""
     seconds: float = 0.0
     counts: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """How many programs of each subject had each verdict."""
@@ -32,8 +35,18 @@ class State:
     findings: list[str] = field(default_factory=list[str])
     """The files of programs that were wrong."""
 
+    def numbers(self) -> Iterator[int]:
+        """Yield the numbers of the next programs, those that were begun before first."""
+        yield from list(self.pending)
+        while True:
+            self.number += 1
+            self.pending.append(self.number - 1)
+            yield self.number - 1
+
     def add(self, outcome: Outcome) -> None:
         """Count a program."""
+        if outcome.number in self.pending:
+            self.pending.remove(outcome.number)
         counts = self.counts.setdefault(outcome.subject, dict.fromkeys(VERDICTS, 0))
         counts[outcome.verdict] += 1
         if outcome.verdict in ("refused", "skipped"):

@@ -31,12 +31,13 @@ HEADER = "// subject: "
 @dataclass(frozen=True)
 class Outcome:
     """What came of a program. `message` says why it was refused or skipped, or what is wrong; `path` is the file that
-    shows it."""
+    shows it; `number` is that of the program in its campaign."""
 
     subject: str
     verdict: Verdict
     message: str = ""
     path: str = ""
+    number: int = -1
 
 
 def subject_of(seed: int, number: int, subjects: Sequence[str]) -> tuple[str, Random]:
@@ -52,7 +53,7 @@ def try_number(seed: int, number: int, subjects: Sequence[str], folder: Path) ->
         case = SUBJECTS[name].make(random)
     except Exception as e:
         outcome = _outcome_of(name, e)
-        return replace(outcome, message=f"no program could be made: {outcome.message}")
+        return replace(outcome, message=f"no program could be made of seed {seed}, number {number}: {outcome.message}")
     outcome = try_case(name, case)
     if outcome.verdict != "wrong":
         return outcome

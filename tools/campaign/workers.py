@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import IO, Any
@@ -17,12 +17,13 @@ from typing import IO, Any
 from relex.tools.campaign.subject import Skip
 from relex.tools.campaign.table import SUBJECTS
 from relex.tools.campaign.trial import Outcome, subject_of, try_number, write_case
+from relex.tools.start import collect_seldom
 
 COMMAND = (sys.executable, "-m", "relex.tools.campaign.workers")
 """What a process runs."""
 
-SECONDS = 300.0
-"""The time that a program may take, with its reduction, until it counts as endless."""
+SECONDS = 120.0
+"""The time that a program may take, with its reduction, until it counts as endless: most take a tenth of a second."""
 
 PROGRAMS = 300
 """How many programs a process tries: another one starts with fresh memory."""
@@ -77,7 +78,7 @@ class Worker:
         """Return the outcome of the program, once there is output."""
         line = self.output.readline()
         if line:
-            return Outcome(**json.loads(line))
+            return replace(Outcome(**json.loads(line)), number=self.number)
         code = self._process.wait()
         return self._lost(f"the process ended with {code}" if code >= 0 else f"the process ended by signal {-code}")
 
@@ -93,9 +94,9 @@ class Worker:
         try:
             case = SUBJECTS[name].make(random)
         except Skip:
-            return Outcome(name, "wrong", message)
-        stem = f"{name}-{seed}-{self.number}"
-        return Outcome(name, "wrong", message, write_case(self._setting.folder, stem, name, case, message))
+            return Outcome(name, "wrong", message, number=self.number)
+        path = write_case(self._setting.folder, f"{name}-{seed}-{self.number}", name, case, message)
+        return Outcome(name, "wrong", message, path, self.number)
 
     def stop(self) -> None:
         """End the process."""
@@ -153,6 +154,7 @@ def main(args: Sequence[str]) -> None:
     # What programs print must not come between the outcomes.
     lines: Any = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
+    collect_seldom()
     for line in sys.stdin:
         outcome = try_number(int(seed), int(line), subjects.split(","), Path(folder))
         lines.write(json.dumps(asdict(outcome)) + "\n")

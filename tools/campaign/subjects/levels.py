@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
-from relex.lowering import RelexPipelinePass
+from relex.lowering.relex_pipeline import pipeline
 from relex.passes import SetTargetPass
-from relex.reference import check_pass
 from relex.reference.fuzzing.structures import random_program
 from relex.reference.fuzzing.variants import has_unused_sizes
-from relex.tools.campaign.comparing import difference
+from relex.tools.campaign.comparing import difference_after
 from relex.tools.campaign.subject import Case, Skip, Subject
 
 FOREIGN = {
@@ -37,5 +36,5 @@ class LevelsSubject(Subject):
         if has_unused_sizes(case.module):
             raise Skip("an unused operator requires something of sizes")
         module = SetTargetPass(**target)(case.module)
-        pipeline = RelexPipelinePass("core" if target else "llvm", bool(case.options["strict"]))
-        return difference(lambda: check_pass(pipeline, module, seed=int(case.options["seed"]), samples=1))
+        levels = pipeline("core" if target else "llvm", strict=bool(case.options["strict"]))
+        return difference_after([passes for _, passes in levels], module, int(case.options["seed"]))

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.transforms import get_all_passes
 
-from relex.passes.base import RelexPass, apply_pass
-from relex.reference import check_pass
 from relex.reference.fuzzing.structures import random_program
 from relex.reference.fuzzing.variants import has_unused_sizes
-from relex.tools.campaign.comparing import difference
+from relex.tools.campaign.comparing import difference_after
 from relex.tools.campaign.subject import Case, Skip, Subject
 from relex.tools.pipelines import find_pass, instantiate, parse_passes
 from relex.tools.universe import make_universe
@@ -39,24 +34,6 @@ LATER = ("legalize-ops", "annotate-op-pattern", "fuse-ops", "fuse-tir", "inline-
 """Passes that follow each other, of which a program runs as many as are drawn."""
 
 
-@dataclass(frozen=True)
-class PassOrder(RelexPass):
-    """Runs the passes of a text."""
-
-    name = "pass-order"
-
-    passes: str
-
-    def steps(self) -> Sequence[ModulePass]:
-        """The passes that this one runs, in order."""
-        known = {**get_all_passes(), **make_universe().all_passes}
-        return [instantiate("pass", find_pass(spec.name, known), spec) for spec in parse_passes(self.passes)]
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for p in self.steps():
-            apply_pass(p, ctx, op)
-
-
 class PassOrdersSubject(Subject):
     """Random programs through passes on graphs in any order, and then some of those that follow."""
 
@@ -71,5 +48,10 @@ class PassOrdersSubject(Subject):
     def check(self, case: Case) -> str | None:
         if has_unused_sizes(case.module):
             raise Skip("an unused operator requires something of sizes")
-        order = PassOrder(case.options["passes"])
-        return difference(lambda: check_pass(order, case.module, seed=int(case.options["seed"]), samples=1))
+        return difference_after([passes_of(case.options["passes"])], case.module, int(case.options["seed"]))
+
+
+def passes_of(text: str) -> Sequence[ModulePass]:
+    """Return the passes of a text."""
+    known = {**get_all_passes(), **make_universe().all_passes}
+    return [instantiate("pass", find_pass(spec.name, known), spec) for spec in parse_passes(text)]

@@ -12,10 +12,9 @@ from relex.dialects.tir import BlockOp, PrimFuncOp
 from relex.lowering import LegalizeOpsPass, RelexPipelinePass
 from relex.passes import ApplySchedulePass, FuseOpsPass, FuseTirPass
 from relex.passes.schedule import Schedule
-from relex.reference import check_pass
 from relex.reference.fuzzing.steps import RandomStep
 from relex.reference.fuzzing.structures import random_program
-from relex.tools.campaign.comparing import difference
+from relex.tools.campaign.comparing import difference_after
 from relex.tools.campaign.subject import Case, Skip, Subject
 
 
@@ -46,13 +45,8 @@ class SchedulesSubject(Subject):
         return Case(ModuleOp([function.clone(), *steps]), {"strict": strict, "seed": str(random.randrange(2**31))})
 
     def check(self, case: Case) -> str | None:
-        seed = int(case.options["seed"])
-        found = difference(lambda: check_pass(ApplySchedulePass(), case.module, seed=seed, samples=1))
-        if found is not None:
-            return found
-        scheduled = ApplySchedulePass()(case.module)
-        rest = RelexPipelinePass("llvm", bool(case.options["strict"]))
-        return difference(lambda: check_pass(rest, scheduled, seed=seed, samples=1))
+        rest = RelexPipelinePass("llvm", bool(case.options["strict"])).steps()
+        return difference_after([[ApplySchedulePass()], rest], case.module, int(case.options["seed"]))
 
 
 def _has_blocks(function: PrimFuncOp) -> bool:
