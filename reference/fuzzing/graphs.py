@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from math import prod
+from math import inf, prod
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from xdsl.irdl import AttrConstraint, OptPropertyDef
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
+from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects.dtypes import DTYPES as ELEMENT_TYPES
 from relex.dialects.dtypes import numpy_dtype
@@ -130,10 +131,12 @@ class Draw:
         dtypes: Sequence[str] = DTYPES,
         shapes: Sequence[Shape] = SHAPES,
         most: int = MOST_ELEMENTS,
+        work: float = inf,
     ):
         self.random = random
         self.dtype = random.choice(["float32"] * (len(dtypes) // 3 * 3) + list(dtypes))
-        self._dynamic, self._dtypes, self._shapes, self._most = dynamic, dtypes, shapes, most
+        self._dynamic, self._dtypes, self._shapes = dynamic, dtypes, shapes
+        self._most, self._work = most, work
 
     def shape(self) -> Shape:
         """Return the shape of a new argument."""
@@ -271,9 +274,24 @@ class Draw:
             properties, results = found
             if any(prod(max(size, 1) for size in t.get_shape()) > self._most for t in results):
                 continue
+            if self._work_of(kind, known, properties, results) > self._work:
+                continue
             values = [value or self.leaf(graph, t) for value, t in zip(operands, types, strict=True)]
             return graph.add(kind.create(operands=values, properties=properties, result_types=results))
         return None
+
+    def _work_of(
+        self,
+        kind: type[Operator],
+        operands: Sequence[Attribute],
+        properties: Mapping[str, Attribute],
+        results: Sequence[Tensor],
+    ) -> int:
+        """Return how much an operator computes, as far as that is known."""
+        if self._work == inf or any(DYNAMIC_INDEX in tensor_type(t).get_shape() for t in (*operands, *results)):
+            return 0
+        values = [create_ssa_value(t) for t in operands]
+        return kind.create(operands=values, properties=dict(properties), result_types=results).work
 
     def _existing(self, graph: Graph) -> SSAValue | None:
         """Return a value of the graph, most often one of the last, to be used instead of a new argument."""

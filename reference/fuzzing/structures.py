@@ -103,7 +103,7 @@ def mixture(random: Random) -> ModuleOp:
     """Return a random graph of all operators: most are small, as a mistake seldom takes more, and the time goes into
     other ones."""
     dynamic, most = random.choice([0, 0, 0, 0.3]), random.choice([64, 256, 256, 1024])
-    draw = Draw(random, dynamic=dynamic, dtypes=DTYPES_OF_PROGRAMS, shapes=MORE_SHAPES, most=most)
+    draw = Draw(random, dynamic=dynamic, dtypes=DTYPES_OF_PROGRAMS, shapes=MORE_SHAPES, most=most, work=8 * most)
     return random_graph(random, size=random.choice([1, 2, 2, 3, 3, 4, 6]), draw=draw)
 
 
