@@ -3,16 +3,18 @@ Which tests are those of a file of the source.
 
 Names say it: the pass `fuse-ops` is `passes/graph/fuse_ops.py`, its tests are `tests/lit/passes/fuse-ops.mlir` and
 `tests/unit/test_fuse_ops.py`. A file that has no tests of its own name is tested through the files that import it. So
-the tests are ordered by how many imports lie between a file and the one that a test is named after, or imports.
+the tests are ordered by how many imports lie between a file and the one that a test is named after, or imports. Tests
+that share rare words with the edited function, such as those of a message, or the name of an op, are near, too.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
+from math import log
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,6 +38,10 @@ WIDE = (
 """Tests of everything, for what other tests of a file do not find."""
 
 
+ALIKE = 6
+"""How many tests run early because they speak of the same things as the edited function."""
+
+
 class Covering:
     """The tests of each file of a tree."""
 
@@ -51,8 +57,9 @@ class Covering:
         self.names = {file: name for name, file in self.modules.items()}
         self.named_after = cache(self._named_after)
 
-    def tests(self, file: Path, farthest: int = 3) -> list[tuple[int, Path]]:
-        """Return the tests of a source file, nearest first, with their distances."""
+    def tests(self, file: Path, text: str = "", farthest: int = 3) -> list[tuple[int, Path]]:
+        """Return the tests of a source file with their distances: nearest first, where those that are most like a text
+        are near, too."""
         found: dict[Path, int] = {}
         for distance, modules in enumerate(self._importers(self.names[file], farthest)):
             for module in sorted(modules):
@@ -62,8 +69,30 @@ class Covering:
                     found.setdefault(test, distance + 1)
         for test in WIDE:
             found.setdefault(self.root / test, farthest + 1)
-        # A test that is named after the very file comes first, and small ones before large ones.
+        for test in self.alike(text)[:ALIKE]:
+            found[test] = min(found.get(test, 1), 1)
+        # Small ones before large ones.
         return sorted(((d, test) for test, d in found.items()), key=lambda pair: (pair[0], pair[1].stat().st_size))
+
+    def alike(self, text: str) -> list[Path]:
+        """Return the tests that share words with a text: those first that share many that are rare in tests."""
+        wanted = words_of(text)
+        weight = {word: log(len(self._words) / self._frequency[word]) for word in wanted if self._frequency[word]}
+        scores = {
+            test: sum(weight[word] for word in wanted & words) / len(words) ** 0.25
+            for test, words in self._words.items()
+        }
+        return sorted((test for test, score in scores.items() if score), key=lambda test: -scores[test])
+
+    @cached_property
+    def _words(self) -> dict[Path, set[str]]:
+        """The words of each test."""
+        return {test: words_of(test.read_text()) for test in (*self._lit, *self._unit)}
+
+    @cached_property
+    def _frequency(self) -> Counter[str]:
+        """How many tests have each word."""
+        return Counter(word for words in self._words.values() for word in words)
 
     def _importers(self, module: str, farthest: int) -> Iterator[set[str]]:
         """Yield the module, the modules that import it, those that import these, and so on."""
@@ -140,6 +169,11 @@ class Covering:
             for name in DEFINITION.findall(file.read_text()):
                 found[name].append(module)
         return found
+
+
+def words_of(text: str) -> set[str]:
+    """Return the words of a text in small letters; names such as `AllocaScopeOp` have several."""
+    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}", text)}
 
 
 IMPORT = re.compile(r"^ *from (relex[\w.]*) import (?:\(([^)]*)\)|(.*))", re.MULTILINE)

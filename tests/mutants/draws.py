@@ -41,8 +41,8 @@ class Mutant:
     number: int
     file: str
     edit: Edit
-    is_late: bool
-    """Whether the edit is in a function, which runs after the file was imported."""
+    function: str
+    """The text of the innermost function around the edit; of what runs when the file is imported there is none."""
 
     def describe(self, data: bytes) -> str:
         """Return what is changed, for a table."""
@@ -72,11 +72,12 @@ class Draws:
         wanted = rooms[number % len(rooms)], list(KINDS)[of_room % len(KINDS)]
         places = self._places[wanted] or [place for found in self._places.values() for place in found]
         for name, edit in Random(f"{seed} {number}").sample(places, len(places)):
-            yield Mutant(number, name, edit, is_in_function(self.sources[name], edit))
+            yield Mutant(number, name, edit, function_around(self.sources[name], edit))
 
 
-def is_in_function(data: bytes, edit: Edit) -> bool:
-    """Return whether an edit is in a function."""
+def function_around(data: bytes, edit: Edit) -> str:
+    """Return the text of the innermost function around an edit, if it is in one."""
     source = Source(data)
-    functions = (source.span(node) for node in ast.walk(source.tree) if isinstance(node, ast.FunctionDef))
-    return any(start < edit.start and edit.end <= end for start, end in functions)
+    spans = [source.span(node) for node in ast.walk(source.tree) if isinstance(node, ast.FunctionDef)]
+    start, end = max((span for span in spans if span[0] < edit.start and edit.end <= span[1]), default=(0, 0))
+    return data[start:end].decode()

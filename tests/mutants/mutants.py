@@ -66,7 +66,7 @@ class Trial:
     def find(self, number: int) -> Mutant:
         """Return the mutant with a number."""
         for mutant in self.draws.draw(self.campaign.seed, number):
-            if mutant.is_late or self.is_importable(mutant):
+            if mutant.function or self.is_importable(mutant):
                 return mutant
         raise ValueError("no edit can be imported")
 
@@ -95,13 +95,13 @@ class Trial:
                 verdict.stage, verdict.by = stage, found
                 break
         else:
-            verdict.by = self.reaching(mutant, batches, monotonic() + self.seconds)
+            verdict.by = self.reaching(mutant, batches, monotonic() + self.seconds / 2)
         verdict.seconds = round(monotonic() - started, 1)
         return verdict
 
     def batches(self, mutant: Mutant) -> list[Tests]:
         """Return the tests of the edited file, nearest first; those of lit, which are quick, before others."""
-        found = self.covering.tests(self.tree.root / mutant.file)
+        found = self.covering.tests(self.tree.root / mutant.file, mutant.function)
         found.sort(key=lambda pair: (pair[0], pair[1].suffix == ".py"))
         batches: list[Tests] = []
         for _, group in groupby(found, key=lambda pair: (pair[0], pair[1].suffix)):
@@ -148,16 +148,16 @@ class Trial:
         return f"{found[1]}: {found[2][:80]}" if found else ended.output.strip().splitlines()[-1][:80]
 
     def refuted(self, mutant: Mutant, batches: Sequence[Tests]) -> str | None:
-        """Return the program of a lit test whose compilation is not proved with the mutant, and is without it."""
-        near = [name for tests in batches if tests.is_lit for name in tests.names][:PROVED]
-        words = (Path(__file__).with_name("prove.py"), *near)
+        """Return the program of a lit test whose compilation is refuted with the mutant, and not without it."""
+        near = [name for tests in batches if tests.is_lit for name in tests.names]
+        words = (Path(__file__).with_name("prove.py"), f"--seconds={self.seconds / 4}", *near)
         with self.tree.edited(mutant.file, self.changed(mutant)):
-            ended = self.tree.python(*words, seconds=self.seconds)
-        failed = [line for line in ended.output.splitlines() if line.startswith("refuted: ")]
-        if not failed:
+            found = re.findall(r"^refuted: (.*)$", self.tree.python(*words, seconds=self.seconds).output, re.MULTILINE)
+        if not found:
             return None
-        before = self.tree.python(*words, seconds=self.seconds).output.splitlines()
-        return next((line.removeprefix("refuted: ") for line in failed if line not in before), None)
+        name, number = found[0].split()
+        alone = self.tree.python(*words[:1], f"--only={number}", name, seconds=self.seconds)
+        return found[0] if alone.status == 0 and "refuted" not in alone.output else None
 
     def reaching(self, mutant: Mutant, batches: Sequence[Tests], until: float) -> str:
         """Return the first test that comes to the edited place, and does not notice."""
@@ -168,10 +168,6 @@ class Trial:
                     if monotonic() < until and Tests((name,)).run(self.tree, until - monotonic()) is not None:
                         return f"reached by {name}"
         return "reached by no test"
-
-
-PROVED = 12
-"""How many files of lit tests are compiled with proofs."""
 
 
 def numbers(args: argparse.Namespace, campaign: Campaign) -> list[int]:

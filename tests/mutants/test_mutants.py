@@ -140,6 +140,11 @@ def test_tests_of_a_file(covering: Covering):
         assert ROOT / expected in nearest, file
 
 
+def test_tests_that_speak_of_the_same_things(covering: Covering):
+    text = """fail(op, f"expected a public function not to be named as one that compiled code calls, found '{name}'")"""
+    assert covering.alike(text)[0] == ROOT / "tests" / "unit" / "test_llvm_object_code.py"
+
+
 def test_every_file_has_tests(covering: Covering):
     """Beyond those of everything."""
     files = [file for room in ROOMS for file in (ROOT / room).rglob("*.py") if file.stem != "__init__"]
